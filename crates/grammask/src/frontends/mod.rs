@@ -1,0 +1,1 @@
+//! Front ends: each turns a text of one grammar language into the one [`Grammar`](crate::grammar::Grammar).

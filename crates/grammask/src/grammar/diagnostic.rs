@@ -1,0 +1,365 @@
+//! Errors and warnings about a grammar: a stable code, a place, what was found and expected, and a way out.
+//!
+//! Everything that can go wrong with a user's text becomes a [`Diagnostic`]; a failed operation returns all of
+//! them at once in a [`GrammarError`]. Codes are stable: programs may match on them, messages may change.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::span::{Position, Span};
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $kind:ident;)*) => {
+        /// What went wrong, as a stable identifier.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Code { $($(#[$doc])* $name,)* }
+
+        impl Code {
+            /// Every code there is.
+            pub const ALL: &'static [Code] = &[$(Code::$name,)*];
+
+            /// The identifier that programs match on, for example `undefined-symbol`.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$name => $text,)* }
+            }
+
+            /// The class of error that this code belongs to.
+            #[must_use]
+            pub fn kind(self) -> ErrorKind {
+                match self { $(Code::$name => ErrorKind::$kind,)* }
+            }
+        }
+    };
+}
+
+/// The classes of errors; each is an exception type of its own in Python.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ErrorKind {
+    /// The text is not a grammar.
+    Syntax,
+    /// The text is a grammar that means nothing sensible: undefined symbols, an empty language.
+    Semantic,
+    /// The text asks for something that cannot be enforced exactly.
+    Unsupported,
+    /// A configured limit was passed.
+    Limit,
+    /// The vocabulary cannot spell what the grammar needs.
+    DeadEnd,
+}
+
+codes! {
+    /// Something else stands where the grammar text needs one of the expected things.
+    UnexpectedInput = "unexpected-input", Syntax;
+    /// The text is not UTF-8.
+    InvalidUtf8 = "invalid-utf8", Syntax;
+    /// A string has no closing quote.
+    UnterminatedString = "unterminated-string", Syntax;
+    /// A comment has no end.
+    UnterminatedComment = "unterminated-comment", Syntax;
+    /// A bracket has no partner.
+    UnclosedBracket = "unclosed-bracket", Syntax;
+    /// A backslash sequence that no string form knows.
+    InvalidEscape = "invalid-escape", Syntax;
+    /// A regular expression does not parse.
+    InvalidRegex = "invalid-regex", Syntax;
+    /// `{m,n}` with m above n, or a bound that is too large.
+    InvalidRepetition = "invalid-repetition", Syntax;
+    /// `<[...]>` does not hold a token id.
+    InvalidTokenReference = "invalid-token-reference", Syntax;
+    /// A symbol is used and never defined.
+    UndefinedSymbol = "undefined-symbol", Semantic;
+    /// The start symbol is not defined.
+    MissingStart = "missing-start", Semantic;
+    /// The argument of `except!` is not an alternation of nonempty strings.
+    InvalidException = "invalid-exception", Semantic;
+    /// No text at all matches the grammar.
+    EmptyLanguage = "empty-language", Semantic;
+    /// Only the empty text matches the grammar, and the empty text cannot be generated.
+    OnlyEmptyText = "only-empty-text", Semantic;
+    /// The start symbol never ends and finite texts were asked for.
+    NeverEnds = "never-ends", Semantic;
+    /// A token reference names a token that the vocabulary does not have.
+    UnknownToken = "unknown-token", Semantic;
+    /// A regular expression uses a feature outside regular languages, or outside what is supported.
+    UnsupportedRegex = "unsupported-regex", Unsupported;
+    /// A limit of [`Limits`](crate::Limits) was passed.
+    LimitExceeded = "limit-exceeded", Limit;
+    /// No token of the vocabulary can continue a text that the grammar has not finished.
+    DeadEnd = "dead-end", DeadEnd;
+    /// Warning: a rule is never used.
+    UnusedRule = "unused-rule", Semantic;
+    /// Warning: a rule derives no text, so whatever needs it is never entered.
+    DeadRule = "dead-rule", Semantic;
+    /// Warning: a rule derives infinite texts only.
+    EndlessRule = "endless-rule", Semantic;
+    /// Warning: a rule derives itself through unit rules alone.
+    UnitCycle = "unit-cycle", Semantic;
+}
+
+/// Whether a diagnostic stops the operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Severity {
+    /// The operation fails.
+    Error,
+    /// Worth knowing; the operation goes on.
+    Warning,
+}
+
+/// One error or warning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Stable identifier.
+    pub code: Code,
+    /// Error or warning.
+    pub severity: Severity,
+    /// Where, if it has a place in the source text.
+    pub span: Option<Span>,
+    /// One sentence without a full stop.
+    pub message: String,
+    /// What stands there.
+    pub found: Option<String>,
+    /// What could stand there.
+    pub expected: Vec<String>,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error without a place.
+    #[must_use]
+    pub fn error(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity: Severity::Error,
+            span: None,
+            message: message.into(),
+            found: None,
+            expected: Vec::new(),
+            help: None,
+        }
+    }
+
+    /// A warning without a place.
+    #[must_use]
+    pub fn warning(code: Code, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(code, message) }
+    }
+
+    /// The same at a place.
+    #[must_use]
+    pub fn at(mut self, span: Span) -> Self {
+        self.span = Some(span);
+        self
+    }
+
+    /// The same with what was found.
+    #[must_use]
+    pub fn found(mut self, found: impl Into<String>) -> Self {
+        self.found = Some(found.into());
+        self
+    }
+
+    /// The same with what could have stood there.
+    #[must_use]
+    pub fn expected<S: Into<String>>(mut self, expected: impl IntoIterator<Item = S>) -> Self {
+        self.expected = expected.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Renders the diagnostic for people, with an excerpt of `source` and a caret line if it has a place.
+    #[must_use]
+    pub fn render(&self, source: &str) -> String {
+        let severity = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let mut text = format!("{severity}[{}]: {}", self.code.as_str(), self.message);
+        if let Some(span) = self.span {
+            text.push('\n');
+            text.push_str(&excerpt(source, span));
+        }
+        if let Some(found) = &self.found {
+            text.push_str(&format!("\n  found: {found}"));
+        }
+        if !self.expected.is_empty() {
+            text.push_str(&format!("\n  expected: {}", self.expected.join(", ")));
+        }
+        if let Some(help) = &self.help {
+            text.push_str(&format!("\n  help: {help}"));
+        }
+        text
+    }
+}
+
+/// Longest part of a line that an excerpt shows, in characters.
+const EXCERPT_WIDTH: usize = 100;
+
+/// The line that `span` starts on, cut to a readable width, with carets under the span.
+fn excerpt(source: &str, span: Span) -> String {
+    let position = Position::of(source, span.start);
+    let mut start = span.start.min(source.len());
+    while !source.is_char_boundary(start) {
+        start -= 1;
+    }
+    let line_start = source[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let line_end = source[start..].find('\n').map_or(source.len(), |newline| start + newline);
+    let line: Vec<char> = source[line_start..line_end].trim_end_matches('\r').chars().collect();
+    let column = position.column - 1;
+    let first = column.saturating_sub(EXCERPT_WIDTH / 2);
+    let shown: String = line
+        .iter()
+        .skip(first)
+        .take(EXCERPT_WIDTH)
+        .map(|&c| if c == '\t' || c.is_control() { ' ' } else { c })
+        .collect();
+    let mut end = span.end.min(line_end).max(start);
+    while !source.is_char_boundary(end) {
+        end -= 1;
+    }
+    let width = source[start..end].chars().count().clamp(1, EXCERPT_WIDTH);
+    let number = position.line.to_string();
+    let gutter = " ".repeat(number.len());
+    let cut = if first > 0 { "…" } else { "" };
+    let shift = " ".repeat(column - first + cut.chars().count());
+    format!(
+        "  {gutter}--> line {}, column {}\n  {number} | {cut}{shown}\n  {gutter} | {shift}{}",
+        position.line,
+        position.column,
+        "^".repeat(width)
+    )
+}
+
+/// Why an operation on a grammar failed: all errors found, with the text they point into.
+#[derive(Clone, Debug)]
+pub struct GrammarError {
+    contents: Box<Contents>,
+}
+
+#[derive(Clone, Debug)]
+struct Contents {
+    diagnostics: Vec<Diagnostic>,
+    source: Arc<str>,
+}
+
+impl GrammarError {
+    /// An error made of `diagnostics` (at least one of them an error) about `source`.
+    #[must_use]
+    pub fn new(diagnostics: Vec<Diagnostic>, source: Arc<str>) -> Self {
+        debug_assert!(diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error));
+        Self { contents: Box::new(Contents { diagnostics, source }) }
+    }
+
+    /// Everything that was found, in the order of the source text.
+    #[must_use]
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.contents.diagnostics
+    }
+
+    /// The text that the places point into; empty if there is none.
+    #[must_use]
+    pub fn source_text(&self) -> &str {
+        &self.contents.source
+    }
+
+    /// The first error.
+    #[must_use]
+    pub fn first(&self) -> &Diagnostic {
+        self.contents
+            .diagnostics
+            .iter()
+            .find(|diagnostic| diagnostic.severity == Severity::Error)
+            .unwrap_or(&self.contents.diagnostics[0])
+    }
+
+    /// The code of the first error.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        self.first().code
+    }
+
+    /// The class of the first error.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.code().kind()
+    }
+
+    /// Line and column of the first error, if it has a place.
+    #[must_use]
+    pub fn position(&self) -> Option<Position> {
+        self.first().span.map(|span| Position::of(&self.contents.source, span.start))
+    }
+
+    /// The same errors about another text; used where an error arises far from the text it is about.
+    #[must_use]
+    pub fn with_source(mut self, source: Arc<str>) -> Self {
+        self.contents.source = source;
+        self
+    }
+}
+
+impl From<Diagnostic> for GrammarError {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::new(vec![diagnostic], Arc::from(""))
+    }
+}
+
+impl fmt::Display for GrammarError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, diagnostic) in self.contents.diagnostics.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n\n")?;
+            }
+            f.write_str(&diagnostic.render(&self.contents.source))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for GrammarError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn renders_a_caret_excerpt() {
+        let source = "start ::= A;\nB ::= 你 oops;\n";
+        let at = source.find("oops").unwrap();
+        let diagnostic = Diagnostic::error(Code::UndefinedSymbol, "the symbol `oops` is not defined")
+            .at(Span::new(at, at + 4))
+            .found("`oops`")
+            .help("define it");
+        assert_eq!(
+            diagnostic.render(source),
+            "error[undefined-symbol]: the symbol `oops` is not defined\n   --> line 2, column 9\n  2 | B ::= 你 oops;\n    \
+             |         ^^^^\n  found: `oops`\n  help: define it"
+        );
+    }
+
+    #[test]
+    fn renders_any_span_without_panicking() {
+        let source = "é\n你好\t\r\n";
+        for start in 0..=source.len() + 2 {
+            for end in start..=source.len() + 2 {
+                let _ = Diagnostic::error(Code::UnexpectedInput, "x").at(Span::new(start, end)).render(source);
+            }
+        }
+    }
+
+    #[test]
+    fn codes_are_distinct() {
+        let mut names: Vec<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Code::ALL.len());
+    }
+}

@@ -1,0 +1,69 @@
+//! Places in a source text: byte ranges, and the line and column a person counts.
+
+/// A half-open range of byte offsets into a source text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Span {
+    /// Offset of the first byte.
+    pub start: usize,
+    /// Offset one past the last byte.
+    pub end: usize,
+}
+
+impl Span {
+    /// The range `start..end`.
+    #[must_use]
+    pub fn new(start: usize, end: usize) -> Self {
+        debug_assert!(start <= end);
+        Self { start, end }
+    }
+
+    /// The smallest range that covers both.
+    #[must_use]
+    pub fn to(self, other: Self) -> Self {
+        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+}
+
+/// A place as a person counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters (code points), from 1.
+    pub column: usize,
+}
+
+impl Position {
+    /// The position of byte `offset` in `source`; an offset inside a character counts as that character.
+    ///
+    /// Cost: one scan of `source` up to `offset`.
+    #[must_use]
+    pub fn of(source: &str, offset: usize) -> Self {
+        let mut offset = offset.min(source.len());
+        while !source.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let before = &source[..offset];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Self {
+            line: before.bytes().filter(|&byte| byte == b'\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_lines_and_characters() {
+        let text = "a\né你b";
+        assert_eq!(Position::of(text, 0), Position { line: 1, column: 1 });
+        assert_eq!(Position::of(text, 2), Position { line: 2, column: 1 });
+        assert_eq!(Position::of(text, 4), Position { line: 2, column: 2 });
+        assert_eq!(Position::of(text, 5), Position { line: 2, column: 2 });
+        assert_eq!(Position::of(text, text.len()), Position { line: 2, column: 4 });
+        assert_eq!(Position::of(text, 999), Position { line: 2, column: 4 });
+    }
+}
