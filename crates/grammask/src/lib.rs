@@ -3,6 +3,7 @@
 pub mod automata;
 pub mod frontends;
 pub mod grammar;
+mod graph;
 mod limits;
 pub mod lowering;
 pub mod masks;

@@ -12,6 +12,7 @@ mod span;
 
 pub use builder::GrammarBuilder;
 pub use diagnostic::{Code, Diagnostic, ErrorKind, GrammarError, Severity};
+pub(crate) use printer::repetition_suffix;
 pub use printer::{quote_bytes, quote_text};
 pub use span::{Position, Span};
 

@@ -1,0 +1,263 @@
+//! The lowered normal form: what the recogniser runs. Compact, immutable, without nullable symbols.
+//!
+//! A *dot* is a position inside a production, numbered through all productions. The dots of a counted
+//! repetition are numbers without any memory behind them, so its bound costs nothing.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::LimitExceeded;
+use crate::automata::Automata;
+use crate::grammar::{NonterminalId, Terminal, TerminalDefinition, TerminalId, id_type};
+
+use super::productions::{Body, Productions, Symbol};
+
+id_type! {
+    /// A production of a [`NormalForm`].
+    ProductionId
+}
+
+/// A position before a symbol in a production.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DotId(pub(crate) u32);
+
+/// The right-hand side of a production.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RightHandSide {
+    /// These symbols, at least one.
+    Sequence(Box<[Symbol]>),
+    /// `min` (at least 1) to `max` copies.
+    Repeat {
+        /// What is repeated.
+        symbol: Symbol,
+        /// The fewest copies.
+        min: u32,
+        /// The most copies.
+        max: Option<u32>,
+    },
+}
+
+/// `lhs -> rhs`, and the number of its first dot.
+#[derive(Clone, Debug)]
+pub struct Production {
+    /// Left-hand side.
+    pub lhs: NonterminalId,
+    /// Right-hand side.
+    pub rhs: RightHandSide,
+    /// Dot before the first symbol.
+    pub first_dot: DotId,
+}
+
+/// What follows when the symbol after a dot is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advance {
+    /// The production can end here.
+    pub completes: bool,
+    /// The dot before what comes next, if anything can.
+    pub next: Option<DotId>,
+}
+
+/// A lowered grammar.
+#[derive(Clone, Debug)]
+pub struct NormalForm {
+    pub(crate) automata: Automata,
+    pub(crate) terminals: Vec<TerminalDefinition>,
+    pub(crate) names: Vec<Arc<str>>,
+    /// Productions of each nonterminal as a range.
+    pub(crate) productions_of: Vec<std::ops::Range<u32>>,
+    pub(crate) productions: Vec<Production>,
+    /// `None`: the language has no text but the empty one.
+    pub(crate) start: Option<NonterminalId>,
+    pub(crate) start_is_nullable: bool,
+}
+
+impl NormalForm {
+    /// Numbers the reachable rules of `productions`, in which no symbol is nullable.
+    ///
+    /// # Errors
+    /// When there are more than 2^32 dots.
+    pub fn number(productions: Productions) -> Result<Self, LimitExceeded> {
+        let reached = productions.reachable();
+        let mut new_ids: Vec<Option<NonterminalId>> = vec![None; productions.rules.len()];
+        let mut order = vec![productions.start.index()];
+        order.extend((0..productions.rules.len()).filter(|&index| reached[index] && index != order[0]));
+        for (position, &index) in order.iter().enumerate() {
+            new_ids[index] = Some(NonterminalId::new(position));
+        }
+        let mut terminal_ids: Vec<Option<TerminalId>> = vec![None; productions.terminals.len()];
+        let mut form = Self {
+            automata: productions.automata,
+            terminals: Vec::new(),
+            names: Vec::new(),
+            productions_of: Vec::new(),
+            productions: Vec::new(),
+            start: None,
+            start_is_nullable: productions.start_is_nullable,
+        };
+        let mut next_dot: u32 = 0;
+        let mut rules = productions.rules;
+        for (position, index) in order.into_iter().enumerate() {
+            let lhs = NonterminalId::new(position);
+            let rule = &mut rules[index];
+            form.names.push(rule.name.clone());
+            rule.body.map(|symbol| match symbol {
+                Symbol::Nonterminal(id) => new_ids[id.index()].map_or(symbol, Symbol::Nonterminal),
+                Symbol::Terminal(id) => Symbol::Terminal(*terminal_ids[id.index()].get_or_insert_with(|| {
+                    form.terminals.push(productions.terminals[id.index()].clone());
+                    TerminalId::new(form.terminals.len() - 1)
+                })),
+            });
+            let first = form.productions.len();
+            let sides = match std::mem::replace(&mut rule.body, Body::Alternatives(Vec::new())) {
+                Body::Repeat { symbol, min, max } => vec![RightHandSide::Repeat { symbol, min, max }],
+                Body::Alternatives(alternatives) => alternatives
+                    .into_iter()
+                    .map(|symbols| RightHandSide::Sequence(symbols.into()))
+                    .collect(),
+            };
+            for rhs in sides {
+                let dots = match &rhs {
+                    RightHandSide::Sequence(symbols) => u32::try_from(symbols.len()).ok(),
+                    RightHandSide::Repeat { max: Some(max), .. } => Some(*max),
+                    RightHandSide::Repeat { min, max: None, .. } => min.checked_add(1),
+                };
+                let first_dot = DotId(next_dot);
+                next_dot = dots
+                    .and_then(|dots| next_dot.checked_add(dots))
+                    .ok_or_else(|| LimitExceeded::new("grammar_size", u32::MAX as usize))?;
+                form.productions.push(Production { lhs, rhs, first_dot });
+            }
+            let range = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+            form.productions_of.push(range(first)..range(form.productions.len()));
+        }
+        if !form.productions_of[0].is_empty() {
+            form.start = Some(NonterminalId::new(0));
+        }
+        Ok(form)
+    }
+
+    /// How many nonterminals there are.
+    #[must_use]
+    pub fn nonterminal_count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The productions of a nonterminal.
+    pub fn productions_of(&self, nonterminal: NonterminalId) -> &[Production] {
+        let range = &self.productions_of[nonterminal.index()];
+        &self.productions[range.start as usize..range.end as usize]
+    }
+
+    /// The production that a dot stands in.
+    #[must_use]
+    pub fn production_of(&self, dot: DotId) -> &Production {
+        let after = self.productions.partition_point(|production| production.first_dot <= dot);
+        &self.productions[after - 1]
+    }
+
+    /// The symbol after a dot.
+    #[must_use]
+    pub fn symbol_after(&self, dot: DotId) -> Symbol {
+        let production = self.production_of(dot);
+        match &production.rhs {
+            RightHandSide::Sequence(symbols) => symbols[(dot.0 - production.first_dot.0) as usize],
+            RightHandSide::Repeat { symbol, .. } => *symbol,
+        }
+    }
+
+    /// Moves a dot over the symbol after it.
+    #[must_use]
+    pub fn advance(&self, dot: DotId) -> Advance {
+        let production = self.production_of(dot);
+        let done = dot.0 - production.first_dot.0 + 1;
+        let at = |count: u32| Some(DotId(production.first_dot.0 + count));
+        match &production.rhs {
+            RightHandSide::Sequence(symbols) => {
+                let completes = done as usize == symbols.len();
+                Advance { completes, next: if completes { None } else { at(done) } }
+            }
+            RightHandSide::Repeat { min, max: Some(max), .. } => {
+                Advance { completes: done >= *min, next: if done < *max { at(done) } else { None } }
+            }
+            RightHandSide::Repeat { min, max: None, .. } => {
+                Advance { completes: done >= *min, next: at(done.min(*min)) }
+            }
+        }
+    }
+
+    /// The terminal's definition.
+    #[must_use]
+    pub fn terminal(&self, id: TerminalId) -> &TerminalDefinition {
+        &self.terminals[id.index()]
+    }
+
+    /// Whether some terminal counts tokens.
+    #[must_use]
+    pub fn counts_tokens(&self) -> bool {
+        self.terminals.iter().any(|definition| matches!(definition.terminal, Terminal::Limited { .. }))
+    }
+
+    /// Whether some terminal is a token rather than text.
+    #[must_use]
+    pub fn names_tokens(&self) -> bool {
+        self.terminals
+            .iter()
+            .any(|definition| matches!(definition.terminal, Terminal::Token(_) | Terminal::AnyToken))
+    }
+
+    /// How a symbol reads.
+    #[must_use]
+    pub fn symbol_name(&self, symbol: Symbol) -> &str {
+        match symbol {
+            Symbol::Terminal(id) => &self.terminals[id.index()].label,
+            Symbol::Nonterminal(id) => &self.names[id.index()],
+        }
+    }
+
+    /// A dot in its production, for people: `list -> item • list`.
+    #[must_use]
+    pub fn dot_text(&self, dot: DotId) -> String {
+        let production = self.production_of(dot);
+        let position = dot.0 - production.first_dot.0;
+        let mut text = format!("{} ->", self.names[production.lhs.index()]);
+        match &production.rhs {
+            RightHandSide::Sequence(symbols) => {
+                for (index, &symbol) in symbols.iter().enumerate() {
+                    text.push_str(if index == position as usize { " • " } else { " " });
+                    text.push_str(self.symbol_name(symbol));
+                }
+            }
+            RightHandSide::Repeat { symbol, min, max } => {
+                let suffix = crate::grammar::repetition_suffix(*min, *max);
+                text.push_str(&format!(" {}{suffix} •{position}", self.symbol_name(*symbol)));
+            }
+        }
+        text
+    }
+}
+
+impl fmt::Display for NormalForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, name) in self.names.iter().enumerate() {
+            write!(f, "{name} ::= ")?;
+            for (position, production) in self.productions_of(NonterminalId::new(index)).iter().enumerate() {
+                f.write_str(if position > 0 { " | " } else { "" })?;
+                match &production.rhs {
+                    RightHandSide::Sequence(symbols) => {
+                        let names: Vec<&str> = symbols.iter().map(|&symbol| self.symbol_name(symbol)).collect();
+                        f.write_str(&names.join(" "))?;
+                    }
+                    RightHandSide::Repeat { symbol, min, max } => {
+                        let suffix = crate::grammar::repetition_suffix(*min, *max);
+                        write!(f, "{}{suffix}", self.symbol_name(*symbol))?;
+                    }
+                }
+            }
+            f.write_str(";\n")?;
+        }
+        if self.start_is_nullable {
+            f.write_str("(* and the empty text *)\n")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,151 @@
+//! Prediction: from the items before a symbol to all terminals that can come next, with their continuations.
+//!
+//! The result depends only on the set of fresh items (those before a symbol, not inside a terminal), so it is
+//! memoised by it.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::LimitExceeded;
+use crate::grammar::TerminalId;
+use crate::lowering::{NormalForm, Symbol};
+
+use super::continuation::{Content, ContinuationId, Continuations, Entry};
+use super::kernel::{Item, ItemState};
+use super::left_corner::LeftCorners;
+
+/// Predicts, and remembers what it predicted.
+#[derive(Debug)]
+pub(crate) struct Predictor {
+    left_corners: LeftCorners,
+    /// State in which each terminal begins.
+    starts: Vec<ItemState>,
+    memo: FxHashMap<Box<[Entry]>, Arc<[Item]>>,
+    /// Scratch: what follows each nonterminal, as far as it comes from outside its component.
+    follow: Vec<Content>,
+    /// Scratch: the continuation of each nonterminal, valid where `follow` is filled.
+    ids: Vec<ContinuationId>,
+    max_items: usize,
+    memory_bytes: usize,
+}
+
+impl Predictor {
+    pub(crate) fn new(left_corners: LeftCorners, starts: Vec<ItemState>, max_items: usize) -> Self {
+        let count = left_corners.component_of.len();
+        Self {
+            left_corners,
+            starts,
+            memo: FxHashMap::default(),
+            follow: vec![Content::default(); count],
+            ids: vec![ContinuationId(0); count],
+            max_items,
+            memory_bytes: 0,
+        }
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory_bytes
+    }
+
+    /// All items before or inside a terminal that the fresh items stand for.
+    pub(crate) fn predict(
+        &mut self,
+        form: &NormalForm,
+        continuations: &mut Continuations,
+        fresh: &[Entry],
+    ) -> Result<Arc<[Item]>, LimitExceeded> {
+        if let Some(known) = self.memo.get(fresh) {
+            return Ok(known.clone());
+        }
+        let mut items: Vec<Item> = Vec::new();
+        // Components that something in them is predicted of, as a max-heap: parents come out before children.
+        let mut pending: std::collections::BinaryHeap<usize> = std::collections::BinaryHeap::new();
+        for &(dot, continuation) in fresh {
+            match form.symbol_after(dot) {
+                Symbol::Terminal(id) => items.push(self.start_item(dot, id, continuation)),
+                Symbol::Nonterminal(id) => {
+                    let advance = form.advance(dot);
+                    let follow = &mut self.follow[id.index()];
+                    if advance.completes {
+                        continuations.add_to(follow, continuation);
+                    }
+                    follow.entries.extend(advance.next.map(|next| (next, continuation)));
+                    pending.push(self.left_corners.component_of[id.index()]);
+                }
+            }
+        }
+        let mut visited = Vec::new();
+        while let Some(component) = pending.pop() {
+            if visited.last() == Some(&component) {
+                continue;
+            }
+            visited.push(component);
+            self.close_component(component, continuations);
+            for &member in &self.left_corners.components[component].members {
+                let continuation = self.ids[member];
+                for &(dot, terminal) in &self.left_corners.terminals[member] {
+                    items.push(Item { dot, state: self.starts[terminal.index()], continuation });
+                }
+                for edge in &self.left_corners.outer_edges[member] {
+                    let follow = &mut self.follow[edge.child];
+                    if edge.is_tail {
+                        continuations.add_to(follow, continuation);
+                    }
+                    follow.entries.extend(edge.next.map(|next| (next, continuation)));
+                    pending.push(self.left_corners.component_of[edge.child]);
+                }
+            }
+            if items.len() > self.max_items {
+                break;
+            }
+        }
+        for component in visited.into_iter().chain(pending) {
+            for &member in &self.left_corners.components[component].members {
+                self.follow[member].clear();
+            }
+        }
+        if items.len() > self.max_items {
+            return Err(LimitExceeded::new("set_items", self.max_items));
+        }
+        items.sort_unstable();
+        items.dedup();
+        let items: Arc<[Item]> = items.into();
+        self.memory_bytes += items.len() * size_of::<Item>() + size_of_val(fresh) + 64;
+        self.memo.insert(fresh.into(), items.clone());
+        Ok(items)
+    }
+
+    fn start_item(&self, dot: crate::lowering::DotId, terminal: TerminalId, continuation: ContinuationId) -> Item {
+        Item { dot, state: self.starts[terminal.index()], continuation }
+    }
+
+    /// Finds the continuations of a component whose `follow` from outside is complete.
+    fn close_component(&mut self, component: usize, continuations: &mut Continuations) {
+        let component = &self.left_corners.components[component];
+        for knot in &component.knots {
+            let mut contents: Vec<Content> = Vec::with_capacity(knot.members.len());
+            for (&member, across) in knot.members.iter().zip(&knot.across) {
+                let mut content = Content::default();
+                for &source in &component.tail_sources[member] {
+                    let follow = &self.follow[component.members[source]];
+                    content.ends |= follow.ends;
+                    content.entries.extend_from_slice(&follow.entries);
+                }
+                for reference in across {
+                    content.entries.push((reference.dot, self.ids[component.members[reference.member]]));
+                }
+                content.normalize();
+                contents.push(content);
+            }
+            let ids = if knot.is_cyclic() {
+                continuations.intern_knot(knot.number, &mut contents, &knot.inside)
+            } else {
+                contents.iter().map(|content| continuations.intern(content)).collect()
+            };
+            for (&member, id) in knot.members.iter().zip(ids) {
+                self.ids[component.members[member]] = id;
+            }
+        }
+    }
+}
