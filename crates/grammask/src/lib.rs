@@ -1,13 +1,30 @@
 //! grammask makes a language model's output follow a grammar: exactly, and at memory speed.
+//!
+//! Given a grammar, a model's vocabulary and the tokens so far, it says which tokens can come next: the *mask*.
+//! A token is in the mask if and only if the text so far with the token's bytes is a prefix of some text of the
+//! language. The way from a text to a mask:
+//!
+//! | step | module | what it makes |
+//! |---|---|---|
+//! | front end | [`frontends`] | text to [`grammar::Grammar`], or all errors at once |
+//! | lowering | [`lowering`] | to the [`lowering::NormalForm`]: plain productions, nothing nullable |
+//! | terminals | [`automata`] | regular languages to lazy DFAs |
+//! | recogniser | [`recognizer`] | Earley's algorithm over interned sets |
+//! | masks | [`masks`] | a set and the [`vocabulary`]'s token trie to a mask |
+//! | engine | [`CompiledGrammar`], [`Matcher`] | accept, mask, roll back, fork |
 
 pub mod automata;
+mod compiled;
 pub mod frontends;
 pub mod grammar;
 mod graph;
 mod limits;
 pub mod lowering;
 pub mod masks;
+mod matcher;
 pub mod recognizer;
 pub mod vocabulary;
 
+pub use compiled::{CompileOptions, CompiledGrammar, EndMode, EndlessRules};
 pub use limits::{Deadline, LimitExceeded, Limits};
+pub use matcher::{Explanation, Matcher};

@@ -80,6 +80,8 @@ codes! {
     OnlyEmptyText = "only-empty-text", Semantic;
     /// The start symbol never ends and finite texts were asked for.
     NeverEnds = "never-ends", Semantic;
+    /// A text ends with an end token and the vocabulary has none.
+    MissingEndToken = "missing-end-token", Semantic;
     /// A token reference names a token that the vocabulary does not have.
     UnknownToken = "unknown-token", Semantic;
     /// A regular expression uses a feature outside regular languages, or outside what is supported.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::LimitExceeded;
 use crate::automata::{StateId, TermId};
-use crate::grammar::{NonterminalId, Terminal, TerminalId};
+use crate::grammar::{Terminal, TerminalId};
 use crate::graph::strong_components;
 
 use super::productions::{Body, Productions, Symbol};
@@ -324,12 +324,4 @@ fn join_labels(labels: &[Arc<str>], separator: &str) -> String {
         joined.push_str(label);
     }
     joined
-}
-
-impl Productions {
-    /// The rules by name, for tests.
-    #[cfg(test)]
-    pub(crate) fn rule_named(&self, name: &str) -> Option<NonterminalId> {
-        self.rules.iter().position(|rule| &*rule.name == name).map(NonterminalId::new)
-    }
 }

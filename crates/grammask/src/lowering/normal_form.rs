@@ -66,8 +66,9 @@ pub struct NormalForm {
     /// Productions of each nonterminal as a range.
     pub(crate) productions_of: Vec<std::ops::Range<u32>>,
     pub(crate) productions: Vec<Production>,
-    /// `None`: the language has no text but the empty one.
-    pub(crate) start: Option<NonterminalId>,
+    /// Dot before the start symbol, in a production of its own for the whole text (the augmented grammar of
+    /// the textbooks). `None`: the language has no text but the empty one.
+    pub(crate) start: Option<DotId>,
     pub(crate) start_is_nullable: bool,
 }
 
@@ -79,8 +80,9 @@ impl NormalForm {
     pub fn number(productions: Productions) -> Result<Self, LimitExceeded> {
         let reached = productions.reachable();
         let mut new_ids: Vec<Option<NonterminalId>> = vec![None; productions.rules.len()];
-        let mut order = vec![productions.start.index()];
-        order.extend((0..productions.rules.len()).filter(|&index| reached[index] && index != order[0]));
+        let start = productions.start.index();
+        let mut order = vec![start];
+        order.extend((0..productions.rules.len()).filter(|&index| reached[index] && index != start));
         for (position, &index) in order.iter().enumerate() {
             new_ids[index] = Some(NonterminalId::new(position));
         }
@@ -95,6 +97,7 @@ impl NormalForm {
             start_is_nullable: productions.start_is_nullable,
         };
         let mut next_dot: u32 = 0;
+        let range = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
         let mut rules = productions.rules;
         for (position, index) in order.into_iter().enumerate() {
             let lhs = NonterminalId::new(position);
@@ -127,11 +130,17 @@ impl NormalForm {
                     .ok_or_else(|| LimitExceeded::new("grammar_size", u32::MAX as usize))?;
                 form.productions.push(Production { lhs, rhs, first_dot });
             }
-            let range = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
             form.productions_of.push(range(first)..range(form.productions.len()));
         }
-        if !form.productions_of[0].is_empty() {
-            form.start = Some(NonterminalId::new(0));
+        if !form.productions_of[0].is_empty() && next_dot < u32::MAX {
+            let first_dot = DotId(next_dot);
+            let lhs = NonterminalId::new(form.names.len());
+            let rhs = RightHandSide::Sequence([Symbol::Nonterminal(NonterminalId::new(0))].into());
+            let first = range(form.productions.len());
+            form.names.push("(text)".into());
+            form.productions.push(Production { lhs, rhs, first_dot });
+            form.productions_of.push(first..first + 1);
+            form.start = Some(first_dot);
         }
         Ok(form)
     }
@@ -238,7 +247,8 @@ impl NormalForm {
 
 impl fmt::Display for NormalForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, name) in self.names.iter().enumerate() {
+        let shown = self.names.len() - usize::from(self.start.is_some());
+        for (index, name) in self.names[..shown].iter().enumerate() {
             write!(f, "{name} ::= ")?;
             for (position, production) in self.productions_of(NonterminalId::new(index)).iter().enumerate() {
                 f.write_str(if position > 0 { " | " } else { "" })?;

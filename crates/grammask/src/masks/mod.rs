@@ -1,1 +1,13 @@
-//! masks.
+//! Masks: which tokens can come next.
+//!
+//! Three ways to the same bits. [`brute_force`] tries each token on the textbook recogniser; it is the oracle.
+//! [`walk`] goes through the token trie once, stepping the interned recogniser; tokens with a common prefix
+//! share its steps, and a refused prefix refuses its whole subtree. Symbol summaries will compose masks from
+//! those of the grammar's parts; [`MaskStore`] is where strategies meet: it keeps finished masks by set.
+
+mod store;
+mod walk;
+
+pub use store::{MaskStore, StoreStatistics};
+pub(crate) use walk::token_event;
+pub use walk::walk;

@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use rustc_hash::FxHashMap;
 
 use crate::automata::{Automata, StateId};
-use crate::grammar::{Terminal, TerminalId};
+use crate::grammar::Terminal;
 use crate::lowering::{NormalForm, Symbol};
 use crate::vocabulary::TokenId;
 use crate::{LimitExceeded, Limits};
@@ -90,7 +90,7 @@ pub struct Recognizer {
 /// An interned Earley set.
 #[derive(Debug)]
 struct Set {
-    kernel: Kernel,
+    kernel: Arc<Kernel>,
     /// The set after a byte, by class of the byte.
     row: OnceLock<Box<[AtomicU32]>>,
     /// The set after the end of a token; only where a terminal counts tokens.
@@ -169,16 +169,7 @@ impl Recognizer {
         let mut continuations = Continuations::default();
         let at_end = continuations.intern(&Content { ends: true, entries: Vec::new() });
         let mut first = Kernel { ends: form.start_is_nullable, items: Vec::new() };
-        if let Some(start) = form.start {
-            // The items before the text are those that begin the start symbol, each followed by its end.
-            for production in form.productions_of(start) {
-                first.items.push(Item {
-                    dot: production.first_dot,
-                    state: ItemState::FRESH,
-                    continuation: at_end,
-                });
-            }
-        }
+        first.items.extend(form.start.map(|dot| Item { dot, state: ItemState::FRESH, continuation: at_end }));
         let limited_ids = limited.iter().enumerate().map(|(index, &state)| (state, index_u32(index))).collect();
         let mut builder = Builder {
             automata,
@@ -335,7 +326,7 @@ impl Recognizer {
             return Ok(left);
         }
         let (left, right) = (&self.set(left).kernel, &self.set(right).kernel);
-        let mut kernel = left.clone();
+        let mut kernel = Kernel::clone(left);
         kernel.ends |= right.ends;
         kernel.items.extend_from_slice(&right.items);
         self.lock().intern(&self.sets, kernel).map(SetId)
@@ -525,11 +516,11 @@ impl Builder {
         if self.total_memory() > self.limits.memory_bytes {
             return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));
         }
-        self.memory_bytes += kernel.items.len() * 2 * size_of::<Item>() + size_of::<Set>() + 96;
-        let key = Arc::new(kernel.clone());
-        let set = Set { kernel, row: OnceLock::new(), after_token: AtomicU32::new(UNKNOWN) };
+        self.memory_bytes += kernel.items.len() * size_of::<Item>() + size_of::<Set>() + 96;
+        let kernel = Arc::new(kernel);
+        let set = Set { kernel: kernel.clone(), row: OnceLock::new(), after_token: AtomicU32::new(UNKNOWN) };
         let id = SetId::new(sets.push(set));
-        self.set_ids.insert(key, id);
+        self.set_ids.insert(kernel, id);
         Ok(id.0)
     }
 }

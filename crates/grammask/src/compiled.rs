@@ -1,0 +1,237 @@
+//! A grammar made ready for a vocabulary: what all matchers of one grammar share.
+
+use std::sync::Arc;
+
+use crate::grammar::{Code, Diagnostic, Grammar, GrammarError, Terminal, TokenReference};
+use crate::lowering::{Lowered, NormalForm, lower};
+use crate::masks::{MaskStore, StoreStatistics, walk};
+use crate::matcher::Matcher;
+use crate::recognizer::{Recognizer, SetId, TokenMatch};
+use crate::vocabulary::{TokenSet, Vocabulary};
+use crate::{Deadline, LimitExceeded, Limits};
+
+/// When a text ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum EndMode {
+    /// End tokens are legal exactly when the text is complete, and end it.
+    #[default]
+    Eos,
+    /// The text ends with the first token after which it is complete, as KBNF ends. The empty text does not
+    /// count: it would end before it began.
+    Eager,
+}
+
+/// How a grammar is compiled.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct CompileOptions {
+    /// When a text ends.
+    pub end: EndMode,
+    /// Budgets.
+    pub limits: Limits,
+    /// What to do with rules that never end.
+    pub endless: EndlessRules,
+}
+
+/// What to do with rules that derive infinite texts only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum EndlessRules {
+    /// Such texts go on for ever; a warning says so.
+    #[default]
+    Allow,
+    /// The grammar is refused.
+    Refuse,
+}
+
+/// A grammar compiled for a vocabulary. Immutable to its users, and shared by all threads.
+///
+/// ```
+/// use std::sync::Arc;
+/// use grammask::grammar::{GrammarBuilder, Span};
+/// use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
+/// use grammask::{CompileOptions, CompiledGrammar};
+///
+/// let tokens: TokenTexts = [Some("a"), Some("b"), Some("ab"), Some("ba"), None].into_iter().collect();
+/// let vocabulary = Arc::new(Vocabulary::new(tokens, vec![], vec![4], None)?);
+/// let mut builder = GrammarBuilder::new("");
+/// let start = builder.nonterminal("start", Span::default());
+/// let ab = builder.literal(b"ab", Span::default());
+/// builder.define(start, ab, Span::default());
+/// let compiled = CompiledGrammar::new(&builder.finish(start), vocabulary, CompileOptions::default())?;
+/// let mut matcher = compiled.matcher();
+/// assert_eq!(matcher.mask()?.iter().collect::<Vec<_>>(), [TokenId(0), TokenId(2)]);
+/// assert!(matcher.accept(TokenId(2))?);
+/// assert_eq!(matcher.mask()?.iter().collect::<Vec<_>>(), [TokenId(4)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct CompiledGrammar {
+    recognizer: Recognizer,
+    vocabulary: Arc<Vocabulary>,
+    masks: MaskStore,
+    options: CompileOptions,
+    warnings: Vec<Diagnostic>,
+    source: Arc<str>,
+}
+
+impl CompiledGrammar {
+    /// Compiles `grammar` for `vocabulary`.
+    ///
+    /// # Errors
+    /// All undefined symbols; an empty language; names of tokens that the vocabulary lacks; rules that never
+    /// end, where they are refused; a missing end token; a limit that was passed.
+    pub fn new(
+        grammar: &Grammar,
+        vocabulary: Arc<Vocabulary>,
+        options: CompileOptions,
+    ) -> Result<Arc<Self>, GrammarError> {
+        let source = grammar.source().clone();
+        let fail = |diagnostics| GrammarError::new(diagnostics, source.clone());
+        let Lowered { normal_form, warnings } = lower(grammar, &options.limits)?;
+        if options.endless == EndlessRules::Refuse {
+            let endless = warnings.iter().filter(|warning| warning.code == Code::EndlessRule);
+            let errors: Vec<Diagnostic> = endless
+                .map(|warning| Diagnostic {
+                    code: Code::NeverEnds,
+                    severity: crate::grammar::Severity::Error,
+                    ..warning.clone()
+                })
+                .collect();
+            if !errors.is_empty() {
+                return Err(fail(errors));
+            }
+        }
+        if options.end == EndMode::Eos && vocabulary.eos().is_empty() {
+            return Err(fail(vec![
+                Diagnostic::error(Code::MissingEndToken, "the vocabulary has no end token, so no text could end")
+                    .help("give the vocabulary its end tokens (`eos=`), or compile with `end=\"eager\"`"),
+            ]));
+        }
+        if options.end == EndMode::Eager && normal_form.start.is_none() {
+            return Err(fail(vec![
+                Diagnostic::error(Code::OnlyEmptyText, "only the empty text matches the grammar")
+                    .help("with `end=\"eager\"` a text ends with a token, so it has at least one"),
+            ]));
+        }
+        let token_matches = resolve_tokens(&normal_form, &vocabulary).map_err(fail)?;
+        let recognizer = Recognizer::new(normal_form, token_matches, &options.limits)
+            .map_err(|limit| fail(vec![limit.diagnostic()]))?;
+        Ok(Arc::new(Self { recognizer, vocabulary, masks: MaskStore::default(), options, warnings, source }))
+    }
+
+    /// A matcher at the beginning of a text.
+    #[must_use]
+    pub fn matcher(self: &Arc<Self>) -> Matcher {
+        Matcher::new(self.clone())
+    }
+
+    /// The vocabulary.
+    #[must_use]
+    pub fn vocabulary(&self) -> &Arc<Vocabulary> {
+        &self.vocabulary
+    }
+
+    /// The recogniser of the grammar's texts.
+    #[must_use]
+    pub fn recognizer(&self) -> &Recognizer {
+        &self.recognizer
+    }
+
+    /// How the grammar was compiled.
+    #[must_use]
+    pub fn options(&self) -> &CompileOptions {
+        &self.options
+    }
+
+    /// Warnings about the grammar.
+    #[must_use]
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+
+    /// What the mask memo holds.
+    #[must_use]
+    pub fn mask_statistics(&self) -> StoreStatistics {
+        self.masks.statistics()
+    }
+
+    /// The tokens that can follow the text that led to `set`; with [`EndMode::Eos`] the end tokens among them
+    /// where the text is complete.
+    ///
+    /// Cost: a lookup where the set is known; else one walk through the token trie.
+    ///
+    /// # Errors
+    /// `dead-end` if there is none; a limit that was passed.
+    pub fn mask(&self, set: SetId) -> Result<Arc<TokenSet>, GrammarError> {
+        if let Some(mask) = self.masks.get(set) {
+            return Ok(mask);
+        }
+        let deadline = Deadline::after(self.options.limits.time);
+        let mut mask =
+            walk(&self.recognizer, &self.vocabulary, set, &deadline).map_err(|limit| self.limit_error(limit))?;
+        if self.options.end == EndMode::Eos && self.recognizer.is_complete(set) {
+            for &id in self.vocabulary.eos() {
+                mask.insert(id);
+            }
+        }
+        if mask.is_empty() {
+            return Err(self.dead_end(set));
+        }
+        Ok(self.masks.insert(set, mask, self.options.limits.memory_bytes))
+    }
+
+    pub(crate) fn limit_error(&self, limit: LimitExceeded) -> GrammarError {
+        GrammarError::new(vec![limit.diagnostic()], self.source.clone())
+    }
+
+    fn dead_end(&self, set: SetId) -> GrammarError {
+        let expected = self.recognizer.expectations(set).unwrap_or_default();
+        let mut labels: Vec<String> = expected.into_iter().map(|expectation| expectation.terminal).collect();
+        labels.dedup();
+        labels.truncate(8);
+        let diagnostic =
+            Diagnostic::error(Code::DeadEnd, "no token of the vocabulary can spell what the grammar needs next")
+                .expected(labels)
+                .help("check that the vocabulary is the model's own and complete: byte-level vocabularies can spell everything");
+        GrammarError::new(vec![diagnostic], self.source.clone())
+    }
+}
+
+/// Looks up the tokens that the grammar names.
+fn resolve_tokens(
+    form: &NormalForm,
+    vocabulary: &Vocabulary,
+) -> Result<Vec<Option<TokenMatch>>, Vec<Diagnostic>> {
+    let mut unknown = Vec::new();
+    let mut resolved = Vec::with_capacity(form.terminals.len());
+    for definition in &form.terminals {
+        resolved.push(match &definition.terminal {
+            Terminal::AnyToken => Some(TokenMatch::AnyWithText),
+            Terminal::Token(TokenReference::Id(id)) if (*id as usize) < vocabulary.size() => {
+                Some(TokenMatch::Only(crate::vocabulary::TokenId(*id)))
+            }
+            Terminal::Token(TokenReference::Id(id)) => {
+                let message = format!("the vocabulary has no token with the id {id}");
+                let help = format!("ids go from 0 to {}", vocabulary.size() - 1);
+                unknown.push(Diagnostic::error(Code::UnknownToken, message).help(help));
+                None
+            }
+            Terminal::Token(TokenReference::Name(name)) => {
+                let found = vocabulary.special(name);
+                if found.is_none() {
+                    let message = format!("the vocabulary has no special token named `{name}`");
+                    let known: Vec<&str> = vocabulary.specials().iter().take(8).map(|(name, _)| &**name).collect();
+                    let help = if known.is_empty() {
+                        "give the vocabulary its special tokens (`special=`)".to_owned()
+                    } else {
+                        format!("it has {}{}", known.join(", "), if known.len() == 8 { ", …" } else { "" })
+                    };
+                    unknown.push(Diagnostic::error(Code::UnknownToken, message).help(help));
+                }
+                found.map(TokenMatch::Only)
+            }
+            Terminal::Literal(_) | Terminal::Regular(_) | Terminal::Limited { .. } => None,
+        });
+    }
+    if unknown.is_empty() { Ok(resolved) } else { Err(unknown) }
+}

@@ -1,0 +1,80 @@
+//! The mask of a set by a walk through the token trie.
+//!
+//! Depth first over the flat preorder arrays; the sets on the path from the root are kept by depth. Every step
+//! is memoised in the recogniser, so a second walk through known sets costs one table lookup per trie node.
+
+use crate::recognizer::{Recognizer, SetId, TokenEvent, TokenMatch};
+use crate::vocabulary::{TokenId, TokenSet, TrieNode, Vocabulary};
+use crate::{Deadline, LimitExceeded};
+
+/// Trie nodes between two looks at the clock.
+const NODES_PER_CLOCK: usize = 4096;
+
+/// All tokens that can follow the text that led to `set`, end tokens aside.
+///
+/// # Errors
+/// When a limit is passed.
+pub fn walk(
+    recognizer: &Recognizer,
+    vocabulary: &Vocabulary,
+    set: SetId,
+    deadline: &Deadline,
+) -> Result<TokenSet, LimitExceeded> {
+    let mut mask = TokenSet::new(vocabulary.size());
+    add_texts(recognizer, vocabulary, set, deadline, &mut mask)?;
+    for token in recognizer.token_matches(set)? {
+        // A token read as a whole leaves only items before a symbol, which the end of a token never removes.
+        match token {
+            TokenMatch::Only(id) => {
+                mask.insert(id);
+            }
+            TokenMatch::AnyWithText => {
+                for &id in vocabulary.trie().sorted_ids() {
+                    mask.insert(id);
+                }
+            }
+        }
+    }
+    Ok(mask)
+}
+
+fn add_texts(
+    recognizer: &Recognizer,
+    vocabulary: &Vocabulary,
+    set: SetId,
+    deadline: &Deadline,
+    mask: &mut TokenSet,
+) -> Result<(), LimitExceeded> {
+    let trie = vocabulary.trie();
+    // The set at each depth of the path to the current node; the root is at depth 0.
+    let mut path: Vec<SetId> = vec![set];
+    let mut node = 1;
+    let mut steps = 0;
+    while node < trie.len() {
+        let current = TrieNode(u32::try_from(node).unwrap_or(u32::MAX));
+        steps += 1;
+        if steps % NODES_PER_CLOCK == 0 {
+            deadline.check()?;
+        }
+        let depth = usize::from(trie.depth(current));
+        let Some(next) = recognizer.step(path[depth - 1], trie.byte(current))? else {
+            node = trie.subtree_end(current).index();
+            continue;
+        };
+        let tokens = trie.tokens(current);
+        if !tokens.is_empty() && recognizer.end_token(next)?.is_some() {
+            for &id in tokens {
+                mask.insert(id);
+            }
+        }
+        path.truncate(depth);
+        path.push(next);
+        node += 1;
+    }
+    Ok(())
+}
+
+/// How the recogniser sees a token that is read as a whole.
+pub(crate) fn token_event(vocabulary: &Vocabulary, id: TokenId) -> TokenEvent {
+    TokenEvent { id, has_text: vocabulary.token(id).is_some() }
+}
