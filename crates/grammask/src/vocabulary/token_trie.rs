@@ -83,6 +83,10 @@ impl TokenTrie {
         }
         trie.close(&path);
         trie.token_starts.push(trie.sorted_ids.len() as u32);
+        trie.bytes.shrink_to_fit();
+        trie.depths.shrink_to_fit();
+        trie.subtree_ends.shrink_to_fit();
+        trie.token_starts.shrink_to_fit();
         trie
     }
 

@@ -1,0 +1,200 @@
+//! `Vocabulary`: the tokens of a model, as Python makes and reads them.
+
+use std::sync::Arc;
+
+use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
+use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyMapping, PyString, PyTuple};
+
+use crate::errors::{coded_vocabulary_error, vocabulary_error};
+
+/// The tokens of a model: their bytes, the special ones, and the ones that end a text.
+#[pyclass(name = "Vocabulary", module = "grammask._grammask", frozen, subclass, weakref)]
+pub(crate) struct PyVocabulary {
+    vocabulary: Arc<Vocabulary>,
+}
+
+#[pymethods]
+impl PyVocabulary {
+    #[new]
+    #[pyo3(signature = (tokens, *, special=None, eos=None, size=None))]
+    fn new(
+        py: Python<'_>,
+        tokens: &Bound<'_, PyAny>,
+        special: Option<&Bound<'_, PyMapping>>,
+        eos: Option<&Bound<'_, PyAny>>,
+        size: Option<usize>,
+    ) -> PyResult<Self> {
+        let texts = token_texts(tokens)?;
+        let special = special.map_or(Ok(Vec::new()), special_tokens)?;
+        let eos = eos.map_or(Ok(Vec::new()), |eos| end_tokens(eos, &special))?;
+        let vocabulary = py
+            .detach(|| Vocabulary::new(texts, special, eos, size))
+            .map_err(|error| vocabulary_error(&error))?;
+        Ok(Self { vocabulary: Arc::new(vocabulary) })
+    }
+
+    #[getter]
+    fn size(&self) -> usize {
+        self.vocabulary.size()
+    }
+
+    #[getter]
+    fn eos<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.vocabulary.eos().iter().map(|id| id.0))
+    }
+
+    #[getter]
+    fn special<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let special = PyDict::new(py);
+        for (name, id) in self.vocabulary.specials() {
+            special.set_item(&**name, id.0)?;
+        }
+        Ok(special)
+    }
+
+    fn token<'py>(&self, py: Python<'py>, id: &Bound<'py, PyInt>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        Ok(self.vocabulary.token(self.existing(id)?).map(|text| PyBytes::new(py, text)))
+    }
+
+    fn name_of(&self, id: &Bound<'_, PyInt>) -> PyResult<Option<&str>> {
+        Ok(self.vocabulary.name_of(self.existing(id)?))
+    }
+
+    fn ids_of(&self, text: &[u8]) -> Vec<u32> {
+        self.vocabulary.ids_of(text).iter().map(|id| id.0).collect()
+    }
+
+    fn tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.vocabulary.texts().iter().map(|text| text.map(|text| PyBytes::new(py, text))))
+    }
+
+    fn __len__(&self) -> usize {
+        self.vocabulary.size()
+    }
+
+    fn __repr__(&self) -> String {
+        let vocabulary = &self.vocabulary;
+        let eos: Vec<_> = vocabulary.eos().iter().map(|id| id.0.to_string()).collect();
+        format!(
+            "<Vocabulary of {} ids: {} with text, {} special, eos [{}]>",
+            vocabulary.size(),
+            vocabulary.trie().sorted_ids().len(),
+            vocabulary.specials().len(),
+            eos.join(", ")
+        )
+    }
+
+    fn __copy__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __deepcopy__(this: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        this
+    }
+
+    fn __getnewargs_ex__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<((Bound<'py, PyList>,), Bound<'py, PyDict>)> {
+        let options = PyDict::new(py);
+        options.set_item("special", self.special(py)?)?;
+        options.set_item("eos", self.eos(py)?)?;
+        options.set_item("size", self.size())?;
+        Ok(((self.tokens(py)?,), options))
+    }
+}
+
+impl PyVocabulary {
+    /// The id, if the vocabulary has it.
+    fn existing(&self, id: &Bound<'_, PyInt>) -> PyResult<TokenId> {
+        let size = self.vocabulary.size();
+        match id.extract::<u32>() {
+            Ok(id) if (id as usize) < size => Ok(TokenId(id)),
+            _ => Err(PyIndexError::new_err(format!("there is no token {id}; ids go from 0 to {}", size - 1))),
+        }
+    }
+}
+
+/// The texts of `list[bytes | None]`, or of any other iterable of these.
+fn token_texts(tokens: &Bound<'_, PyAny>) -> PyResult<TokenTexts> {
+    let mut texts = TokenTexts::with_capacity(tokens.len().unwrap_or(0), 0);
+    for token in tokens.try_iter()? {
+        let token = token?;
+        if token.is_none() {
+            texts.push_textless();
+        } else if let Ok(text) = token.cast::<PyBytes>() {
+            texts.push(text.as_bytes());
+        } else {
+            return Err(PyTypeError::new_err(format!(
+                "token {} is a {}, and a token must be bytes, or None if it has no text; {}",
+                texts.len(),
+                token.get_type().name()?,
+                if token.is_instance_of::<PyString>() {
+                    "encode a text with .encode(), and load a tokenizer's own vocabulary with Vocabulary.from_*, \
+                     because its entries are seldom plain text"
+                } else {
+                    "pass the tokens in the order of their ids"
+                }
+            )));
+        }
+    }
+    Ok(texts)
+}
+
+/// The entries of `Mapping[str, int]`.
+fn special_tokens(special: &Bound<'_, PyMapping>) -> PyResult<Vec<(String, u32)>> {
+    special
+        .items()?
+        .iter()
+        .map(|entry| {
+            let (name, id): (Bound<'_, PyAny>, Bound<'_, PyAny>) = entry.extract()?;
+            let name: String = name.extract().map_err(|_| {
+                PyTypeError::new_err(format!(
+                    "special tokens have names of type str, and {name:?} is not one"
+                ))
+            })?;
+            let id = token_id(&id, &format!("the special token {name:?}"), "special-out-of-range")?;
+            Ok((name, id))
+        })
+        .collect()
+}
+
+/// The ids of `int | str | Iterable[int | str]`, where a `str` is the name of a special token.
+fn end_tokens(eos: &Bound<'_, PyAny>, special: &[(String, u32)]) -> PyResult<Vec<u32>> {
+    let one = |eos: &Bound<'_, PyAny>| {
+        let Ok(name) = eos.cast::<PyString>() else {
+            return token_id(eos, "the end token", "eos-out-of-range");
+        };
+        let name = name.to_string();
+        special.iter().find(|(other, _)| *other == name).map(|&(_, id)| id).ok_or_else(|| {
+            let known: Vec<_> = special.iter().take(8).map(|(name, _)| format!("{name:?}")).collect();
+            let known = if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
+            coded_vocabulary_error(
+                "unknown-eos",
+                format!("the end token {name:?} is not a special token ({known}); pass its id, or name it in special="),
+            )
+        })
+    };
+    match eos.try_iter() {
+        Ok(several) if !eos.is_instance_of::<PyString>() => several.map(|eos| one(&eos?)).collect(),
+        _ => Ok(vec![one(eos)?]),
+    }
+}
+
+/// The id that `what` has; ids that do not fit are refused with `code`.
+fn token_id(id: &Bound<'_, PyAny>, what: &str, code: &'static str) -> PyResult<u32> {
+    let py = id.py();
+    id.extract().map_err(|error: PyErr| {
+        if error.is_instance_of::<PyOverflowError>(py) {
+            coded_vocabulary_error(
+                code,
+                format!("{what} cannot have the id {id}; ids go from 0 to the size of the vocabulary"),
+            )
+        } else {
+            let kind = id.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+            PyTypeError::new_err(format!("{what} needs an id of type int, not {kind}"))
+        }
+    })
+}

@@ -1,0 +1,164 @@
+"""The tokens of a model, and how to get them from the files and objects of the usual tokenizers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grammask import _grammask
+from grammask.vocabulary import huggingface, tekken, tiktoken, tokenizer_json
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+    from typing import TypeAlias
+
+    from typing_extensions import Self
+
+    from grammask.vocabulary.token_table import TokenTable
+
+    EndTokens: TypeAlias = int | str | Iterable[int | str]
+
+__all__ = ["Vocabulary"]
+
+
+class Vocabulary(_grammask.Vocabulary):
+    """The tokens of a model: their bytes, the special ones, and the ones that end a text.
+
+    Immutable, safe to share between threads, and shared by all grammars without copying; make one per model.
+    Copies are the object itself. Can be pickled.
+
+    The ``from_*`` methods read what a tokenizer *decodes* each token to in the middle of a text. They share
+    three options: ``special`` marks further tokens as special, ``eos`` gives the end tokens by id or by
+    special name (``()`` for none; None takes the tokenizer's own, and it is an error if it names none), and
+    ``size`` pads up to the width of the model's logits. All raise ``VocabularyError`` for what they cannot map
+    to bytes exactly.
+
+    >>> from grammask import Vocabulary
+    >>> vocabulary = Vocabulary([b"a", b"b", b"ab", None], special={"<|end|>": 3}, eos="<|end|>")
+    >>> vocabulary.token(2), vocabulary.token(3), vocabulary.eos
+    (b'ab', None, (3,))
+    """
+
+    @classmethod
+    def default(cls) -> Self:
+        """Return the embedded vocabulary: o200k_base of GPT-4o and gpt-oss, 199,998 tokens, eos ``<|endoftext|>``.
+
+        Needs no file and no network. Cost: 0.5 s the first time, nothing after that.
+        """
+        vocabulary = _DEFAULTS.get(cls)
+        if not isinstance(vocabulary, cls):
+            tokens, special = _grammask.embedded_vocabulary("o200k_base")
+            vocabulary = cls(tokens, special=special, eos=tiktoken.END_OF_TEXT)
+            _DEFAULTS[cls] = vocabulary
+        return vocabulary
+
+    @classmethod
+    def from_tiktoken(
+        cls,
+        source: tiktoken.Encoding | str | os.PathLike[str],
+        *,
+        special: Mapping[str, int] | None = None,
+        eos: EndTokens | None = None,
+        size: int | None = None,
+    ) -> Self:
+        """Make a vocabulary from a ``tiktoken.Encoding`` or from a ``*.tiktoken`` file.
+
+        Args:
+            source: The encoding, or the path of a file with ``base64(bytes) rank`` lines. A file knows no
+                special tokens: give them in ``special``.
+            special: Further special tokens.
+            eos: The end tokens; None for the special token ``<|endoftext|>``.
+            size: Number of ids with padding; None for the largest id plus one.
+
+        Raises:
+            VocabularyError: The file is damaged, or there is no ``<|endoftext|>`` and no ``eos``.
+        """
+        return cls._of(tiktoken.read(source), special, eos, size)
+
+    @classmethod
+    def from_tokenizer_json(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        special: Mapping[str, int] | None = None,
+        eos: EndTokens | None = None,
+        size: int | None = None,
+    ) -> Self:
+        """Make a vocabulary from a ``tokenizer.json`` of the Hugging Face ``tokenizers`` library.
+
+        The decoder in the file says what the tokens mean: byte-level ones (GPT-2, Llama 3, Qwen, DeepSeek),
+        byte fallback (Llama 2, Mistral, Gemma, Phi-3) and Metaspace (Unigram models) can be mapped to bytes.
+        WordPiece, CTC, ``</w>`` suffixes and files without a decoder cannot, as the text of a token
+        then depends on its neighbours.
+
+        Args:
+            path: The file.
+            special: Further special tokens, besides the added tokens that the file marks as special.
+            eos: The end tokens; None for those that ``generation_config.json`` or ``tokenizer_config.json``
+                beside the file name.
+            size: Number of ids with padding; None for the largest id plus one.
+
+        Raises:
+            VocabularyError: The file is damaged, its tokens cannot be mapped to bytes, or no end token is known.
+        """
+        return cls._of(tokenizer_json.read(path), special, eos, size)
+
+    @classmethod
+    def from_tekken(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        special: Mapping[str, int] | None = None,
+        eos: EndTokens | None = None,
+        size: int | None = None,
+    ) -> Self:
+        """Make a vocabulary from a ``tekken.json`` of Mistral.
+
+        Args:
+            path: The file.
+            special: Further special tokens, besides those of the file.
+            eos: The end tokens; None for ``</s>``.
+            size: Number of ids with padding; None for the vocabulary size that the file names.
+
+        Raises:
+            VocabularyError: The file is damaged.
+        """
+        return cls._of(tekken.read(path), special, eos, size)
+
+    @classmethod
+    def from_huggingface(
+        cls,
+        tokenizer: huggingface.Tokenizer,
+        *,
+        special: Mapping[str, int] | None = None,
+        eos: EndTokens | None = None,
+        size: int | None = None,
+    ) -> Self:
+        """Make a vocabulary from a fast tokenizer of ``transformers``, or from a ``tokenizers.Tokenizer``.
+
+        Args:
+            tokenizer: The tokenizer, read as ``from_tokenizer_json`` reads its file.
+            special: Further special tokens.
+            eos: The end tokens; None for the ``eos_token_id`` of the tokenizer. A model's
+                ``generation_config.eos_token_id`` is often a longer list, and the better one.
+            size: Number of ids with padding, best the model's ``config.vocab_size``; None for the largest id
+                plus one.
+
+        Raises:
+            VocabularyError: It is a slow tokenizer, its tokens cannot be mapped to bytes, or no end token is
+                known.
+        """
+        return cls._of(huggingface.read(tokenizer), special, eos, size)
+
+    @classmethod
+    def _of(
+        cls, table: TokenTable, special: Mapping[str, int] | None, eos: EndTokens | None, size: int | None
+    ) -> Self:
+        """Make a vocabulary of what a tokenizer holds and of the options that all loaders share."""
+        if eos is None:
+            eos = table.known_eos()
+        every_special = {**table.special, **(special or {})}
+        return cls(table.with_room_for(every_special.values()), special=every_special, eos=eos, size=size)
+
+
+_DEFAULTS: dict[type[Vocabulary], Vocabulary] = {}

@@ -1,0 +1,69 @@
+"""Reads the tokens of a ``tekken.json``: special tokens first, then byte-level BPE tokens in the order of ranks."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grammask.errors import VocabularyError
+from grammask.vocabulary.json_file import load, member
+from grammask.vocabulary.token_table import MAX_SIZE, TokenTable, by_id
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+END_OF_SEQUENCE = "</s>"
+
+UNLISTED_SPECIAL = (
+    *("<unk>", "<s>", END_OF_SEQUENCE, "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]"),
+    *("[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]"),
+    *("[PREFIX]", "[MIDDLE]", "[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"),
+)
+"""The special tokens of files up to version v7, which do not list them; mistral-common fills them in too."""
+
+
+def read(path: str | os.PathLike[str]) -> TokenTable:
+    """Read the tokens of a file."""
+    path = Path(path)
+    source = str(path)
+    document = load(path.read_bytes(), source)
+    config = member(document, "config", dict, source)
+    size = member(config, "default_vocab_size", int, source)
+    special_count = member(config, "default_num_special_tokens", int, source)
+    if not 0 <= special_count <= size <= MAX_SIZE:
+        raise VocabularyError(
+            f"{source} announces {special_count} special tokens and {size} tokens in all; is the file damaged?",
+            "damaged-file",
+        )
+    special = _special(document, special_count, source)
+    tokens = by_id(_texts(document, special_count, size, source), source)
+    return TokenTable(
+        [*tokens, *[None] * (size - len(tokens))],
+        special,
+        [special[END_OF_SEQUENCE]] if END_OF_SEQUENCE in special else [],
+        f"{source} has no special token {END_OF_SEQUENCE}",
+    )
+
+
+def _special(document: dict[str, Any], count: int, source: str) -> dict[str, int]:
+    if document.get("special_tokens") is None:
+        names = dict(enumerate(UNLISTED_SPECIAL[:count]))
+    else:
+        entries = member(document, "special_tokens", list, source)
+        names = {
+            member(entry, "rank", int, source): member(entry, "token_str", str, source) for entry in entries
+        }
+    return {names.get(id, f"<SPECIAL_{id}>"): id for id in range(count)}
+
+
+def _texts(document: dict[str, Any], first: int, size: int, source: str) -> Iterator[tuple[int, bytes]]:
+    for entry in member(document, "vocab", list, source):
+        id = first + member(entry, "rank", int, source)
+        if id >= size:
+            continue
+        try:
+            yield id, base64.b64decode(member(entry, "token_bytes", str, source), validate=True)
+        except ValueError as error:
+            raise VocabularyError(f"{source}: token {id} is not base64", "damaged-file") from error

@@ -1,0 +1,146 @@
+"""What a token of a ``tokenizer.json`` means in bytes, as the decoder in that file says.
+
+A decoder of the ``tokenizers`` library is a pipeline over the list of tokens. Here each step becomes a function of
+one token, which is exact if and only if the step treats every token by itself and in the same way wherever
+it stands. Steps that do something else at the very start or end of a text (Strip after Fuse, the first space
+of Metaspace) are read as in the middle of one, because generated text follows a prompt; steps that look at
+neighbours or positions in any other way are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from grammask.errors import VocabularyError
+from grammask.vocabulary.json_file import member
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Text: TypeAlias = "str | bytes"
+Step: TypeAlias = Callable[[str], Text]
+
+BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+
+
+def token_decoder(decoder: dict[str, Any] | None, source: str) -> Callable[[str], bytes]:
+    """Return the function from the spelling of a token in the file to its bytes.
+
+    Raises:
+        VocabularyError: The decoder is missing, unknown, or depends on more than the token.
+    """
+    if decoder is None:
+        raise _refused(source, "there is no decoder", "set the decoder of the tokenizer and save it again")
+    steps: list[Step] = []
+    fused = False
+    final = False
+    for step in _flattened(decoder, source):
+        kind = member(step, "type", str, source)
+        if kind == "Fuse":
+            fused = True
+        elif kind == "Strip" and fused:
+            continue
+        elif final or (fused and not _is_bytewise(step)):
+            raise _refused(source, f"the decoder step {kind} works on joined tokens")
+        else:
+            steps.append(_step(kind, step, source))
+            final = kind in ("ByteLevel", "ByteFallback")
+            fused = fused or kind == "ByteLevel"
+
+    def decode(token: str) -> bytes:
+        text: Text = token
+        for step in steps:
+            if isinstance(text, bytes):
+                break
+            text = step(text)
+        return text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+
+    return decode
+
+
+def _flattened(decoder: dict[str, Any], source: str) -> Iterator[dict[str, Any]]:
+    """Yield the steps of a decoder in order, with sequences of sequences taken apart."""
+    pending: list[dict[str, Any]] = [decoder]
+    while pending:
+        step = pending.pop()
+        if member({"decoder": step}, "decoder", dict, source).get("type") == "Sequence":
+            pending.extend(reversed(member(step, "decoders", list, source)))
+        else:
+            yield step
+
+
+def _is_bytewise(step: dict[str, Any]) -> bool:
+    """Whether a step does the same to joined tokens as to each of them."""
+    pattern = step.get("pattern")
+    return step.get("type") == "Replace" and isinstance(pattern, dict) and len(pattern.get("String", "")) == 1
+
+
+def _step(kind: str, step: dict[str, Any], source: str) -> Step:
+    if kind == "ByteLevel":
+        return byte_level
+    if kind == "ByteFallback":
+        return _byte_fallback
+    if kind == "Replace":
+        pattern = member(step, "pattern", dict, source)
+        if "String" not in pattern:
+            raise _refused(source, "the decoder replaces by a regular expression")
+        old, new = member(pattern, "String", str, source), member(step, "content", str, source)
+        return lambda token: token.replace(old, new)
+    if kind == "Metaspace":
+        mark = member(step, "replacement", str, source)
+        return lambda token: token.replace(mark, " ")
+    if kind == "Strip":
+        return _strip(member(step, "content", str, source), member(step, "start", int, source), step, source)
+    raise _refused(source, f"the decoder {kind} gives a token a text that depends on its neighbours")
+
+
+def _strip(content: str, start: int, step: dict[str, Any], source: str) -> Step:
+    stop = member(step, "stop", int, source)
+
+    def strip(token: str) -> str:
+        head = min(start, len(token) - len(token.lstrip(content)))
+        token = token[head:]
+        tail = min(stop, len(token) - len(token.rstrip(content)))
+        return token[: len(token) - tail]
+
+    return strip
+
+
+def _byte_fallback(token: str) -> Text:
+    match = BYTE_TOKEN.fullmatch(token)
+    return bytes.fromhex(match[1]) if match else token
+
+
+def byte_level(token: str) -> bytes:
+    """Undo the byte alphabet of GPT-2; a token with any character outside it stands for itself."""
+    try:
+        return token.translate(BYTE_ALPHABET).encode("latin-1")
+    except UnicodeEncodeError:
+        return token.encode("utf-8", "surrogatepass")
+
+
+def _byte_alphabet() -> dict[int, int]:
+    """Return the byte of each character that GPT-2's tokenizer writes bytes with.
+
+    Printable Latin-1 bytes stand for themselves; the 68 others are U+0100 and following, in order
+    (``bytes_to_unicode`` of the GPT-2 release). The Latin-1 characters of those 68 are no letters of the alphabet:
+    they are sent to U+0100, which no byte is.
+    """
+    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = [byte for byte in range(256) if byte not in printable]
+    return dict.fromkeys(others, 0x100) | {0x100 + position: byte for position, byte in enumerate(others)}
+
+
+BYTE_ALPHABET = _byte_alphabet()
+
+
+def _refused(
+    source: str, reason: str, remedy: str = "use a tokenizer with a byte-level decoder"
+) -> VocabularyError:
+    return VocabularyError(
+        f"the tokens of {source} cannot be mapped to bytes: {reason}; {remedy}, or pass the bytes of each token to "
+        "Vocabulary(tokens, special=..., eos=...)",
+        "unsupported-tokenizer",
+    )

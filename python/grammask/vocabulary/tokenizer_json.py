@@ -1,0 +1,73 @@
+"""Reads the tokens of a ``tokenizer.json``, the file format of the Hugging Face ``tokenizers`` library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grammask.errors import VocabularyError
+from grammask.vocabulary.json_file import load, load_if_there, member
+from grammask.vocabulary.token_decoder import token_decoder
+from grammask.vocabulary.token_table import TokenTable, by_id
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+
+
+def read(path: str | os.PathLike[str]) -> TokenTable:
+    """Read the tokens of a file, and the end tokens that the files beside it name."""
+    path = Path(path)
+    eos = _eos_beside(path)
+    reason = f"there is no generation_config.json or tokenizer_config.json beside {path} that names one"
+    return table(path.read_bytes(), str(path), eos, reason)
+
+
+def table(text: str | bytes, source: str, eos: Sequence[int | str], eos_source: str) -> TokenTable:
+    """Read the tokens of the text of a file.
+
+    Raises:
+        VocabularyError: The text is damaged, or its tokens cannot be mapped to bytes.
+    """
+    document = load(text, source)
+    decoder = document.get("decoder")
+    decode = token_decoder(decoder if decoder is None else member(document, "decoder", dict, source), source)
+    special: dict[str, int] = {}
+    spellings = dict(_model_tokens(member(document, "model", dict, source), source))
+    added = member(document, "added_tokens", list, source) if document.get("added_tokens") else []
+    for entry in added:
+        entry = member({"added_tokens": entry}, "added_tokens", dict, source)
+        id, spelling = member(entry, "id", int, source), member(entry, "content", str, source)
+        spellings[id] = spelling
+        if entry.get("special"):
+            special[spelling] = id
+    tokens = by_id(((id, decode(spelling)) for id, spelling in spellings.items()), source)
+    ids = {spelling: id for id, spelling in spellings.items()}
+    eos = [ids.get(end, end) if isinstance(end, str) else end for end in eos]
+    return TokenTable(tokens, special, eos, eos_source)
+
+
+def _model_tokens(model: dict[str, Any], source: str) -> Iterator[tuple[int, str]]:
+    """Yield ids and spellings: a list of pieces with scores in Unigram models, a dictionary in all others."""
+    if isinstance(vocab := model.get("vocab"), list):
+        for id, piece in enumerate(vocab):
+            if not (isinstance(piece, list) and piece and isinstance(piece[0], str)):
+                raise VocabularyError(
+                    f"{source}: piece {id} has no text; is the file damaged?", "damaged-file"
+                )
+            yield id, piece[0]
+    else:
+        vocab = member(model, "vocab", dict, source)
+        for spelling in vocab:
+            yield member(vocab, spelling, int, source), spelling
+
+
+def _eos_beside(path: Path) -> list[int | str]:
+    """Return the end tokens that the model's own configuration names, the generation's before the tokenizer's."""
+    generation = load_if_there(path.with_name("generation_config.json")).get("eos_token_id")
+    ids = generation if isinstance(generation, list) else [generation]
+    if ids and all(isinstance(id, int) for id in ids):
+        return list(ids)
+    eos = load_if_there(path.with_name("tokenizer_config.json")).get("eos_token")
+    name = eos.get("content") if isinstance(eos, dict) else eos
+    return [name] if isinstance(name, str) else []
