@@ -1,11 +1,28 @@
 """The compiled engine. Use it through the package ``grammask``."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
 
 from typing_extensions import Self, disjoint_base
 
-__all__ = ["Vocabulary", "embedded_vocabulary", "encode_ordinary"]
+from grammask.errors import Diagnostic
+
+__all__ = [
+    "CompiledGrammar",
+    "Expectation",
+    "Explanation",
+    "Grammar",
+    "Limits",
+    "Matcher",
+    "Vocabulary",
+    "embedded_vocabulary",
+    "encode_ordinary",
+    "fill_masks",
+    "kbnf_syntax_tree",
+]
 
 @disjoint_base
 class Vocabulary:
@@ -100,3 +117,285 @@ def encode_ordinary(name: str, text: str) -> list[int]:
     Raises:
         KeyError: No such vocabulary is embedded.
     """
+
+@final
+@disjoint_base
+class Limits:
+    """Budgets for one grammar, from its text to its masks. Immutable; compared by value; can be pickled.
+
+    The defaults fit a server that compiles grammars of strangers. Passing a budget raises
+    :class:`grammask.LimitExceeded`, which names it.
+    """
+
+    def __new__(
+        cls,
+        *,
+        grammar_bytes: int | None = None,
+        grammar_size: int | None = None,
+        automaton_states: int | None = None,
+        set_items: int | None = None,
+        memory_bytes: int | None = None,
+        seconds: float | None = None,
+    ) -> Self:
+        """Make limits; what is not given keeps its default.
+
+        Raises:
+            ValueError: A negative time.
+        """
+
+    @property
+    def grammar_bytes(self) -> int:
+        """Longest grammar text, in bytes."""
+
+    @property
+    def grammar_size(self) -> int:
+        """Most symbols and alternatives of a grammar, before and after lowering."""
+
+    @property
+    def automaton_states(self) -> int:
+        """Most states of all terminals' automata together."""
+
+    @property
+    def set_items(self) -> int:
+        """Most items of one Earley set, predicted ones included."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """Most memory of one compiled grammar, in bytes (an estimate)."""
+
+    @property
+    def seconds(self) -> float:
+        """Longest time of one call (compile, mask)."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, float]]: ...
+
+@final
+@disjoint_base
+class Grammar:
+    """A grammar in the engine's own representation. Use :class:`grammask.Grammar`."""
+
+    @staticmethod
+    def from_kbnf(text: bytes, start: str, limits: Limits | None = None) -> Grammar: ...
+    @property
+    def source(self) -> str: ...
+    def warnings(self) -> list[Diagnostic]: ...
+    def check(self, limits: Limits | None = None) -> list[Diagnostic]: ...
+    def compile(
+        self, vocabulary: Vocabulary, end: str, limits: Limits | None = None, finite: bool = False
+    ) -> CompiledGrammar: ...
+    def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]: ...
+
+@final
+@disjoint_base
+class CompiledGrammar:
+    """A grammar made ready for a vocabulary: what all matchers of it share. Immutable; safe to share between threads.
+
+    States and masks are made when a matcher first needs them and kept for all matchers.
+    """
+
+    def matcher(self) -> Matcher:
+        """Make a matcher at the beginning of a text. Costs next to nothing: make one per text."""
+
+    @property
+    def end(self) -> str:
+        """When a text ends: ``"eos"`` or ``"eager"``."""
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Number of ids, padding included: the width of a mask in bits."""
+
+    def warnings(self) -> list[Diagnostic]:
+        """What should be said about the grammar: unused rules, rules that never end, and so on."""
+
+    def stats(self) -> dict[str, int]:
+        """Count what is kept.
+
+        ``sets``: different Earley sets; ``recognizer_bytes``: their memory, an estimate; ``mask_hits`` and
+        ``mask_misses``: how often a mask was known; ``masks``: different masks kept; ``mask_bytes``: their memory.
+        """
+
+@final
+@disjoint_base
+class Matcher:
+    """One text being generated under a :class:`CompiledGrammar`. Not for several threads at once; fork it instead."""
+
+    def accept(self, token: int) -> bool:
+        """Append a token and return True; if it cannot come next, change nothing and return False.
+
+        After the end of the text only end tokens are accepted, and do nothing but count as a step.
+
+        Raises:
+            ValueError: The vocabulary has no such id.
+            LimitExceeded: A budget was passed; the matcher is unchanged.
+
+        Cost: one table lookup per byte of the token where its states were seen before.
+        """
+
+    def accept_bytes(self, text: bytes) -> bool:
+        """Append bytes as if they were one token, or change nothing and return False.
+
+        Raises:
+            LimitExceeded: A budget was passed; the matcher is unchanged.
+        """
+
+    def validate(self, tokens: Iterable[int]) -> int:
+        """How many of the tokens, from the first on, could be accepted one after the other. Changes nothing.
+
+        Raises:
+            ValueError: The vocabulary has no such id.
+            LimitExceeded: A budget was passed.
+        """
+
+    def rollback(self, count: int = 1) -> None:
+        """Take back the last ``count`` steps (tokens, or calls of ``accept_bytes``), also across the end of the text.
+
+        Raises:
+            ValueError: Fewer steps were accepted.
+        """
+
+    def fork(self) -> Matcher:
+        """Make an independent matcher with the same text. ``copy.copy`` does the same."""
+
+    def __copy__(self) -> Matcher: ...
+    def __deepcopy__(self, memo: Any) -> Matcher: ...
+    def reset(self) -> None:
+        """Go back to the beginning of the text; what was learned about the grammar is kept."""
+
+    def fill_mask(self, mask: Any, row: int = 0) -> None:
+        """Write the mask of the next token into a row of an int32 array.
+
+        Args:
+            mask: A writable int32 numpy array or CPU tensor of shape ``[rows, ceil(vocab_size / 32)]``, or of shape
+                ``[ceil(vocab_size / 32)]`` with row 0.
+            row: The row to write.
+
+        Raises:
+            DeadEnd: No token can come next although the text has not ended. The array is unchanged.
+            LimitExceeded: A budget was passed. The array is unchanged.
+            TypeError, ValueError: The array has another type or shape.
+
+        Cost: a copy of the row where the state was seen before, else a walk through the vocabulary's trie. Works
+        without the interpreter's lock meanwhile.
+        """
+
+    def allowed_ids(self) -> npt.NDArray[np.int64]:
+        """Ids of the tokens that can come next, ascending, as a new int64 array.
+
+        Raises:
+            DeadEnd, LimitExceeded: As :meth:`fill_mask`.
+        """
+
+    def is_allowed(self, token: int) -> bool:
+        """Whether the token can come next, without making the whole mask.
+
+        Raises:
+            ValueError: The vocabulary has no such id.
+        """
+
+    @property
+    def tokens(self) -> list[int]:
+        """The accepted tokens, as a new list; bytes accepted as bytes are not among them."""
+
+    @property
+    def step_count(self) -> int:
+        """How many steps (tokens, or calls of ``accept_bytes``) can be rolled back."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the text so far is complete. It may be possible to go on all the same."""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the text has ended: by an end token or, with ``end="eager"``, by being complete."""
+
+    def forced_bytes(self, limit: int = 4096) -> bytes:
+        """Find the bytes that must come next whatever the model says, at most ``limit``.
+
+        They may end inside a character, and a token may reach beyond them.
+        """
+
+    def forced_tokens(self, limit: int = 256) -> list[int]:
+        """Find the tokens that must come next whatever the model says: those whose masks have one token each.
+
+        At most ``limit``; end tokens are never among them.
+        """
+
+    def expected(self) -> list[Expectation]:
+        """List what the grammar expects next, in its own names; what has begun comes first."""
+
+    def explain(self, token: int) -> Explanation:
+        """Say why a token can or cannot come next.
+
+        Raises:
+            ValueError: The vocabulary has no such id.
+        """
+
+    def describe_set(self) -> str:
+        """Describe the current Earley set, an item a line, for people who debug grammars."""
+
+@final
+@disjoint_base
+class Expectation:
+    """A terminal that can come next."""
+
+    @property
+    def terminal(self) -> str:
+        """The terminal as the grammar writes it."""
+
+    @property
+    def rule(self) -> str:
+        """The rule that needs it."""
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether part of it was read already."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+@disjoint_base
+class Explanation:
+    """Why a token can or cannot come next. ``str`` of it is for people."""
+
+    @property
+    def id(self) -> int:
+        """The token."""
+
+    @property
+    def text(self) -> bytes | None:
+        """Its bytes, if it has any."""
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether it can come next."""
+
+    @property
+    def reason(self) -> str:
+        """One of ``allowed``, ``refused-byte``, ``too-many-tokens``, ``incomplete``, ``no-text``, ``finished``."""
+
+    @property
+    def position(self) -> int | None:
+        """For ``refused-byte`` the position in the token's bytes of the byte that does not fit."""
+
+    @property
+    def expected(self) -> list[Expectation]:
+        """What the grammar expects at that place."""
+
+def fill_masks(matchers: list[Matcher], mask: Any, rows: list[int] | None = None) -> None:
+    """Write the masks of several matchers into rows of one array.
+
+    Args:
+        matchers: The matchers.
+        mask: As for :meth:`Matcher.fill_mask`.
+        rows: The row of each matcher; rows 0, 1, 2, ... if None.
+
+    Raises:
+        DeadEnd, LimitExceeded, TypeError, ValueError: As :meth:`Matcher.fill_mask`, and other numbers of rows than of
+            matchers. If a mask cannot be made, the array is unchanged.
+    """
+
+def kbnf_syntax_tree(text: bytes) -> tuple[str, list[Diagnostic]]:
+    """Print the syntax tree of a KBNF text, as far as it can be read, with everything that is wrong with it."""

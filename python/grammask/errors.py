@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 
 class VocabularyError(ValueError):
     """The given tokens, special tokens, end tokens, size or tokenizer make no vocabulary.
@@ -20,3 +22,80 @@ class VocabularyError(ValueError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One error or warning about a grammar.
+
+    Attributes:
+        code: Stable identifier, for example ``"undefined-symbol"``.
+        severity: ``"error"`` or ``"warning"``.
+        message: One sentence.
+        location: Line and column (both from 1, columns in characters), if it has a place.
+        span: Byte offsets of the place in the grammar's text, if it has one.
+        found: What stands there.
+        expected: What could stand there.
+        help: What to do about it.
+        rendered: All of this for people, with an excerpt of the text and a caret.
+    """
+
+    code: str
+    severity: str
+    message: str
+    location: tuple[int, int] | None
+    span: tuple[int, int] | None
+    found: str | None
+    expected: list[str]
+    help: str | None
+    rendered: str
+
+    def __str__(self) -> str:
+        return self.rendered
+
+
+class GrammarError(ValueError):
+    """Something is wrong with a grammar, or a limit was passed while using it.
+
+    Attributes:
+        diagnostics: Everything that was found, in the order of the text; at least one error.
+        code: Stable identifier of the first error.
+        location: Line and column of the first error, if it has a place.
+        help: What to do about the first error.
+    """
+
+    diagnostics: list[Diagnostic]
+    code: str
+    location: tuple[int, int] | None
+    help: str | None
+
+    def __init__(self, message: str, diagnostics: list[Diagnostic]) -> None:
+        super().__init__(message, diagnostics)
+        self.diagnostics = diagnostics
+        first = next(diagnostic for diagnostic in diagnostics if diagnostic.severity == "error")
+        self.code = first.code
+        self.location = first.location
+        self.help = first.help
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class GrammarSyntaxError(GrammarError):
+    """The text is not a grammar."""
+
+
+class GrammarSemanticError(GrammarError):
+    """The text is a grammar that means nothing sensible: undefined symbols, an empty language."""
+
+
+class UnsupportedGrammar(GrammarError):
+    """The grammar asks for something that cannot be enforced exactly."""
+
+
+class LimitExceeded(GrammarError):
+    """A budget of :class:`grammask.Limits` was passed."""
+
+
+class DeadEnd(GrammarError):
+    """No token of the vocabulary can continue a text that the grammar has not finished."""

@@ -1,9 +1,16 @@
 //! The exceptions of `grammask.errors`, raised from Rust with the stable code of the engine's error.
 
+use grammask::grammar::{Diagnostic, ErrorKind, GrammarError, Position, Severity};
 use pyo3::PyErr;
+use pyo3::prelude::*;
 
 mod python {
     pyo3::import_exception!(grammask.errors, VocabularyError);
+    pyo3::import_exception!(grammask.errors, GrammarSyntaxError);
+    pyo3::import_exception!(grammask.errors, GrammarSemanticError);
+    pyo3::import_exception!(grammask.errors, UnsupportedGrammar);
+    pyo3::import_exception!(grammask.errors, LimitExceeded);
+    pyo3::import_exception!(grammask.errors, DeadEnd);
 }
 
 /// The engine's error as the Python exception.
@@ -14,4 +21,42 @@ pub(crate) fn vocabulary_error(error: &grammask::vocabulary::VocabularyError) ->
 /// A `grammask.VocabularyError` about something that only Python values can get wrong.
 pub(crate) fn coded_vocabulary_error(code: &'static str, message: String) -> PyErr {
     python::VocabularyError::new_err((message, code))
+}
+
+/// The engine's error as the Python exception of its kind.
+pub(crate) fn grammar_error(py: Python<'_>, error: &GrammarError) -> PyErr {
+    let diagnostics = match diagnostics(py, error.diagnostics(), error.source_text()) {
+        Ok(diagnostics) => diagnostics,
+        Err(failure) => return failure,
+    };
+    let arguments = (error.to_string(), diagnostics);
+    match error.kind() {
+        ErrorKind::Syntax => python::GrammarSyntaxError::new_err(arguments),
+        ErrorKind::Semantic => python::GrammarSemanticError::new_err(arguments),
+        ErrorKind::Unsupported => python::UnsupportedGrammar::new_err(arguments),
+        ErrorKind::Limit => python::LimitExceeded::new_err(arguments),
+        ErrorKind::DeadEnd => python::DeadEnd::new_err(arguments),
+    }
+}
+
+/// Diagnostics as a list of `grammask.errors.Diagnostic`.
+pub(crate) fn diagnostics(py: Python<'_>, list: &[Diagnostic], source: &str) -> PyResult<Vec<Py<PyAny>>> {
+    let class = py.import("grammask.errors")?.getattr("Diagnostic")?;
+    list.iter()
+        .map(|diagnostic| {
+            let position = diagnostic.span.map(|span| Position::of(source, span.start));
+            let arguments = (
+                diagnostic.code.as_str(),
+                if diagnostic.severity == Severity::Error { "error" } else { "warning" },
+                &diagnostic.message,
+                position.map(|position| (position.line, position.column)),
+                diagnostic.span.map(|span| (span.start, span.end)),
+                diagnostic.found.as_deref(),
+                diagnostic.expected.clone(),
+                diagnostic.help.as_deref(),
+                diagnostic.render(source),
+            );
+            Ok(class.call1(arguments)?.unbind())
+        })
+        .collect()
 }

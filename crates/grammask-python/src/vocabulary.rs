@@ -107,6 +107,11 @@ impl PyVocabulary {
 }
 
 impl PyVocabulary {
+    /// The engine's vocabulary, shared.
+    pub(crate) fn shared(&self) -> Arc<Vocabulary> {
+        self.vocabulary.clone()
+    }
+
     /// The id, if the vocabulary has it.
     fn existing(&self, id: &Bound<'_, PyInt>) -> PyResult<TokenId> {
         let size = self.vocabulary.size();

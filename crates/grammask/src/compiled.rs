@@ -143,6 +143,12 @@ impl CompiledGrammar {
         &self.options
     }
 
+    /// The text of the grammar; empty if it was not made from a text.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
     /// Warnings about the grammar.
     #[must_use]
     pub fn warnings(&self) -> &[Diagnostic] {

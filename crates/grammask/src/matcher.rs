@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::CompiledGrammar;
 use crate::compiled::EndMode;
-use crate::grammar::GrammarError;
+use crate::grammar::{Code, GrammarError};
 use crate::masks::token_event;
 use crate::recognizer::{Expectation, SetId};
 use crate::vocabulary::{TokenId, TokenSet};
@@ -209,6 +209,30 @@ impl Matcher {
             let Some(next) = next else { break };
             forced.push(byte);
             set = next;
+        }
+        Ok(forced)
+    }
+
+    /// The tokens that must come next whatever the model says: as long as the mask has a single token that is
+    /// not an end token. At most `limit` tokens.
+    ///
+    /// # Errors
+    /// As [`Matcher::mask`], except that a dead end only ends the list.
+    pub fn forced_tokens(&self, limit: usize) -> Result<Vec<TokenId>, GrammarError> {
+        let mut ahead = self.clone();
+        let mut forced = Vec::new();
+        while forced.len() < limit && !ahead.is_finished() {
+            let mask = match ahead.mask() {
+                Ok(mask) => mask,
+                Err(error) if error.code() == Code::DeadEnd => break,
+                Err(error) => return Err(error),
+            };
+            let mut tokens = mask.iter();
+            let (Some(only), None) = (tokens.next(), tokens.next()) else { break };
+            if self.compiled.vocabulary().is_eos(only) || !ahead.accept(only)? {
+                break;
+            }
+            forced.push(only);
         }
         Ok(forced)
     }

@@ -1,0 +1,415 @@
+//! `CompiledGrammar` and `Matcher`: a grammar ready for a vocabulary, and one text under it.
+
+use std::sync::Arc;
+
+use grammask::grammar::GrammarError;
+use grammask::recognizer::Expectation;
+use grammask::vocabulary::{TokenId, TokenSet};
+use grammask::{CompiledGrammar, EndMode, Explanation, Matcher};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::errors::{diagnostics, grammar_error};
+
+/// A grammar made ready for a vocabulary.
+#[pyclass(name = "CompiledGrammar", module = "grammask._grammask", frozen, weakref)]
+pub(crate) struct PyCompiledGrammar {
+    compiled: Arc<CompiledGrammar>,
+}
+
+impl PyCompiledGrammar {
+    pub(crate) fn new(compiled: Arc<CompiledGrammar>) -> Self {
+        Self { compiled }
+    }
+}
+
+#[pymethods]
+impl PyCompiledGrammar {
+    fn matcher(&self) -> PyMatcher {
+        PyMatcher { matcher: self.compiled.matcher() }
+    }
+
+    #[getter]
+    fn end(&self) -> &'static str {
+        match self.compiled.options().end {
+            EndMode::Eos => "eos",
+            EndMode::Eager => "eager",
+        }
+    }
+
+    #[getter]
+    fn vocabulary_size(&self) -> usize {
+        self.compiled.vocabulary().size()
+    }
+
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        diagnostics(py, self.compiled.warnings(), self.compiled.source())
+    }
+
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let masks = self.compiled.mask_statistics();
+        let stats = PyDict::new(py);
+        stats.set_item("sets", self.compiled.recognizer().set_count())?;
+        stats.set_item("recognizer_bytes", self.compiled.recognizer().memory_bytes())?;
+        stats.set_item("mask_hits", masks.hits)?;
+        stats.set_item("mask_misses", masks.misses)?;
+        stats.set_item("masks", masks.masks)?;
+        stats.set_item("mask_bytes", masks.bytes)?;
+        Ok(stats)
+    }
+
+    fn __repr__(&self) -> String {
+        let form = self.compiled.recognizer().normal_form();
+        format!(
+            "<CompiledGrammar of {} nonterminals, end={:?}, {} ids>",
+            form.nonterminal_count(),
+            self.end(),
+            self.vocabulary_size()
+        )
+    }
+}
+
+/// One text being generated.
+#[pyclass(name = "Matcher", module = "grammask._grammask", weakref)]
+pub(crate) struct PyMatcher {
+    matcher: Matcher,
+}
+
+#[pymethods]
+impl PyMatcher {
+    fn accept(&mut self, py: Python<'_>, token: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let token = self.token(token)?;
+        self.matcher.accept(token).map_err(|error| grammar_error(py, &error))
+    }
+
+    fn accept_bytes(&mut self, py: Python<'_>, text: &[u8]) -> PyResult<bool> {
+        self.matcher.accept_bytes(text).map_err(|error| grammar_error(py, &error))
+    }
+
+    fn validate(&self, py: Python<'_>, tokens: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let tokens: Vec<TokenId> =
+            tokens.try_iter()?.map(|token| self.token(&token?)).collect::<PyResult<_>>()?;
+        self.matcher.validate(&tokens).map_err(|error| grammar_error(py, &error))
+    }
+
+    #[pyo3(signature = (count=1))]
+    fn rollback(&mut self, count: usize) -> PyResult<()> {
+        if self.matcher.rollback(count) {
+            return Ok(());
+        }
+        let steps = self.matcher.step_count();
+        Err(PyValueError::new_err(format!("cannot roll back {count} steps, only {steps} were accepted")))
+    }
+
+    fn fork(&self) -> Self {
+        Self { matcher: self.matcher.clone() }
+    }
+
+    fn __copy__(&self) -> Self {
+        self.fork()
+    }
+
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> Self {
+        self.fork()
+    }
+
+    fn reset(&mut self) {
+        self.matcher.reset();
+    }
+
+    #[pyo3(signature = (mask, row=0))]
+    fn fill_mask(&self, mask: &Bound<'_, PyAny>, row: usize) -> PyResult<()> {
+        let tokens = self.mask(mask.py())?;
+        write_row(mask, row, &tokens)
+    }
+
+    fn allowed_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let tokens = self.mask(py)?;
+        Ok(PyArray1::from_iter(py, tokens.iter().map(|id| i64::from(id.0))))
+    }
+
+    fn is_allowed(&self, py: Python<'_>, token: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let token = self.token(token)?;
+        Ok(self.matcher.validate(&[token]).map_err(|error| grammar_error(py, &error))? == 1)
+    }
+
+    #[getter]
+    fn tokens(&self) -> Vec<u32> {
+        self.matcher.tokens().into_iter().map(|id| id.0).collect()
+    }
+
+    #[getter]
+    fn step_count(&self) -> usize {
+        self.matcher.step_count()
+    }
+
+    #[getter]
+    fn is_complete(&self) -> bool {
+        self.matcher.is_complete()
+    }
+
+    #[getter]
+    fn is_finished(&self) -> bool {
+        self.matcher.is_finished()
+    }
+
+    #[pyo3(signature = (limit=4096))]
+    fn forced_bytes<'py>(&self, py: Python<'py>, limit: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let forced = self.matcher.forced_bytes(limit).map_err(|error| grammar_error(py, &error))?;
+        Ok(PyBytes::new(py, &forced))
+    }
+
+    #[pyo3(signature = (limit=256))]
+    fn forced_tokens(&self, py: Python<'_>, limit: usize) -> PyResult<Vec<u32>> {
+        let forced = py.detach(|| self.matcher.forced_tokens(limit));
+        Ok(forced.map_err(|error| grammar_error(py, &error))?.into_iter().map(|id| id.0).collect())
+    }
+
+    fn expected(&self, py: Python<'_>) -> PyResult<Vec<PyExpectation>> {
+        let expected = self.matcher.expectations().map_err(|error| grammar_error(py, &error))?;
+        Ok(expected.into_iter().map(PyExpectation::new).collect())
+    }
+
+    fn explain(&self, py: Python<'_>, token: &Bound<'_, PyAny>) -> PyResult<PyExplanation> {
+        let id = self.token(token)?;
+        let explanation = self.matcher.explain(id).map_err(|error| grammar_error(py, &error))?;
+        let text = self.matcher.compiled().vocabulary().token(id).map(Box::from);
+        Ok(PyExplanation { id, text, explanation })
+    }
+
+    /// The current Earley set in words.
+    fn describe_set(&self) -> String {
+        self.matcher.compiled().recognizer().describe(self.matcher.set())
+    }
+
+    fn __repr__(&self) -> String {
+        let state = match (self.is_finished(), self.is_complete()) {
+            (true, _) => "finished",
+            (false, true) => "complete",
+            (false, false) => "incomplete",
+        };
+        format!("<Matcher after {} steps, {state}>", self.step_count())
+    }
+}
+
+impl PyMatcher {
+    fn token(&self, token: &Bound<'_, PyAny>) -> PyResult<TokenId> {
+        let size = self.matcher.compiled().vocabulary().size();
+        match token.extract::<u32>() {
+            Ok(id) if (id as usize) < size => Ok(TokenId(id)),
+            Ok(_) => Err(PyValueError::new_err(format!("there is no token {token}; ids go from 0 to {}", size - 1))),
+            Err(error) if error.is_instance_of::<PyTypeError>(token.py()) => {
+                Err(PyTypeError::new_err(format!("a token id is an int, not {}", token.get_type().name()?)))
+            }
+            Err(_) => Err(PyValueError::new_err(format!("there is no token {token}; ids go from 0 to {}", size - 1))),
+        }
+    }
+
+    /// The mask, made without the interpreter's lock.
+    fn mask(&self, py: Python<'_>) -> PyResult<Arc<TokenSet>> {
+        let matcher = &self.matcher;
+        let mask: Result<_, GrammarError> = py.detach(|| matcher.mask());
+        mask.map_err(|error| grammar_error(py, &error))
+    }
+}
+
+/// Writes a mask into one row of an int32 array of shape `[rows, words]`, or into one of shape `[words]`.
+fn write_row(array: &Bound<'_, PyAny>, row: usize, tokens: &TokenSet) -> PyResult<()> {
+    let words = tokens.words();
+    let copy = |target: &mut [i32]| {
+        for (target, &word) in target.iter_mut().zip(words) {
+            *target = word.cast_signed();
+        }
+    };
+    let shape_error = |shape: &[usize]| {
+        let need = words.len();
+        PyValueError::new_err(format!(
+            "the mask has the shape {shape:?} and row {row} of it was asked for; it needs the shape [rows, {need}], \
+             as grammask.allocate_mask makes it"
+        ))
+    };
+    if let Ok(matrix) = array.cast::<PyArray2<i32>>() {
+        let mut matrix = matrix.try_readwrite().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let mut view = matrix.as_array_mut();
+        let shape = view.shape().to_vec();
+        if row >= shape[0] || shape[1] != words.len() {
+            return Err(shape_error(&shape));
+        }
+        let mut view = view.row_mut(row);
+        match view.as_slice_mut() {
+            Some(target) => copy(target),
+            None => view.iter_mut().zip(words).for_each(|(target, &word)| *target = word.cast_signed()),
+        }
+        return Ok(());
+    }
+    if let Ok(vector) = array.cast::<PyArray1<i32>>() {
+        let mut vector = vector.try_readwrite().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let target = vector.as_slice_mut().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        if row != 0 || target.len() != words.len() {
+            return Err(shape_error(&[target.len()]));
+        }
+        copy(target);
+        return Ok(());
+    }
+    // A CPU tensor of torch shares its memory with the array that `numpy()` returns.
+    if array.hasattr("numpy")? {
+        return write_row(&array.call_method0("numpy")?, row, tokens);
+    }
+    Err(PyTypeError::new_err(format!(
+        "a mask is an int32 numpy array or CPU tensor of shape [rows, words], not {}",
+        array.get_type().name()?
+    )))
+}
+
+/// Fills one row of `mask` per matcher.
+#[pyfunction]
+#[pyo3(signature = (matchers, mask, rows=None))]
+pub(crate) fn fill_masks(
+    matchers: Vec<PyRef<'_, PyMatcher>>,
+    mask: &Bound<'_, PyAny>,
+    rows: Option<Vec<usize>>,
+) -> PyResult<()> {
+    let rows = rows.unwrap_or_else(|| (0..matchers.len()).collect());
+    if rows.len() != matchers.len() {
+        return Err(PyValueError::new_err(format!("{} matchers need as many rows, not {}", matchers.len(), rows.len())));
+    }
+    // All masks first, so that an error leaves the array as it was.
+    let masks = matchers.iter().map(|matcher| matcher.mask(mask.py())).collect::<PyResult<Vec<_>>>()?;
+    masks.iter().zip(rows).try_for_each(|(tokens, row)| write_row(mask, row, tokens))
+}
+
+/// A terminal that can come next.
+#[pyclass(name = "Expectation", module = "grammask._grammask", frozen, eq)]
+#[derive(PartialEq)]
+pub(crate) struct PyExpectation {
+    expectation: Expectation,
+}
+
+impl PyExpectation {
+    fn new(expectation: Expectation) -> Self {
+        Self { expectation }
+    }
+}
+
+#[pymethods]
+impl PyExpectation {
+    #[getter]
+    fn terminal(&self) -> &str {
+        &self.expectation.terminal
+    }
+
+    #[getter]
+    fn rule(&self) -> &str {
+        &self.expectation.rule
+    }
+
+    #[getter]
+    fn has_begun(&self) -> bool {
+        self.expectation.has_begun
+    }
+
+    fn __repr__(&self) -> String {
+        describe_expectation(&self.expectation)
+    }
+}
+
+fn describe_expectation(expectation: &Expectation) -> String {
+    let more = if expectation.has_begun { "more of " } else { "" };
+    format!("{more}{} in {}", expectation.terminal, expectation.rule)
+}
+
+/// Why a token can or cannot come next.
+#[pyclass(name = "Explanation", module = "grammask._grammask", frozen)]
+pub(crate) struct PyExplanation {
+    id: TokenId,
+    text: Option<Box<[u8]>>,
+    explanation: Explanation,
+}
+
+#[pymethods]
+impl PyExplanation {
+    #[getter]
+    fn id(&self) -> u32 {
+        self.id.0
+    }
+
+    #[getter]
+    fn text<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.text.as_ref().map(|text| PyBytes::new(py, text))
+    }
+
+    #[getter]
+    fn is_allowed(&self) -> bool {
+        self.explanation == Explanation::Allowed
+    }
+
+    #[getter]
+    fn reason(&self) -> &'static str {
+        match self.explanation {
+            Explanation::Allowed => "allowed",
+            Explanation::RefusedByte { .. } => "refused-byte",
+            Explanation::TooManyTokens { .. } => "too-many-tokens",
+            Explanation::RefusedToken { is_end_token: true, .. } => "incomplete",
+            Explanation::RefusedToken { .. } => "no-text",
+            Explanation::Finished => "finished",
+        }
+    }
+
+    #[getter]
+    fn position(&self) -> Option<usize> {
+        match self.explanation {
+            Explanation::RefusedByte { position, .. } => Some(position),
+            _ => None,
+        }
+    }
+
+    #[getter]
+    fn expected(&self) -> Vec<PyExpectation> {
+        self.expectations().iter().cloned().map(PyExpectation::new).collect()
+    }
+
+    fn __str__(&self) -> String {
+        let text = self.text.as_ref().map_or_else(
+            || format!("token {}", self.id.0),
+            |text| format!("token {} {}", self.id.0, grammask::grammar::quote_bytes(text)),
+        );
+        let reason = match &self.explanation {
+            Explanation::Allowed => return format!("{text} is allowed"),
+            Explanation::Finished => return format!("{text} is refused: the text has ended"),
+            Explanation::RefusedByte { position, is_complete, .. } => {
+                let byte = self.text.as_ref().and_then(|text| text.get(*position).copied()).unwrap_or_default();
+                let byte = grammask::grammar::quote_bytes(&[byte]);
+                let end = if *is_complete { "the text could end there, or go on with" } else { "expected there" };
+                format!("its byte {position} ({byte}) does not fit; {end}")
+            }
+            Explanation::TooManyTokens { .. } => {
+                "its text fits, but nothing is left of a limit on the number of tokens; expected".to_owned()
+            }
+            Explanation::RefusedToken { is_end_token: true, .. } => "the text is not complete; expected".to_owned(),
+            Explanation::RefusedToken { .. } => "it has no text, and the grammar does not name it here; expected".to_owned(),
+        };
+        let expected: Vec<String> = self.expectations().iter().take(12).map(describe_expectation).collect();
+        let more = self.expectations().len().saturating_sub(expected.len());
+        let more = if more > 0 { format!("\n  … and {more} more") } else { String::new() };
+        let nothing = if expected.is_empty() { " nothing" } else { "" };
+        let list: String = expected.iter().map(|line| format!("\n  {line}")).collect();
+        format!("{text} is refused: {reason}:{nothing}{list}{more}")
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Explanation: {}>", self.__str__().lines().next().unwrap_or_default())
+    }
+}
+
+impl PyExplanation {
+    fn expectations(&self) -> &[Expectation] {
+        match &self.explanation {
+            Explanation::RefusedByte { expected, .. }
+            | Explanation::TooManyTokens { expected }
+            | Explanation::RefusedToken { expected, .. } => expected,
+            Explanation::Allowed | Explanation::Finished => &[],
+        }
+    }
+}

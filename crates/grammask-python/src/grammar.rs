@@ -1,0 +1,102 @@
+//! `Grammar`: a grammar as a front end made it, before it meets a vocabulary.
+
+use std::sync::Arc;
+
+use grammask::grammar::{Diagnostic, Grammar, GrammarError};
+use grammask::{CompileOptions, CompiledGrammar, EndMode, EndlessRules, Limits, frontends, lowering};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::compiled::PyCompiledGrammar;
+use crate::errors::{diagnostics, grammar_error};
+use crate::limits::PyLimits;
+use crate::vocabulary::PyVocabulary;
+
+/// A grammar in the engine's own representation.
+#[pyclass(name = "Grammar", module = "grammask._grammask", frozen)]
+pub(crate) struct PyGrammar {
+    grammar: Arc<Grammar>,
+    warnings: Vec<Diagnostic>,
+}
+
+#[pymethods]
+impl PyGrammar {
+    #[staticmethod]
+    #[pyo3(signature = (text, start, limits=None))]
+    fn from_kbnf(py: Python<'_>, text: &[u8], start: &str, limits: Option<&PyLimits>) -> PyResult<Self> {
+        let limits = or_default(limits);
+        let (grammar, warnings) = py
+            .detach(|| frontends::kbnf::grammar(text, start, &limits))
+            .map_err(|error| grammar_error(py, &error))?;
+        Ok(Self { grammar: Arc::new(grammar), warnings })
+    }
+
+    #[getter]
+    fn source(&self) -> &str {
+        self.grammar.source()
+    }
+
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        diagnostics(py, &self.warnings, self.grammar.source())
+    }
+
+    #[pyo3(signature = (vocabulary, end, limits=None, finite=false))]
+    fn compile(
+        &self,
+        py: Python<'_>,
+        vocabulary: &PyVocabulary,
+        end: &str,
+        limits: Option<&PyLimits>,
+        finite: bool,
+    ) -> PyResult<PyCompiledGrammar> {
+        let mut options = CompileOptions::default();
+        options.end = end_mode(end)?;
+        options.limits = or_default(limits);
+        options.endless = if finite { EndlessRules::Refuse } else { EndlessRules::Allow };
+        let vocabulary = vocabulary.shared();
+        let compiled = py
+            .detach(|| CompiledGrammar::new(&self.grammar, vocabulary, options))
+            .map_err(|error| grammar_error(py, &error))?;
+        Ok(PyCompiledGrammar::new(compiled))
+    }
+
+    /// Warnings of the analysis after the grammar's text was read.
+    #[pyo3(signature = (limits=None))]
+    fn check(&self, py: Python<'_>, limits: Option<&PyLimits>) -> PyResult<Vec<Py<PyAny>>> {
+        let limits = or_default(limits);
+        let lowered = py.detach(|| lowering::lower(&self.grammar, &limits));
+        let lowered = lowered.map_err(|error| grammar_error(py, &error))?;
+        diagnostics(py, &lowered.warnings, self.grammar.source())
+    }
+
+    /// The grammar after each pass of the lowering, as (pass, text) pairs; the first is the grammar itself.
+    #[pyo3(signature = (limits=None))]
+    fn stages(&self, py: Python<'_>, limits: Option<&PyLimits>) -> PyResult<Vec<(&'static str, String)>> {
+        let mut stages = vec![("ir", self.grammar.to_string())];
+        let result = lowering::lower_watched(&self.grammar, &or_default(limits), &mut |pass, stage| {
+            stages.push((pass, stage.to_string()));
+        });
+        result.map_err(|error: GrammarError| grammar_error(py, &error))?;
+        Ok(stages)
+    }
+}
+
+/// The syntax tree of a KBNF text, as far as it could be read, and everything wrong with it.
+#[pyfunction]
+pub(crate) fn kbnf_syntax_tree(py: Python<'_>, text: &[u8]) -> PyResult<(String, Vec<Py<PyAny>>)> {
+    let (tree, errors) = frontends::kbnf::parse(text);
+    let source = String::from_utf8_lossy(text);
+    Ok((tree.to_string(), diagnostics(py, &errors, &source)?))
+}
+
+fn or_default(limits: Option<&PyLimits>) -> Limits {
+    limits.map_or_else(Limits::default, |limits| limits.limits.clone())
+}
+
+fn end_mode(end: &str) -> PyResult<EndMode> {
+    match end {
+        "eos" => Ok(EndMode::Eos),
+        "eager" => Ok(EndMode::Eager),
+        _ => Err(PyValueError::new_err(format!("end={end:?} is not one of 'eos' and 'eager'"))),
+    }
+}

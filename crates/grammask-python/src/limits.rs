@@ -1,0 +1,102 @@
+//! `Limits`: the budgets of one grammar.
+
+use std::time::Duration;
+
+use grammask::Limits;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+/// Budgets for one grammar, from its text to its masks.
+#[pyclass(name = "Limits", module = "grammask._grammask", frozen, eq, from_py_object)]
+#[derive(Clone, PartialEq)]
+pub(crate) struct PyLimits {
+    pub(crate) limits: Limits,
+}
+
+#[pymethods]
+impl PyLimits {
+    #[new]
+    #[pyo3(signature = (
+        *, grammar_bytes=None, grammar_size=None, automaton_states=None, set_items=None, memory_bytes=None, seconds=None
+    ))]
+    fn new(
+        grammar_bytes: Option<usize>,
+        grammar_size: Option<usize>,
+        automaton_states: Option<usize>,
+        set_items: Option<usize>,
+        memory_bytes: Option<usize>,
+        seconds: Option<f64>,
+    ) -> PyResult<Self> {
+        let mut limits = Limits::default();
+        let fields = [
+            (&mut limits.grammar_bytes, grammar_bytes),
+            (&mut limits.grammar_size, grammar_size),
+            (&mut limits.automaton_states, automaton_states),
+            (&mut limits.set_items, set_items),
+            (&mut limits.memory_bytes, memory_bytes),
+        ];
+        for (field, value) in fields {
+            *field = value.unwrap_or(*field);
+        }
+        if let Some(seconds) = seconds {
+            limits.time = Duration::try_from_secs_f64(seconds)
+                .map_err(|error| PyValueError::new_err(format!("seconds={seconds}: {error}")))?;
+        }
+        Ok(Self { limits })
+    }
+
+    #[getter]
+    fn grammar_bytes(&self) -> usize {
+        self.limits.grammar_bytes
+    }
+
+    #[getter]
+    fn grammar_size(&self) -> usize {
+        self.limits.grammar_size
+    }
+
+    #[getter]
+    fn automaton_states(&self) -> usize {
+        self.limits.automaton_states
+    }
+
+    #[getter]
+    fn set_items(&self) -> usize {
+        self.limits.set_items
+    }
+
+    #[getter]
+    fn memory_bytes(&self) -> usize {
+        self.limits.memory_bytes
+    }
+
+    #[getter]
+    fn seconds(&self) -> f64 {
+        self.limits.time.as_secs_f64()
+    }
+
+    fn __repr__(&self) -> String {
+        let limits = &self.limits;
+        format!(
+            "Limits(grammar_bytes={}, grammar_size={}, automaton_states={}, set_items={}, memory_bytes={}, seconds={})",
+            limits.grammar_bytes,
+            limits.grammar_size,
+            limits.automaton_states,
+            limits.set_items,
+            limits.memory_bytes,
+            self.seconds()
+        )
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+        let fields = PyDict::new(py);
+        fields.set_item("grammar_bytes", self.grammar_bytes())?;
+        fields.set_item("grammar_size", self.grammar_size())?;
+        fields.set_item("automaton_states", self.automaton_states())?;
+        fields.set_item("set_items", self.set_items())?;
+        fields.set_item("memory_bytes", self.memory_bytes())?;
+        fields.set_item("seconds", self.seconds())?;
+        Ok((PyTuple::empty(py), fields))
+    }
+}
