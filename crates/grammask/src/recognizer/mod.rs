@@ -1,1 +1,3 @@
-//! recognizer.
+//! Recognisers: what can follow a text, by Earley's algorithm.
+
+pub mod reference;
