@@ -157,7 +157,9 @@ impl<'a> Relations<'a> {
     fn terminal_kinds(&mut self, terminal: &Terminal) -> Kinds {
         let (empty, finite) = match self.word(terminal) {
             Some((term, tokens)) => (self.terms.is_nullable(term), tokens > 0 && self.continues(term)),
-            None => (false, (0..self.vocabulary.size()).any(|id| self.is_event(terminal, TokenId(id as u32)))),
+            None => {
+                (false, (0..self.vocabulary.size()).any(|id| self.is_event(terminal, TokenId(id as u32))))
+            }
         };
         Kinds { empty, finite, begun: finite }
     }

@@ -91,7 +91,8 @@ impl Case {
                 Token::Textless { .. } => texts.push_textless(),
             }
         }
-        Vocabulary::new(texts, special, self.eos.clone(), self.size).expect("the vocabularies of cases are valid")
+        Vocabulary::new(texts, special, self.eos.clone(), self.size)
+            .expect("the vocabularies of cases are valid")
     }
 
     /// Checks the error with which making an engine failed.

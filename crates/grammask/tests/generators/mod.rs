@@ -217,9 +217,8 @@ fn knot() -> impl Strategy<Value = Part> {
         // A rule that may derive nothing.
         (rule(), literal()).prop_map(|(head, tail)| Part::Sequence(vec![head, tail])),
         // Recursion in the middle.
-        (literal(), rule(), literal()).prop_map(move |(open, middle, close)| {
-            Part::Sequence(vec![open, optional(middle), close])
-        }),
+        (literal(), rule(), literal())
+            .prop_map(move |(open, middle, close)| { Part::Sequence(vec![open, optional(middle), close]) }),
         // Massive ambiguity.
         (rule(), rule(), literal())
             .prop_map(|(left, right, base)| Part::Choice(vec![Part::Sequence(vec![left, right]), base])),
@@ -350,8 +349,11 @@ pub fn vocabulary() -> impl Strategy<Value = VocabularySketch> {
     ];
     (singles, vec(token, 1..=10), any::<u64>(), any::<bool>(), 0_usize..=9).prop_map(
         |(singles, longer, order, two_ends, padding)| {
-            let mut texts: Vec<Option<Vec<u8>>> =
-                singles.into_iter().map(|byte| Some(vec![byte])).chain(longer.into_iter().map(Some)).collect();
+            let mut texts: Vec<Option<Vec<u8>>> = singles
+                .into_iter()
+                .map(|byte| Some(vec![byte]))
+                .chain(longer.into_iter().map(Some))
+                .collect();
             // A rotation is enough to mix short and long ids.
             let rotation = order as usize % texts.len();
             texts.rotate_left(rotation);

@@ -164,7 +164,9 @@ impl<'r> Chart<'r> {
                             let word = Word { rest: term, tokens: 0, last_token: None };
                             set.add(Item { word: Some(word), ..item });
                         }
-                        (Leaf::Word { .. }, Some(word)) if words.is_nullable(word.rest) => set.add(item.advanced()),
+                        (Leaf::Word { .. }, Some(word)) if words.is_nullable(word.rest) => {
+                            set.add(item.advanced())
+                        }
                         _ => {}
                     }
                 }

@@ -39,12 +39,38 @@ use std::cell::RefCell;
 pub use chart::Chart;
 
 use self::leaves::Leaf;
-use self::productions::{PlainGrammar, PlainNonterminal};
+use self::productions::PlainGrammar;
 use self::words::Words;
 use crate::grammar::Grammar;
 use crate::vocabulary::Vocabulary;
 
 /// A grammar made ready for textbook recognition over one vocabulary.
+///
+/// ```
+/// use grammask::grammar::{GrammarBuilder, Span};
+/// use grammask::masks::brute_force;
+/// use grammask::recognizer::reference::Reference;
+/// use grammask::vocabulary::{TokenId, Vocabulary};
+///
+/// // start ::= "a" start | "b";
+/// let mut builder = GrammarBuilder::new("");
+/// let span = Span::default();
+/// let start = builder.nonterminal("start", span);
+/// let (a, b, more) = (builder.literal(b"a", span), builder.literal(b"b", span), builder.reference(start, span));
+/// let a_more = builder.sequence(vec![a, more], span);
+/// let body = builder.choice(vec![a_more, b], span);
+/// builder.define(start, body, span);
+/// let grammar = builder.finish(start);
+///
+/// let tokens = [Some("a"), Some("ab"), Some("ba"), Some("b")].into_iter().collect();
+/// let vocabulary = Vocabulary::new(tokens, vec![], vec![], None)?;
+/// let reference = Reference::new(&grammar, &vocabulary);
+/// let mut chart = reference.chart();
+/// assert!(brute_force::mask(&chart, &vocabulary).iter().eq([0, 1, 3].map(TokenId)));
+/// assert!(chart.accept_token(TokenId(1)));
+/// assert!(chart.is_complete());
+/// # Ok::<(), grammask::vocabulary::VocabularyError>(())
+/// ```
 #[derive(Debug)]
 pub struct Reference<'v> {
     /// Without the productions that derive nothing.
@@ -74,7 +100,8 @@ impl<'v> Reference<'v> {
             .iter()
             .map(|definition| Leaf::new(&definition.terminal, vocabulary, &mut words))
             .collect();
-        let languages: Vec<Language> = leaves.iter().map(|leaf| leaf.language(vocabulary, &mut words)).collect();
+        let languages: Vec<Language> =
+            leaves.iter().map(|leaf| leaf.language(vocabulary, &mut words)).collect();
         let (grammar, start_language) = pruning::prune(&PlainGrammar::new(grammar), &languages);
         Self { grammar, leaves, words: RefCell::new(words), vocabulary, start_language }
     }

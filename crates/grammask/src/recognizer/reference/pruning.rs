@@ -10,12 +10,13 @@
 //! productions that stay are those all in P.
 
 use super::Language;
-use super::productions::{PlainGrammar, PlainNonterminal, Production, ProductionId, Symbol};
+use super::productions::{PlainGrammar, PlainNonterminal, Production, Symbol};
 
 /// `grammar` without the productions that derive nothing, and which kinds of text its start symbol derives.
 /// `leaves` says which kinds each terminal derives.
 pub(super) fn prune(grammar: &PlainGrammar, leaves: &[Language]) -> (PlainGrammar, Language) {
-    let finite = Symbols::least(grammar, leaves, |leaf| leaf.empty || leaf.nonempty, |rhs| rhs.iter().all(|&x| x));
+    let finite =
+        Symbols::least(grammar, leaves, |leaf| leaf.empty || leaf.nonempty, |rhs| rhs.iter().all(|&x| x));
     let finite_nonempty = {
         let only_finite = grammar.filtered(|id| finite.hold_all(&grammar.productions[id.index()].rhs));
         Symbols::least(&only_finite, leaves, |leaf| leaf.nonempty, |rhs| rhs.iter().any(|&x| x))
