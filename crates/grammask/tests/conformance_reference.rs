@@ -12,25 +12,23 @@ use grammask::vocabulary::{TokenId, Vocabulary};
 
 #[test]
 fn kbnf_cases_on_the_oracles() {
-    for case in conformance::cases("kbnf.toml") {
-        let vocabulary = case.vocabulary();
-        let grammar = kbnf::grammar(case.grammar.as_bytes(), &case.start, &Limits::default());
-        let grammar = match grammar.and_then(|(grammar, _)| check_tokens(grammar, &vocabulary)) {
-            Ok(grammar) => grammar,
-            Err(error) => {
-                case.check_error(&error);
-                continue;
-            }
-        };
-        let reference = Reference::new(&grammar, &vocabulary);
-        if let Some(code) = language_error(case.end, reference.language()) {
-            case.check_error(&Diagnostic::error(code, "found by the oracle").into());
-            continue;
-        }
-        assert_eq!(case.error, None, "{}: no error", case.name);
-        let first = State { chart: reference.chart(), finished: false };
-        conformance::run(&case, &mut Oracle { case: &case, vocabulary: &vocabulary, states: vec![first] });
+    conformance::check_all("kbnf.toml", check);
+}
+
+fn check(case: &Case) {
+    let vocabulary = case.vocabulary();
+    let grammar = kbnf::grammar(case.grammar.as_bytes(), &case.start, &Limits::default());
+    let grammar = match grammar.and_then(|(grammar, _)| check_tokens(grammar, &vocabulary)) {
+        Ok(grammar) => grammar,
+        Err(error) => return case.check_error(&error),
+    };
+    let reference = Reference::new(&grammar, &vocabulary);
+    if let Some(code) = language_error(case.end, reference.language()) {
+        return case.check_error(&Diagnostic::error(code, "found by the oracle").into());
     }
+    assert_eq!(case.error, None, "{}: no error", case.name);
+    let first = State { chart: reference.chart(), finished: false };
+    conformance::run(case, &mut Oracle { case, vocabulary: &vocabulary, states: vec![first] });
 }
 
 /// Refuses tokens that the vocabulary does not have.

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test crate uses a part of this module")]
 
 use std::collections::HashSet;
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 
 use grammask::grammar::GrammarError;
@@ -126,6 +127,20 @@ pub fn cases(file: &str) -> Vec<Case> {
         assert!(case.error.is_none() || case.steps.is_empty(), "{}: an error has no steps", case.name);
     }
     file.case
+}
+
+/// Runs `check` on every case of a file, and fails with the names of all cases that fail.
+pub fn check_all(file: &str, check: impl Fn(&Case)) {
+    let cases = cases(file);
+    let fails = |case: &&Case| std::panic::catch_unwind(AssertUnwindSafe(|| check(case))).is_err();
+    let failed: Vec<&str> = cases.iter().filter(fails).map(|case| case.name.as_str()).collect();
+    assert!(
+        failed.is_empty(),
+        "{} of {} cases of {file} fail: {}",
+        failed.len(),
+        cases.len(),
+        failed.join(", ")
+    );
 }
 
 /// What can run a case.
