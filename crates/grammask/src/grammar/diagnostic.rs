@@ -62,6 +62,8 @@ codes! {
     UnclosedBracket = "unclosed-bracket", Syntax;
     /// A backslash sequence that no string form knows.
     InvalidEscape = "invalid-escape", Syntax;
+    /// Warning: an escape that is legal and probably means something else than its author thinks.
+    SuspiciousEscape = "suspicious-escape", Syntax;
     /// A regular expression does not parse.
     InvalidRegex = "invalid-regex", Syntax;
     /// `{m,n}` with m above n, or a bound that is too large.
@@ -350,7 +352,8 @@ mod tests {
         let source = "é\n你好\t\r\n";
         for start in 0..=source.len() + 2 {
             for end in start..=source.len() + 2 {
-                let _ = Diagnostic::error(Code::UnexpectedInput, "x").at(Span::new(start, end)).render(source);
+                let _ =
+                    Diagnostic::error(Code::UnexpectedInput, "x").at(Span::new(start, end)).render(source);
             }
         }
     }
