@@ -62,6 +62,8 @@ codes! {
     UnclosedBracket = "unclosed-bracket", Syntax;
     /// A backslash sequence that no string form knows.
     InvalidEscape = "invalid-escape", Syntax;
+    /// Warning: an escape that is legal and probably means something else than its author thinks.
+    SuspiciousEscape = "suspicious-escape", Syntax;
     /// A regular expression does not parse.
     InvalidRegex = "invalid-regex", Syntax;
     /// `{m,n}` with m above n, or a bound that is too large.

@@ -5,6 +5,7 @@
 //! share its steps, and a refused prefix refuses its whole subtree. Symbol summaries will compose masks from
 //! those of the grammar's parts; [`MaskStore`] is where strategies meet: it keeps finished masks by set.
 
+pub mod brute_force;
 mod store;
 mod walk;
 

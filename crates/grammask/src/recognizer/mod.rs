@@ -17,6 +17,7 @@ mod describe;
 mod kernel;
 mod left_corner;
 mod prediction;
+pub mod reference;
 
 pub use continuation::ContinuationId;
 pub use describe::Expectation;

@@ -1,0 +1,389 @@
+//! The textbook recogniser against something plainer still: for a fixed text, which of its spans each node of the
+//! grammar matches, as the least solution of equations between relations.
+//!
+//! A span ends at a position, or is *open*: the node can begin there, read the text to its end, and go on. A text
+//! is complete if the start symbol matches it from end to end, and a legal prefix if that or an open span from its
+//! beginning is there. Nothing here predicts, scans or completes, and the text is known from the start.
+
+mod generators;
+
+use std::collections::{BTreeSet, HashMap};
+
+use generators::{GrammarSketch, VocabularySketch};
+use grammask::automata::{TermId, Terms};
+use grammask::grammar::{Grammar, Node, Terminal, TokenReference};
+use grammask::masks::brute_force;
+use grammask::recognizer::reference::Reference;
+use grammask::vocabulary::{TokenId, Vocabulary};
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum End {
+    At(usize),
+    Open,
+}
+
+type Spans = BTreeSet<(usize, End)>;
+
+/// A text as a row of cells: one per byte, and one without a byte for a token without text.
+struct Text {
+    tokens: Vec<TokenId>,
+    /// For each cell the byte and the number of the token.
+    cells: Vec<(Option<u8>, usize)>,
+    /// Where each token starts, and at the end where the last one ends.
+    bounds: Vec<usize>,
+}
+
+impl Text {
+    fn new(tokens: &[TokenId], vocabulary: &Vocabulary) -> Self {
+        let mut text = Self { tokens: tokens.to_vec(), cells: Vec::new(), bounds: vec![0] };
+        for (number, &token) in tokens.iter().enumerate() {
+            match vocabulary.token(token) {
+                Some(bytes) => text.cells.extend(bytes.iter().map(|&byte| (Some(byte), number))),
+                None => text.cells.push((None, number)),
+            }
+            text.bounds.push(text.cells.len());
+        }
+        text
+    }
+}
+
+/// What a node or nonterminal derives, in short.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Kinds {
+    /// The empty text.
+    empty: bool,
+    /// A finite text that is not empty.
+    finite: bool,
+    /// A text, finite or infinite, that is not empty, if what counts as possible is.
+    begun: bool,
+}
+
+impl Kinds {
+    const EMPTY: Self = Self { empty: true, finite: false, begun: false };
+
+    fn ends(self) -> bool {
+        self.empty || self.finite
+    }
+
+    fn then(self, next: Self, next_possible: bool) -> Self {
+        Self {
+            empty: self.empty && next.empty,
+            finite: self.finite && next.ends() || self.ends() && next.finite,
+            begun: self.begun && next_possible || self.ends() && next.begun,
+        }
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self {
+            empty: self.empty || other.empty,
+            finite: self.finite || other.finite,
+            begun: self.begun || other.begun,
+        }
+    }
+}
+
+/// The equations of a grammar.
+struct Relations<'a> {
+    grammar: &'a Grammar,
+    vocabulary: &'a Vocabulary,
+    terms: Terms,
+    live: HashMap<TermId, bool>,
+    /// For each node whether it derives some text; the nonterminals come after the nodes.
+    possible: Vec<bool>,
+}
+
+impl<'a> Relations<'a> {
+    fn new(grammar: &'a Grammar, vocabulary: &'a Vocabulary) -> Self {
+        let variables = grammar.nodes().len() + grammar.nonterminals().len();
+        let mut relations = Self {
+            grammar,
+            vocabulary,
+            terms: grammar.terms().clone(),
+            live: HashMap::new(),
+            possible: vec![true; variables],
+        };
+        // The greatest set that says of each member that, relying on the set, it ends or begins with something.
+        loop {
+            let kinds = relations.kinds();
+            let possible: Vec<bool> = kinds.iter().map(|kinds| kinds.ends() || kinds.begun).collect();
+            if possible == relations.possible {
+                return relations;
+            }
+            relations.possible = possible;
+        }
+    }
+
+    fn kinds(&mut self) -> Vec<Kinds> {
+        let nodes = self.grammar.nodes().len();
+        let mut kinds = vec![Kinds::default(); self.possible.len()];
+        loop {
+            let before = kinds.clone();
+            for (index, node) in self.grammar.nodes().iter().enumerate() {
+                kinds[index] = match node {
+                    Node::Terminal(id) => self.terminal_kinds(&self.grammar.terminals()[id.index()].terminal),
+                    Node::Nonterminal(id) => kinds[nodes + id.index()],
+                    Node::Sequence(parts) => parts.iter().fold(Kinds::EMPTY, |before, part| {
+                        before.then(kinds[part.index()], self.possible[part.index()])
+                    }),
+                    Node::Choice(parts) => {
+                        parts.iter().fold(Kinds::default(), |sum, part| sum.or(kinds[part.index()]))
+                    }
+                    Node::Repeat { node, min, max } => {
+                        let unit = node.index();
+                        let more = |copies: Kinds| copies.then(kinds[unit], self.possible[unit]);
+                        let mut copies = (0..*min).fold(Kinds::EMPTY, |copies, _| more(copies));
+                        let mut sum = copies;
+                        // There are eight values, so what eight more copies do not reach is not reached.
+                        for _ in 0..max.map_or(8, |max| (max - min).min(8)) {
+                            copies = more(copies);
+                            sum = sum.or(copies);
+                        }
+                        sum
+                    }
+                };
+            }
+            for definition in self.grammar.definitions() {
+                let lhs = nodes + definition.lhs.index();
+                kinds[lhs] = kinds[lhs].or(kinds[definition.body.index()]);
+            }
+            if kinds == before {
+                return kinds;
+            }
+        }
+    }
+
+    fn terminal_kinds(&mut self, terminal: &Terminal) -> Kinds {
+        let (empty, finite) = match self.word(terminal) {
+            Some((term, tokens)) => (self.terms.is_nullable(term), tokens > 0 && self.continues(term)),
+            None => {
+                (false, (0..self.vocabulary.size()).any(|id| self.is_event(terminal, TokenId(id as u32))))
+            }
+        };
+        Kinds { empty, finite, begun: finite }
+    }
+
+    /// The language of a terminal of words, and the most tokens of a word.
+    fn word(&mut self, terminal: &Terminal) -> Option<(TermId, u32)> {
+        match terminal {
+            Terminal::Literal(bytes) => Some((self.terms.literal(bytes), u32::MAX)),
+            Terminal::Regular(term) => Some((*term, u32::MAX)),
+            Terminal::Limited { term, tokens } => Some((*term, *tokens)),
+            Terminal::Token(_) | Terminal::AnyToken => None,
+        }
+    }
+
+    fn is_event(&self, terminal: &Terminal, token: TokenId) -> bool {
+        match terminal {
+            Terminal::Token(TokenReference::Name(name)) => self.vocabulary.special(name) == Some(token),
+            Terminal::Token(TokenReference::Id(id)) => *id == token.0,
+            Terminal::AnyToken => self.vocabulary.token(token).is_some(),
+            _ => false,
+        }
+    }
+
+    /// Whether `term` has a word.
+    fn is_live(&mut self, term: TermId) -> bool {
+        if let Some(&live) = self.live.get(&term) {
+            return live;
+        }
+        let mut seen = BTreeSet::from([term]);
+        let mut agenda = vec![term];
+        let mut live = false;
+        while let (false, Some(next)) = (live, agenda.pop()) {
+            live = self.terms.is_nullable(next);
+            for byte in 0..=255 {
+                let rest = self.terms.derivative(next, byte);
+                if seen.insert(rest) {
+                    agenda.push(rest);
+                }
+            }
+        }
+        self.live.insert(term, live);
+        live
+    }
+
+    /// Whether `term` has a word that is not empty.
+    fn continues(&mut self, term: TermId) -> bool {
+        (0..=255).any(|byte| {
+            let rest = self.terms.derivative(term, byte);
+            self.is_live(rest)
+        })
+    }
+
+    /// Whether `text` is a legal prefix, and whether it is complete.
+    fn judge(&mut self, text: &Text) -> (bool, bool) {
+        let spans = self.spans_of_start(text);
+        let complete = spans.contains(&(0, End::At(text.cells.len())));
+        (complete || spans.contains(&(0, End::Open)), complete)
+    }
+
+    fn spans_of_start(&mut self, text: &Text) -> Spans {
+        let grammar = self.grammar;
+        let nodes = grammar.nodes().len();
+        let mut spans: Vec<Spans> = vec![Spans::new(); self.possible.len()];
+        for (index, node) in grammar.nodes().iter().enumerate() {
+            if let Node::Terminal(id) = node {
+                spans[index] = self.terminal_spans(&grammar.terminals()[id.index()].terminal, text);
+            }
+        }
+        loop {
+            let before = spans.clone();
+            for (index, node) in grammar.nodes().iter().enumerate() {
+                match node {
+                    Node::Terminal(_) => {}
+                    Node::Nonterminal(id) => spans[index] = spans[nodes + id.index()].clone(),
+                    Node::Sequence(parts) => {
+                        let mut result = empty_spans(text);
+                        for part in parts {
+                            result = composed(&result, &spans[part.index()], self.possible[part.index()]);
+                        }
+                        spans[index] = result;
+                    }
+                    Node::Choice(parts) => {
+                        spans[index] = parts.iter().flat_map(|part| spans[part.index()].clone()).collect();
+                    }
+                    Node::Repeat { node, min, max } => {
+                        let possible = self.possible[node.index()];
+                        let mut result = empty_spans(text);
+                        for _ in 0..*min {
+                            result = composed(&result, &spans[node.index()], possible);
+                        }
+                        let mut more = max.map(|max| max - min);
+                        while more != Some(0) {
+                            let count = result.len();
+                            result.extend(composed(&result, &spans[node.index()], possible));
+                            if result.len() == count {
+                                break;
+                            }
+                            more = more.map(|more| more - 1);
+                        }
+                        spans[index] = result;
+                    }
+                }
+            }
+            for definition in grammar.definitions() {
+                let body = spans[definition.body.index()].clone();
+                spans[nodes + definition.lhs.index()].extend(body);
+            }
+            if spans == before {
+                return spans.swap_remove(nodes + grammar.start().index());
+            }
+        }
+    }
+
+    fn terminal_spans(&mut self, terminal: &Terminal, text: &Text) -> Spans {
+        let mut spans = Spans::new();
+        let Some((term, most_tokens)) = self.word(terminal) else {
+            for (number, &token) in text.tokens.iter().enumerate() {
+                if self.is_event(terminal, token) {
+                    spans.insert((text.bounds[number], End::At(text.bounds[number + 1])));
+                }
+            }
+            if self.terminal_kinds(terminal).begun {
+                spans.insert((text.cells.len(), End::Open));
+            }
+            return spans;
+        };
+        for start in 0..=text.cells.len() {
+            let mut rest = term;
+            let mut tokens: BTreeSet<usize> = BTreeSet::new();
+            let mut end = start;
+            loop {
+                if self.terms.is_nullable(rest) {
+                    spans.insert((start, End::At(end)));
+                }
+                let Some(&(byte, token)) = text.cells.get(end) else {
+                    // The next byte comes from the next token.
+                    if tokens.len() < most_tokens as usize && self.continues(rest) {
+                        spans.insert((start, End::Open));
+                    }
+                    break;
+                };
+                let Some(byte) = byte else { break };
+                tokens.insert(token);
+                rest = self.terms.derivative(rest, byte);
+                if tokens.len() > most_tokens as usize || !self.is_live(rest) {
+                    break;
+                }
+                end += 1;
+            }
+        }
+        spans
+    }
+}
+
+fn empty_spans(text: &Text) -> Spans {
+    (0..=text.cells.len()).map(|position| (position, End::At(position))).collect()
+}
+
+/// What matches a span of `first` and then one of `second`.
+fn composed(first: &Spans, second: &Spans, second_possible: bool) -> Spans {
+    let mut result = Spans::new();
+    for &(start, end) in first {
+        match end {
+            End::Open if second_possible => {
+                result.insert((start, End::Open));
+            }
+            End::Open => {}
+            End::At(middle) => {
+                let from_middle = second.range((middle, End::At(0))..=(middle, End::Open));
+                result.extend(from_middle.map(|&(_, end)| (start, end)));
+            }
+        }
+    }
+    result
+}
+
+/// Walks along legal tokens that `picks` choose, and compares every mask and every completeness on the way.
+fn compare(sketch: &GrammarSketch, words: &VocabularySketch, picks: &[Index]) -> Result<(), TestCaseError> {
+    let grammar = sketch.build();
+    let vocabulary = words.build();
+    let reference = Reference::new(&grammar, &vocabulary);
+    let mut relations = Relations::new(&grammar, &vocabulary);
+    let mut chart = reference.chart();
+    let mut tokens = Vec::new();
+    for pick in picks {
+        let mask = brute_force::mask(&chart, &vocabulary);
+        let (_, complete) = relations.judge(&Text::new(&tokens, &vocabulary));
+        prop_assert_eq!(chart.is_complete(), complete, "complete after {:?}", tokens);
+        for id in 0..vocabulary.size() {
+            let token = TokenId(id as u32);
+            tokens.push(token);
+            let (legal, _) = relations.judge(&Text::new(&tokens, &vocabulary));
+            prop_assert_eq!(mask.contains(token), legal, "legal: {:?}", tokens);
+            tokens.pop();
+        }
+        let allowed: Vec<TokenId> = mask.iter().collect();
+        if allowed.is_empty() {
+            break;
+        }
+        let token = allowed[pick.index(allowed.len())];
+        prop_assert!(chart.accept_token(token));
+        tokens.push(token);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(generators::config(300))]
+
+    #[test]
+    fn textbook_earley_matches_the_relations(
+        sketch in generators::grammar(),
+        words in generators::vocabulary(),
+        picks in proptest::collection::vec(any::<Index>(), 1..=4),
+    ) {
+        compare(&sketch, &words, &picks)?;
+    }
+
+    #[test]
+    fn textbook_earley_matches_the_relations_on_literals(
+        sketch in generators::literal_grammar(),
+        words in generators::vocabulary(),
+        picks in proptest::collection::vec(any::<Index>(), 1..=5),
+    ) {
+        compare(&sketch, &words, &picks)?;
+    }
+}
