@@ -350,7 +350,8 @@ mod tests {
         let source = "é\n你好\t\r\n";
         for start in 0..=source.len() + 2 {
             for end in start..=source.len() + 2 {
-                let _ = Diagnostic::error(Code::UnexpectedInput, "x").at(Span::new(start, end)).render(source);
+                let _ =
+                    Diagnostic::error(Code::UnexpectedInput, "x").at(Span::new(start, end)).render(source);
             }
         }
     }
