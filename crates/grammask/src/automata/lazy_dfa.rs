@@ -15,6 +15,11 @@ use crate::LimitExceeded;
 pub struct StateId(u32);
 
 impl StateId {
+    /// The state at a position that [`StateId::index`] gave.
+    pub(crate) fn new(index: usize) -> Self {
+        Self(index as u32)
+    }
+
     /// Position in the table of states.
     #[must_use]
     pub fn index(self) -> usize {
@@ -116,6 +121,11 @@ impl Automata {
     #[must_use]
     pub fn terms(&self) -> &Terms {
         &self.terms
+    }
+
+    /// The arena, for making more terms.
+    pub fn terms_mut(&mut self) -> &mut Terms {
+        &mut self.terms
     }
 
     /// The state of `term`; none if it is the empty language.

@@ -12,7 +12,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `term`, `normal_form`, `counters` | the arena, the constructors and their laws |
-//! | `derivative` | derivatives, and which bytes a term can tell apart |
+//! | `derivative`, `alphabet` | derivatives, and which bytes terms can tell apart |
 //! | `table`, `minimize` | ready-made automata |
 //! | `acyclic`, `suffix_automaton`, `text` | word sets, character classes, substrings, texts without a match |
 //! | `lazy_dfa`, `liveness` | states, steps, and what is dead |
@@ -20,6 +20,7 @@
 //! Nothing here recurses on the call stack: terms come from users and may be nested as deep as they like.
 
 mod acyclic;
+mod alphabet;
 mod byte_set;
 mod content_hash;
 mod counters;

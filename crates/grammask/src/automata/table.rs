@@ -168,6 +168,11 @@ impl Table {
         self.row(state).iter().map(|edge| (edge.low, edge.high, edge.target))
     }
 
+    /// The byte ranges of all transitions, with repetition.
+    pub(super) fn ranges(&self) -> impl Iterator<Item = (u8, u8)> {
+        self.edges.iter().map(|edge| (edge.low, edge.high))
+    }
+
     /// Whether exactly the empty word is accepted from `state`.
     pub(super) fn is_final(&self, state: TableState) -> bool {
         self.row(state).is_empty()

@@ -38,6 +38,13 @@ impl TermId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TableId(u32);
 
+impl TableId {
+    /// Position in the arena's list of tables.
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A short nonempty word, kept in place. Longer words are chains of chunks of which all but the first are
 /// full, so that every suffix of a word has one form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
