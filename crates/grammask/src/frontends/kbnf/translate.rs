@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::ast::{Ast, Bracket, Exception, Expression, ExpressionId, Pattern, PatternForm};
 use super::escape::locate;
 use super::exception::{Expansion, Symbols, expand};
-use super::scan::{MOST_ERRORS, is_plain_token_name};
+use super::scan::{MOST_DIAGNOSTICS, is_plain_token_name};
 use super::suggest::closest;
 use crate::automata::TermId;
 use crate::frontends::regex::{self, RegexErrorKind};
@@ -123,7 +123,7 @@ impl<'a> Translation<'a> {
         let mut reported: FxHashSet<&str> = FxHashSet::default();
         for span in uses {
             let name = ast.text(span);
-            if reported.len() >= MOST_ERRORS || !reported.insert(name) {
+            if reported.len() >= MOST_DIAGNOSTICS || !reported.insert(name) {
                 continue;
             }
             // Names are compared in the order of the text, so that the suggestion does not depend on hashing.
