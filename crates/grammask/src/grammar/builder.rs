@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::{
-    Definition, Grammar, Node, NodeId, NonterminalDefinition, NonterminalId, Span, Terminal, TerminalDefinition,
-    TerminalId,
+    Definition, Grammar, Node, NodeId, NonterminalDefinition, NonterminalId, Span, Terminal,
+    TerminalDefinition, TerminalId,
 };
 use crate::automata::Terms;
 
