@@ -237,10 +237,11 @@ impl<'a> Translation<'a> {
                 let code = match error.kind() {
                     RegexErrorKind::Invalid => Code::InvalidRegex,
                     RegexErrorKind::Unsupported => Code::UnsupportedRegex,
+                    RegexErrorKind::TooLarge => Code::LimitExceeded,
                 };
                 let span = locate(&self.ast.source, pattern.content, pattern.style, error.span());
                 let mut diagnostic = Diagnostic::error(code, error.message()).at(span);
-                let help = error.help().unwrap_or("the syntax is that of the Rust crate `regex`");
+                let help = error.help_text().unwrap_or("the syntax is that of the Rust crate `regex`");
                 diagnostic.help = Some(help.into());
                 self.diagnostics.push(diagnostic);
             })
