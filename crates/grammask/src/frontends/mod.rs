@@ -1,1 +1,3 @@
 //! Front ends: each turns a text of one grammar language into the one [`Grammar`](crate::grammar::Grammar).
+
+pub mod regex;
