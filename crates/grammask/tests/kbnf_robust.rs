@@ -258,6 +258,9 @@ fn megabytes() {
         format!("start ::= (*{}*) \"x\";", " ( * ".repeat(1 << 18)),
         format!("start ::= {} \"x\";", "(**)".repeat(1 << 18)),
         format!("{}start ::= \"x\";", " \t\r\n".repeat(1 << 18)),
+        format!("start ::= #\"{}\";", "xy".repeat(1 << 17)),
+        format!("start ::= #substrs\"{}\";", "xyzxy".repeat(1 << 15)),
+        format!("start ::= {};", (0..20_000).map(|word| format!("#'x{word}+' ")).collect::<String>()),
         format!("start{} ::= start{}; start ::= 'x';", "x".repeat(1 << 20), "x".repeat(1 << 20)),
     ] {
         timed("one long token", || read(text.as_bytes()).expect("long tokens are no error"));

@@ -6,7 +6,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ast::{Ast, Bracket, Exception, Expression, ExpressionId, Pattern, PatternForm};
-use super::escape::locate;
+use super::escape::{Style, locate};
 use super::exception::{Expansion, Symbols, expand};
 use super::scan::{MOST_DIAGNOSTICS, is_plain_token_name};
 use super::suggest::closest;
@@ -241,8 +241,10 @@ impl<'a> Translation<'a> {
                 };
                 let span = locate(&self.ast.source, pattern.content, pattern.style, error.span());
                 let mut diagnostic = Diagnostic::error(code, error.message()).at(span);
-                let help = error.help_text().unwrap_or("the syntax is that of the Rust crate `regex`");
-                diagnostic.help = Some(help.into());
+                let help = error.help().unwrap_or("the syntax is that of the Rust crate `regex`");
+                // What to write in the regex is written twice where the escape layer comes first.
+                let doubled = pattern.style == Style::Regex;
+                diagnostic.help = Some(if doubled { help.replace('\\', "\\\\") } else { help.into() });
                 self.diagnostics.push(diagnostic);
             })
             .ok()
