@@ -24,7 +24,8 @@ struct State {
     degree: u32,
 }
 
-/// A state with more transitions than this has them in the lookup table; others are searched.
+/// A state with more transitions than this has them in the lookup table; others are searched. Most states have
+/// one or two; longer lists lose to the table, because each step of them misses the cache.
 const FEW_EDGES: u32 = 2;
 
 /// A transition over a character, in the list of its state.
