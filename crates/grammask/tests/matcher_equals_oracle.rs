@@ -21,7 +21,7 @@ static COMPARED: AtomicU64 = AtomicU64::new(0);
 
 #[test]
 fn masks_equal_brute_force() {
-    let config = generators::config(400);
+    let config = generators::config(2000);
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let strategy = (
         generators::grammar(),

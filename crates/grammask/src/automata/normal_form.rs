@@ -245,10 +245,10 @@ impl Terms {
             _ => {}
         }
         let (mut repeated, mut counts) = (term, (min, max));
-        if let Term::Repeat { term: nested, min: low, max: high } = *self.get(term) {
-            if let Some(product) = multiply_counts((low, high), counts) {
-                (repeated, counts) = (nested, product);
-            }
+        if let Term::Repeat { term: nested, min: low, max: high } = *self.get(term)
+            && let Some(product) = multiply_counts((low, high), counts)
+        {
+            (repeated, counts) = (nested, product);
         }
         match counts {
             ONCE => repeated,
