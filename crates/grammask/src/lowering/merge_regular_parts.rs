@@ -352,7 +352,9 @@ impl Merging<'_> {
         let (Weight::Small(first), Weight::Small(second)) = (self.weight(left)?, self.weight(right)?) else {
             return Ok(None);
         };
-        let (Some(left_term), Some(right_term)) = (self.term(left), self.term(right)) else { return Ok(None) };
+        let (Some(left_term), Some(right_term)) = (self.term(left), self.term(right)) else {
+            return Ok(None);
+        };
         let profile = first.then(second);
         let term = self.productions.automata.terms_mut().concat(&[left_term, right_term]);
         if profile.is_none() && !self.term_weight(term)?.is_small() {
@@ -399,7 +401,9 @@ impl Merging<'_> {
             return Ok(weight);
         }
         let weight = match &self.productions.terminals[id.index()].terminal {
-            Terminal::Literal(bytes) if bytes.len() < SMALL_STATES => Weight::Small(Profile::of_literal(bytes)),
+            Terminal::Literal(bytes) if bytes.len() < SMALL_STATES => {
+                Weight::Small(Profile::of_literal(bytes))
+            }
             Terminal::Literal(_) => Weight::Large,
             Terminal::Regular(term) => self.term_weight(*term)?,
             Terminal::Limited { .. } | Terminal::Token(_) | Terminal::AnyToken => Weight::Opaque,
@@ -415,10 +419,7 @@ impl Merging<'_> {
         let mut states: Vec<StateId> = vec![start];
         let mut successors: Vec<Vec<usize>> = Vec::new();
         let mut is_wide = Vec::new();
-        let mut profile = Profile {
-            is_nullable: automata.is_accepting(start),
-            ..Profile::of_literal(b"")
-        };
+        let mut profile = Profile { is_nullable: automata.is_accepting(start), ..Profile::of_literal(b"") };
         while let Some(&state) = states.get(successors.len()) {
             let mut targets = Vec::new();
             let mut next_bytes = ByteSet::EMPTY;
