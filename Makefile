@@ -34,7 +34,7 @@ docs:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
 build: $(DEVELOPMENT)
-	$(BIN)/python -m maturin build --release --out dist
+	$(BIN)/python -m maturin build --release --strip --out dist
 
 clean:
 	rm -rf .venv dist target

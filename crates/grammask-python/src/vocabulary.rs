@@ -12,7 +12,8 @@ use crate::errors::{coded_vocabulary_error, vocabulary_error};
 /// The tokens of a model: their bytes, the special ones, and the ones that end a text.
 #[pyclass(name = "Vocabulary", module = "grammask._grammask", frozen, subclass, weakref)]
 pub(crate) struct PyVocabulary {
-    vocabulary: Arc<Vocabulary>,
+    /// Shared with everything that is made for this vocabulary.
+    pub(crate) vocabulary: Arc<Vocabulary>,
 }
 
 #[pymethods]

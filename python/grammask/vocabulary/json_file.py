@@ -45,3 +45,13 @@ def member(parent: dict[str, Any], key: str, kind: type[T], source: str) -> T:
             "damaged-file",
         )
     return value
+
+
+def objects(parent: dict[str, Any], key: str, source: str) -> list[dict[str, Any]]:
+    """Return a member of an object that must be a list of objects.
+
+    Raises:
+        VocabularyError: It is missing or something else.
+    """
+    entries = member(parent, key, list, source)
+    return [member({f"{key}[{i}]": entry}, f"{key}[{i}]", dict, source) for i, entry in enumerate(entries)]

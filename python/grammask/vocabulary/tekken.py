@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grammask.errors import VocabularyError
-from grammask.vocabulary.json_file import load, member
+from grammask.vocabulary.json_file import load, member, objects
 from grammask.vocabulary.token_table import MAX_SIZE, TokenTable, by_id
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _special(document: dict[str, Any], count: int, source: str) -> dict[str, int
     if document.get("special_tokens") is None:
         names = dict(enumerate(UNLISTED_SPECIAL[:count]))
     else:
-        entries = member(document, "special_tokens", list, source)
+        entries = objects(document, "special_tokens", source)
         names = {
             member(entry, "rank", int, source): member(entry, "token_str", str, source) for entry in entries
         }
@@ -59,7 +59,7 @@ def _special(document: dict[str, Any], count: int, source: str) -> dict[str, int
 
 
 def _texts(document: dict[str, Any], first: int, size: int, source: str) -> Iterator[tuple[int, bytes]]:
-    for entry in member(document, "vocab", list, source):
+    for entry in objects(document, "vocab", source):
         id = first + member(entry, "rank", int, source)
         if id >= size:
             continue

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from grammask.errors import VocabularyError
-from grammask.vocabulary.json_file import member
+from grammask.vocabulary.json_file import member, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,8 +65,8 @@ def _flattened(decoder: dict[str, Any], source: str) -> Iterator[dict[str, Any]]
     pending: list[dict[str, Any]] = [decoder]
     while pending:
         step = pending.pop()
-        if member({"decoder": step}, "decoder", dict, source).get("type") == "Sequence":
-            pending.extend(reversed(member(step, "decoders", list, source)))
+        if step.get("type") == "Sequence":
+            pending.extend(reversed(objects(step, "decoders", source)))
         else:
             yield step
 

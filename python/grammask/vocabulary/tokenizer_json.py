@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grammask.errors import VocabularyError
-from grammask.vocabulary.json_file import load, load_if_there, member
+from grammask.vocabulary.json_file import load, load_if_there, member, objects
 from grammask.vocabulary.token_decoder import token_decoder
 from grammask.vocabulary.token_table import TokenTable, by_id
 
@@ -30,17 +30,15 @@ def table(text: str | bytes, source: str, eos: Sequence[int | str], eos_source: 
         VocabularyError: The text is damaged, or its tokens cannot be mapped to bytes.
     """
     document = load(text, source)
-    decoder = document.get("decoder")
-    decode = token_decoder(decoder if decoder is None else member(document, "decoder", dict, source), source)
-    special: dict[str, int] = {}
     spellings = dict(_model_tokens(member(document, "model", dict, source), source))
-    added = member(document, "added_tokens", list, source) if document.get("added_tokens") else []
-    for entry in added:
-        entry = member({"added_tokens": entry}, "added_tokens", dict, source)
+    special: dict[str, int] = {}
+    for entry in objects(document, "added_tokens", source) if document.get("added_tokens") else []:
         id, spelling = member(entry, "id", int, source), member(entry, "content", str, source)
         spellings[id] = spelling
         if entry.get("special"):
             special[spelling] = id
+    decoder = member(document, "decoder", dict, source) if document.get("decoder") is not None else None
+    decode = token_decoder(decoder, source)
     tokens = by_id(((id, decode(spelling)) for id, spelling in spellings.items()), source)
     ids = {spelling: id for id, spelling in spellings.items()}
     eos = [ids.get(end, end) if isinstance(end, str) else end for end in eos]

@@ -1,8 +1,41 @@
 //! Terminals: regular languages over bytes.
 //!
-//! A language is a hash-consed [`Term`](term) whose derivatives are taken lazily; equal terms are one
-//! [`TermId`], in one arena. [`Automaton`] runs them as a DFA that is built on demand.
+//! A language is a hash-consed *term* in an arena, [`Terms`]: built from byte sets and words with
+//! concatenation, union, intersection, complement and counted repetition, or handed over as a ready-made
+//! automaton, a [`Table`]. Terms are kept in a weak normal form, so the derivatives of a term (what may follow
+//! after a byte) are few, and a counted repetition is one node whatever its bounds are. Each term has a
+//! *content hash*, equal in every arena, under which knowledge about it can be shared between grammars.
+//!
+//! [`Automata`] runs terms as one lazy DFA: states are terms, steps are memoised derivatives, and dead states
+//! are never entered.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `term`, `normal_form`, `counters` | the arena, the constructors and their laws |
+//! | `derivative`, `alphabet` | derivatives, and which bytes terms can tell apart |
+//! | `table`, `minimize` | ready-made automata |
+//! | `acyclic`, `suffix_automaton`, `text` | word sets, character classes, substrings, texts without a match |
+//! | `lazy_dfa`, `liveness` | states, steps, and what is dead |
+//!
+//! Nothing here recurses on the call stack: terms come from users and may be nested as deep as they like.
 
+mod acyclic;
+mod alphabet;
+mod byte_set;
+mod content_hash;
+mod counters;
+mod derivative;
+mod display;
+mod lazy_dfa;
+mod liveness;
+mod minimize;
+mod normal_form;
+mod suffix_automaton;
+mod table;
 mod term;
+mod text;
 
-pub use term::{ByteSet, TermId, Terms};
+pub use byte_set::ByteSet;
+pub use lazy_dfa::{Automata, StateId};
+pub use table::{Table, TableBuilder, TableState};
+pub use term::{TermId, Terms};

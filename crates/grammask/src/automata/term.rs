@@ -1,24 +1,333 @@
-//! Regular languages over bytes as hash-consed terms.
+//! Regular languages over bytes as hash-consed terms: what a term is, and the arena that holds all of them.
+//!
+//! The arena only grows. A term is found again by its content hash, which depends on nothing but the term's
+//! structure; operands of commutative operations are sorted by it, so the order in which terms were made
+//! leaves no trace. Every term knows whether it contains the empty word and, where its shape alone says so,
+//! whether it contains any word at all.
 
-use crate::grammar::id_type;
+use std::sync::Arc;
 
-id_type! {
-    /// A regular language in a [`Terms`] arena.
-    TermId
+use rustc_hash::FxHashMap;
+
+use super::byte_set::ByteSet;
+use super::content_hash::ContentHasher;
+use super::table::{StateFingerprint, Table, TableState};
+
+/// A regular language in a [`Terms`] arena; equal ids are the same term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TermId(u32);
+
+impl TermId {
+    /// The empty language.
+    pub(super) const NOTHING: Self = Self(0);
+    /// Only the empty word.
+    pub(super) const EPSILON: Self = Self(1);
+    /// Any one byte.
+    pub(super) const ANY_BYTE: Self = Self(2);
+    /// All words.
+    pub(super) const ANYTHING: Self = Self(3);
+
+    /// Position in the arena.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
-/// A set of bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ByteSet([u64; 4]);
+/// Position of a table in the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TableId(u32);
 
-/// The arena.
-#[derive(Clone, Debug, Default)]
-pub struct Terms {}
+impl TableId {
+    /// Position in the arena's list of tables.
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A short nonempty word, kept in place. Longer words are chains of chunks of which all but the first are
+/// full, so that every suffix of a word has one form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Chunk {
+    len: u8,
+    bytes: [u8; Self::CAPACITY],
+}
+
+impl Chunk {
+    /// As many bytes as fit in the space that a byte set takes anyway.
+    pub(super) const CAPACITY: usize = 30;
+
+    /// A chunk of at most [`Self::CAPACITY`] bytes.
+    pub(super) fn new(word: &[u8]) -> Self {
+        let mut bytes = [0; Self::CAPACITY];
+        bytes[..word.len()].copy_from_slice(word);
+        Self { len: word.len() as u8, bytes }
+    }
+
+    pub(super) fn as_slice(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+/// One term. Made by the constructors of [`Terms`] only, which keep these forms apart.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Term {
+    /// No word.
+    Nothing,
+    /// The empty word.
+    Epsilon,
+    /// One byte of a nonempty set.
+    Bytes(ByteSet),
+    /// A word of at least two bytes.
+    Literal(Chunk),
+    /// The first, which is no `Concat`, then the second.
+    Concat(TermId, TermId),
+    /// Any of at least two, none of them a `Union`, sorted by content hash.
+    Union(Arc<[TermId]>),
+    /// All of at least two, none of them an `Intersection`, sorted by content hash.
+    Intersection(Arc<[TermId]>),
+    /// Every word that is not in it.
+    Complement(TermId),
+    /// `min` to `max` words of `term` in a row; any number above `min` if there is no `max`.
+    Repeat { term: TermId, min: u32, max: Option<u32> },
+    /// The nonempty words of it of which no shorter nonempty prefix is in it.
+    FirstMatch(TermId),
+    /// What a ready-made automaton accepts from one of its states.
+    Table { table: TableId, state: TableState },
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    term: Term,
+    hash: u128,
+    facts: Facts,
+}
+
+/// What is known of a language from its shape.
+#[derive(Clone, Copy, Debug)]
+struct Facts {
+    /// The empty word is in it.
+    nullable: bool,
+    /// Some word is in it. Where this is false nothing is known, except of `Nothing`.
+    inhabited: bool,
+    /// Some nonempty word is in it. Where this is false nothing is known.
+    extends: bool,
+}
+
+/// The arena of all regular languages of a grammar.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    nodes: Vec<Node>,
+    ids: FxHashMap<u128, TermId>,
+    tables: Vec<Arc<Table>>,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl Terms {
-    /// An empty arena.
+    /// An arena that holds the simplest terms only.
     #[must_use]
     pub fn new() -> Self {
-        Self {}
+        let mut terms = Self { nodes: Vec::new(), ids: FxHashMap::default(), tables: Vec::new() };
+        assert_eq!(terms.intern(Term::Nothing), TermId::NOTHING);
+        assert_eq!(terms.intern(Term::Epsilon), TermId::EPSILON);
+        assert_eq!(terms.intern(Term::Bytes(ByteSet::ALL)), TermId::ANY_BYTE);
+        let anything = Term::Repeat { term: TermId::ANY_BYTE, min: 0, max: None };
+        assert_eq!(terms.intern(anything), TermId::ANYTHING);
+        terms
     }
+
+    /// How many terms there are.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "an arena always holds the simplest terms")]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Estimate of the memory that the arena takes, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let tables: usize = self.tables.iter().map(|table| table.memory_bytes()).sum();
+        let per_id = size_of::<(u128, TermId)>() + 1;
+        self.nodes.capacity() * size_of::<Node>() + self.ids.capacity() * per_id + tables
+    }
+
+    /// Whether the empty word is in the language.
+    #[must_use]
+    pub fn is_nullable(&self, term: TermId) -> bool {
+        self.facts(term).nullable
+    }
+
+    /// A hash of the term's structure: equal for equal terms in whatever arena and order they were made, so
+    /// equal hashes mean equal languages. The converse does not hold: a language has many terms.
+    #[must_use]
+    pub fn content_hash(&self, term: TermId) -> u128 {
+        self.nodes[term.index()].hash
+    }
+
+    /// Whether the shape alone says that the language has a word. Every term without intersections and
+    /// complements is [`TermId::NOTHING`] or has one.
+    pub(super) fn is_inhabited_by_shape(&self, term: TermId) -> bool {
+        self.facts(term).inhabited
+    }
+
+    pub(super) fn get(&self, term: TermId) -> &Term {
+        &self.nodes[term.index()].term
+    }
+
+    pub(super) fn get_table(&self, table: TableId) -> &Table {
+        &self.tables[table.0 as usize]
+    }
+
+    /// The first element of a chain of concatenations, and the rest.
+    pub(super) fn split(&self, term: TermId) -> (TermId, TermId) {
+        match *self.get(term) {
+            Term::Concat(head, tail) => (head, tail),
+            _ => (term, TermId::EPSILON),
+        }
+    }
+
+    fn facts(&self, term: TermId) -> Facts {
+        self.nodes[term.index()].facts
+    }
+
+    /// The id of `term`, which must be in normal form.
+    pub(super) fn intern(&mut self, term: Term) -> TermId {
+        let hash = self.hash_of(&term);
+        if let Some(&id) = self.ids.get(&hash) {
+            return id;
+        }
+        let facts = self.facts_of(&term);
+        let id = TermId(u32::try_from(self.nodes.len()).expect("memory ends before four billion terms"));
+        self.nodes.push(Node { term, hash, facts });
+        self.ids.insert(hash, id);
+        id
+    }
+
+    /// The language that `table` accepts from its start.
+    pub fn table(&mut self, table: Table) -> TermId {
+        let Some(start) = table.start() else { return TermId::NOTHING };
+        let known = |state| self.ids.get(&table_state_hash(&table, state));
+        if let Some(&id) = known(start) {
+            return id;
+        }
+        let id = TableId(u32::try_from(self.tables.len()).expect("memory ends before four billion tables"));
+        self.tables.push(Arc::new(table));
+        self.table_state(id, start)
+    }
+
+    /// What `table` accepts from `state`, in the simplest form that is found without search.
+    pub(super) fn table_state(&mut self, id: TableId, state: TableState) -> TermId {
+        let table = self.get_table(id);
+        let accepting = table.is_accepting(state);
+        match table.edges(state).next() {
+            None => return TermId::EPSILON,
+            Some((0, 255, target)) if accepting && target == state => return TermId::ANYTHING,
+            _ => {}
+        }
+        if !accepting && table.edges(state).all(|(_, _, target)| table.is_final(target)) {
+            let mut set = ByteSet::EMPTY;
+            for (low, high, _) in table.edges(state) {
+                set = set.union(ByteSet::range(low, high));
+            }
+            return self.intern(Term::Bytes(set));
+        }
+        self.intern(Term::Table { table: id, state })
+    }
+
+    fn hash_of(&self, term: &Term) -> u128 {
+        // The tags are part of every content hash; never reuse one.
+        let mut hasher;
+        match term {
+            Term::Nothing => hasher = ContentHasher::new(1),
+            Term::Epsilon => hasher = ContentHasher::new(2),
+            Term::Bytes(set) => {
+                hasher = ContentHasher::new(3);
+                set.words().into_iter().for_each(|word| hasher.write(word));
+            }
+            Term::Literal(chunk) => {
+                hasher = ContentHasher::new(4);
+                hasher.write_bytes(chunk.as_slice());
+            }
+            Term::Concat(head, tail) => {
+                hasher = ContentHasher::new(5);
+                hasher.write_hash(self.content_hash(*head));
+                hasher.write_hash(self.content_hash(*tail));
+            }
+            Term::Union(parts) | Term::Intersection(parts) => {
+                hasher = ContentHasher::new(if matches!(term, Term::Union(_)) { 6 } else { 7 });
+                hasher.write(parts.len() as u64);
+                parts.iter().for_each(|&part| hasher.write_hash(self.content_hash(part)));
+            }
+            Term::Complement(part) | Term::FirstMatch(part) => {
+                hasher = ContentHasher::new(if matches!(term, Term::Complement(_)) { 8 } else { 9 });
+                hasher.write_hash(self.content_hash(*part));
+            }
+            Term::Repeat { term, min, max } => {
+                hasher = ContentHasher::new(10);
+                hasher.write_hash(self.content_hash(*term));
+                hasher.write(u64::from(*min));
+                hasher.write(max.map_or(u64::MAX, u64::from));
+            }
+            Term::Table { table, state } => return table_state_hash(self.get_table(*table), *state),
+        }
+        hasher.finish()
+    }
+
+    fn facts_of(&self, term: &Term) -> Facts {
+        let (nullable, inhabited, extends) = match term {
+            Term::Nothing => (false, false, false),
+            Term::Epsilon => (true, true, false),
+            Term::Bytes(_) | Term::Literal(_) => (false, true, true),
+            Term::Concat(head, tail) => {
+                let (head, tail) = (self.facts(*head), self.facts(*tail));
+                let inhabited = head.inhabited && tail.inhabited;
+                (head.nullable && tail.nullable, inhabited, inhabited && (head.extends || tail.extends))
+            }
+            Term::Union(parts) => {
+                let any = |fact: fn(Facts) -> bool| parts.iter().any(|&part| fact(self.facts(part)));
+                (any(|facts| facts.nullable), any(|facts| facts.inhabited), any(|facts| facts.extends))
+            }
+            Term::Intersection(parts) => {
+                let nullable = parts.iter().all(|&part| self.is_nullable(part));
+                (nullable, nullable, false)
+            }
+            Term::Complement(part) => {
+                let nullable = !self.is_nullable(*part);
+                (nullable, nullable, false)
+            }
+            Term::Repeat { term, min, .. } => {
+                let facts = self.facts(*term);
+                let nullable = *min == 0 || facts.nullable;
+                (nullable, nullable || facts.inhabited, facts.extends)
+            }
+            Term::FirstMatch(part) => {
+                let extends = self.facts(*part).extends;
+                (false, extends, extends)
+            }
+            // A table holds no dead state, and a state without edges is `Epsilon`.
+            Term::Table { table, state } => (self.get_table(*table).is_accepting(*state), true, true),
+        };
+        Facts { nullable, inhabited, extends }
+    }
+}
+
+fn table_state_hash(table: &Table, state: TableState) -> u128 {
+    let mut hasher;
+    match table.fingerprint(state) {
+        StateFingerprint::Content(hash) => {
+            hasher = ContentHasher::new(11);
+            hasher.write_hash(hash);
+        }
+        StateFingerprint::Position(hash, position) => {
+            hasher = ContentHasher::new(12);
+            hasher.write_hash(hash);
+            hasher.write(position as u64);
+        }
+    }
+    hasher.finish()
 }

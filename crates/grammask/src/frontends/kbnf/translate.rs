@@ -237,6 +237,7 @@ impl<'a> Translation<'a> {
                 let code = match error.kind() {
                     RegexErrorKind::Invalid => Code::InvalidRegex,
                     RegexErrorKind::Unsupported => Code::UnsupportedRegex,
+                    RegexErrorKind::TooLarge => Code::LimitExceeded,
                 };
                 let span = locate(&self.ast.source, pattern.content, pattern.style, error.span());
                 let mut diagnostic = Diagnostic::error(code, error.message()).at(span);

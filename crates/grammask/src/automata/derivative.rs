@@ -1,0 +1,160 @@
+//! Derivatives: what may follow after a byte, and which bytes are alike.
+//!
+//! Brzozowski, "Derivatives of regular expressions" (1964). The traversal keeps its own stack and a memo of
+//! the terms it has met, so neither depth nor sharing of a term hurts. Chains of optional elements contribute
+//! to one union, in place of one nested union per element.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::byte_set::ByteSet;
+use super::term::{Term, TermId, Terms};
+
+enum Task {
+    Visit(TermId),
+    Build(TermId),
+}
+
+impl Terms {
+    /// The words that make a word of `term` when `byte` is put in front of them.
+    ///
+    /// Cost: in the number of different terms that can start with the byte, not in the size of `term`.
+    pub fn derivative(&mut self, term: TermId, byte: u8) -> TermId {
+        if let Some(leaf) = self.leaf_derivative(term, byte) {
+            return leaf;
+        }
+        let mut derivatives = FxHashMap::default();
+        let mut stack = vec![Task::Visit(term)];
+        while let Some(task) = stack.pop() {
+            match task {
+                Task::Visit(term) => {
+                    if derivatives.contains_key(&term) {
+                        continue;
+                    }
+                    if let Some(leaf) = self.leaf_derivative(term, byte) {
+                        derivatives.insert(term, leaf);
+                        continue;
+                    }
+                    stack.push(Task::Build(term));
+                    self.for_each_start(term, |start| stack.push(Task::Visit(start)));
+                }
+                Task::Build(term) => {
+                    let derivative = self.build_derivative(term, &derivatives);
+                    derivatives.insert(term, derivative);
+                }
+            }
+        }
+        derivatives[&term]
+    }
+
+    fn leaf_derivative(&mut self, term: TermId, byte: u8) -> Option<TermId> {
+        Some(match self.get(term) {
+            Term::Nothing | Term::Epsilon => TermId::NOTHING,
+            Term::Bytes(set) if set.contains(byte) => TermId::EPSILON,
+            Term::Bytes(_) => TermId::NOTHING,
+            Term::Literal(chunk) => {
+                let chunk = *chunk;
+                match chunk.as_slice().split_first() {
+                    Some((&first, rest)) if first == byte => self.short_literal(rest),
+                    _ => TermId::NOTHING,
+                }
+            }
+            Term::Table { table, state } => {
+                let table = *table;
+                match self.get_table(table).next(*state, byte) {
+                    Some(target) => self.table_state(table, target),
+                    None => TermId::NOTHING,
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    /// Calls `visit` for the subterms whose derivatives make the derivative of `term`.
+    fn for_each_start(&self, term: TermId, mut visit: impl FnMut(TermId)) {
+        match self.get(term) {
+            Term::Nothing | Term::Epsilon | Term::Bytes(_) | Term::Literal(_) | Term::Table { .. } => {}
+            Term::Union(parts) | Term::Intersection(parts) => parts.iter().copied().for_each(visit),
+            Term::Complement(part) | Term::FirstMatch(part) | Term::Repeat { term: part, .. } => visit(*part),
+            Term::Concat(..) => self.for_each_link(term, |head, _| visit(head)),
+        }
+    }
+
+    /// Calls `visit` for the elements of a chain that a word can start in, each with what follows it.
+    fn for_each_link(&self, chain: TermId, mut visit: impl FnMut(TermId, TermId)) {
+        let mut rest = chain;
+        loop {
+            let (head, tail) = self.split(rest);
+            visit(head, tail);
+            if tail == TermId::EPSILON || !self.is_nullable(head) {
+                return;
+            }
+            rest = tail;
+        }
+    }
+
+    fn build_derivative(&mut self, term: TermId, derivatives: &FxHashMap<TermId, TermId>) -> TermId {
+        match *self.get(term) {
+            Term::Union(ref parts) => {
+                let parts: Vec<TermId> = parts.iter().map(|part| derivatives[part]).collect();
+                self.union(&parts)
+            }
+            Term::Intersection(ref parts) => {
+                let parts: Vec<TermId> = parts.iter().map(|part| derivatives[part]).collect();
+                self.intersection(&parts)
+            }
+            Term::Complement(part) => self.complement(derivatives[&part]),
+            Term::FirstMatch(part) => {
+                let rest = derivatives[&part];
+                if self.is_nullable(rest) { TermId::EPSILON } else { self.first_match(rest) }
+            }
+            Term::Repeat { term: part, min, max } => {
+                // Exact for a nullable part too: its shortest factor can always be taken first.
+                let rest = self.repeat(part, min.saturating_sub(1), max.map(|max| max - 1));
+                self.chained(derivatives[&part], rest)
+            }
+            Term::Concat(..) => {
+                let mut links = Vec::new();
+                self.for_each_link(term, |head, tail| {
+                    let derivative = derivatives[&head];
+                    if derivative != TermId::NOTHING {
+                        links.push((derivative, tail));
+                    }
+                });
+                let parts: Vec<TermId> =
+                    links.into_iter().map(|(head, tail)| self.chained(head, tail)).collect();
+                self.union(&parts)
+            }
+            _ => unreachable!("leaves have derivatives of their own"),
+        }
+    }
+
+    /// The bytes at which the derivative of `term` may differ from that of the byte before. Between two of
+    /// them all derivatives are equal.
+    pub(super) fn boundaries(&self, term: TermId) -> ByteSet {
+        let mut boundaries = ByteSet::EMPTY;
+        let mut seen = FxHashSet::default();
+        let mut stack = vec![term];
+        while let Some(term) = stack.pop() {
+            match self.get(term) {
+                Term::Bytes(set) => boundaries = boundaries.union(set.boundaries()),
+                Term::Literal(chunk) => {
+                    boundaries = boundaries.union(ByteSet::single(chunk.as_slice()[0]).boundaries());
+                }
+                Term::Table { table, state } => {
+                    for (low, high, _) in self.get_table(*table).edges(*state) {
+                        boundaries.insert(low);
+                        if high < u8::MAX {
+                            boundaries.insert(high + 1);
+                        }
+                    }
+                }
+                _ => self.for_each_start(term, |start| {
+                    if seen.insert(start) {
+                        stack.push(start);
+                    }
+                }),
+            }
+        }
+        boundaries
+    }
+}

@@ -1,0 +1,313 @@
+//! Runs terms as deterministic automata that are built on demand.
+//!
+//! A state is a term. Bytes that the term cannot tell apart share one class, and the derivative of a class is
+//! taken when a byte of it is first read; from then on a step is two table lookups. A step never leads to a
+//! dead state: whether a state is live is decided when it is first reached (see [`super::liveness`]).
+
+use rustc_hash::FxHashMap;
+
+use super::byte_set::ByteSet;
+use super::term::{TermId, Terms};
+use crate::LimitExceeded;
+
+/// A live state of [`Automata`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StateId(u32);
+
+impl StateId {
+    /// The state at a position that [`StateId::index`] gave.
+    pub(crate) fn new(index: usize) -> Self {
+        Self(index as u32)
+    }
+
+    /// Position in the table of states.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Whether an accepting state can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Life {
+    Unknown,
+    Live,
+    Dead,
+}
+
+#[derive(Clone, Debug)]
+struct State {
+    term: TermId,
+    life: Life,
+    row: Option<Row>,
+}
+
+/// Where the transitions of a state are: one cell per class, from `cells[start]` on.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    partition: u32,
+    start: usize,
+}
+
+/// The transition of one class of bytes.
+#[derive(Clone, Copy, Debug)]
+enum Cell {
+    /// Not known yet.
+    Open,
+    /// To a live state, or to none.
+    Known(Option<StateId>),
+    /// To a state that may be dead.
+    Candidate(StateId),
+}
+
+/// Classes of bytes: what the states with one set of boundaries cannot tell apart.
+#[derive(Clone, Debug)]
+struct Partition {
+    class_of: Box<[u8; 256]>,
+    /// The first byte of each class.
+    starts: Box<[u8]>,
+}
+
+impl Partition {
+    fn new(boundaries: ByteSet) -> Self {
+        let mut starts = vec![0];
+        starts.extend(boundaries.iter().filter(|&byte| byte > 0));
+        let mut class_of = Box::new([0; 256]);
+        let mut class = 0;
+        for byte in 0..=u8::MAX {
+            if byte > 0 && boundaries.contains(byte) {
+                class += 1;
+            }
+            class_of[usize::from(byte)] = class;
+        }
+        Self { class_of, starts: starts.into() }
+    }
+
+    fn bytes(&self, class: usize) -> ByteSet {
+        let end = self.starts.get(class + 1).map_or(u8::MAX, |next| next - 1);
+        ByteSet::range(self.starts[class], end)
+    }
+}
+
+/// A lazy DFA over all terms of one arena.
+#[derive(Clone, Debug)]
+pub struct Automata {
+    terms: Terms,
+    max_states: usize,
+    states: Vec<State>,
+    state_of: FxHashMap<TermId, StateId>,
+    cells: Vec<Cell>,
+    partitions: Vec<Partition>,
+    partition_of: FxHashMap<ByteSet, u32>,
+}
+
+impl Automata {
+    /// No state yet; there will be at most `max_states`, dead ones included.
+    #[must_use]
+    pub fn new(terms: Terms, max_states: usize) -> Self {
+        Self {
+            terms,
+            // State ids are 32 bits wide.
+            max_states: max_states.min(u32::MAX as usize),
+            states: Vec::new(),
+            state_of: FxHashMap::default(),
+            cells: Vec::new(),
+            partitions: Vec::new(),
+            partition_of: FxHashMap::default(),
+        }
+    }
+
+    /// The arena of the terms, which has grown by those of all states.
+    #[must_use]
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// The arena, for making more terms.
+    pub fn terms_mut(&mut self) -> &mut Terms {
+        &mut self.terms
+    }
+
+    /// The state of `term`; none if it is the empty language.
+    ///
+    /// # Errors
+    /// If deciding that takes more states than there may be.
+    pub fn start(&mut self, term: TermId) -> Result<Option<StateId>, LimitExceeded> {
+        match self.candidate(term)? {
+            Some(state) => self.if_live(state),
+            None => Ok(None),
+        }
+    }
+
+    /// The state after one more byte; none if no word goes on like that. Amortised cost: two table lookups.
+    ///
+    /// # Errors
+    /// If there would be more states than there may be.
+    #[inline]
+    pub fn step(&mut self, state: StateId, byte: u8) -> Result<Option<StateId>, LimitExceeded> {
+        if let Some(row) = self.states[state.index()].row {
+            let class = self.partitions[row.partition as usize].class_of[usize::from(byte)];
+            if let Cell::Known(target) = self.cells[row.start + usize::from(class)] {
+                return Ok(target);
+            }
+        }
+        let class = self.class_of(state, byte);
+        self.step_class(state, class)
+    }
+
+    /// Whether the word that led to `state` is in the language.
+    #[must_use]
+    pub fn is_accepting(&self, state: StateId) -> bool {
+        self.terms.is_nullable(self.term(state))
+    }
+
+    /// Whether some byte leads to a live state.
+    ///
+    /// # Errors
+    /// If there would be more states than there may be.
+    pub fn continues(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
+        for class in 0..self.class_count(state) {
+            if self.step_class(state, class)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The bytes that lead to a live state.
+    ///
+    /// # Errors
+    /// If there would be more states than there may be.
+    pub fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, LimitExceeded> {
+        let mut bytes = ByteSet::EMPTY;
+        for class in 0..self.class_count(state) {
+            if self.step_class(state, class)?.is_some() {
+                let row = self.row(state);
+                bytes = bytes.union(self.partitions[row.partition as usize].bytes(class));
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// The term of `state`: what may follow there.
+    #[must_use]
+    pub fn term(&self, state: StateId) -> TermId {
+        self.states[state.index()].term
+    }
+
+    /// How many states there are, dead ones included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// Whether there is no state yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.states.is_empty()
+    }
+
+    /// Estimate of the memory of the states and the arena, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let per_partition = size_of::<Partition>() + 256 + 16 + size_of::<(ByteSet, u32)>();
+        self.terms.memory_bytes()
+            + self.states.capacity() * size_of::<State>()
+            + self.state_of.capacity() * (size_of::<(TermId, StateId)>() + 1)
+            + self.cells.capacity() * size_of::<Cell>()
+            + self.partitions.len() * per_partition
+    }
+
+    /// The live state that a class of bytes leads to.
+    fn step_class(&mut self, state: StateId, class: usize) -> Result<Option<StateId>, LimitExceeded> {
+        let target = match self.candidate_step(state, class)? {
+            Some(target) => self.if_live(target)?,
+            None => None,
+        };
+        let cell = self.row(state).start + class;
+        self.cells[cell] = Cell::Known(target);
+        Ok(target)
+    }
+
+    /// The state, possibly dead, that a class of bytes leads to.
+    pub(super) fn candidate_step(
+        &mut self,
+        state: StateId,
+        class: usize,
+    ) -> Result<Option<StateId>, LimitExceeded> {
+        let row = self.row(state);
+        match self.cells[row.start + class] {
+            Cell::Known(target) => Ok(target),
+            Cell::Candidate(target) => Ok(Some(target)),
+            Cell::Open => {
+                let byte = self.partitions[row.partition as usize].starts[class];
+                let derivative = self.terms.derivative(self.states[state.index()].term, byte);
+                let target = self.candidate(derivative)?;
+                self.cells[row.start + class] = match target {
+                    Some(target) if self.life(target) == Life::Live => Cell::Known(Some(target)),
+                    Some(target) => Cell::Candidate(target),
+                    None => Cell::Known(None),
+                };
+                Ok(target)
+            }
+        }
+    }
+
+    fn if_live(&mut self, state: StateId) -> Result<Option<StateId>, LimitExceeded> {
+        Ok(self.is_live(state)?.then_some(state))
+    }
+
+    pub(super) fn life(&self, state: StateId) -> Life {
+        self.states[state.index()].life
+    }
+
+    pub(super) fn set_life(&mut self, state: StateId, life: Life) {
+        self.states[state.index()].life = life;
+    }
+
+    /// How many classes of bytes `state` tells apart.
+    pub(super) fn class_count(&mut self, state: StateId) -> usize {
+        let row = self.row(state);
+        self.partitions[row.partition as usize].starts.len()
+    }
+
+    fn class_of(&mut self, state: StateId, byte: u8) -> usize {
+        let row = self.row(state);
+        usize::from(self.partitions[row.partition as usize].class_of[usize::from(byte)])
+    }
+
+    /// The state of `term`, which is not known to be live; none for the term that is empty by its shape.
+    fn candidate(&mut self, term: TermId) -> Result<Option<StateId>, LimitExceeded> {
+        if term == self.terms.nothing() {
+            return Ok(None);
+        }
+        if let Some(&state) = self.state_of.get(&term) {
+            return Ok(Some(state));
+        }
+        if self.states.len() >= self.max_states {
+            return Err(LimitExceeded::new("automaton_states", self.max_states));
+        }
+        let life = if self.terms.is_inhabited_by_shape(term) { Life::Live } else { Life::Unknown };
+        let state = StateId(self.states.len() as u32);
+        self.states.push(State { term, life, row: None });
+        self.state_of.insert(term, state);
+        Ok(Some(state))
+    }
+
+    /// The transitions of `state`, open ones if it has none yet.
+    fn row(&mut self, state: StateId) -> Row {
+        if let Some(row) = self.states[state.index()].row {
+            return row;
+        }
+        let boundaries = self.terms.boundaries(self.term(state));
+        let partition = *self.partition_of.entry(boundaries).or_insert_with(|| {
+            self.partitions.push(Partition::new(boundaries));
+            self.partitions.len() as u32 - 1
+        });
+        let row = Row { partition, start: self.cells.len() };
+        let classes = self.partitions[partition as usize].starts.len();
+        self.cells.resize(row.start + classes, Cell::Open);
+        self.states[state.index()].row = Some(row);
+        row
+    }
+}

@@ -1,0 +1,179 @@
+//! Property: on random grammars, vocabularies and walks the engine agrees with the oracles bit for bit.
+//!
+//! At every step of a walk the mask equals the brute-force mask of the textbook recogniser on the un-lowered
+//! grammar, `accept` takes exactly the tokens of the mask, and completeness is the same. `GRAMMASK_CASES=50` is
+//! the long profile; it prints how many masks were compared.
+
+mod generators;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use generators::Step;
+use grammask::grammar::{Code, Grammar};
+use grammask::masks::brute_force;
+use grammask::recognizer::reference::{Chart, Reference};
+use grammask::vocabulary::{TokenId, TokenSet, Vocabulary};
+use grammask::{CompileOptions, CompiledGrammar, EndMode, Matcher};
+use proptest::prelude::*;
+
+static COMPARED: AtomicU64 = AtomicU64::new(0);
+
+#[test]
+fn masks_equal_brute_force() {
+    let config = generators::config(400);
+    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let strategy =
+        (generators::grammar(), generators::vocabulary(), generators::walk(14), prop_oneof![Just(EndMode::Eos), Just(EndMode::Eager)]);
+    let result = runner.run(&strategy, |(grammar, vocabulary, walk, end)| {
+        check(&grammar.build(), vocabulary.build(), &walk, end);
+        Ok(())
+    });
+    println!("compared {} masks", COMPARED.load(Ordering::Relaxed));
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
+/// One of the texts that a walk keeps: the engine's and the oracle's.
+#[derive(Clone)]
+struct Text<'r> {
+    matcher: Matcher,
+    oracle: Oracle<'r>,
+    history: Vec<Oracle<'r>>,
+}
+
+/// The textbook recogniser with the end modes as they are defined.
+#[derive(Clone)]
+struct Oracle<'r> {
+    chart: Chart<'r>,
+    is_finished: bool,
+}
+
+impl<'r> Oracle<'r> {
+    fn accept(&self, token: TokenId, vocabulary: &Vocabulary, end: EndMode) -> Option<Self> {
+        if self.is_finished {
+            return vocabulary.is_eos(token).then(|| self.clone());
+        }
+        if end == EndMode::Eos && vocabulary.is_eos(token) && self.chart.is_complete() {
+            return Some(Self { is_finished: true, ..self.clone() });
+        }
+        let mut chart = self.chart.clone();
+        chart.accept_token(token).then(|| {
+            let is_finished = end == EndMode::Eager && chart.is_complete();
+            Self { chart, is_finished }
+        })
+    }
+
+    fn mask(&self, vocabulary: &Vocabulary, end: EndMode) -> TokenSet {
+        let mut mask = if self.is_finished {
+            TokenSet::new(vocabulary.size())
+        } else {
+            brute_force::mask(&self.chart, vocabulary)
+        };
+        if self.is_finished || (end == EndMode::Eos && self.chart.is_complete()) {
+            for &id in vocabulary.eos() {
+                mask.insert(id);
+            }
+        }
+        mask
+    }
+}
+
+fn check(grammar: &Grammar, vocabulary: Vocabulary, walk: &[Step], end: EndMode) {
+    let vocabulary = Arc::new(vocabulary);
+    let reference = Reference::new(grammar, &vocabulary);
+    let language = reference.language();
+    let mut options = CompileOptions::default();
+    options.end = end;
+    let compiled = match CompiledGrammar::new(grammar, vocabulary.clone(), options) {
+        Ok(compiled) => compiled,
+        Err(error) => {
+            let is_right = match error.code() {
+                Code::EmptyLanguage => !language.empty && !language.nonempty,
+                Code::OnlyEmptyText => end == EndMode::Eager && !language.nonempty,
+                Code::MissingEndToken => end == EndMode::Eos && vocabulary.eos().is_empty(),
+                Code::UnknownToken => true,
+                _ => false,
+            };
+            assert!(is_right, "{error}\n{language:?}");
+            return;
+        }
+    };
+    assert!(language.empty || language.nonempty, "the engine accepts an empty language");
+    let first = Oracle { chart: reference.chart(), is_finished: false };
+    let mut kept = vec![Text { matcher: compiled.matcher(), oracle: first, history: Vec::new() }];
+    let mut current = 0;
+    for step in walk {
+        let text = &mut kept[current];
+        let allowed = compare(text, &vocabulary, end);
+        match step {
+            Step::Accept(index) if !allowed.is_empty() => {
+                let token = *index.get(&allowed);
+                assert!(accept(text, token, &vocabulary, end), "an allowed token is refused");
+            }
+            Step::Accept(_) => {}
+            Step::Try(index) => {
+                let token = TokenId(index.index(vocabulary.size()) as u32);
+                assert_eq!(accept(text, token, &vocabulary, end), allowed.contains(&token));
+            }
+            Step::Rollback(index) => {
+                let count = index.index(text.history.len() + 1);
+                assert!(text.matcher.rollback(count));
+                for _ in 0..count {
+                    text.oracle = text.history.pop().expect("as many steps as the matcher has");
+                }
+            }
+            Step::Fork => {
+                let fork = text.clone();
+                kept.push(fork);
+                current = kept.len() - 1;
+            }
+            Step::Switch(index) => current = index.index(kept.len()),
+            Step::Reset => {
+                text.matcher.reset();
+                if let Some(first) = text.history.first().cloned() {
+                    text.oracle = first;
+                    text.history.clear();
+                }
+            }
+        }
+    }
+    for text in &mut kept {
+        compare(text, &vocabulary, end);
+    }
+}
+
+/// Compares masks, completeness and what would be accepted; returns the allowed tokens.
+fn compare(text: &mut Text<'_>, vocabulary: &Vocabulary, end: EndMode) -> Vec<TokenId> {
+    let expected = text.oracle.mask(vocabulary, end);
+    let expected: Vec<TokenId> = expected.iter().collect();
+    let found: Vec<TokenId> = match text.matcher.mask() {
+        Ok(mask) => mask.iter().collect(),
+        Err(error) => {
+            assert_eq!(error.code(), Code::DeadEnd, "{error}");
+            assert!(!text.matcher.is_finished());
+            Vec::new()
+        }
+    };
+    assert_eq!(found, expected, "mask after {:?}", text.matcher.tokens());
+    assert_eq!(text.matcher.is_complete(), text.oracle.chart.is_complete());
+    assert_eq!(text.matcher.is_finished(), text.oracle.is_finished);
+    for id in 0..vocabulary.size() {
+        let token = TokenId(id as u32);
+        let valid = text.matcher.validate(&[token]).expect("no limit is passed") == 1;
+        assert_eq!(valid, expected.contains(&token), "validate of token {id}");
+    }
+    COMPARED.fetch_add(1, Ordering::Relaxed);
+    expected
+}
+
+fn accept(text: &mut Text<'_>, token: TokenId, vocabulary: &Vocabulary, end: EndMode) -> bool {
+    let accepted = text.matcher.accept(token).expect("no limit is passed");
+    let next = text.oracle.accept(token, vocabulary, end);
+    assert_eq!(accepted, next.is_some(), "accept of token {}", token.0);
+    if let Some(next) = next {
+        text.history.push(std::mem::replace(&mut text.oracle, next));
+    }
+    accepted
+}
