@@ -232,6 +232,15 @@ fn print(grammar: &str) -> Result<String, GrammarError> {
     kbnf::grammar(grammar.as_bytes(), "start", &Limits::default()).map(|(grammar, _)| grammar.to_string())
 }
 
+/// The example of docs/kbnf.md is a grammar.
+#[test]
+fn documented_example() {
+    let page = std::fs::read_to_string(folder().join("../../docs/kbnf.md")).expect("docs/kbnf.md is there");
+    let example =
+        page.split("```").nth(1).and_then(|block| block.strip_prefix("text")).expect("it has an example");
+    print(example).unwrap_or_else(|error| panic!("{error}"));
+}
+
 #[test]
 fn escapes() {
     for case in read::<EscapeCase>(&folder().join("escapes.toml")) {

@@ -258,6 +258,9 @@ fn megabytes() {
         format!("start ::= (*{}*) \"x\";", " ( * ".repeat(1 << 18)),
         format!("start ::= {} \"x\";", "(**)".repeat(1 << 18)),
         format!("{}start ::= \"x\";", " \t\r\n".repeat(1 << 18)),
+        format!("start ::= #\"{}\";", "xy".repeat(1 << 17)),
+        format!("start ::= #substrs\"{}\";", "xyzxy".repeat(1 << 15)),
+        format!("start ::= {};", (0..20_000).map(|word| format!("#'x{word}+' ")).collect::<String>()),
         format!("start{} ::= start{}; start ::= 'x';", "x".repeat(1 << 20), "x".repeat(1 << 20)),
     ] {
         timed("one long token", || read(text.as_bytes()).expect("long tokens are no error"));
@@ -278,6 +281,21 @@ fn repeated_pieces() {
             });
         }
     }
+}
+
+/// Warnings never crowd out errors, and neither is reported without end.
+#[test]
+fn diagnostics_are_bounded() {
+    let warnings = "#\"\\b\" ".repeat(1_000);
+    let (_, reported) =
+        kbnf::grammar(format!("start ::= {warnings};").as_bytes(), "start", &Limits::default())
+            .expect("warnings are no errors");
+    assert_eq!(reported.len(), 100);
+    let error = read(format!("start ::= {warnings} a;").as_bytes()).expect_err("`a` is not defined");
+    assert_eq!(error.diagnostics().iter().map(|one| one.code).collect::<Vec<_>>(), [Code::UndefinedSymbol]);
+    let names: String = (0..1_000).map(|number| format!("a{number} ")).collect();
+    let error = read(format!("start ::= {warnings} {names};").as_bytes()).expect_err("they are not defined");
+    assert_eq!(error.diagnostics().len(), 100);
 }
 
 /// Expansions of symbols for `except!` share one budget: here 2,000 of them would visit 2,000 definitions each.

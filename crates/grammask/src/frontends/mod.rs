@@ -1,3 +1,4 @@
 //! Front ends: each turns a text of one grammar language into the one [`Grammar`](crate::grammar::Grammar).
+
 pub mod kbnf;
 pub mod regex;

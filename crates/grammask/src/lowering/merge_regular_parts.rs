@@ -7,7 +7,7 @@
 //! ```text
 //! pair ::= ws ":" ws value; ws ::= space*; space ::= " " | "\n";
 //! ```
-//! has one terminal for `ws ":" ws`. Cost: some derivatives per merged part, at most [`SMALL_STATES`] states each.
+//! has one terminal for `ws ":" ws`, written `ws·":"·ws`. Cost: some derivatives per merged part, at most [`SMALL_STATES`] states each.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use super::productions::{Body, Productions, Symbol};
 
 /// A language is small if its automaton has at most this many states.
 const SMALL_STATES: usize = 64;
-/// A state that this many bytes continue is wide: part of free text rather than of punctuation.
+/// A state that this many bytes continue is wide; a loop through it is free text rather than punctuation.
 const WIDE_BYTES: usize = 96;
 /// Largest bound of a repetition that is unrolled into an automaton; above, copies are counted.
 const UNROLLED_COPIES: u32 = 8;
@@ -28,7 +28,7 @@ const UNROLLED_COPIES: u32 = 8;
 /// How a terminal may be merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
-    /// Small and without wide states: merges with its neighbours.
+    /// Small and without a wide loop: merges with its neighbours.
     Small,
     /// A regular language that only stands for itself.
     Large,
@@ -209,7 +209,7 @@ impl Merging<'_> {
             Body::Repeat { symbol, min, max } => {
                 let inner = self.productions.symbol_name(*symbol);
                 let suffix = crate::grammar::repetition_suffix(*min, *max);
-                if inner.contains(' ') && !inner.starts_with('(') {
+                if inner.contains([' ', '·']) && !inner.starts_with('(') {
                     format!("({inner}){suffix}")
                 } else {
                     format!("{inner}{suffix}")
@@ -239,7 +239,7 @@ impl Merging<'_> {
         }
         let labels =
             [left, right].map(|id| self.productions.terminals[id.index()].label.clone());
-        Ok(Some(self.add(term, &join_labels(&labels, " "))))
+        Ok(Some(self.add(term, &join_labels(&labels, "·"))))
     }
 
     fn literal(&self, id: TerminalId) -> Option<&[u8]> {
@@ -284,27 +284,43 @@ impl Merging<'_> {
         Ok(weight)
     }
 
-    /// Walks the automaton until it proves too large, or wide.
+    /// Walks the automaton until it proves too large, or to have a wide loop.
     fn term_weight(&mut self, term: TermId) -> Result<Weight, LimitExceeded> {
         let automata = &mut self.productions.automata;
         let Some(start) = automata.start(term)? else { return Ok(Weight::Small) };
-        let mut seen: Vec<StateId> = vec![start];
-        let mut next = 0;
-        while let Some(&state) = seen.get(next) {
-            next += 1;
+        let mut states: Vec<StateId> = vec![start];
+        let mut successors: Vec<Vec<usize>> = Vec::new();
+        let mut is_wide = Vec::new();
+        while let Some(&state) = states.get(successors.len()) {
             let first = automata.first_bytes(state)?;
-            if first.len() >= WIDE_BYTES || seen.len() > SMALL_STATES {
-                return Ok(Weight::Large);
-            }
-            for byte in first.iter() {
-                if let Some(target) = automata.step(state, byte)?
-                    && !seen.contains(&target)
-                {
-                    seen.push(target);
+            is_wide.push(first.len() >= WIDE_BYTES);
+            let mut targets = Vec::new();
+            for (low, high) in first.ranges() {
+                for byte in low..=high {
+                    let Some(target) = automata.step(state, byte)? else { continue };
+                    let known = states.iter().position(|&known| known == target);
+                    targets.push(known.unwrap_or(states.len()));
+                    if known.is_none() {
+                        states.push(target);
+                    }
                 }
             }
+            if states.len() > SMALL_STATES {
+                return Ok(Weight::Large);
+            }
+            targets.sort_unstable();
+            targets.dedup();
+            successors.push(targets);
         }
-        Ok(Weight::Small)
+        let components = strong_components(&successors);
+        let mut sizes = vec![0; components.count];
+        for &component in &components.of_node {
+            sizes[component] += 1;
+        }
+        let has_wide_loop = (0..states.len()).any(|state| {
+            is_wide[state] && (sizes[components.of_node[state]] > 1 || successors[state].contains(&state))
+        });
+        Ok(if has_wide_loop { Weight::Large } else { Weight::Small })
     }
 }
 

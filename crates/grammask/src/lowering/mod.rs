@@ -123,6 +123,7 @@ fn simplify(
     watch("eliminate_nullable", &productions);
     let derivability = Derivability::of(&mut productions)?;
     drop_useless(&mut productions, &derivability);
+    merge_terminals(&mut productions);
     remove_unit_rules(&mut productions);
     deduplicate_alternatives(&mut productions);
     merge_identical_rules(&mut productions);

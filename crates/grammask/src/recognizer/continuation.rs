@@ -81,10 +81,6 @@ impl Continuations {
         &self.list[id.index()]
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.list.len()
-    }
-
     pub(crate) fn memory_bytes(&self) -> usize {
         // Each continuation with its keys in the tables, each entry there and in the list.
         self.list.len() * 128 + self.entry_count * 24

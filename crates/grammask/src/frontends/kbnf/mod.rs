@@ -17,6 +17,7 @@
 //! The language, and where it differs from kbnf 0.4.2, is described in `docs/kbnf.md`.
 
 pub mod ast;
+mod describe;
 mod escape;
 mod exception;
 mod parse;
@@ -79,7 +80,10 @@ pub fn grammar(
     match grammar {
         Some(grammar) if intact => Ok((grammar, diagnostics)),
         _ => {
-            diagnostics.truncate(scan::MOST_ERRORS);
+            if diagnostics.len() > scan::MOST_DIAGNOSTICS {
+                diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
+                diagnostics.truncate(scan::MOST_DIAGNOSTICS);
+            }
             Err(GrammarError::new(diagnostics, ast.source))
         }
     }
@@ -91,7 +95,7 @@ fn say_what_was_found(diagnostic: &mut Diagnostic, source: &str) {
         let next = source[span.start..].chars().next().map_or(0, char::len_utf8);
         diagnostic.found = Some(match &source[span.start..span.end.max(span.start + next)] {
             "" => "the end of the text".into(),
-            text => format!("`{}`", parse::shorten(text)),
+            text => format!("`{}`", describe::shorten(text)),
         });
     }
 }

@@ -18,6 +18,7 @@
 use std::sync::Arc;
 
 use super::ast::{Ast, Bracket, Definition, Exception, Expression, ExpressionId, Pattern};
+use super::describe::{advice, describe, shorten};
 use super::escape::{Style, decode_bytes, decode_text};
 use super::scan::{Kind, Scanner, Token};
 use crate::grammar::{Code, Diagnostic, Span, TokenReference};
@@ -272,7 +273,7 @@ impl<'s> Parser<'s> {
             let diagnostic =
                 Diagnostic::error(Code::UnexpectedInput, format!("the definition of `{name}` is empty"))
                     .at(self.token.span)
-                    .found(self.describe(self.token))
+                    .found(describe(self.token.kind, self.text(self.token.span)))
                     .expected(PRIMARIES)
                     .help("write \"\" for the empty text");
             self.report(diagnostic);
@@ -292,7 +293,7 @@ impl<'s> Parser<'s> {
             let diagnostic =
                 Diagnostic::error(Code::UnexpectedInput, format!("the definition of `{name}` has no `;`"))
                     .at(Span::new(self.previous_end, self.previous_end))
-                    .found(self.describe(self.token))
+                    .found(describe(self.token.kind, self.text(self.token.span)))
                     .expected(["`;`"])
                     .help(help);
             self.report(diagnostic);
@@ -512,7 +513,7 @@ impl<'s> Parser<'s> {
             frame.broken = true;
             let diagnostic = Diagnostic::error(Code::UnexpectedInput, "there is nothing after this comma")
                 .at(comma)
-                .found(self.describe(self.token))
+                .found(describe(self.token.kind, self.text(self.token.span)))
                 .expected(PRIMARIES)
                 .help("remove the comma: it stands between two expressions, and may be left out");
             self.report(diagnostic);
@@ -531,7 +532,7 @@ impl<'s> Parser<'s> {
                     };
                     let diagnostic = Diagnostic::error(Code::UnexpectedInput, message)
                         .at(self.token.span)
-                        .found(self.describe(self.token))
+                        .found(describe(self.token.kind, self.text(self.token.span)))
                         .expected(PRIMARIES)
                         .help("write \"\" for the empty text");
                     self.report(diagnostic);
@@ -596,7 +597,7 @@ impl<'s> Parser<'s> {
             let diagnostic =
                 Diagnostic::error(Code::UnclosedBracket, format!("`{}` is not closed", bracket.open()))
                     .at(span)
-                    .found(self.describe(self.token))
+                    .found(describe(self.token.kind, self.text(self.token.span)))
                     .expected([format!("`{}`", bracket.close())])
                     .help(format!("write the `{}` that belongs to it", bracket.close()));
             self.report(diagnostic);
@@ -647,76 +648,9 @@ impl<'s> Parser<'s> {
     fn unexpected(&mut self, message: &str, expected: &[&str], help: &str) {
         let diagnostic = Diagnostic::error(Code::UnexpectedInput, message)
             .at(self.token.span)
-            .found(self.describe(self.token))
+            .found(describe(self.token.kind, self.text(self.token.span)))
             .expected(expected.iter().copied())
-            .help(self.slip().unwrap_or(help));
+            .help(advice(self.token.kind, self.text(self.token.span)).unwrap_or(help));
         self.report(diagnostic);
     }
-
-    /// What the author of the token at hand may have had in mind.
-    fn slip(&self) -> Option<&'static str> {
-        let text = self.text(self.token.span);
-        Some(match self.token.kind {
-            Kind::Define | Kind::DefineSlip => {
-                "a definition is written `name ::= ...;`; is a `;` missing before it?"
-            }
-            Kind::Number => "write text in quotes",
-            Kind::Pattern { .. } => "for a text in which a regex matches nowhere write `#ex\"...\"`",
-            Kind::Unknown => match text.chars().next()? {
-                '%' => {
-                    "KBNF has no directives with `%`; white space between symbols must be written as terminals"
-                }
-                '^' => "for a character class write a regex, for example `#r\"[^a-z]\"`",
-                '.' => "for a range of characters, or any character, write a regex: `#r\"[a-z]\"`, `#r\".\"`",
-                '-' | '!' | '~' | '&' => {
-                    "KBNF has no exception or predicate operators; `#ex\"...\"` matches text without a match of a regex"
-                }
-                '$' => "the end of the text is not written; a grammar always matches the whole text",
-                '\\' => "an escape stands in quotes",
-                '>' => "a token is written `<|name|>`, `<\"name\">` or `<[id]>`",
-                '/' => "a regex is written `#r\"...\"`, a comment `(* ... *)`, an alternative `|`",
-                '\u{a0}'
-                | '\u{b}'
-                | '\u{c}'
-                | '\u{85}'
-                | '\u{feff}'
-                | '\u{2000}'..='\u{200d}'
-                | '\u{2028}'
-                | '\u{2029}'
-                | '\u{3000}' => {
-                    "white space is the space, the tab and the line break; replace this character"
-                }
-                _ => "write text in quotes",
-            },
-            _ => return None,
-        })
-    }
-
-    /// A token in words.
-    fn describe(&self, token: Token) -> String {
-        let text = shorten(self.text(token.span));
-        match token.kind {
-            Kind::End => "the end of the text".into(),
-            Kind::Identifier => format!("the name `{text}`"),
-            Kind::Number => format!("the number `{text}`"),
-            Kind::Quoted { .. } => format!("the string {text}"),
-            Kind::Pattern { .. } => format!("the pattern {text}"),
-            Kind::Unknown => match self.text(token.span).chars().next() {
-                Some(c) if c.is_control() || c.is_whitespace() || !c.is_ascii() => {
-                    format!("`{text}` (U+{:04X})", c as u32)
-                }
-                _ => format!("`{text}`"),
-            },
-            _ => format!("`{text}`"),
-        }
-    }
-}
-
-/// At most 40 characters of one line.
-pub(super) fn shorten(text: &str) -> String {
-    let mut shown: String = text.chars().take(40).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    shown
 }

@@ -4,13 +4,15 @@
 //! one slip gives one error. Nothing is scanned more than a constant number of times: look-ahead ends at the line or
 //! after a bounded length, and a quote or comment without an end stops the scanner.
 
+mod slips;
+
 use super::ast::{Bracket, PatternForm, Postfix};
 use super::escape::{Style, closing_quote};
 use super::suggest::closest;
 use crate::grammar::{Code, Diagnostic, Severity, Span};
 
-/// Most errors that one text is reported to have.
-pub(super) const MOST_ERRORS: usize = 100;
+/// Most errors, and most warnings, that one text is reported to have.
+pub(super) const MOST_DIAGNOSTICS: usize = 100;
 
 /// How far a slip such as `[A-Z]` or `/regex/` is looked for, in bytes.
 const SLIP_LENGTH: usize = 120;
@@ -76,6 +78,7 @@ pub(super) struct Scanner<'s> {
     repaired: bool,
     diagnostics: Vec<Diagnostic>,
     errors: usize,
+    warnings: usize,
     stopped: bool,
     /// The first string that goes on over the end of its line.
     multiline: Option<Span>,
@@ -90,6 +93,7 @@ impl<'s> Scanner<'s> {
             repaired: !invalid.is_empty(),
             diagnostics: Vec::new(),
             errors: 0,
+            warnings: 0,
             stopped: false,
             multiline: None,
         };
@@ -124,14 +128,18 @@ impl<'s> Scanner<'s> {
         self.diagnostics
     }
 
-    /// Keeps a diagnostic; enough errors stop the scanner.
+    /// Keeps a diagnostic; enough errors stop the scanner, and further warnings are dropped.
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
-        if self.errors >= MOST_ERRORS {
+        let count = match diagnostic.severity {
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
+        };
+        if *count < MOST_DIAGNOSTICS {
+            *count += 1;
+            self.diagnostics.push(diagnostic);
+        } else if diagnostic.severity == Severity::Error {
             self.stopped = true;
-            return;
         }
-        self.errors += usize::from(diagnostic.severity == Severity::Error);
-        self.diagnostics.push(diagnostic);
     }
 
     /// Keeps a diagnostic that ends the work on this text.
@@ -206,16 +214,6 @@ impl<'s> Scanner<'s> {
                 return;
             }
         }
-    }
-
-    /// `//`, or `#` that no quote follows.
-    fn at_line_comment(&self) -> bool {
-        let rest = self.rest();
-        rest.starts_with("//")
-            || rest.strip_prefix('#').is_some_and(|after| {
-                !after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '"' || c == '\'')
-                    && !after.trim_start_matches([' ', '\t']).starts_with(['"', '\''])
-            })
     }
 
     /// The token that begins with `first`.
@@ -396,21 +394,6 @@ impl<'s> Scanner<'s> {
         self.eat(">");
     }
 
-    /// `<name>`: a symbol in BNF, a token in many vocabularies, neither of them here.
-    fn angle_brackets(&mut self, start: usize, name: &str) -> Kind {
-        self.position += name.len() + 1;
-        let span = Span::new(start, self.position);
-        let written = self.text(span);
-        self.report(
-            Diagnostic::error(Code::UnexpectedInput, format!("`{written}` is neither a symbol nor a token"))
-                .at(span)
-                .help(format!(
-                    "write a symbol without the brackets (`{name}`), the token as `<\"{written}\">`"
-                )),
-        );
-        Kind::Broken
-    }
-
     /// Whether the brace here begins `{m,n}`: no expression begins with a digit or a comma.
     fn at_bounds(&self) -> bool {
         self.rest()[1..].trim_start_matches(is_space).starts_with(|c: char| c.is_ascii_digit() || c == ',')
@@ -459,36 +442,6 @@ impl<'s> Scanner<'s> {
             );
         }
         Kind::Postfix(Postfix::Bounds { min: 0, max: None })
-    }
-
-    /// The length of what looks like a regex class here: `[A-Z]`, `[^a]`, `[\d]`.
-    fn class_length(&self) -> Option<usize> {
-        let line = self.line();
-        let length = line.find(']')?;
-        let inside = &line[1..length];
-        let clear = !inside.is_empty() && !inside.contains(['"', '\'', '#', '(', '[', '{', '<', ';']);
-        let ranged = inside.bytes().zip(inside.bytes().skip(1)).zip(inside.bytes().skip(2)).any(
-            |((before, dash), after)| {
-                dash == b'-' && before.is_ascii_alphanumeric() && after.is_ascii_alphanumeric()
-            },
-        );
-        (clear && (ranged || inside.starts_with('^') || inside.contains('\\'))).then_some(length + 1)
-    }
-
-    fn class(&mut self) -> Kind {
-        let start = self.position;
-        self.position += self.class_length().unwrap_or(1);
-        let span = Span::new(start, self.position);
-        let text = self.text(span);
-        self.report(
-            Diagnostic::error(
-                Code::UnexpectedInput,
-                format!("`{text}` is not a character class: brackets mean \"optional\""),
-            )
-            .at(span)
-            .help(format!("write the regex `#r\"{text}\"`")),
-        );
-        Kind::Broken
     }
 
     /// `::=` and `=`, and what others write for it.
@@ -565,44 +518,6 @@ impl<'s> Scanner<'s> {
                 .help(help),
         );
         if closest(name, ["except"]).is_some() { Kind::Except } else { Kind::Broken }
-    }
-
-    /// Typographic quotes or a back quote, up to their partner on the line.
-    fn foreign_quotes(&mut self) -> Kind {
-        let start = self.position;
-        let is_foreign = |c: char| matches!(c, '\u{2018}'..='\u{201f}' | '«' | '»' | '`');
-        let line = self.line();
-        let mut quotes = line.char_indices().filter(|&(_, c)| is_foreign(c));
-        let (_, first) = quotes.next().unwrap_or((0, '`'));
-        let length = quotes.next().map_or(first.len_utf8(), |(offset, last)| offset + last.len_utf8());
-        self.position += length;
-        self.report(
-            Diagnostic::error(
-                Code::UnexpectedInput,
-                format!("{first} (U+{:04X}) is not a quote of KBNF", first as u32),
-            )
-            .at(Span::new(start, self.position))
-            .expected(["`\"`", "`'`"])
-            .help("write straight quotes: \"...\" or '...'"),
-        );
-        Kind::Broken
-    }
-
-    /// `/regex/`, as other notations write it.
-    fn slashes(&mut self) -> Kind {
-        let start = self.position;
-        let Some(length) = self.line()[1..].find('/').filter(|&length| length > 0) else {
-            self.position += 1;
-            return Kind::Unknown;
-        };
-        self.position += length + 2;
-        let span = Span::new(start, self.position);
-        self.report(
-            Diagnostic::error(Code::UnexpectedInput, "a regex does not stand between slashes")
-                .at(span)
-                .help(format!("write `#r\"{}\"`", &self.text(span)[1..length + 1])),
-        );
-        Kind::Broken
     }
 
     /// What is left of the line, cut to a bounded length.

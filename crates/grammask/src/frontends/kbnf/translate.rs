@@ -6,9 +6,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ast::{Ast, Bracket, Exception, Expression, ExpressionId, Pattern, PatternForm};
-use super::escape::locate;
+use super::escape::{Style, locate};
 use super::exception::{Expansion, Symbols, expand};
-use super::scan::{MOST_ERRORS, is_plain_token_name};
+use super::scan::{MOST_DIAGNOSTICS, is_plain_token_name};
 use super::suggest::closest;
 use crate::automata::TermId;
 use crate::frontends::regex::{self, RegexErrorKind};
@@ -123,7 +123,7 @@ impl<'a> Translation<'a> {
         let mut reported: FxHashSet<&str> = FxHashSet::default();
         for span in uses {
             let name = ast.text(span);
-            if reported.len() >= MOST_ERRORS || !reported.insert(name) {
+            if reported.len() >= MOST_DIAGNOSTICS || !reported.insert(name) {
                 continue;
             }
             // Names are compared in the order of the text, so that the suggestion does not depend on hashing.
@@ -242,7 +242,9 @@ impl<'a> Translation<'a> {
                 let span = locate(&self.ast.source, pattern.content, pattern.style, error.span());
                 let mut diagnostic = Diagnostic::error(code, error.message()).at(span);
                 let help = error.help().unwrap_or("the syntax is that of the Rust crate `regex`");
-                diagnostic.help = Some(help.into());
+                // What to write in the regex is written twice where the escape layer comes first.
+                let doubled = pattern.style == Style::Regex;
+                diagnostic.help = Some(if doubled { help.replace('\\', "\\\\") } else { help.into() });
                 self.diagnostics.push(diagnostic);
             })
             .ok()
