@@ -5,7 +5,6 @@ from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
-
 from typing_extensions import Self, disjoint_base
 
 from grammask.errors import Diagnostic
@@ -22,6 +21,7 @@ __all__ = [
     "encode_ordinary",
     "fill_masks",
     "kbnf_syntax_tree",
+    "quote_bytes",
 ]
 
 @disjoint_base
@@ -399,3 +399,6 @@ def fill_masks(matchers: list[Matcher], mask: Any, rows: list[int] | None = None
 
 def kbnf_syntax_tree(text: bytes) -> tuple[str, list[Diagnostic]]:
     """Print the syntax tree of a KBNF text, as far as it can be read, with everything that is wrong with it."""
+
+def quote_bytes(bytes: bytes) -> str:
+    """Quote bytes as messages do: as text where they are UTF-8, as byte escapes of KBNF where they are not."""

@@ -21,14 +21,19 @@ class End(str, Enum):
     eager = "eager"
 
 
-GrammarFile: TypeAlias = Annotated[str, typer.Argument(metavar="G", help="A KBNF file, or - for standard input.")]
+GrammarFile: TypeAlias = Annotated[
+    str, typer.Argument(metavar="G", help="A KBNF file, or - for standard input.")
+]
 Start: TypeAlias = Annotated[str, typer.Option(help="The nonterminal that derives whole texts.")]
 VocabularyName: TypeAlias = Annotated[
     str,
-    typer.Option("--vocab", help="o200k, cl100k, or a file: *.tiktoken, tokenizer.json, tekken.json.", metavar="V"),
+    typer.Option(
+        "--vocab", help="o200k, cl100k, or a file: *.tiktoken, tokenizer.json, tekken.json.", metavar="V"
+    ),
 ]
 EndTokens: TypeAlias = Annotated[
-    str | None, typer.Option("--eos", help="End tokens by id or name, separated by commas; else the vocabulary's own.")
+    str | None,
+    typer.Option("--eos", help="End tokens by id or name, separated by commas; else the vocabulary's own."),
 ]
 EndMode: TypeAlias = Annotated[
     End | None,
@@ -52,7 +57,9 @@ def read_grammar(path: str, start: str) -> Grammar:
 
 def open_vocabulary(name: str, end_tokens: str | None = None) -> Vocabulary:
     """Opens the vocabulary that ``--vocab`` and ``--eos`` stand for; shows a spinner on a terminal meanwhile."""
-    eos = None if end_tokens is None else [int(eos) if eos.isdigit() else eos for eos in end_tokens.split(",") if eos]
+    eos: list[int | str] | None = None
+    if end_tokens is not None:
+        eos = [int(token) if token.isdecimal() else token for token in end_tokens.split(",") if token]
     with ERR.status(f"opening the vocabulary {name}"):
         if name in ("o200k", "o200k_base") and eos is None:
             return Vocabulary.default()
@@ -79,11 +86,15 @@ def compile_grammar(grammar: Grammar, vocabulary: Vocabulary, end: End | None) -
     if end is End.eager or (end is None and not vocabulary.eos):
         mode = "eager"
     if end is None and mode == "eager":
-        ERR.print("note: the vocabulary has no end tokens (--eos), so a text ends as soon as it is complete", style="dim")
+        ERR.print(
+            "note: there are no end tokens (--eos), so a text ends as soon as it is complete", style="dim"
+        )
     return grammar.compile(vocabulary, end=mode)
 
 
-def matcher_after(compiled: CompiledGrammar, vocabulary: Vocabulary, prefix: str, tokens: str = "") -> Matcher:
+def matcher_after(
+    compiled: CompiledGrammar, vocabulary: Vocabulary, prefix: str, tokens: str = ""
+) -> Matcher:
     """Makes a matcher that has read ``--prefix`` and then ``--tokens``."""
     matcher = compiled.matcher()
     text = prefix.encode("utf-8", "surrogateescape")
@@ -109,7 +120,7 @@ def _why_refused(compiled: CompiledGrammar, text: bytes) -> str:
             too_long = middle
     matcher = compiled.matcher()
     matcher.accept_bytes(text[:fits])
-    expected = list(dict.fromkeys(f"{item.terminal} in {item.rule}" for item in matcher.expected()))
+    expected = list(dict.fromkeys(f"{'more of ' * item.has_begun}{item.terminal} in {item.rule}" for item in matcher.expected()))
     more = [f"and {len(expected) - 12} more"] if len(expected) > 12 else []
     return (
         f"the prefix does not fit the grammar: after {quote_bytes(text[:fits][-40:])} comes "

@@ -29,8 +29,12 @@ def check(
     show(diagnostics)
     errors = sum(diagnostic.severity == "error" for diagnostic in diagnostics)
     warnings = len(diagnostics) - errors
-    counts = [f"{count} {what}{'s' * (count != 1)}" for count, what in ((errors, "error"), (warnings, "warning")) if count]
+    counts = [_count(errors, "error")] * (errors > 0) + [_count(warnings, "warning")] * (warnings > 0)
     name = "standard input" if grammar == "-" else grammar
     OUT.print(f"{name}: {', '.join(counts) or 'no errors'}", style="red" if errors else "green")
     if errors:
         raise typer.Exit(1)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -12,7 +12,9 @@ from grammask.cli import arguments
 from grammask.cli.failures import ReportingGroup
 from grammask.cli.terminal import ERR, OUT, styled
 
-debug = typer.Typer(cls=ReportingGroup, no_args_is_help=True, help="Print a grammar's stages on the way to a mask.")
+debug = typer.Typer(
+    cls=ReportingGroup, no_args_is_help=True, help="Print a grammar's stages on the way to a mask."
+)
 
 
 @debug.command()

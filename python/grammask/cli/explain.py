@@ -13,7 +13,9 @@ from grammask.cli.terminal import OUT
 
 def explain(
     grammar: arguments.GrammarFile,
-    token: Annotated[str, typer.Argument(help="An id, a text, a special token's name; a number in quotes is a text.")],
+    token: Annotated[
+        str, typer.Argument(help="An id, a text, a special token's name; a number in quotes is a text.")
+    ],
     vocab: arguments.VocabularyName = "o200k",
     prefix: arguments.Prefix = "",
     tokens: arguments.Tokens = "",
@@ -40,7 +42,9 @@ def _ids(vocabulary: Vocabulary, token: str) -> list[int]:
         return ids
     if len(token) > 2 and token[0] == token[-1] == '"' and (ids := vocabulary.ids_of(text[1:-1])):
         return ids
-    longest = next((text[:length] for length in range(len(text), 0, -1) if vocabulary.ids_of(text[:length])), b"")
+    longest = next(
+        (text[:length] for length in range(len(text), 0, -1) if vocabulary.ids_of(text[:length])), b""
+    )
     hint = f"; the longest token that it begins with is {quote_bytes(longest)}" if longest else ""
     msg = f"{quote_bytes(text)} is no single token of the vocabulary{hint}"
     raise Failure(msg)

@@ -80,9 +80,9 @@ def generate(
 
 
 def is_text_of(compiled: CompiledGrammar, steps: list[Step]) -> bool:
-    """Whether the steps spell a complete text of the grammar, decided by a matcher that has seen no token of them.
+    """Whether the steps make a complete text, decided by a new matcher, which reads it as bytes.
 
-    It reads bytes, which says the same by another way; only tokens without text are read as tokens.
+    Only tokens without text are read as tokens.
     """
     matcher = compiled.matcher()
     run = b""

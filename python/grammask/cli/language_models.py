@@ -27,6 +27,8 @@ _LONGEST_TOKEN = 16
 _SHORTER_TOKEN_WEIGHT = 0.02
 """The weight of a token that is not the longest one at its place."""
 _PRIOR_WEIGHT = 1e-3
+_END_WEIGHT = 0.01
+"""The weight of an end token, as a part of the longest context's: any text may end where a grammar lets it."""
 
 
 class LanguageModel(Protocol):
@@ -43,7 +45,7 @@ class RandomModel:
         self._size = vocabulary.size
         self._rng = rng
 
-    def logits(self, text: bytes) -> npt.NDArray[np.float32]:
+    def logits(self, text: bytes) -> npt.NDArray[np.float32]:  # noqa: ARG002
         """Returns new random logits, whatever the text."""
         return self._rng.standard_normal(self._size, dtype=np.float32)
 
@@ -73,9 +75,11 @@ class DemoModel:
             places = self._places_after(context[len(context) - length :])
             if not places:
                 break
+            weights[self._eos] = _END_WEIGHT * _CONTEXT_WEIGHT**length
             for place in places:
                 self._add_continuations(weights, place, _CONTEXT_WEIGHT**length / len(places))
-        return np.log(weights)
+        logits: npt.NDArray[np.float32] = np.log(weights)
+        return logits
 
     def _places_after(self, context: bytes) -> list[int]:
         """Positions in the corpus right after the context, at most `_PLACES`, spread evenly."""

@@ -28,7 +28,9 @@ def mask(
         for id in allowed:
             OUT.print(id)
         return
-    state = "has ended" if matcher.is_finished else "is complete" if matcher.is_complete else "is not complete"
+    state = (
+        "has ended" if matcher.is_finished else "is complete" if matcher.is_complete else "is not complete"
+    )
     OUT.print(f"the text {state}; {len(allowed):,} of {vocabulary.size:,} tokens can come next")
     for id in allowed[:limit]:
         OUT.print(f"{id:>8}  {token_label(vocabulary, id)}")

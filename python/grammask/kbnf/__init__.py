@@ -1,4 +1,4 @@
-"""The interface of the ``kbnf`` package (0.4.2) on grammask's engine: put ``from grammask import kbnf`` for ``import kbnf``.
+"""The interface of the ``kbnf`` package, 0.4.2, on grammask's engine: ``from grammask import kbnf``.
 
 Code that uses kbnf keeps its names and gets exact masks. The differences are deliberate:
 

@@ -24,7 +24,7 @@ class RegexConfig:
 
     Attributes:
         max_memory_usage: The most bytes that a grammar's automata and states may take, None for the default of
-            ``grammask.Limits``. Passing it raises ``grammask.LimitExceeded``, when states are made: at creation or later.
+            ``grammask.Limits``. Passing it raises ``grammask.LimitExceeded``, at creation or later.
         fsa_type: No effect.
         min_tokens_required_for_eager_regex_cache: No effect.
     """

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import grammask
-from grammask.errors import DeadEnd
 from grammask.kbnf.config import Config
 from grammask.kbnf.outcomes import (
     AcceptTokenResult,
@@ -105,11 +104,13 @@ class Engine:
 
     def get_allowed_token_ids_from_last_computation(self) -> list[int]:
         """Returns the allowed ids, ascending."""
-        return self._ids(self._bits()).tolist()
+        ids: list[int] = np.flatnonzero(self._bits()).tolist()
+        return ids
 
     def get_disallowed_token_ids_from_last_computation(self) -> list[int]:
         """Returns the other ids up to the largest one of the vocabulary, ascending."""
-        return self._ids(~self._bits()).tolist()
+        ids: list[int] = np.flatnonzero(~self._bits()).tolist()
+        return ids
 
     def check_if_token_is_allowed(self, token_id: int) -> bool:
         """Whether the last computation allows a token; false for ids that the vocabulary does not have."""
@@ -140,12 +141,12 @@ class Engine:
             ValueError: The buffer is too short; nothing was written.
             TypeError: It is no such buffer.
         """
-        ids = self._ids(self._bits())
+        ids = np.flatnonzero(self._bits())
         writable_buffer(ptr, length, _INDEX_TYPES, len(ids))[: len(ids)] = ids
 
     def write_disallowed_token_ids_to_buffer(self, ptr: Any, length: int | None = None) -> None:
         """Writes the other ids, as :meth:`write_allowed_token_ids_to_buffer` writes the allowed ones."""
-        ids = self._ids(~self._bits())
+        ids = np.flatnonzero(~self._bits())
         writable_buffer(ptr, length, _INDEX_TYPES, len(ids))[: len(ids)] = ids
 
     def fill_torch_bitmask(self, bitmask_ptr: Any, length: int | None = None) -> None:
@@ -243,15 +244,13 @@ class Engine:
         return f"Engine({self._grammar!r}, {self._vocabulary!r}, {self._matcher!r})"
 
     def _nothing(self) -> npt.NDArray[np.int32]:
-        return grammask.allocate_mask(1, self._vocabulary.get_vocab_size())[0]
+        return grammask.allocate_mask(1, self._vocabulary.get_vocab_size()).reshape(-1)
 
     def _bits(self) -> npt.NDArray[np.bool_]:
-        bits = np.unpackbits(self._allowed.view(np.uint8), count=self._vocabulary.get_vocab_size(), bitorder="little")
+        bits = np.unpackbits(
+            self._allowed.view(np.uint8), count=self._vocabulary.get_vocab_size(), bitorder="little"
+        )
         return bits.view(np.bool_)
-
-    @staticmethod
-    def _ids(bits: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
-        return np.flatnonzero(bits)
 
     def _result(self) -> AcceptTokenResult:
         return AcceptTokenResult.Finished if self._matcher.is_finished else AcceptTokenResult.Ongoing
@@ -284,4 +283,3 @@ class Engine:
             logits = logits.float()
         grammask.apply_mask(logits, self._allowed)
         return logits
-

@@ -28,24 +28,24 @@ class AcceptTokenResult(IntEnum):
 class AcceptTokenError(ValueError):
     """A token or bytes were not accepted; the engine is unchanged."""
 
-    UnknownTokenID: ClassVar[type[AcceptTokenError]]
-    Rejected: ClassVar[type[AcceptTokenError]]
-    Finished: ClassVar[type[AcceptTokenError]]
+    UnknownTokenID: ClassVar[type[ValueError]]
+    Rejected: ClassVar[type[ValueError]]
+    Finished: ClassVar[type[ValueError]]
 
 
 class MaskLogitsError(ValueError):
     """Logits were not masked; they are unchanged."""
 
-    InvalidLogitsLength: ClassVar[type[MaskLogitsError]]
+    InvalidLogitsLength: ClassVar[type[ValueError]]
 
 
 class UpdateLogitsError(ValueError):
     """A token was not accepted or logits not masked; the engine and the logits are unchanged."""
 
-    UnknownTokenID: ClassVar[type[UpdateLogitsError]]
-    Rejected: ClassVar[type[UpdateLogitsError]]
-    Finished: ClassVar[type[UpdateLogitsError]]
-    InvalidLogitsLength: ClassVar[type[UpdateLogitsError]]
+    UnknownTokenID: ClassVar[type[ValueError]]
+    Rejected: ClassVar[type[ValueError]]
+    Finished: ClassVar[type[ValueError]]
+    InvalidLogitsLength: ClassVar[type[ValueError]]
 
 
 class UnknownTokenID(AcceptTokenError, UpdateLogitsError):

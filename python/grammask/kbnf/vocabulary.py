@@ -22,8 +22,9 @@ class Token:
     value: bytes
 
     def __post_init__(self) -> None:
-        if not isinstance(self.value, bytes):
-            msg = f"a Token is made of bytes, not {type(self.value).__name__}"
+        value: object = self.value
+        if not isinstance(value, bytes):
+            msg = f"a Token is made of bytes, not {type(value).__name__}"
             raise TypeError(msg)
 
     def __bytes__(self) -> bytes:

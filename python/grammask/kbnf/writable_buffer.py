@@ -1,4 +1,4 @@
-"""Buffers that kbnf's writers fill: arrays, tensors, and addresses with a length, always checked before the first byte."""
+"""Buffers that kbnf's writers fill: arrays, tensors, and addresses with a length; checked before the first byte."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _at_address(address: int, length: int, dtype: np.dtype[Any]) -> npt.NDArray[
     if length == 0:
         return np.empty(0, dtype)
     memory = (ctypes.c_char * (length * dtype.itemsize)).from_address(address)
-    return np.frombuffer(memory, dtype)
+    return np.frombuffer(memoryview(memory), dtype)
 
 
 def _flat(buffer: Any, types: tuple[type[np.generic], ...]) -> npt.NDArray[Any]:
