@@ -199,11 +199,17 @@ impl PyMatcher {
         let size = self.matcher.compiled().vocabulary().size();
         match token.extract::<u32>() {
             Ok(id) if (id as usize) < size => Ok(TokenId(id)),
-            Ok(_) => Err(PyValueError::new_err(format!("there is no token {token}; ids go from 0 to {}", size - 1))),
+            Ok(_) => Err(PyValueError::new_err(format!(
+                "there is no token {token}; ids go from 0 to {}",
+                size - 1
+            ))),
             Err(error) if error.is_instance_of::<PyTypeError>(token.py()) => {
                 Err(PyTypeError::new_err(format!("a token id is an int, not {}", token.get_type().name()?)))
             }
-            Err(_) => Err(PyValueError::new_err(format!("there is no token {token}; ids go from 0 to {}", size - 1))),
+            Err(_) => Err(PyValueError::new_err(format!(
+                "there is no token {token}; ids go from 0 to {}",
+                size - 1
+            ))),
         }
     }
 
@@ -273,7 +279,11 @@ pub(crate) fn fill_masks(
 ) -> PyResult<()> {
     let rows = rows.unwrap_or_else(|| (0..matchers.len()).collect());
     if rows.len() != matchers.len() {
-        return Err(PyValueError::new_err(format!("{} matchers need as many rows, not {}", matchers.len(), rows.len())));
+        return Err(PyValueError::new_err(format!(
+            "{} matchers need as many rows, not {}",
+            matchers.len(),
+            rows.len()
+        )));
     }
     // All masks first, so that an error leaves the array as it was.
     let masks = matchers.iter().map(|matcher| matcher.mask(mask.py())).collect::<PyResult<Vec<_>>>()?;
@@ -379,16 +389,22 @@ impl PyExplanation {
             Explanation::Allowed => return format!("{text} is allowed"),
             Explanation::Finished => return format!("{text} is refused: the text has ended"),
             Explanation::RefusedByte { position, is_complete, .. } => {
-                let byte = self.text.as_ref().and_then(|text| text.get(*position).copied()).unwrap_or_default();
+                let byte =
+                    self.text.as_ref().and_then(|text| text.get(*position).copied()).unwrap_or_default();
                 let byte = grammask::grammar::quote_bytes(&[byte]);
-                let end = if *is_complete { "the text could end there, or go on with" } else { "expected there" };
+                let end =
+                    if *is_complete { "the text could end there, or go on with" } else { "expected there" };
                 format!("its byte {position} ({byte}) does not fit; {end}")
             }
             Explanation::TooManyTokens { .. } => {
                 "its text fits, but nothing is left of a limit on the number of tokens; expected".to_owned()
             }
-            Explanation::RefusedToken { is_end_token: true, .. } => "the text is not complete; expected".to_owned(),
-            Explanation::RefusedToken { .. } => "it has no text, and the grammar does not name it here; expected".to_owned(),
+            Explanation::RefusedToken { is_end_token: true, .. } => {
+                "the text is not complete; expected".to_owned()
+            }
+            Explanation::RefusedToken { .. } => {
+                "it has no text, and the grammar does not name it here; expected".to_owned()
+            }
         };
         let expected: Vec<String> = self.expectations().iter().take(12).map(describe_expectation).collect();
         let more = self.expectations().len().saturating_sub(expected.len());

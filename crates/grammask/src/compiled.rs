@@ -103,8 +103,11 @@ impl CompiledGrammar {
         }
         if options.end == EndMode::Eos && vocabulary.eos().is_empty() {
             return Err(fail(vec![
-                Diagnostic::error(Code::MissingEndToken, "the vocabulary has no end token, so no text could end")
-                    .help("give the vocabulary its end tokens (`eos=`), or compile with `end=\"eager\"`"),
+                Diagnostic::error(
+                    Code::MissingEndToken,
+                    "the vocabulary has no end token, so no text could end",
+                )
+                .help("give the vocabulary its end tokens (`eos=`), or compile with `end=\"eager\"`"),
             ]));
         }
         if options.end == EndMode::Eager && normal_form.start.is_none() {
@@ -173,8 +176,8 @@ impl CompiledGrammar {
             return Ok(mask);
         }
         let deadline = Deadline::after(self.options.limits.time);
-        let mut mask =
-            walk(&self.recognizer, &self.vocabulary, set, &deadline).map_err(|limit| self.limit_error(limit))?;
+        let mut mask = walk(&self.recognizer, &self.vocabulary, set, &deadline)
+            .map_err(|limit| self.limit_error(limit))?;
         if self.options.end == EndMode::Eos && self.recognizer.is_complete(set) {
             for &id in self.vocabulary.eos() {
                 mask.insert(id);
@@ -226,7 +229,8 @@ fn resolve_tokens(
                 let found = vocabulary.special(name);
                 if found.is_none() {
                     let message = format!("the vocabulary has no special token named `{name}`");
-                    let known: Vec<&str> = vocabulary.specials().iter().take(8).map(|(name, _)| &**name).collect();
+                    let known: Vec<&str> =
+                        vocabulary.specials().iter().take(8).map(|(name, _)| &**name).collect();
                     let help = if known.is_empty() {
                         "give the vocabulary its special tokens (`special=`)".to_owned()
                     } else {

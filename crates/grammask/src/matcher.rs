@@ -249,8 +249,7 @@ impl Matcher {
             return Ok(Explanation::Finished);
         }
         let recognizer = self.compiled.recognizer();
-        let expected =
-            |set| recognizer.expectations(set).map_err(|limit| self.compiled.limit_error(limit));
+        let expected = |set| recognizer.expectations(set).map_err(|limit| self.compiled.limit_error(limit));
         let vocabulary = self.compiled.vocabulary();
         let Some(text) = vocabulary.token(token) else {
             let is_end_token = vocabulary.is_eos(token);

@@ -23,8 +23,12 @@ static COMPARED: AtomicU64 = AtomicU64::new(0);
 fn masks_equal_brute_force() {
     let config = generators::config(400);
     let mut runner = proptest::test_runner::TestRunner::new(config);
-    let strategy =
-        (generators::grammar(), generators::vocabulary(), generators::walk(14), prop_oneof![Just(EndMode::Eos), Just(EndMode::Eager)]);
+    let strategy = (
+        generators::grammar(),
+        generators::vocabulary(),
+        generators::walk(14),
+        prop_oneof![Just(EndMode::Eos), Just(EndMode::Eager)],
+    );
     let result = runner.run(&strategy, |(grammar, vocabulary, walk, end)| {
         check(&grammar.build(), vocabulary.build(), &walk, end);
         Ok(())

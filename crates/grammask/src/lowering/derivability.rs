@@ -36,7 +36,12 @@ impl Derivability {
             .collect::<Result<Vec<_>, _>>()?;
         let alternatives = Alternatives::of(productions);
         let nonterminals = finite_shapes(&alternatives, &terminals, productions.rules.len());
-        let mut analysis = Self { terminals, nonterminals, derives: vec![true; productions.rules.len()], infinite: Vec::new() };
+        let mut analysis = Self {
+            terminals,
+            nonterminals,
+            derives: vec![true; productions.rules.len()],
+            infinite: Vec::new(),
+        };
         analysis.remove_underivable(&alternatives);
         Ok(analysis)
     }
@@ -235,7 +240,10 @@ fn finite_shapes(alternatives: &Alternatives, terminals: &[Shape], rules: usize)
     let all_finite: Vec<bool> =
         alternatives.list.iter().map(|(_, symbols)| symbols.iter().all(is_finite)).collect();
     for ((lhs, symbols), _) in alternatives.list.iter().zip(&all_finite).filter(|&(_, &all)| all) {
-        if symbols.iter().any(|symbol| matches!(symbol, Symbol::Terminal(id) if terminals[id.index()].nonempty)) {
+        if symbols
+            .iter()
+            .any(|symbol| matches!(symbol, Symbol::Terminal(id) if terminals[id.index()].nonempty))
+        {
             found.push(*lhs);
         }
     }

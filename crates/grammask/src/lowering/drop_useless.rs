@@ -70,8 +70,11 @@ pub fn diagnose(
             Diagnostic::warning(Code::EndlessRule, format!("the rule `{name}` never ends"))
                 .help("a text under it goes on for ever; give it an alternative without itself")
         } else if cyclic[index] {
-            Diagnostic::warning(Code::UnitCycle, format!("the rule `{name}` derives itself without reading anything"))
-                .help("the cycle adds no text; remove it")
+            Diagnostic::warning(
+                Code::UnitCycle,
+                format!("the rule `{name}` derives itself without reading anything"),
+            )
+            .help("the cycle adds no text; remove it")
         } else {
             continue;
         };

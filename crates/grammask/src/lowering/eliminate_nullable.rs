@@ -48,7 +48,9 @@ pub fn eliminate_nullable(productions: &mut Productions, derivability: &Derivabi
 }
 
 fn is_only_empty(derivability: &Derivability, symbol: Symbol) -> bool {
-    derivability.finite(symbol).empty && !derivability.finite(symbol).nonempty && !derivability.is_infinite(symbol)
+    derivability.finite(symbol).empty
+        && !derivability.finite(symbol).nonempty
+        && !derivability.is_infinite(symbol)
 }
 
 struct Elimination<'a> {

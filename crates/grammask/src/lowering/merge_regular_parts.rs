@@ -41,7 +41,8 @@ enum Weight {
 /// # Errors
 /// When an automaton passes the limit on states.
 pub fn merge_regular_parts(productions: &mut Productions) -> Result<(), LimitExceeded> {
-    let mut merging = Merging { weights: Vec::new(), folded: vec![None; productions.rules.len()], productions };
+    let mut merging =
+        Merging { weights: Vec::new(), folded: vec![None; productions.rules.len()], productions };
     for index in bottom_up(merging.productions) {
         merging.substitute_folded(index);
         merging.merge_neighbours(index)?;
@@ -133,9 +134,13 @@ impl Merging<'_> {
         }
         let mut merged = Vec::new();
         if words.len() + small.len() > 1 {
-            let label: Vec<Arc<str>> =
-                words.iter().chain(&small).map(|id| self.productions.terminals[id.index()].label.clone()).collect();
-            let set: Vec<Box<[u8]>> = words.iter().filter_map(|&id| self.literal(id).map(Into::into)).collect();
+            let label: Vec<Arc<str>> = words
+                .iter()
+                .chain(&small)
+                .map(|id| self.productions.terminals[id.index()].label.clone())
+                .collect();
+            let set: Vec<Box<[u8]>> =
+                words.iter().filter_map(|&id| self.literal(id).map(Into::into)).collect();
             let terms = self.productions.automata.terms_mut();
             let mut parts = vec![terms.literals(&set)];
             parts.extend(small.iter().filter_map(|&id| self.term(id)));
@@ -232,13 +237,14 @@ impl Merging<'_> {
         if self.weight(left)? != Weight::Small || self.weight(right)? != Weight::Small {
             return Ok(None);
         }
-        let (Some(left_term), Some(right_term)) = (self.term(left), self.term(right)) else { return Ok(None) };
+        let (Some(left_term), Some(right_term)) = (self.term(left), self.term(right)) else {
+            return Ok(None);
+        };
         let term = self.productions.automata.terms_mut().concat(&[left_term, right_term]);
         if self.term_weight(term)? != Weight::Small {
             return Ok(None);
         }
-        let labels =
-            [left, right].map(|id| self.productions.terminals[id.index()].label.clone());
+        let labels = [left, right].map(|id| self.productions.terminals[id.index()].label.clone());
         Ok(Some(self.add(term, &join_labels(&labels, "·"))))
     }
 

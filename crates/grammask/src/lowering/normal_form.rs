@@ -105,18 +105,19 @@ impl NormalForm {
             form.names.push(rule.name.clone());
             rule.body.map(|symbol| match symbol {
                 Symbol::Nonterminal(id) => new_ids[id.index()].map_or(symbol, Symbol::Nonterminal),
-                Symbol::Terminal(id) => Symbol::Terminal(*terminal_ids[id.index()].get_or_insert_with(|| {
-                    form.terminals.push(productions.terminals[id.index()].clone());
-                    TerminalId::new(form.terminals.len() - 1)
-                })),
+                Symbol::Terminal(id) => {
+                    Symbol::Terminal(*terminal_ids[id.index()].get_or_insert_with(|| {
+                        form.terminals.push(productions.terminals[id.index()].clone());
+                        TerminalId::new(form.terminals.len() - 1)
+                    }))
+                }
             });
             let first = form.productions.len();
             let sides = match std::mem::replace(&mut rule.body, Body::Alternatives(Vec::new())) {
                 Body::Repeat { symbol, min, max } => vec![RightHandSide::Repeat { symbol, min, max }],
-                Body::Alternatives(alternatives) => alternatives
-                    .into_iter()
-                    .map(|symbols| RightHandSide::Sequence(symbols.into()))
-                    .collect(),
+                Body::Alternatives(alternatives) => {
+                    alternatives.into_iter().map(|symbols| RightHandSide::Sequence(symbols.into())).collect()
+                }
             };
             for rhs in sides {
                 let dots = match &rhs {
@@ -254,7 +255,8 @@ impl fmt::Display for NormalForm {
                 f.write_str(if position > 0 { " | " } else { "" })?;
                 match &production.rhs {
                     RightHandSide::Sequence(symbols) => {
-                        let names: Vec<&str> = symbols.iter().map(|&symbol| self.symbol_name(symbol)).collect();
+                        let names: Vec<&str> =
+                            symbols.iter().map(|&symbol| self.symbol_name(symbol)).collect();
                         f.write_str(&names.join(" "))?;
                     }
                     RightHandSide::Repeat { symbol, min, max } => {

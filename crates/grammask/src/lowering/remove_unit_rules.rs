@@ -67,7 +67,9 @@ fn compose_repetitions(productions: &mut Productions) {
             else {
                 break;
             };
-            let Body::Repeat { symbol, min: inner_min, max: inner_max } = *productions.body(inner) else { break };
+            let Body::Repeat { symbol, min: inner_min, max: inner_max } = *productions.body(inner) else {
+                break;
+            };
             let Some((min, max)) = compose((min, max), (inner_min, inner_max)) else { break };
             productions.rules[index].body = Body::Repeat { symbol, min, max };
         }
@@ -94,16 +96,31 @@ mod tests {
 
     #[test]
     fn composed_bounds_allow_the_same_counts() {
-        let bounds = [(0, Some(1)), (1, None), (0, None), (1, Some(1)), (2, Some(3)), (1, Some(2)), (0, Some(0)), (2, None)];
+        let bounds = [
+            (0, Some(1)),
+            (1, None),
+            (0, None),
+            (1, Some(1)),
+            (2, Some(3)),
+            (1, Some(2)),
+            (0, Some(0)),
+            (2, None),
+        ];
         for outer in bounds {
             for inner in bounds {
                 let Some((min, max)) = compose(outer, inner) else { continue };
                 for count in 0..20_u32 {
                     // `count` copies are allowed iff they split into a number of groups the outer bounds allow.
                     let allowed = (outer.0..=outer.1.unwrap_or(20).min(20)).any(|groups| {
-                        groups * inner.0 <= count && inner.1.is_none_or(|most| count <= groups * most) && (groups > 0 || count == 0)
+                        groups * inner.0 <= count
+                            && inner.1.is_none_or(|most| count <= groups * most)
+                            && (groups > 0 || count == 0)
                     });
-                    assert_eq!(count >= min && max.is_none_or(|max| count <= max), allowed, "{outer:?} {inner:?} {count}");
+                    assert_eq!(
+                        count >= min && max.is_none_or(|max| count <= max),
+                        allowed,
+                        "{outer:?} {inner:?} {count}"
+                    );
                 }
             }
         }

@@ -10,8 +10,11 @@ pub fn resolve_names(grammar: &Grammar) -> Vec<Diagnostic> {
     let start = &nonterminals[grammar.start().index()];
     if !start.defined {
         diagnostics.push(
-            Diagnostic::error(Code::MissingStart, format!("the start symbol `{}` is not defined", start.name))
-                .help(format!("define `{} ::= ...;` or name another start symbol", start.name)),
+            Diagnostic::error(
+                Code::MissingStart,
+                format!("the start symbol `{}` is not defined", start.name),
+            )
+            .help(format!("define `{} ::= ...;` or name another start symbol", start.name)),
         );
     }
     let mut reported: Vec<bool> = nonterminals.iter().map(|definition| definition.defined).collect();

@@ -59,7 +59,8 @@ impl Recognizer {
         let mut seen: FxHashSet<ContinuationId> = FxHashSet::default();
         for item in &kernel.items {
             let state = self.describe_state(&builder, *item);
-            let _ = writeln!(text, "  {}{state}  then c{}", self.form.dot_text(item.dot), item.continuation.0);
+            let _ =
+                writeln!(text, "  {}{state}  then c{}", self.form.dot_text(item.dot), item.continuation.0);
             queue.push_back(item.continuation);
         }
         while let Some(id) = queue.pop_front() {
@@ -67,7 +68,12 @@ impl Recognizer {
                 continue;
             }
             let continuation = builder.continuations.get(id);
-            let _ = writeln!(text, "c{}:{}", id.0, if continuation.ends { " the text may be complete" } else { "" });
+            let _ = writeln!(
+                text,
+                "c{}:{}",
+                id.0,
+                if continuation.ends { " the text may be complete" } else { "" }
+            );
             for &(dot, next) in &continuation.entries {
                 let _ = writeln!(text, "  {}  then c{}", self.form.dot_text(dot), next.0);
                 queue.push_back(next);

@@ -122,9 +122,10 @@ impl LeftCorners {
                     parents[position_of[edge.child]].push((position, *edge));
                 }
             }
-            components.push(Component::of(members, &parents, &mut budget, &mut knot_count).ok_or_else(|| {
-                LimitExceeded::new("grammar_size", grammar_size)
-            })?);
+            components.push(
+                Component::of(members, &parents, &mut budget, &mut knot_count)
+                    .ok_or_else(|| LimitExceeded::new("grammar_size", grammar_size))?,
+            );
         }
         for (nonterminal, edges) in edges.iter_mut().enumerate() {
             edges.retain(|edge| component_of[edge.child] != component_of[nonterminal]);
@@ -135,7 +136,12 @@ impl LeftCorners {
 
 impl Component {
     /// `None` when the budget for tail sources and references is used up.
-    fn of(members: Vec<usize>, parents: &[Vec<(usize, Edge)>], budget: &mut usize, knot_count: &mut u32) -> Option<Self> {
+    fn of(
+        members: Vec<usize>,
+        parents: &[Vec<(usize, Edge)>],
+        budget: &mut usize,
+        knot_count: &mut u32,
+    ) -> Option<Self> {
         let mut tail_sources = Vec::with_capacity(members.len());
         let mut inner = Vec::with_capacity(members.len());
         for member in 0..members.len() {
@@ -159,8 +165,10 @@ impl Component {
             tail_sources.push(sources);
             inner.push(references);
         }
-        let successors: Vec<Vec<usize>> =
-            inner.iter().map(|references| references.iter().map(|reference| reference.member).collect()).collect();
+        let successors: Vec<Vec<usize>> = inner
+            .iter()
+            .map(|references| references.iter().map(|reference| reference.member).collect())
+            .collect();
         let components = strong_components(&successors);
         let mut position_in_knot = vec![0; members.len()];
         let mut knots = Vec::with_capacity(components.count);

@@ -171,7 +171,8 @@ impl Recognizer {
         let at_end = continuations.intern(&Content { ends: true, entries: Vec::new() });
         let mut first = Kernel { ends: form.start_is_nullable, items: Vec::new() };
         first.items.extend(form.start.map(|dot| Item { dot, state: ItemState::FRESH, continuation: at_end }));
-        let limited_ids = limited.iter().enumerate().map(|(index, &state)| (state, index_u32(index))).collect();
+        let limited_ids =
+            limited.iter().enumerate().map(|(index, &state)| (state, index_u32(index))).collect();
         let mut builder = Builder {
             automata,
             continuations,
@@ -295,7 +296,9 @@ impl Recognizer {
         let mut builder = self.lock();
         let mut kernel = Kernel::default();
         for item in builder.scans(self, set)?.iter() {
-            if item.state == ItemState::TOKEN && self.token_match(*item).is_some_and(|token| token.matches(event)) {
+            if item.state == ItemState::TOKEN
+                && self.token_match(*item).is_some_and(|token| token.matches(event))
+            {
                 builder.advance(&self.form, &mut kernel, *item);
             }
         }
@@ -371,7 +374,9 @@ impl Recognizer {
         let mut builder = self.lock();
         let mut kernel = Kernel::default();
         for item in builder.scans(self, set)?.iter() {
-            let Some((state, is_accepting, continues)) = builder.step_terminal(item.state, byte)? else { continue };
+            let Some((state, is_accepting, continues)) = builder.step_terminal(item.state, byte)? else {
+                continue;
+            };
             if is_accepting {
                 builder.advance(&self.form, &mut kernel, *item);
             }
@@ -502,7 +507,11 @@ impl Builder {
         ItemState(ItemState::FIRST_LIMITED + index)
     }
 
-    fn intern_live(&mut self, sets: &AppendOnly<Set>, kernel: Kernel) -> Result<Option<SetId>, LimitExceeded> {
+    fn intern_live(
+        &mut self,
+        sets: &AppendOnly<Set>,
+        kernel: Kernel,
+    ) -> Result<Option<SetId>, LimitExceeded> {
         if kernel.is_dead() { Ok(None) } else { self.intern(sets, kernel).map(|id| Some(SetId(id))) }
     }
 

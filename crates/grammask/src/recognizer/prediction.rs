@@ -116,7 +116,12 @@ impl Predictor {
         Ok(items)
     }
 
-    fn start_item(&self, dot: crate::lowering::DotId, terminal: TerminalId, continuation: ContinuationId) -> Item {
+    fn start_item(
+        &self,
+        dot: crate::lowering::DotId,
+        terminal: TerminalId,
+        continuation: ContinuationId,
+    ) -> Item {
         Item { dot, state: self.starts[terminal.index()], continuation }
     }
 

@@ -78,7 +78,7 @@ pub struct GrammarSketch {
 }
 
 impl GrammarSketch {
-    /// The grammar, or nothing if a pattern is not supported.
+    /// The grammar. All generated patterns are supported ones.
     pub fn build(&self) -> Grammar {
         let mut builder = GrammarBuilder::new("");
         let rules: Vec<NonterminalId> =

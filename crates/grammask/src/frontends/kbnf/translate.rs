@@ -168,7 +168,7 @@ impl<'a> Translation<'a> {
     ) -> Result<NodeId, LimitExceeded> {
         let span = self.ast.span(id);
         let translated = |parts: &[ExpressionId]| parts.iter().map(|part| nodes[part.index()]).collect();
-        if id.index() % 1024 == 0 {
+        if id.index().is_multiple_of(1024) {
             self.deadline.check()?;
         }
         Ok(match expression {
