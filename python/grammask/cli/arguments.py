@@ -120,7 +120,11 @@ def _why_refused(compiled: CompiledGrammar, text: bytes) -> str:
             too_long = middle
     matcher = compiled.matcher()
     matcher.accept_bytes(text[:fits])
-    expected = list(dict.fromkeys(f"{'more of ' * item.has_begun}{item.terminal} in {item.rule}" for item in matcher.expected()))
+    expected = list(
+        dict.fromkeys(
+            f"{'more of ' * item.has_begun}{item.terminal} in {item.rule}" for item in matcher.expected()
+        )
+    )
     more = [f"and {len(expected) - 12} more"] if len(expected) > 12 else []
     return (
         f"the prefix does not fit the grammar: after {quote_bytes(text[:fits][-40:])} comes "

@@ -100,7 +100,9 @@ def _report(
     if parses:
         ERR.print("complete; it parses when read again as bytes", style="green")
     elif is_finished:
-        ERR.print("complete, but it does not parse when read again as bytes: a defect of grammask", style="bold red")
+        ERR.print(
+            "complete, but it does not parse when read again as bytes: a defect of grammask", style="bold red"
+        )
     else:
         ERR.print(f"cut off after {len(steps)} tokens (--max-tokens): not a complete text", style="yellow")
     micros = np.array([step.mask_seconds for step in steps]) * 1e6
