@@ -1,6 +1,6 @@
 """Generates valid JSON, arithmetic and CSV with a toy model over a real vocabulary, and times the masks: ``make demo``.
 
-The model is a small n-gram model that knows nothing about grammars (it has read some JSON and some prose). Without masks
+The model is a small n-gram model that knows nothing about grammars; it has read some JSON and some prose. Without masks
 it would wander off; with them each text is valid, whatever the model says. Nothing is downloaded.
 """
 

@@ -1,4 +1,4 @@
-"""``kbnf.Engine``: results, errors that change nothing, copies, and the defects of kbnf 0.4.2 that Python code meets."""
+"""``kbnf.Engine``: results, errors that change nothing, copies, and the defects of kbnf 0.4.2 seen from Python."""
 
 import copy
 import gc
@@ -61,7 +61,7 @@ def test_finds_the_end_in_recursive_calls() -> None:
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_a_refused_token_changes_nothing(enabled: bool) -> None:
+def test_a_refused_token_changes_nothing(*, enabled: bool) -> None:
     config = kbnf.Config()
     config.engine_config.compaction_enabled = enabled
     config.engine_config.cache_enabled = enabled
