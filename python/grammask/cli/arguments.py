@@ -100,13 +100,21 @@ def matcher_after(
     text = prefix.encode("utf-8", "surrogateescape")
     if not matcher.accept_bytes(text):
         raise Failure(_why_refused(compiled, text))
-    for place in filter(None, tokens.split(",")):
-        if not place.strip().isdecimal() or int(place) >= vocabulary.size:
-            msg = f"--tokens: {place!r} is no id of the vocabulary, which go from 0 to {vocabulary.size - 1}"
-            raise Failure(msg)
-        if not matcher.accept(int(place)):
-            raise Failure(str(matcher.explain(int(place))))
+    for token in _token_ids(tokens, vocabulary):
+        if not matcher.accept(token):
+            raise Failure(str(matcher.explain(token)))
     return matcher
+
+
+def _token_ids(tokens: str, vocabulary: Vocabulary) -> list[int]:
+    """Reads ``--tokens``."""
+    ids = []
+    for token in filter(None, tokens.split(",")):
+        if not token.strip().isdecimal() or int(token) >= vocabulary.size:
+            msg = f"--tokens: {token!r} is no id of the vocabulary, which go from 0 to {vocabulary.size - 1}"
+            raise Failure(msg)
+        ids.append(int(token))
+    return ids
 
 
 def _why_refused(compiled: CompiledGrammar, text: bytes) -> str:
