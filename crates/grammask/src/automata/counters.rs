@@ -135,14 +135,15 @@ impl Terms {
         let (mut rest, mut prefix, mut seen) = (operand, Vec::new(), 0);
         for _ in 0..WINDOW {
             let (head, tail) = self.split(rest);
-            if let Term::Repeat { term, min, max } = *self.get(head)
-                && max != Some(1)
-            {
-                if seen == nth {
+            match *self.get(head) {
+                // Options are no counters.
+                Term::Repeat { max: Some(1), .. } => {}
+                Term::Repeat { .. } if seen < nth => seen += 1,
+                Term::Repeat { term, min, max } => {
                     let counts = (u64::from(min), max.map_or(UNBOUNDED, u64::from));
                     return Some(Cut { place: Place { prefix, repeated: term, tail }, counts, operand });
                 }
-                seen += 1;
+                _ => {}
             }
             if tail == TermId::EPSILON {
                 return None;

@@ -54,8 +54,10 @@ struct Row {
 enum Cell {
     /// Not known yet.
     Open,
-    /// To a live state, or to none.
-    Known(Option<StateId>),
+    /// To no live state.
+    Dead,
+    /// To a live state.
+    Live(StateId),
     /// To a state that may be dead.
     Candidate(StateId),
 }
@@ -147,8 +149,10 @@ impl Automata {
     pub fn step(&mut self, state: StateId, byte: u8) -> Result<Option<StateId>, LimitExceeded> {
         if let Some(row) = self.states[state.index()].row {
             let class = self.partitions[row.partition as usize].class_of[usize::from(byte)];
-            if let Cell::Known(target) = self.cells[row.start + usize::from(class)] {
-                return Ok(target);
+            match self.cells[row.start + usize::from(class)] {
+                Cell::Live(target) => return Ok(Some(target)),
+                Cell::Dead => return Ok(None),
+                Cell::Open | Cell::Candidate(_) => {}
             }
         }
         let class = self.class_of(state, byte);
@@ -225,7 +229,7 @@ impl Automata {
             None => None,
         };
         let cell = self.row(state).start + class;
-        self.cells[cell] = Cell::Known(target);
+        self.cells[cell] = target.map_or(Cell::Dead, Cell::Live);
         Ok(target)
     }
 
@@ -237,16 +241,16 @@ impl Automata {
     ) -> Result<Option<StateId>, LimitExceeded> {
         let row = self.row(state);
         match self.cells[row.start + class] {
-            Cell::Known(target) => Ok(target),
-            Cell::Candidate(target) => Ok(Some(target)),
+            Cell::Dead => Ok(None),
+            Cell::Live(target) | Cell::Candidate(target) => Ok(Some(target)),
             Cell::Open => {
                 let byte = self.partitions[row.partition as usize].starts[class];
                 let derivative = self.terms.derivative(self.states[state.index()].term, byte);
                 let target = self.candidate(derivative)?;
                 self.cells[row.start + class] = match target {
-                    Some(target) if self.life(target) == Life::Live => Cell::Known(Some(target)),
+                    Some(target) if self.life(target) == Life::Live => Cell::Live(target),
                     Some(target) => Cell::Candidate(target),
-                    None => Cell::Known(None),
+                    None => Cell::Dead,
                 };
                 Ok(target)
             }

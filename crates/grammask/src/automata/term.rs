@@ -120,6 +120,8 @@ pub struct Terms {
     nodes: Vec<Node>,
     ids: FxHashMap<u128, TermId>,
     tables: Vec<Arc<Table>>,
+    /// How many operands all unions and intersections have together.
+    operands: usize,
 }
 
 impl Default for Terms {
@@ -132,7 +134,8 @@ impl Terms {
     /// An arena that holds the simplest terms only.
     #[must_use]
     pub fn new() -> Self {
-        let mut terms = Self { nodes: Vec::new(), ids: FxHashMap::default(), tables: Vec::new() };
+        let mut terms =
+            Self { nodes: Vec::new(), ids: FxHashMap::default(), tables: Vec::new(), operands: 0 };
         assert_eq!(terms.intern(Term::Nothing), TermId::NOTHING);
         assert_eq!(terms.intern(Term::Epsilon), TermId::EPSILON);
         assert_eq!(terms.intern(Term::Bytes(ByteSet::ALL)), TermId::ANY_BYTE);
@@ -153,7 +156,10 @@ impl Terms {
     pub fn memory_bytes(&self) -> usize {
         let tables: usize = self.tables.iter().map(|table| table.memory_bytes()).sum();
         let per_id = size_of::<(u128, TermId)>() + 1;
-        self.nodes.capacity() * size_of::<Node>() + self.ids.capacity() * per_id + tables
+        self.nodes.capacity() * size_of::<Node>()
+            + self.ids.capacity() * per_id
+            + self.operands * size_of::<TermId>()
+            + tables
     }
 
     /// Whether the empty word is in the language.
@@ -202,6 +208,9 @@ impl Terms {
             return id;
         }
         let facts = self.facts_of(&term);
+        if let Term::Union(parts) | Term::Intersection(parts) = &term {
+            self.operands += parts.len();
+        }
         let id = TermId(u32::try_from(self.nodes.len()).expect("memory ends before four billion terms"));
         self.nodes.push(Node { term, hash, facts });
         self.ids.insert(hash, id);

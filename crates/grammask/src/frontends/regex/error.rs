@@ -38,7 +38,7 @@ impl RegexError {
     }
 
     pub(super) fn from_syntax(error: &ast::Error) -> Self {
-        let span = span_of(error.span());
+        let mut span = span_of(error.span());
         let (kind, help) = match error.kind() {
             ast::ErrorKind::UnsupportedLookAround => (
                 RegexErrorKind::Unsupported,
@@ -48,7 +48,11 @@ impl RegexError {
                 RegexErrorKind::Unsupported,
                 Some("a back-reference is not regular; write the alternatives out (a zero byte is \\x00)"),
             ),
-            ast::ErrorKind::NestLimitExceeded(_) => (RegexErrorKind::TooLarge, Some("nest fewer groups")),
+            ast::ErrorKind::NestLimitExceeded(_) => {
+                // The part that is too deep may be most of the pattern; it is enough to say where it starts.
+                span.end = span.start;
+                (RegexErrorKind::TooLarge, Some("nest fewer groups"))
+            }
             ast::ErrorKind::RepetitionMissing => {
                 (RegexErrorKind::Invalid, Some("escape the operator with a backslash to match it as text"))
             }
