@@ -299,7 +299,7 @@ def test_a_compiled_grammar_is_shared_by_threads() -> None:
     assert len(results) == 8
     assert all(result == results[0] for result in results)
     stats = compiled.stats()
-    assert set(stats) == {"sets", "recognizer_bytes", "mask_hits", "mask_misses", "masks", "mask_bytes"}
+    assert {"sets", "recognizer_bytes", "mask_hits", "mask_misses", "masks", "mask_bytes"} <= stats.keys()
     assert stats["mask_hits"] > 0
 
 
