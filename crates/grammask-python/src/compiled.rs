@@ -53,10 +53,14 @@ impl PyCompiledGrammar {
         let stats = PyDict::new(py);
         stats.set_item("sets", self.compiled.recognizer().set_count())?;
         stats.set_item("recognizer_bytes", self.compiled.recognizer().memory_bytes())?;
-        stats.set_item("mask_hits", masks.hits)?;
-        stats.set_item("mask_misses", masks.misses)?;
-        stats.set_item("masks", masks.masks)?;
-        stats.set_item("mask_bytes", masks.bytes)?;
+        stats.set_item("mask_hits", masks.store.hits)?;
+        stats.set_item("mask_misses", masks.store.misses)?;
+        stats.set_item("masks", masks.store.masks)?;
+        stats.set_item("mask_bytes", masks.store.bytes)?;
+        stats.set_item("masks_composed", masks.composed)?;
+        stats.set_item("masks_walked", masks.walked)?;
+        stats.set_item("summary_bytes", masks.rule_bytes)?;
+        stats.set_item("vocabulary_bytes", masks.vocabulary_bytes)?;
         Ok(stats)
     }
 

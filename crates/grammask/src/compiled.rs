@@ -1,10 +1,11 @@
 //! A grammar made ready for a vocabulary: what all matchers of one grammar share.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::grammar::{Code, Diagnostic, Grammar, GrammarError, Terminal, TokenReference};
 use crate::lowering::{Lowered, NormalForm, lower};
-use crate::masks::{MaskStore, StoreStatistics, walk};
+use crate::masks::{MaskStore, Refusal, RuleSummaries, StoreStatistics, add_whole_tokens, walk};
 use crate::matcher::Matcher;
 use crate::recognizer::{Recognizer, SetId, TokenMatch};
 use crate::vocabulary::{TokenSet, Vocabulary};
@@ -31,6 +32,33 @@ pub struct CompileOptions {
     pub limits: Limits,
     /// What to do with rules that never end.
     pub endless: EndlessRules,
+    /// How masks are made.
+    pub masks: MaskStrategy,
+}
+
+/// How masks are made. All ways give the same masks, bit for bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MaskStrategy {
+    /// From symbol summaries, and by a walk where these do not apply or would take too long.
+    #[default]
+    Summaries,
+    /// By a walk through the token trie, always; the cross-check.
+    Walk,
+}
+
+/// How often masks were made, and in which way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MaskStatistics {
+    /// The memo of finished masks.
+    pub store: StoreStatistics,
+    /// Masks composed from summaries.
+    pub composed: u64,
+    /// Masks made by a walk.
+    pub walked: u64,
+    /// Bytes of the summaries of the grammar's own rules.
+    pub rule_bytes: usize,
+    /// Bytes of what is known about terminals on the vocabulary, of all grammars.
+    pub vocabulary_bytes: usize,
 }
 
 /// What to do with rules that derive infinite texts only.
@@ -69,6 +97,9 @@ pub struct CompiledGrammar {
     recognizer: Recognizer,
     vocabulary: Arc<Vocabulary>,
     masks: MaskStore,
+    rules: Mutex<RuleSummaries>,
+    composed: AtomicU64,
+    walked: AtomicU64,
     options: CompileOptions,
     warnings: Vec<Diagnostic>,
     source: Arc<str>,
@@ -119,7 +150,17 @@ impl CompiledGrammar {
         let token_matches = resolve_tokens(&normal_form, &vocabulary).map_err(fail)?;
         let recognizer = Recognizer::new(normal_form, token_matches, &options.limits)
             .map_err(|limit| fail(vec![limit.diagnostic()]))?;
-        Ok(Arc::new(Self { recognizer, vocabulary, masks: MaskStore::default(), options, warnings, source }))
+        Ok(Arc::new(Self {
+            recognizer,
+            vocabulary,
+            masks: MaskStore::default(),
+            rules: Mutex::default(),
+            composed: AtomicU64::new(0),
+            walked: AtomicU64::new(0),
+            options,
+            warnings,
+            source,
+        }))
     }
 
     /// A matcher at the beginning of a text.
@@ -158,16 +199,22 @@ impl CompiledGrammar {
         &self.warnings
     }
 
-    /// What the mask memo holds.
+    /// How often masks were made, and what is kept for them.
     #[must_use]
-    pub fn mask_statistics(&self) -> StoreStatistics {
-        self.masks.statistics()
+    pub fn mask_statistics(&self) -> MaskStatistics {
+        MaskStatistics {
+            store: self.masks.statistics(),
+            composed: self.composed.load(Ordering::Relaxed),
+            walked: self.walked.load(Ordering::Relaxed),
+            rule_bytes: self.rules.lock().unwrap_or_else(PoisonError::into_inner).memory_bytes(),
+            vocabulary_bytes: self.vocabulary.summaries().memory_bytes(),
+        }
     }
 
     /// The tokens that can follow the text that led to `set`; with [`EndMode::Eos`] the end tokens among them
     /// where the text is complete.
     ///
-    /// Cost: a lookup where the set is known; else one walk through the token trie.
+    /// Cost: a lookup where the set is known; else a composition of what is known about the grammar's parts.
     ///
     /// # Errors
     /// `dead-end` if there is none; a limit that was passed.
@@ -176,8 +223,7 @@ impl CompiledGrammar {
             return Ok(mask);
         }
         let deadline = Deadline::after(self.options.limits.time);
-        let mut mask = walk(&self.recognizer, &self.vocabulary, set, &deadline)
-            .map_err(|limit| self.limit_error(limit))?;
+        let mut mask = self.make_mask(set, &deadline).map_err(|limit| self.limit_error(limit))?;
         if self.options.end == EndMode::Eos && self.recognizer.is_complete(set) {
             for &id in self.vocabulary.eos() {
                 mask.insert(id);
@@ -187,6 +233,25 @@ impl CompiledGrammar {
             return Err(self.dead_end(set));
         }
         Ok(self.masks.insert(set, mask, self.options.limits.memory_bytes))
+    }
+
+    /// The mask without end tokens.
+    fn make_mask(&self, set: SetId, deadline: &Deadline) -> Result<TokenSet, LimitExceeded> {
+        if self.options.masks == MaskStrategy::Summaries && !self.recognizer.counts_tokens() {
+            let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+            match rules.mask(&self.recognizer, &self.vocabulary, set, deadline) {
+                Ok(mut mask) => {
+                    drop(rules);
+                    self.composed.fetch_add(1, Ordering::Relaxed);
+                    add_whole_tokens(&self.recognizer, &self.vocabulary, set, &mut mask)?;
+                    return Ok(mask);
+                }
+                Err(Refusal::Limit(limit)) => return Err(limit),
+                Err(Refusal::TooMuchWork) => {}
+            }
+        }
+        self.walked.fetch_add(1, Ordering::Relaxed);
+        walk(&self.recognizer, &self.vocabulary, set, deadline)
     }
 
     pub(crate) fn limit_error(&self, limit: LimitExceeded) -> GrammarError {

@@ -25,6 +25,6 @@ mod matcher;
 pub mod recognizer;
 pub mod vocabulary;
 
-pub use compiled::{CompileOptions, CompiledGrammar, EndMode, EndlessRules};
+pub use compiled::{CompileOptions, CompiledGrammar, EndMode, EndlessRules, MaskStatistics, MaskStrategy};
 pub use limits::{Deadline, LimitExceeded, Limits};
 pub use matcher::{Explanation, Matcher};

@@ -14,7 +14,7 @@ use grammask::grammar::{Code, Grammar};
 use grammask::masks::brute_force;
 use grammask::recognizer::reference::{Chart, Reference};
 use grammask::vocabulary::{TokenId, TokenSet, Vocabulary};
-use grammask::{CompileOptions, CompiledGrammar, EndMode, Matcher};
+use grammask::{CompileOptions, CompiledGrammar, EndMode, MaskStrategy, Matcher};
 use proptest::prelude::*;
 
 static COMPARED: AtomicU64 = AtomicU64::new(0);
@@ -30,7 +30,9 @@ fn masks_equal_brute_force() {
         prop_oneof![Just(EndMode::Eos), Just(EndMode::Eager)],
     );
     let result = runner.run(&strategy, |(grammar, vocabulary, walk, end)| {
-        check(&grammar.build(), vocabulary.build(), &walk, end);
+        for masks in [MaskStrategy::Walk, MaskStrategy::Summaries] {
+            check(&grammar.build(), vocabulary.build(), &walk, end, masks);
+        }
         Ok(())
     });
     println!("compared {} masks", COMPARED.load(Ordering::Relaxed));
@@ -84,12 +86,13 @@ impl<'r> Oracle<'r> {
     }
 }
 
-fn check(grammar: &Grammar, vocabulary: Vocabulary, walk: &[Step], end: EndMode) {
+fn check(grammar: &Grammar, vocabulary: Vocabulary, walk: &[Step], end: EndMode, masks: MaskStrategy) {
     let vocabulary = Arc::new(vocabulary);
     let reference = Reference::new(grammar, &vocabulary);
     let language = reference.language();
     let mut options = CompileOptions::default();
     options.end = end;
+    options.masks = masks;
     let compiled = match CompiledGrammar::new(grammar, vocabulary.clone(), options) {
         Ok(compiled) => compiled,
         Err(error) => {

@@ -7,8 +7,10 @@
 
 pub mod brute_force;
 mod store;
+mod summaries;
 mod walk;
 
 pub use store::{MaskStore, StoreStatistics};
-pub(crate) use walk::token_event;
+pub use summaries::{Refusal, RuleSummaries};
 pub use walk::walk;
+pub(crate) use walk::{add_whole_tokens, token_event};

@@ -19,6 +19,17 @@ pub fn walk(
 ) -> Result<TokenSet, LimitExceeded> {
     let mut mask = TokenSet::new(vocabulary.size());
     add_texts(recognizer, vocabulary, set, deadline, &mut mask)?;
+    add_whole_tokens(recognizer, vocabulary, set, &mut mask)?;
+    Ok(mask)
+}
+
+/// Adds the tokens that `set` reads as a whole.
+pub(crate) fn add_whole_tokens(
+    recognizer: &Recognizer,
+    vocabulary: &Vocabulary,
+    set: SetId,
+    mask: &mut TokenSet,
+) -> Result<(), LimitExceeded> {
     for token in recognizer.token_matches(set)? {
         // A token read as a whole leaves only items before a symbol, which the end of a token never removes.
         match token {
@@ -32,7 +43,7 @@ pub fn walk(
             }
         }
     }
-    Ok(mask)
+    Ok(())
 }
 
 fn add_texts(

@@ -1,5 +1,6 @@
 //! The items of an Earley set that are in progress, and how sets are told apart.
 
+use crate::automata::StateId;
 use crate::grammar::id_type;
 use crate::lowering::DotId;
 
@@ -21,6 +22,11 @@ impl ItemState {
     pub(crate) const TOKEN: Self = Self(u32::MAX - 1);
     /// From here on ids are indices of token-limited states; below, they are automaton states.
     pub(crate) const FIRST_LIMITED: u32 = 1 << 31;
+
+    /// The automaton state, of an item inside a terminal that does not count tokens.
+    pub(crate) fn automaton_state(self) -> Option<StateId> {
+        (self.0 < Self::FIRST_LIMITED).then(|| StateId::new(self.0 as usize))
+    }
 }
 
 /// A dotted production, the state of the terminal after the dot, and what follows the production.

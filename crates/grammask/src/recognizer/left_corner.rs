@@ -70,6 +70,8 @@ pub(crate) struct LeftCorners {
     pub(crate) outer_edges: Vec<Vec<Edge>>,
     /// Productions of each nonterminal that begin with a terminal.
     pub(crate) terminals: Vec<Vec<(DotId, TerminalId)>>,
+    /// Productions of each nonterminal that begin with a nonterminal, as (that nonterminal, first dot).
+    pub(crate) nonterminals: Vec<Vec<(usize, DotId)>>,
 }
 
 impl LeftCorners {
@@ -80,6 +82,7 @@ impl LeftCorners {
     pub(crate) fn of(form: &NormalForm, grammar_size: usize) -> Result<Self, LimitExceeded> {
         let count = form.nonterminal_count();
         let mut terminals = vec![Vec::new(); count];
+        let mut nonterminals = vec![Vec::new(); count];
         let mut edges: Vec<Vec<Edge>> = vec![Vec::new(); count];
         for nonterminal in 0..count {
             for production in form.productions_of(NonterminalId::new(nonterminal)) {
@@ -87,6 +90,7 @@ impl LeftCorners {
                 match form.symbol_after(dot) {
                     Symbol::Terminal(id) => terminals[nonterminal].push((dot, id)),
                     Symbol::Nonterminal(id) => {
+                        nonterminals[nonterminal].push((id.index(), dot));
                         let advance = form.advance(dot);
                         edges[nonterminal].push(Edge {
                             child: id.index(),
@@ -130,7 +134,7 @@ impl LeftCorners {
         for (nonterminal, edges) in edges.iter_mut().enumerate() {
             edges.retain(|edge| component_of[edge.child] != component_of[nonterminal]);
         }
-        Ok(Self { component_of, components, outer_edges: edges, terminals })
+        Ok(Self { component_of, components, outer_edges: edges, terminals, nonterminals })
     }
 }
 

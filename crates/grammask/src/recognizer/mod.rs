@@ -36,11 +36,14 @@ use crate::vocabulary::TokenId;
 use crate::{Deadline, LimitExceeded, Limits};
 
 use append_only::AppendOnly;
-use continuation::{Content, Continuations};
+use continuation::Content;
 use effort::Effort;
-use kernel::{Item, ItemState, Kernel};
-use left_corner::LeftCorners;
+use kernel::Kernel;
 use prediction::Predictor;
+
+pub(crate) use continuation::Continuations;
+pub(crate) use kernel::{Item, ItemState};
+pub(crate) use left_corner::LeftCorners;
 
 /// A transition that nobody has asked for yet.
 const UNKNOWN: u32 = u32::MAX;
@@ -115,6 +118,16 @@ struct Builder {
     limited_ids: FxHashMap<LimitedState, u32>,
     memory_bytes: usize,
     limits: Limits,
+}
+
+/// The parts of a recogniser from which masks are composed, held under its lock.
+pub(crate) struct Machine<'a> {
+    pub(crate) form: &'a NormalForm,
+    pub(crate) automata: &'a mut Automata,
+    pub(crate) continuations: &'a Continuations,
+    pub(crate) left_corners: &'a LeftCorners,
+    /// State in which each terminal begins.
+    pub(crate) starts: &'a [ItemState],
 }
 
 /// The state of a terminal that counts tokens.
@@ -358,6 +371,21 @@ impl Recognizer {
         kernel.ends |= right.ends;
         kernel.items.extend_from_slice(&right.items);
         self.lock().intern(&self.sets, kernel).map(SetId)
+    }
+
+    /// Runs `compose` with the items of a set's kernel and the parts of the recogniser.
+    pub(crate) fn compose<R>(&self, set: SetId, compose: impl FnOnce(&[Item], Machine<'_>) -> R) -> R {
+        let mut builder = self.lock();
+        let Builder { automata, continuations, predictor, .. } = &mut *builder;
+        let (left_corners, starts) = predictor.parts();
+        let machine = Machine { form: &self.form, automata, continuations, left_corners, starts };
+        compose(&self.set(set).kernel.items, machine)
+    }
+
+    /// Whether some terminal counts tokens.
+    #[must_use]
+    pub fn counts_tokens(&self) -> bool {
+        self.counts_tokens
     }
 
     /// The only byte that can follow, if there is only one.

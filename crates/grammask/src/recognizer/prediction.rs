@@ -45,6 +45,11 @@ impl Predictor {
         }
     }
 
+    /// The left-corner relation, and the state in which each terminal begins.
+    pub(crate) fn parts(&self) -> (&LeftCorners, &[ItemState]) {
+        (&self.left_corners, &self.starts)
+    }
+
     pub(crate) fn memory_bytes(&self) -> usize {
         self.memory_bytes
     }

@@ -13,11 +13,15 @@
 //! Several ids may have the same bytes: they share a node of the trie and are legal together.
 
 mod error;
+mod node_set;
+mod terminal_summaries;
 mod token_set;
 mod token_texts;
 mod token_trie;
 
 pub use error::VocabularyError;
+pub use node_set::NodeSet;
+pub use terminal_summaries::{LiveTokens, NodeSetRef, TerminalSummaries, TerminalSummary};
 pub use token_set::TokenSet;
 pub use token_texts::TokenTexts;
 pub use token_trie::{Children, TokenTrie, TrieNode};
@@ -39,7 +43,7 @@ impl TokenId {
 }
 
 /// All tokens of a model. See the [module documentation](self).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Vocabulary {
     size: usize,
     texts: TokenTexts,
@@ -48,6 +52,7 @@ pub struct Vocabulary {
     first_name: FxHashMap<TokenId, usize>,
     eos: Vec<TokenId>,
     trie: TokenTrie,
+    summaries: TerminalSummaries,
 }
 
 impl Vocabulary {
@@ -121,7 +126,22 @@ impl Vocabulary {
         let eos: Vec<TokenId> = eos.into_iter().map(TokenId).collect();
         let texts = tokens.without(names.iter().map(|&(_, id)| id).chain(eos.iter().copied()));
         let trie = TokenTrie::new(&texts);
-        Ok(Self { size, texts, special: names, by_name, first_name, eos, trie })
+        Ok(Self {
+            size,
+            texts,
+            special: names,
+            by_name,
+            first_name,
+            eos,
+            trie,
+            summaries: TerminalSummaries::default(),
+        })
+    }
+
+    /// What is known about terminals of all grammars on this vocabulary's trie.
+    #[must_use]
+    pub fn summaries(&self) -> &TerminalSummaries {
+        &self.summaries
     }
 
     /// Number of ids, padding included: the width of a mask in bits.

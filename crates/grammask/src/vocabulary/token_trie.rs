@@ -7,6 +7,8 @@
 //! Building sorts the tokens by their first eight bytes as one integer, by the rest only where these are
 //! equal, and makes the nodes in one pass over the longest common prefixes of neighbours.
 
+use std::sync::OnceLock;
+
 use super::{TokenId, TokenTexts, Vocabulary};
 
 /// A node of a [`TokenTrie`], numbered in preorder: a nonempty prefix of a token, or the root.
@@ -45,6 +47,16 @@ pub struct TokenTrie {
     /// the number of tokens. Tokens at a node come before those below it, so they end where the next node's start.
     token_starts: Vec<u32>,
     sorted_ids: Vec<TokenId>,
+    edges: OnceLock<EdgesByByte>,
+}
+
+/// All edges of the trie, those over one byte together.
+#[derive(Clone, Debug)]
+struct EdgesByByte {
+    /// Where the edges over each byte start, and at the end their number.
+    starts: Box<[u32; 257]>,
+    /// Parent and child, ascending by child.
+    edges: Box<[(TrieNode, TrieNode)]>,
 }
 
 impl TokenTrie {
@@ -64,6 +76,7 @@ impl TokenTrie {
             subtree_ends: vec![0],
             token_starts: vec![0],
             sorted_ids: Vec::with_capacity(sorted.len()),
+            edges: OnceLock::new(),
         };
         let mut path = vec![0];
         let mut previous: &[u8] = &[];
@@ -149,6 +162,50 @@ impl TokenTrie {
         Children { trie: self, next: TrieNode(node.0 + 1), end: self.subtree_end(node) }
     }
 
+    /// Whether some token goes on below a node.
+    #[inline]
+    #[must_use]
+    pub fn has_children(&self, node: TrieNode) -> bool {
+        self.subtree_ends[node.index()] > node.0 + 1
+    }
+
+    /// All edges over `byte` as (parent, child), ascending by child. The first call, with any byte, makes an
+    /// index of eight bytes per node.
+    #[must_use]
+    pub fn edges_over(&self, byte: u8) -> &[(TrieNode, TrieNode)] {
+        let index = self.edges.get_or_init(|| self.edges_by_byte());
+        let byte = usize::from(byte);
+        &index.edges[index.starts[byte] as usize..index.starts[byte + 1] as usize]
+    }
+
+    fn edges_by_byte(&self) -> EdgesByByte {
+        let mut starts = Box::new([0_u32; 257]);
+        for &byte in &self.bytes[1..] {
+            starts[usize::from(byte) + 1] += 1;
+        }
+        for byte in 0..256 {
+            starts[byte + 1] += starts[byte];
+        }
+        let mut next = starts.clone();
+        let mut edges = vec![(TrieNode::ROOT, TrieNode::ROOT); self.bytes.len() - 1].into_boxed_slice();
+        // The nodes on the path to the current one, by depth.
+        let mut path = vec![TrieNode::ROOT];
+        for node in (1..self.bytes.len() as u32).map(TrieNode) {
+            path.truncate(usize::from(self.depth(node)));
+            let slot = &mut next[usize::from(self.byte(node))];
+            edges[*slot as usize] = (path[path.len() - 1], node);
+            *slot += 1;
+            path.push(node);
+        }
+        EdgesByByte { starts, edges }
+    }
+
+    /// Length of the longest token with text.
+    #[must_use]
+    pub fn max_depth(&self) -> usize {
+        self.depths.iter().max().map_or(0, |&depth| usize::from(depth))
+    }
+
     /// The child of a node over `byte`. Looks through the children from the smallest byte on.
     #[must_use]
     pub fn child(&self, node: TrieNode, byte: u8) -> Option<TrieNode> {
@@ -174,6 +231,7 @@ impl TokenTrie {
             + self.depths.capacity() * size_of::<u16>()
             + (self.subtree_ends.capacity() + self.token_starts.capacity()) * size_of::<u32>()
             + self.sorted_ids.capacity() * size_of::<TokenId>()
+            + self.edges.get().map_or(0, |index| size_of_val(&index.edges[..]))
     }
 }
 

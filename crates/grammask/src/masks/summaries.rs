@@ -1,0 +1,498 @@
+//! Masks composed from symbol summaries.
+//!
+//! For a symbol X and a set P of trie nodes let
+//!
+//! ```text
+//! ends(X, P) = nodes below some node of P whose path from it is a word of X
+//! live(X, P) = tokens below some node of P whose path from it is a nonempty prefix of a word of X
+//! ```
+//!
+//! Then `live(XY, P) = live(X, P) ∪ live(Y, ends(X, P))` and `ends(XY, P) = ends(Y, ends(X, P))`, alternatives are
+//! unions, and nonterminals are least fixpoints: nothing is nullable, so nodes only get deeper and the recursion
+//! ends. Both are linear in P, so fixpoints and continuations work on what is new only. The mask of a set is the
+//! union over the items of its kernel of what is live in the rest of their productions, and in what their
+//! continuations resume.
+//!
+//! It is exact for every context-free grammar, and each part is computed once and kept: terminal summaries with
+//! the vocabulary (see [`TerminalSummaries`](crate::vocabulary::TerminalSummaries)), summaries of nonterminals here,
+//! by node set.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::automata::{ByteSet, StateId};
+use crate::lowering::{Advance, DotId, Symbol};
+use crate::recognizer::{ContinuationId, Item, ItemState, Machine, Recognizer, SetId};
+use crate::vocabulary::{
+    LiveTokens, NodeSet, NodeSetRef, TerminalSummary, TokenSet, TokenTrie, TrieNode, Vocabulary,
+};
+use crate::{Deadline, LimitExceeded};
+
+/// Deepest nesting of nonterminals within one token. The computation recurses that deep at most.
+const MOST_NESTED: usize = 200;
+/// Work for one mask, in visited trie nodes and the like, after which a walk is the better way.
+const MOST_WORK: usize = 20_000_000;
+/// Work between two looks at the clock.
+const WORK_PER_CLOCK: usize = 1 << 16;
+
+/// Why a mask was not composed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// A limit of the grammar was passed.
+    Limit(LimitExceeded),
+    /// It would take too long or nest too deep; a walk is exact and bounded.
+    TooMuchWork,
+}
+
+impl From<LimitExceeded> for Refusal {
+    fn from(limit: LimitExceeded) -> Self {
+        Self::Limit(limit)
+    }
+}
+
+/// What is known about the nonterminals of one compiled grammar.
+#[derive(Debug, Default)]
+pub struct RuleSummaries {
+    closures: FxHashMap<usize, Arc<Closure>>,
+    rules: FxHashMap<(usize, NodeSetRef), RuleSummary>,
+    terminals: FxHashMap<(StateId, NodeSetRef), Arc<TerminalSummary>>,
+    first_bytes: FxHashMap<StateId, ByteSet>,
+    bytes: usize,
+}
+
+#[derive(Clone, Debug)]
+struct RuleSummary {
+    live: LiveTokens,
+    ends: NodeSetRef,
+}
+
+/// The nonterminals that begin a nonterminal, itself first, and how.
+#[derive(Debug)]
+struct Closure {
+    members: Vec<usize>,
+    /// For each member the productions of members that begin with it, as (member, first dot).
+    parents: Vec<Vec<(usize, DotId)>>,
+    /// Bytes with which the nonterminal can begin.
+    first_bytes: ByteSet,
+}
+
+impl RuleSummaries {
+    /// Bytes that the summaries take, an estimate.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Forgets all; whatever is still needed is computed again.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// All tokens that can follow the text that led to `set`, end tokens and tokens read as a whole aside. No
+    /// terminal of the grammar may count tokens.
+    ///
+    /// # Errors
+    /// When a limit is passed, or a walk is the better way.
+    pub fn mask(
+        &mut self,
+        recognizer: &Recognizer,
+        vocabulary: &Vocabulary,
+        set: SetId,
+        deadline: &Deadline,
+    ) -> Result<TokenSet, Refusal> {
+        recognizer.compose(set, |items, machine| {
+            let mut composition = Composition {
+                machine,
+                vocabulary,
+                trie: vocabulary.trie(),
+                nothing: vocabulary.summaries().intern(NodeSet::new(Vec::new(), vocabulary.trie())),
+                known: self,
+                deadline,
+                work: 0,
+            };
+            composition.mask(items)
+        })
+    }
+}
+
+/// One computation.
+struct Composition<'a> {
+    machine: Machine<'a>,
+    vocabulary: &'a Vocabulary,
+    trie: &'a TokenTrie,
+    nothing: NodeSetRef,
+    known: &'a mut RuleSummaries,
+    deadline: &'a Deadline,
+    work: usize,
+}
+
+impl Composition<'_> {
+    fn mask(&mut self, items: &[Item]) -> Result<TokenSet, Refusal> {
+        let mut mask = TokenSet::new(self.vocabulary.size());
+        let root = self.intern(vec![TrieNode::ROOT.0]);
+        let mut resumption = Resumption::default();
+        for item in items {
+            let (live, ends) = match item.state.automaton_state() {
+                Some(state) => {
+                    let summary = self.terminal(state, &root)?;
+                    (summary.live.clone(), summary.ends.clone())
+                }
+                None => self.symbol(item.dot, &root, 0)?,
+            };
+            live.add_to(&mut mask);
+            resumption.after(self, item.dot, item.continuation, ends);
+        }
+        loop {
+            if let Some((dot, continuation, nodes)) = resumption.dots.pop() {
+                let (live, ends) = self.symbol(dot, &nodes, 0)?;
+                live.add_to(&mut mask);
+                resumption.after(self, dot, continuation, ends);
+            } else if let Some((continuation, nodes)) = resumption.next_continuation() {
+                for &(dot, next) in &self.machine.continuations.get(continuation).entries[..] {
+                    resumption.dots.push((dot, next, nodes.clone()));
+                }
+            } else {
+                return Ok(mask);
+            }
+        }
+    }
+
+    /// The summary of the symbol after a dot.
+    fn symbol(
+        &mut self,
+        dot: DotId,
+        nodes: &NodeSetRef,
+        nesting: usize,
+    ) -> Result<(LiveTokens, NodeSetRef), Refusal> {
+        self.spend(1)?;
+        match self.machine.form.symbol_after(dot) {
+            Symbol::Terminal(id) => self.start_terminal(self.machine.starts[id.index()], nodes),
+            Symbol::Nonterminal(id) => self.nonterminal(id.index(), nodes, nesting),
+        }
+    }
+
+    /// The summary of a terminal from its beginning; nothing for terminals that are tokens.
+    fn start_terminal(
+        &mut self,
+        start: ItemState,
+        nodes: &NodeSetRef,
+    ) -> Result<(LiveTokens, NodeSetRef), Refusal> {
+        match start.automaton_state() {
+            Some(state) => {
+                self.terminal(state, nodes).map(|summary| (summary.live.clone(), summary.ends.clone()))
+            }
+            None => Ok((LiveTokens::none(), self.nothing.clone())),
+        }
+    }
+
+    /// The summary of a nonterminal: a least fixpoint over the nonterminals that begin it.
+    fn nonterminal(
+        &mut self,
+        nonterminal: usize,
+        nodes: &NodeSetRef,
+        nesting: usize,
+    ) -> Result<(LiveTokens, NodeSetRef), Refusal> {
+        let closure = self.closure(nonterminal)?;
+        if !closure.first_bytes.intersects(nodes.child_bytes()) {
+            return Ok((LiveTokens::none(), self.nothing.clone()));
+        }
+        let key = (nonterminal, nodes.clone());
+        if let Some(known) = self.known.rules.get(&key) {
+            return Ok((known.live.clone(), known.ends.clone()));
+        }
+        if nesting >= MOST_NESTED {
+            return Err(Refusal::TooMuchWork);
+        }
+        let mut frame = Frame {
+            closure: &closure,
+            live: Vec::new(),
+            ends: vec![self.nothing.clone(); closure.members.len()],
+            dots: Vec::new(),
+            grown: VecDeque::new(),
+        };
+        for (member, &rule) in closure.members.iter().enumerate() {
+            let count = self.machine.left_corners.terminals[rule].len();
+            for index in 0..count {
+                let (dot, terminal) = self.machine.left_corners.terminals[rule][index];
+                let (live, ends) = self.start_terminal(self.machine.starts[terminal.index()], nodes)?;
+                frame.live.push(live);
+                frame.after(self, dot, member, ends);
+            }
+        }
+        loop {
+            if let Some((dot, member, nodes)) = frame.dots.pop() {
+                let (live, ends) = self.symbol(dot, &nodes, nesting + 1)?;
+                frame.live.push(live);
+                frame.after(self, dot, member, ends);
+            } else if let Some((member, nodes)) = frame.grown.pop_front() {
+                for &(parent, dot) in &closure.parents[member] {
+                    frame.after(self, dot, parent, nodes.clone());
+                }
+            } else {
+                break;
+            }
+        }
+        let live = LiveTokens::union(&frame.live, self.vocabulary.size());
+        let ends = frame.ends[0].clone();
+        self.known.bytes += live.memory_bytes() + nodes.memory_bytes() + 128;
+        self.known.rules.insert(key, RuleSummary { live: live.clone(), ends: ends.clone() });
+        Ok((live, ends))
+    }
+
+    /// The summary of a terminal in a state.
+    fn terminal(&mut self, state: StateId, nodes: &NodeSetRef) -> Result<Arc<TerminalSummary>, Refusal> {
+        let first_bytes = self.first_bytes(state)?;
+        if !first_bytes.intersects(nodes.child_bytes()) {
+            let live = LiveTokens::none();
+            return Ok(Arc::new(TerminalSummary { live, ends: self.nothing.clone() }));
+        }
+        let key = (state, nodes.clone());
+        if let Some(known) = self.known.terminals.get(&key) {
+            return Ok(known.clone());
+        }
+        let automata = &self.machine.automata;
+        let language = automata.terms().content_hash(automata.term(state));
+        let summary = match self.vocabulary.summaries().get(language, nodes) {
+            Some(known) => known,
+            None => {
+                let summary = Arc::new(self.walk_terminal(state, first_bytes, nodes)?);
+                self.vocabulary.summaries().insert(language, nodes.clone(), summary.clone());
+                summary
+            }
+        };
+        self.known.bytes += 128;
+        self.known.terminals.insert(key, summary.clone());
+        Ok(summary)
+    }
+
+    /// Computes the summary of a terminal by going through the trie below the nodes.
+    fn walk_terminal(
+        &mut self,
+        state: StateId,
+        first_bytes: ByteSet,
+        nodes: &NodeSetRef,
+    ) -> Result<TerminalSummary, Refusal> {
+        let mut found = Found { tokens: Vec::new(), ends: Vec::new() };
+        if nodes.is_dense() {
+            for byte in first_bytes.iter() {
+                let edges = self.trie.edges_over(byte);
+                self.spend(edges.len())?;
+                let Some(next) = self.machine.automata.step(state, byte)? else { continue };
+                for &(parent, child) in edges {
+                    if nodes.contains(parent) {
+                        self.walk_below(child, next, &mut found)?;
+                    }
+                }
+            }
+        } else {
+            for node in nodes.iter() {
+                for child in self.trie.children(node) {
+                    self.spend(1)?;
+                    if let Some(next) = self.machine.automata.step(state, self.trie.byte(child))? {
+                        self.walk_below(child, next, &mut found)?;
+                    }
+                }
+            }
+        }
+        let live = LiveTokens::new(found.tokens, self.vocabulary.size());
+        Ok(TerminalSummary { live, ends: self.intern(found.ends) })
+    }
+
+    /// Collects what is live and where words end at and below `node`, which was entered in `state`.
+    fn walk_below(&mut self, node: TrieNode, state: StateId, found: &mut Found) -> Result<(), Refusal> {
+        let (trie, automata) = (self.trie, &mut *self.machine.automata);
+        let end = trie.subtree_end(node);
+        let first_depth = usize::from(trie.depth(node));
+        // The state after each node of the path from `node` on.
+        let mut path = vec![state];
+        found.visit(trie, node, automata.is_accepting(state));
+        let mut current = TrieNode(node.0 + 1);
+        let mut steps = 0;
+        while current < end {
+            steps += 1;
+            let depth = usize::from(trie.depth(current)) - first_depth;
+            match automata.step(path[depth - 1], trie.byte(current))? {
+                Some(next) => {
+                    found.visit(trie, current, automata.is_accepting(next));
+                    path.truncate(depth);
+                    path.push(next);
+                    current.0 += 1;
+                }
+                None => current = trie.subtree_end(current),
+            }
+        }
+        self.spend(steps)
+    }
+
+    fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, Refusal> {
+        if let Some(&known) = self.known.first_bytes.get(&state) {
+            return Ok(known);
+        }
+        let bytes = self.machine.automata.first_bytes(state)?;
+        self.known.first_bytes.insert(state, bytes);
+        Ok(bytes)
+    }
+
+    fn closure(&mut self, nonterminal: usize) -> Result<Arc<Closure>, Refusal> {
+        if let Some(known) = self.known.closures.get(&nonterminal) {
+            return Ok(known.clone());
+        }
+        let left_corners = self.machine.left_corners;
+        let mut members = vec![nonterminal];
+        let mut positions: FxHashMap<usize, usize> = FxHashMap::from_iter([(nonterminal, 0)]);
+        let mut parents: Vec<Vec<(usize, DotId)>> = vec![Vec::new()];
+        let mut first_bytes = ByteSet::EMPTY;
+        let mut starts: FxHashSet<StateId> = FxHashSet::default();
+        let mut next = 0;
+        while let Some(&member) = members.get(next) {
+            for &(_, terminal) in &left_corners.terminals[member] {
+                starts.extend(self.machine.starts[terminal.index()].automaton_state());
+            }
+            for &(child, dot) in &left_corners.nonterminals[member] {
+                let position = *positions.entry(child).or_insert_with(|| {
+                    members.push(child);
+                    parents.push(Vec::new());
+                    members.len() - 1
+                });
+                parents[position].push((next, dot));
+            }
+            next += 1;
+        }
+        self.spend(members.len())?;
+        for state in starts {
+            first_bytes = first_bytes.union(self.first_bytes(state)?);
+        }
+        let closure = Arc::new(Closure { members, parents, first_bytes });
+        self.known.bytes += closure.members.len() * 64;
+        self.known.closures.insert(nonterminal, closure.clone());
+        Ok(closure)
+    }
+
+    fn intern(&self, nodes: Vec<u32>) -> NodeSetRef {
+        self.vocabulary.summaries().intern(NodeSet::new(nodes, self.trie))
+    }
+
+    /// The nodes of `more` that are not in `nodes`, and the union of both.
+    fn grow(&mut self, nodes: &NodeSetRef, more: &NodeSetRef) -> (NodeSetRef, NodeSetRef) {
+        if nodes.is_empty() {
+            return (more.clone(), more.clone());
+        }
+        let new = more.difference(nodes, self.trie);
+        if new.is_empty() {
+            return (self.nothing.clone(), nodes.clone());
+        }
+        let store = self.vocabulary.summaries();
+        let union = store.intern(nodes.union(&new, self.trie));
+        (store.intern(new), union)
+    }
+
+    fn spend(&mut self, work: usize) -> Result<(), Refusal> {
+        let before = self.work;
+        self.work += work;
+        if before / WORK_PER_CLOCK != self.work / WORK_PER_CLOCK {
+            self.deadline.check()?;
+            if self.work > MOST_WORK {
+                return Err(Refusal::TooMuchWork);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a walk through the trie finds.
+struct Found {
+    tokens: Vec<crate::vocabulary::TokenId>,
+    ends: Vec<u32>,
+}
+
+impl Found {
+    fn visit(&mut self, trie: &TokenTrie, node: TrieNode, is_word: bool) {
+        self.tokens.extend_from_slice(trie.tokens(node));
+        if is_word && trie.has_children(node) {
+            self.ends.push(node.0);
+        }
+    }
+}
+
+/// The fixpoint computation of one nonterminal at one node set.
+struct Frame<'a> {
+    closure: &'a Closure,
+    live: Vec<LiveTokens>,
+    /// Where each member ends, as far as known.
+    ends: Vec<NodeSetRef>,
+    /// Dots inside productions of members, and the nodes to go on from.
+    dots: Vec<(DotId, usize, NodeSetRef)>,
+    /// New ends of members.
+    grown: VecDeque<(usize, NodeSetRef)>,
+}
+
+impl Frame<'_> {
+    /// The symbol after `dot`, in a production of `member`, ends at `ends`.
+    fn after(&mut self, composition: &mut Composition<'_>, dot: DotId, member: usize, ends: NodeSetRef) {
+        if ends.is_empty() {
+            return;
+        }
+        let Advance { completes, next } = composition.machine.form.advance(dot);
+        if completes {
+            let (new, union) = composition.grow(&self.ends[member], &ends);
+            self.ends[member] = union;
+            if !new.is_empty() && !self.closure.parents[member].is_empty() {
+                self.grown.push_back((member, new));
+            }
+        }
+        if let Some(next) = next {
+            self.dots.push((next, member, ends));
+        }
+    }
+}
+
+/// What the kernel's continuations go on with.
+#[derive(Default)]
+struct Resumption {
+    /// Dots, what follows their productions, and the nodes to go on from.
+    dots: Vec<(DotId, ContinuationId, NodeSetRef)>,
+    /// Nodes at which each continuation was resumed.
+    resumed: FxHashMap<ContinuationId, NodeSetRef>,
+    /// Continuations with nodes at which they are still to be resumed.
+    pending: FxHashMap<ContinuationId, NodeSetRef>,
+    order: VecDeque<ContinuationId>,
+}
+
+impl Resumption {
+    /// The symbol after `dot` ends at `ends`, and `continuation` follows its production.
+    fn after(
+        &mut self,
+        composition: &mut Composition<'_>,
+        dot: DotId,
+        continuation: ContinuationId,
+        ends: NodeSetRef,
+    ) {
+        if ends.is_empty() {
+            return;
+        }
+        let Advance { completes, next } = composition.machine.form.advance(dot);
+        if completes {
+            let nothing = composition.nothing.clone();
+            let resumed = self.resumed.entry(continuation).or_insert_with(|| nothing.clone());
+            let (new, union) = composition.grow(resumed, &ends);
+            *resumed = union;
+            if !new.is_empty() {
+                let pending = self.pending.entry(continuation).or_insert_with(|| {
+                    self.order.push_back(continuation);
+                    nothing
+                });
+                (_, *pending) = composition.grow(pending, &new);
+            }
+        }
+        if let Some(next) = next {
+            self.dots.push((next, continuation, ends));
+        }
+    }
+
+    fn next_continuation(&mut self) -> Option<(ContinuationId, NodeSetRef)> {
+        let continuation = self.order.pop_front()?;
+        self.pending.remove(&continuation).map(|nodes| (continuation, nodes))
+    }
+}

@@ -1,0 +1,240 @@
+//! What is known about terminals on the trie of one vocabulary, shared by all grammars and threads.
+//!
+//! For a state of a terminal and a set P of trie nodes the *summary* holds
+//!
+//! - `live`: the tokens below a node of P whose path from it is a nonempty prefix of a word;
+//! - `ends`: the nodes below P whose path is a word.
+//!
+//! States are named by the content hash of their language, so the body of a string is walked once per process,
+//! not once per grammar. The store is bounded: when it is full it is emptied, and whoever still uses an entry
+//! keeps it alive.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use super::{NodeSet, TokenId, TokenSet};
+
+/// Bytes that the store may take by default.
+const DEFAULT_CAPACITY: usize = 256 << 20;
+
+/// A node set that is known by identity: as long as one holds it, equal sets of the same store are the same.
+#[derive(Clone, Debug)]
+pub struct NodeSetRef(Arc<NodeSet>);
+
+impl NodeSetRef {
+    /// A set that is not in any store, for sets without nodes and for tests.
+    #[must_use]
+    pub fn unshared(set: NodeSet) -> Self {
+        Self(Arc::new(set))
+    }
+}
+
+impl std::ops::Deref for NodeSetRef {
+    type Target = NodeSet;
+
+    fn deref(&self) -> &NodeSet {
+        &self.0
+    }
+}
+
+impl PartialEq for NodeSetRef {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for NodeSetRef {}
+
+impl Hash for NodeSetRef {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).hash(state);
+    }
+}
+
+/// A set of tokens, as cheap to add to a mask as it is small.
+#[derive(Clone, Debug)]
+pub enum LiveTokens {
+    /// These tokens, ascending.
+    List(Arc<[TokenId]>),
+    /// So many that a bitset is smaller.
+    Set(Arc<TokenSet>),
+}
+
+impl LiveTokens {
+    /// No token.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::List(Arc::from([]))
+    }
+
+    /// The given tokens, in any order and with repetition, of a vocabulary of `size` ids.
+    #[must_use]
+    pub fn new(mut tokens: Vec<TokenId>, size: usize) -> Self {
+        if tokens.len() > size / 32 {
+            let mut set = TokenSet::new(size);
+            set.extend(tokens);
+            return Self::Set(Arc::new(set));
+        }
+        tokens.sort_unstable();
+        tokens.dedup();
+        Self::List(tokens.into())
+    }
+
+    /// All tokens of several sets.
+    #[must_use]
+    pub fn union(parts: &[Self], size: usize) -> Self {
+        let mut nonempty = parts.iter().filter(|part| !part.is_empty());
+        let (Some(first), second) = (nonempty.next(), nonempty.next()) else { return Self::none() };
+        if second.is_none() {
+            return first.clone();
+        }
+        let listed = parts.iter().map(|part| if let Self::List(tokens) = part { tokens.len() } else { size });
+        if listed.sum::<usize>() <= size / 32 {
+            let list = |part: &Self| if let Self::List(tokens) = part { tokens.to_vec() } else { Vec::new() };
+            return Self::new(parts.iter().flat_map(list).collect(), size);
+        }
+        let mut set = TokenSet::new(size);
+        for part in parts {
+            part.add_to(&mut set);
+        }
+        Self::Set(Arc::new(set))
+    }
+
+    /// Whether there is no token.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::List(tokens) if tokens.is_empty())
+    }
+
+    /// Adds the tokens to a mask.
+    pub fn add_to(&self, mask: &mut TokenSet) {
+        match self {
+            Self::List(tokens) => {
+                for &token in &tokens[..] {
+                    mask.insert(token);
+                }
+            }
+            Self::Set(set) => mask.union_with(set),
+        }
+    }
+
+    /// Bytes of memory that the tokens take.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        match self {
+            Self::List(tokens) => size_of_val(&tokens[..]),
+            Self::Set(set) => size_of_val(set.words()),
+        }
+    }
+}
+
+/// See the [module documentation](self).
+#[derive(Clone, Debug)]
+pub struct TerminalSummary {
+    /// Tokens that end inside or right after a word.
+    pub live: LiveTokens,
+    /// Nodes where a word ends and a token goes on.
+    pub ends: NodeSetRef,
+}
+
+/// The store. See the [module documentation](self).
+#[derive(Debug)]
+pub struct TerminalSummaries {
+    contents: Mutex<Contents>,
+}
+
+#[derive(Debug)]
+struct Contents {
+    /// Node sets by the hash of their content.
+    sets: FxHashMap<u64, Vec<NodeSetRef>>,
+    /// By content hash of the language, and start nodes.
+    summaries: FxHashMap<(u128, NodeSetRef), Arc<TerminalSummary>>,
+    bytes: usize,
+    capacity: usize,
+}
+
+impl Default for TerminalSummaries {
+    fn default() -> Self {
+        let contents = Contents {
+            sets: FxHashMap::default(),
+            summaries: FxHashMap::default(),
+            bytes: 0,
+            capacity: DEFAULT_CAPACITY,
+        };
+        Self { contents: Mutex::new(contents) }
+    }
+}
+
+impl TerminalSummaries {
+    /// The one set with this content.
+    #[must_use]
+    pub fn intern(&self, set: NodeSet) -> NodeSetRef {
+        let hash = FxBuildHasher.hash_one(&set);
+        let mut contents = self.lock();
+        if let Some(known) =
+            contents.sets.get(&hash).and_then(|sets| sets.iter().find(|known| ***known == set))
+        {
+            return known.clone();
+        }
+        contents.make_room(set.memory_bytes() + 64);
+        let set = NodeSetRef(Arc::new(set));
+        contents.sets.entry(hash).or_default().push(set.clone());
+        set
+    }
+
+    /// What is known about the language with this content hash below these nodes.
+    #[must_use]
+    pub fn get(&self, language: u128, nodes: &NodeSetRef) -> Option<Arc<TerminalSummary>> {
+        self.lock().summaries.get(&(language, nodes.clone())).cloned()
+    }
+
+    /// Remembers a summary.
+    pub fn insert(&self, language: u128, nodes: NodeSetRef, summary: Arc<TerminalSummary>) {
+        let mut contents = self.lock();
+        contents.make_room(summary.live.memory_bytes() + 128);
+        contents.summaries.insert((language, nodes), summary);
+    }
+
+    /// Bytes that the store takes, an estimate.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.lock().bytes
+    }
+
+    /// How many summaries there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.lock().summaries.len()
+    }
+
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Sets how many bytes the store may take; it is emptied when it grows beyond.
+    pub fn set_capacity(&self, bytes: usize) {
+        let mut contents = self.lock();
+        contents.capacity = bytes;
+        contents.make_room(0);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Contents> {
+        // Entries are complete before they are inserted, so a panic elsewhere leaves the store consistent.
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Contents {
+    fn make_room(&mut self, bytes: usize) {
+        if self.bytes + bytes > self.capacity {
+            self.sets.clear();
+            self.summaries.clear();
+            self.bytes = 0;
+        }
+        self.bytes += bytes;
+    }
+}
