@@ -13,7 +13,7 @@ PACKAGE := .venv/.package
 .PHONY: demo test bench lint docs build clean
 
 demo: $(PACKAGE)
-	$(BIN)/python examples/vocabulary.py
+	$(BIN)/python examples/demo.py
 
 test: $(PACKAGE) lint
 	$(CARGO) test --workspace --quiet

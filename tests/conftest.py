@@ -11,6 +11,10 @@ settings.register_profile("short", deadline=None)
 settings.load_profile("short")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="Record the output of `grammask debug` anew.")
+
+
 @pytest.fixture(scope="session")
 def data_directory() -> Path:
     """Return the folder with real vocabularies and schemas; skips the test where there is none."""

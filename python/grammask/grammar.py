@@ -48,7 +48,7 @@ class Grammar:
             LimitExceeded: The text is too large.
         """
         encoded = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
-        grammar = cls.__new__(cls)
+        grammar = object.__new__(cls)
         grammar._core = _grammask.Grammar.from_kbnf(encoded, start, limits)
         grammar._text = encoded
         grammar._start = start

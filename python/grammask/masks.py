@@ -48,7 +48,9 @@ def apply_mask(logits: Any, mask: Any) -> None:
         if not np.issubdtype(logits.dtype, np.floating):
             msg = f"logits are floating-point numbers, not {logits.dtype}"
             raise TypeError(msg)
-        allowed = np.unpackbits(np.ascontiguousarray(mask).view(np.uint8), axis=-1, bitorder="little").view(bool)
+        allowed = np.unpackbits(np.ascontiguousarray(mask).view(np.uint8), axis=-1, bitorder="little").view(
+            bool
+        )
         allowed = _fit_rows(allowed, logits.shape)
         width = allowed.shape[-1]
         np.copyto(logits[..., :width], -np.inf, where=~allowed[..., : logits.shape[-1]])
@@ -81,6 +83,7 @@ def _fit_rows(allowed: Any, shape: tuple[int, ...]) -> Any:
         and (allowed.ndim == 1 or allowed.shape[0] in (1, rows))
     )
     if not fits:
-        msg = f"logits of shape {shape} do not fit a mask of {words} words a row and shape {tuple(allowed.shape[:-1])} of rows"
+        rows_of_mask = tuple(allowed.shape[:-1])
+        msg = f"logits of shape {shape} do not fit a mask of {words} words a row and rows of shape {rows_of_mask}"
         raise ValueError(msg)
     return allowed[0] if len(shape) == 1 and allowed.ndim == 2 else allowed

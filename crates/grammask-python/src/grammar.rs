@@ -84,9 +84,14 @@ impl PyGrammar {
 /// The syntax tree of a KBNF text, as far as it could be read, and everything wrong with it.
 #[pyfunction]
 pub(crate) fn kbnf_syntax_tree(py: Python<'_>, text: &[u8]) -> PyResult<(String, Vec<Py<PyAny>>)> {
-    let (tree, errors) = frontends::kbnf::parse(text);
-    let source = String::from_utf8_lossy(text);
-    Ok((tree.to_string(), diagnostics(py, &errors, &source)?))
+    let parsed = frontends::kbnf::parse(text, &Limits::default());
+    Ok((parsed.ast.to_string(), diagnostics(py, &parsed.diagnostics, parsed.ast.source())?))
+}
+
+/// Bytes as the engine's messages quote them.
+#[pyfunction]
+pub(crate) fn quote_bytes(bytes: &[u8]) -> String {
+    grammask::grammar::quote_bytes(bytes)
 }
 
 fn or_default(limits: Option<&PyLimits>) -> Limits {

@@ -17,7 +17,7 @@ mod _grammask {
     #[pymodule_export]
     use crate::embedded::{embedded_vocabulary, encode_ordinary};
     #[pymodule_export]
-    use crate::grammar::{PyGrammar, kbnf_syntax_tree};
+    use crate::grammar::{PyGrammar, kbnf_syntax_tree, quote_bytes};
     #[pymodule_export]
     use crate::limits::PyLimits;
     #[pymodule_export]

@@ -1,0 +1,5 @@
+"""Runs the command line: ``python -m grammask``."""
+
+from grammask.cli import main
+
+main()

@@ -1,0 +1,23 @@
+"""The commands of ``grammask``."""
+
+import typer
+
+from grammask.cli.check import check
+from grammask.cli.debug import debug
+from grammask.cli.explain import explain
+from grammask.cli.failures import ReportingGroup
+from grammask.cli.generate import generate_text
+from grammask.cli.mask import mask
+
+application = typer.Typer(
+    cls=ReportingGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Exact next-token masks for grammars.",
+)
+application.command()(check)
+application.command()(mask)
+application.command()(explain)
+application.command("generate")(generate_text)
+application.add_typer(debug, name="debug")

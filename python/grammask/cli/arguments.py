@@ -1,0 +1,140 @@
+"""The arguments and options that several commands share, and the objects that they stand for."""
+
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+import typer
+
+from grammask import CompiledGrammar, Grammar, Matcher, Vocabulary, _grammask
+from grammask._grammask import quote_bytes
+from grammask.cli.failures import Failure
+from grammask.cli.terminal import ERR
+from grammask.vocabulary.tiktoken import END_OF_TEXT
+
+
+class End(str, Enum):
+    """When a text ends."""
+
+    eos = "eos"
+    eager = "eager"
+
+
+GrammarFile: TypeAlias = Annotated[
+    str, typer.Argument(metavar="G", help="A KBNF file, or - for standard input.")
+]
+Start: TypeAlias = Annotated[str, typer.Option(help="The nonterminal that derives whole texts.")]
+VocabularyName: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--vocab", help="o200k, cl100k, or a file: *.tiktoken, tokenizer.json, tekken.json.", metavar="V"
+    ),
+]
+EndTokens: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--eos", help="End tokens by id or name, separated by commas; else the vocabulary's own."),
+]
+EndMode: TypeAlias = Annotated[
+    End | None,
+    typer.Option(
+        "--end",
+        help="eos: an end token ends a complete text. eager: the first complete text ends. "
+        "Default: eos if the vocabulary has end tokens.",
+    ),
+]
+Prefix: TypeAlias = Annotated[str, typer.Option(help="The text so far; it counts as one token.")]
+Tokens: TypeAlias = Annotated[
+    str, typer.Option(help="Ids of tokens after the prefix, separated by commas.", metavar="IDS")
+]
+
+
+def read_grammar(path: str, start: str) -> Grammar:
+    """Reads a grammar from a file, or from standard input if the path is ``-``."""
+    text = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    return Grammar.from_kbnf(text, start=start)
+
+
+def open_vocabulary(name: str, end_tokens: str | None = None) -> Vocabulary:
+    """Opens the vocabulary that ``--vocab`` and ``--eos`` stand for; shows a spinner on a terminal meanwhile."""
+    eos: list[int | str] | None = None
+    if end_tokens is not None:
+        eos = [int(token) if token.isdecimal() else token for token in end_tokens.split(",") if token]
+    with ERR.status(f"opening the vocabulary {name}"):
+        if name in ("o200k", "o200k_base") and eos is None:
+            return Vocabulary.default()
+        if name in ("o200k", "o200k_base", "cl100k", "cl100k_base"):
+            tokens, special = _grammask.embedded_vocabulary(f"{name.removesuffix('_base')}_base")
+            return Vocabulary(tokens, special=special, eos=END_OF_TEXT if eos is None else eos)
+        path = Path(name)
+        if not path.exists():
+            msg = f"there is no vocabulary {name!r}; give o200k, cl100k, or the path of a tokenizer's file"
+            raise Failure(msg)
+        if path.suffix == ".tiktoken":
+            return Vocabulary.from_tiktoken(path, eos=() if eos is None else eos)
+        if path.suffix == ".json" and "tekken" in path.name:
+            return Vocabulary.from_tekken(path, eos=eos)
+        if path.suffix == ".json":
+            return Vocabulary.from_tokenizer_json(path, eos=eos)
+    msg = f"{name} is no tokenizer's file: those are called *.tiktoken, tokenizer.json or tekken.json"
+    raise Failure(msg)
+
+
+def compile_grammar(grammar: Grammar, vocabulary: Vocabulary, end: End | None) -> CompiledGrammar:
+    """Compiles a grammar; where no ``--end`` was given, texts end in the way that the vocabulary makes possible."""
+    mode: Literal["eos", "eager"] = "eos"
+    if end is End.eager or (end is None and not vocabulary.eos):
+        mode = "eager"
+    if end is None and mode == "eager":
+        ERR.print(
+            "note: there are no end tokens (--eos), so a text ends as soon as it is complete", style="dim"
+        )
+    return grammar.compile(vocabulary, end=mode)
+
+
+def matcher_after(
+    compiled: CompiledGrammar, vocabulary: Vocabulary, prefix: str, tokens: str = ""
+) -> Matcher:
+    """Makes a matcher that has read ``--prefix`` and then ``--tokens``."""
+    matcher = compiled.matcher()
+    text = prefix.encode("utf-8", "surrogateescape")
+    if not matcher.accept_bytes(text):
+        raise Failure(_why_refused(compiled, text))
+    for token in _token_ids(tokens, vocabulary):
+        if not matcher.accept(token):
+            raise Failure(str(matcher.explain(token)))
+    return matcher
+
+
+def _token_ids(tokens: str, vocabulary: Vocabulary) -> list[int]:
+    """Reads ``--tokens``."""
+    ids = []
+    for token in filter(None, tokens.split(",")):
+        if not token.strip().isdecimal() or int(token) >= vocabulary.size:
+            msg = f"--tokens: {token!r} is no id of the vocabulary, which go from 0 to {vocabulary.size - 1}"
+            raise Failure(msg)
+        ids.append(int(token))
+    return ids
+
+
+def _why_refused(compiled: CompiledGrammar, text: bytes) -> str:
+    """Says where a refused prefix stops fitting the grammar."""
+    fits, too_long = 0, len(text)
+    while too_long - fits > 1:
+        middle = (fits + too_long) // 2
+        if compiled.matcher().accept_bytes(text[:middle]):
+            fits = middle
+        else:
+            too_long = middle
+    matcher = compiled.matcher()
+    matcher.accept_bytes(text[:fits])
+    expected = list(
+        dict.fromkeys(
+            f"{'more of ' * item.has_begun}{item.terminal} in {item.rule}" for item in matcher.expected()
+        )
+    )
+    more = [f"and {len(expected) - 12} more"] if len(expected) > 12 else []
+    return (
+        f"the prefix does not fit the grammar: after {quote_bytes(text[:fits][-40:])} comes "
+        f"{quote_bytes(text[fits : fits + 1])} (byte {fits})\n  expected: {', '.join([*expected[:12], *more])}"
+    )

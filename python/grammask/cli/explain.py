@@ -1,0 +1,50 @@
+"""``grammask explain``: why a token can or cannot come next."""
+
+from typing import Annotated
+
+import typer
+
+from grammask import Vocabulary
+from grammask._grammask import quote_bytes
+from grammask.cli import arguments
+from grammask.cli.failures import Failure
+from grammask.cli.terminal import OUT
+
+
+def explain(
+    grammar: arguments.GrammarFile,
+    token: Annotated[
+        str, typer.Argument(help="An id, a text, a special token's name; a number in quotes is a text.")
+    ],
+    vocab: arguments.VocabularyName = "o200k",
+    prefix: arguments.Prefix = "",
+    tokens: arguments.Tokens = "",
+    end: arguments.EndMode = None,
+    eos: arguments.EndTokens = None,
+    start: arguments.Start = "start",
+) -> None:
+    """Say why a token can or cannot come next, and what the grammar expects."""
+    vocabulary = arguments.open_vocabulary(vocab, eos)
+    compiled = arguments.compile_grammar(arguments.read_grammar(grammar, start), vocabulary, end)
+    matcher = arguments.matcher_after(compiled, vocabulary, prefix, tokens)
+    for id in _ids(vocabulary, token):
+        OUT.print(str(matcher.explain(id)))
+
+
+def _ids(vocabulary: Vocabulary, token: str) -> list[int]:
+    """The ids that a token on the command line stands for."""
+    if token.isdecimal() and int(token) < vocabulary.size:
+        return [int(token)]
+    if token in vocabulary.special:
+        return [vocabulary.special[token]]
+    text = token.encode("utf-8", "surrogateescape")
+    if ids := vocabulary.ids_of(text):
+        return ids
+    if len(token) > 2 and token[0] == token[-1] == '"' and (ids := vocabulary.ids_of(text[1:-1])):
+        return ids
+    longest = next(
+        (text[:length] for length in range(len(text), 0, -1) if vocabulary.ids_of(text[:length])), b""
+    )
+    hint = f"; the longest token that it begins with is {quote_bytes(longest)}" if longest else ""
+    msg = f"{quote_bytes(text)} is no single token of the vocabulary{hint}"
+    raise Failure(msg)

@@ -1,0 +1,229 @@
+"""The commands, as a user runs them: what they print, and their exit status."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from grammask.cli.application import application
+from typer.testing import CliRunner
+
+ROOT = Path(__file__).parents[2]
+GRAMMARS = ROOT / "examples" / "grammars"
+JSON = str(GRAMMARS / "json.kbnf")
+CALLS = str(ROOT / "testdata" / "cli" / "calls.kbnf")
+
+
+def run(*arguments: str, status: int = 0, text: str | None = None) -> str:
+    """Run a command and return what it prints on both streams."""
+    result: Any = CliRunner().invoke(application, list(arguments), input=text)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
+    assert result.exit_code == status, result.output
+    assert "Traceback" not in result.output
+    return str(result.output)
+
+
+@pytest.fixture
+def grammar(tmp_path: Path) -> Any:
+    """Return a function that writes a grammar to a file."""
+
+    def write(text: str) -> str:
+        path = tmp_path / "grammar.kbnf"
+        path.write_text(text, "utf-8")
+        return str(path)
+
+    return write
+
+
+@pytest.mark.parametrize("file", sorted(path.name for path in GRAMMARS.glob("*.kbnf")))
+def test_check_finds_nothing_wrong_with_the_examples(file: str) -> None:
+    assert run("check", str(GRAMMARS / file)).endswith(f"{file}: no errors\n")
+
+
+def test_check_shows_all_errors_with_carets() -> None:
+    output = run("check", "-", status=1, text='start ::= numbr "\\q";\nnumber ::= #"(";\n')
+    assert "error[undefined-symbol]" in output
+    assert "error[invalid-escape]" in output
+    assert "error[invalid-regex]" in output
+    assert " --> line 1, column 11\n  1 | start ::= numbr" in output
+    assert "          ^^^^^\n" in output
+    assert output.endswith("standard input: 3 errors\n")
+
+
+def test_check_shows_warnings_and_succeeds(grammar: Any) -> None:
+    output = run("check", grammar('start ::= "a"; unused ::= "b";'))
+    assert "warning[unused-rule]" in output
+    assert output.endswith("grammar.kbnf: 1 warning\n")
+
+
+def test_check_looks_at_endless_rules_and_tokens_on_demand(grammar: Any) -> None:
+    endless = grammar('start ::= "a" start;')
+    run("check", endless)
+    assert "error[never-ends]" in run("check", endless, "--finite", status=1)
+    named = grammar("start ::= <|nobody|>;")
+    run("check", named)
+    assert "error[unknown-token]" in run("check", named, "--vocab", "o200k", status=1)
+
+
+def test_mask_counts_and_lists() -> None:
+    output = run("mask", CALLS, "--prefix", "f(1", "-n", "3")
+    first, *listed, more = output.splitlines()
+    assert first.startswith("the text is not complete; ")
+    assert first.endswith(" of 200,019 tokens can come next")
+    assert [line.split() for line in listed] == [["8", '")"'], ["11", '","'], ["15", '"0"']]
+    assert "more" in more
+
+
+def test_mask_prints_ids_for_programs() -> None:
+    output = run("mask", CALLS, "--prefix", "f()", "--ids")
+    ids = [int(line) for line in output.splitlines()]
+    assert ids == sorted(ids)
+    assert 199_999 in ids
+    assert run("mask", CALLS, "--prefix", "f", "--tokens", "416", "--ids") == output  # 416 is "()".
+
+
+def test_mask_knows_the_ways_to_end(grammar: Any) -> None:
+    text = grammar('start ::= "a" "b"*;')
+    assert "is complete" in run("mask", text, "--prefix", "a")
+    assert "<|endoftext|> (ends the text)" in run("mask", text, "--prefix", "a")
+    assert "has ended; 1 of" in run("mask", text, "--prefix", "a", "--tokens", "199999")
+    assert "has ended" in run("mask", text, "--prefix", "a", "--end", "eager")
+    assert "<|endofprompt|> (ends the text)" in run("mask", text, "--prefix", "a", "--eos", "<|endofprompt|>")
+
+
+def test_a_prefix_that_does_not_fit_is_shown() -> None:
+    output = run("mask", JSON, "--prefix", '{"a": tru"', status=1)
+    assert r'after "{\"a\": tru" comes "\"" (byte 9)' in output
+    assert "expected: more of (" in output
+    assert '"true"' in output
+    assert "is refused" in run("mask", JSON, "--tokens", "8", status=1)
+    assert "no id of the vocabulary" in run("mask", JSON, "--tokens", "8,x", status=1)
+
+
+def test_a_dead_end_is_told(grammar: Any, tmp_path: Path) -> None:
+    vocabulary = tmp_path / "tiny.tiktoken"
+    vocabulary.write_text("YQ== 0\nYg== 1\n")
+    text = grammar('start ::= "a" "c";')
+    output = run("mask", text, "--vocab", str(vocabulary), "--prefix", "a", status=1)
+    assert "error[dead-end]" in output
+    assert "note: there are no end tokens" in output
+
+
+@pytest.mark.parametrize(
+    ("token", "expected"),
+    [
+        ("8", 'token 8 ")" is allowed'),
+        (")", 'token 8 ")" is allowed'),
+        ('")"', 'token 8 ")" is allowed'),
+        ("hello", 'token 24912 "hello" is refused: its byte 0 ("h") does not fit; expected there:'),
+        ("<|endoftext|>", "the text is not complete"),
+        ('"12"', 'token 899 "12" is allowed'),
+    ],
+)
+def test_explain(token: str, expected: str) -> None:
+    assert expected in run("explain", CALLS, token, "--prefix", "f(3")
+
+
+def test_explain_needs_a_token() -> None:
+    output = run("explain", CALLS, "hello hello", status=1)
+    assert 'no single token of the vocabulary; the longest token that it begins with is "hello"' in output
+
+
+@pytest.mark.parametrize("model", ["demo", "random"])
+def test_generate_makes_texts_that_parse(model: str) -> None:
+    options = ["--model", model, "--max-tokens", "400", "--start", "factor"]
+    output = run("generate", str(GRAMMARS / "arithmetic.kbnf"), *options)
+    assert "complete; it parses when read again as bytes" in output
+    assert "masks: first " in output
+    assert (
+        run("generate", str(GRAMMARS / "arithmetic.kbnf"), *options).splitlines()[0] == output.splitlines()[0]
+    )
+
+
+def test_generate_traces_each_token() -> None:
+    output = run("generate", JSON, "--start", "object", "--trace", "--seed", "1")
+    assert "  <|endoftext|> (ends the text)" in output
+    assert " allowed " in output
+
+
+def test_generate_says_when_it_was_cut_off(grammar: Any) -> None:
+    output = run("generate", grammar('start ::= "a" start;'), "--max-tokens", "3")
+    assert "cut off after 3 tokens (--max-tokens): not a complete text" in output
+
+
+def test_generate_reads_the_prompt(grammar: Any) -> None:
+    text = grammar('start ::= ("sbon" | "42");')
+    for prompt, following in (('"city": "Li', "sbon"), ("The answer is ", "42")):
+        assert run("generate", text, "--prompt", prompt, "--temperature", "0.1").startswith(following)
+
+
+@pytest.mark.parametrize("model", ["hf:gpt2", "gpt-5"])
+def test_generate_refuses_other_models(model: str) -> None:
+    output = run("generate", JSON, "--model", model, status=1)
+    assert f"error: --model {model}: " in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "expected"),
+    [
+        (["check", "missing.kbnf"], 2, "error: missing.kbnf: No such file or directory"),
+        (["mask", JSON, "--vocab", "missing"], 1, "there is no vocabulary 'missing'"),
+        (["mask", JSON, "--vocab", JSON], 1, "is no tokenizer's file"),
+        (["mask", JSON, "--start", "missing"], 1, "error[missing-start]"),
+        (["mask", JSON, "--eos", "missing"], 1, "missing"),
+        (["mask"], 2, "Missing argument"),
+        (["generate", JSON, "--max-tokens", "0"], 2, "max-tokens"),
+        (["mask", JSON, "--end", "late"], 2, "late"),
+    ],
+)
+def test_mistakes_are_told_without_a_traceback(arguments: list[str], status: int, expected: str) -> None:
+    assert expected in run(*arguments, status=status)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("ast", ["ast"]),
+        ("ir", ["ir"]),
+        ("lowered", ["lowered"]),
+        ("sets", ["sets", "--prefix", "f(1, g"]),
+        ("mask", ["mask", "--prefix", "f(1, g"]),
+    ],
+)
+def test_debug_prints_what_is_recorded(
+    name: str, arguments: list[str], request: pytest.FixtureRequest
+) -> None:
+    output = run("debug", arguments[0], CALLS, *arguments[1:])
+    recorded = ROOT / "testdata" / "cli" / f"calls.{name}.txt"
+    if request.config.getoption("--update"):
+        recorded.write_text(output, "utf-8")
+    assert output == recorded.read_text("utf-8")
+
+
+def test_debug_shows_the_tree_of_a_broken_text() -> None:
+    output = run("debug", "ast", "-", status=1, text='start ::= "a" ("b";')
+    assert "start = " in output
+    assert "error[unclosed-bracket]" in output
+    assert "error[" in run("debug", "ir", "-", status=1, text='start ::= "a" ("b";')
+
+
+def test_debug_lowered_can_print_the_last_stage_only() -> None:
+    last = run("debug", "lowered", CALLS, "--final")
+    assert run("debug", "lowered", CALLS).endswith(last)
+    assert last.count("---") == 1
+
+
+def python(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_the_module_runs_too() -> None:
+    result = python("-m", "grammask", "check", CALLS)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.endswith("calls.kbnf: no errors\n")
+
+
+def test_importing_the_package_does_not_import_the_command_line() -> None:
+    code = "import sys, grammask, grammask.kbnf, grammask.cli; print({'typer', 'rich', 'torch'} & sys.modules.keys())"
+    assert python("-c", code).stdout == "set()\n"
