@@ -38,7 +38,7 @@ impl Recognizer {
             let expectation = Expectation {
                 terminal: self.form.symbol_name(self.form.symbol_after(item.dot)).to_owned(),
                 rule: self.rule_name(item).to_owned(),
-                has_begun: begun.contains(item),
+                has_begun: begun.binary_search(item).is_ok(),
             };
             if seen.insert(expectation.clone()) {
                 expectations.push(expectation);
