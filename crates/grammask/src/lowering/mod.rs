@@ -23,6 +23,7 @@ mod normal_form;
 mod productions;
 mod remove_unit_rules;
 mod resolve_names;
+mod split_counters;
 
 pub use deduplicate_alternatives::deduplicate_alternatives;
 pub use derivability::Derivability;
@@ -40,6 +41,7 @@ pub use normal_form::{Advance, DotId, NormalForm, Production, ProductionId, Righ
 pub use productions::{Body, Productions, Rule, Shape, Symbol};
 pub use remove_unit_rules::remove_unit_rules;
 pub use resolve_names::resolve_names;
+pub use split_counters::split_counters;
 
 use crate::grammar::{Diagnostic, Grammar, GrammarError, Severity};
 use crate::{Deadline, LimitExceeded, Limits};
@@ -106,6 +108,8 @@ fn simplify(
     let diagnostics = diagnose(&productions, &derivability, grammar.nonterminals());
     drop_useless(&mut productions, &derivability);
     watch("drop_useless", &productions);
+    split_counters(&mut productions)?;
+    watch("split_counters", &productions);
     merge_terminals(&mut productions);
     watch("merge_terminals", &productions);
     deduplicate_alternatives(&mut productions);
