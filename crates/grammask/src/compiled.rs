@@ -240,7 +240,7 @@ impl CompiledGrammar {
         let max_bytes = self.options.limits.memory_bytes;
         if self.options.masks == MaskStrategy::Summaries && !self.recognizer.counts_tokens() {
             let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(mask) = rules.recall(&self.recognizer, set) {
+            if let Some(mask) = rules.recall(&self.recognizer, &self.vocabulary, set) {
                 self.recalled.fetch_add(1, Ordering::Relaxed);
                 self.masks.insert_known(set, mask.clone(), max_bytes);
                 return Ok(Some(mask));

@@ -18,7 +18,7 @@ pub struct Limits {
     pub grammar_size: usize,
     /// Most states of all terminals' automata together.
     pub automaton_states: usize,
-    /// Most items of one Earley set, predicted ones included.
+    /// Most items of one Earley set, predicted ones included. The work of one step is bounded in proportion.
     pub set_items: usize,
     /// Most memory that one compiled grammar may take, in bytes (an estimate, within a factor of two).
     pub memory_bytes: usize,

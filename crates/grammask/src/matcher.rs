@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use crate::CompiledGrammar;
 use crate::compiled::EndMode;
 use crate::grammar::{Code, GrammarError};
 use crate::masks::token_event;
 use crate::recognizer::{Expectation, SetId};
 use crate::vocabulary::{TokenId, TokenSet};
+use crate::{CompiledGrammar, Deadline};
 
 /// One text being generated under a [`CompiledGrammar`].
 #[derive(Clone, Debug)]
@@ -317,7 +317,8 @@ impl Matcher {
             return Ok(None);
         }
         let recognizer = self.compiled.recognizer();
-        let after = recognizer.step_all(state.set, bytes).and_then(|set| match set {
+        let deadline = Deadline::after(self.compiled.options().limits.time);
+        let after = recognizer.step_all(state.set, bytes, &deadline).and_then(|set| match set {
             Ok(set) => recognizer.end_token(set),
             Err(_) => Ok(None),
         });

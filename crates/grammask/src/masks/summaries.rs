@@ -30,11 +30,14 @@ use crate::vocabulary::{
 };
 use crate::{Deadline, LimitExceeded};
 
-use super::observed::{Observation, ObservedMasks};
+use super::counted_walk::walk_counted;
+use super::observed::{Observation, ObservedMasks, View};
 use super::terminal_walk::walk_terminal;
 
 /// Deepest nesting of nonterminals within one token. The computation recurses that deep at most.
 const MOST_NESTED: usize = 200;
+/// A code with more states is not recognised as one.
+const MOST_CODE_STATES: usize = 64;
 /// Work for one mask, in visited trie nodes and the like, after which a walk is the better way.
 const MOST_WORK: usize = 20_000_000;
 /// Work between two looks at the clock.
@@ -62,6 +65,10 @@ pub struct RuleSummaries {
     rules: FxHashMap<(usize, NodeSetRef), RuleSummary>,
     terminals: FxHashMap<(StateId, NodeSetRef), Arc<TerminalSummary>>,
     first_bytes: FxHashMap<StateId, ByteSet>,
+    /// Which states begin a code.
+    codes: FxHashMap<StateId, bool>,
+    /// What is live in the copies after a dot, and where the last copy can end.
+    repetitions: FxHashMap<(DotId, NodeSetRef), RuleSummary>,
     observed: ObservedMasks,
     bytes: usize,
 }
@@ -96,9 +103,15 @@ impl RuleSummaries {
 
     /// The mask that was remembered for a set that looks like `set`, as far as a mask looks.
     #[must_use]
-    pub fn recall(&self, recognizer: &Recognizer, set: SetId) -> Option<Arc<TokenSet>> {
+    pub fn recall(
+        &self,
+        recognizer: &Recognizer,
+        vocabulary: &Vocabulary,
+        set: SetId,
+    ) -> Option<Arc<TokenSet>> {
         let ends = recognizer.is_complete(set);
-        recognizer.compose(set, |items, machine| self.observed.recall(machine.continuations, items, ends))
+        recognizer
+            .compose(set, |items, machine| self.observed.recall(view(&machine, vocabulary), items, ends))
     }
 
     /// Remembers the finished mask of all sets that look as the observation says.
@@ -120,7 +133,7 @@ impl RuleSummaries {
     ) -> Result<(TokenSet, Observation), Refusal> {
         let ends = recognizer.is_complete(set);
         recognizer.compose(set, |items, machine| {
-            let continuations = machine.continuations;
+            let view = view(&machine, vocabulary);
             let mut composition = Composition {
                 machine,
                 vocabulary,
@@ -131,9 +144,14 @@ impl RuleSummaries {
                 work: 0,
             };
             let (mask, resumed) = composition.mask(items)?;
-            Ok((mask, Observation::new(continuations, items, ends, &resumed)))
+            Ok((mask, Observation::new(view, items, ends, &resumed)))
         })
     }
+}
+
+fn view<'a>(machine: &Machine<'a>, vocabulary: &Vocabulary) -> View<'a> {
+    let reach = u32::try_from(vocabulary.trie().max_depth()).unwrap_or(u32::MAX);
+    View { form: machine.form, continuations: machine.continuations, reach }
 }
 
 /// One computation.
@@ -154,18 +172,22 @@ impl Composition<'_> {
         let root = self.intern(vec![TrieNode::ROOT.0]);
         let mut resumption = Resumption::default();
         for item in items {
-            let (live, ends) = match item.state.automaton_state() {
+            match item.state.automaton_state() {
                 Some(state) => {
                     let summary = self.terminal(state, &root)?;
-                    (summary.live.clone(), summary.ends.clone())
+                    summary.live.add_to(&mut mask);
+                    resumption.after(self, item.dot, item.continuation, summary.ends.clone());
                 }
-                None => self.symbol(item.dot, &root, 0)?,
-            };
-            live.add_to(&mut mask);
-            resumption.after(self, item.dot, item.continuation, ends);
+                None => resumption.dots.push((item.dot, item.continuation, root.clone())),
+            }
         }
         loop {
             if let Some((dot, continuation, nodes)) = resumption.dots.pop() {
+                if let Some(RuleSummary { live, ends }) = self.repetition(dot, &nodes)? {
+                    live.add_to(&mut mask);
+                    resumption.complete(self, continuation, &ends);
+                    continue;
+                }
                 let (live, ends) = self.symbol(dot, &nodes, 0)?;
                 live.add_to(&mut mask);
                 resumption.after(self, dot, continuation, ends);
@@ -233,16 +255,16 @@ impl Composition<'_> {
             grown: VecDeque::new(),
         };
         for (member, &rule) in closure.members.iter().enumerate() {
-            let count = self.machine.left_corners.terminals[rule].len();
-            for index in 0..count {
-                let (dot, terminal) = self.machine.left_corners.terminals[rule][index];
-                let (live, ends) = self.start_terminal(self.machine.starts[terminal.index()], nodes)?;
-                frame.live.push(live);
-                frame.after(self, dot, member, ends);
-            }
+            let first_dots = self.machine.left_corners.terminals[rule].iter();
+            frame.dots.extend(first_dots.map(|&(dot, _)| (dot, member, nodes.clone())));
         }
         loop {
             if let Some((dot, member, nodes)) = frame.dots.pop() {
+                if let Some(RuleSummary { live, ends }) = self.repetition(dot, &nodes)? {
+                    frame.live.push(live);
+                    frame.complete(self, member, &ends);
+                    continue;
+                }
                 let (live, ends) = self.symbol(dot, &nodes, nesting + 1)?;
                 frame.live.push(live);
                 frame.after(self, dot, member, ends);
@@ -259,6 +281,52 @@ impl Composition<'_> {
         self.known.bytes += live.memory_bytes() + nodes.memory_bytes() + 128;
         self.known.rules.insert(key, RuleSummary { live: live.clone(), ends: ends.clone() });
         Ok((live, ends))
+    }
+
+    /// What is live in all copies of a terminal that can come after a dot, and where the repetition can end; none
+    /// where the dot is not in a repetition of a code.
+    fn repetition(&mut self, dot: DotId, nodes: &NodeSetRef) -> Result<Option<RuleSummary>, Refusal> {
+        let Some((terminal, min, max)) = self.machine.form.copies_left(dot) else { return Ok(None) };
+        let Some(start) = self.machine.starts[terminal.index()].automaton_state() else { return Ok(None) };
+        if !self.is_code(start)? {
+            return Ok(None);
+        }
+        if !self.first_bytes(start)?.intersects(nodes.child_bytes()) {
+            return Ok(Some(RuleSummary { live: LiveTokens::none(), ends: self.nothing.clone() }));
+        }
+        let reach = u32::try_from(self.trie.max_depth()).unwrap_or(u32::MAX);
+        let key = (self.machine.form.saturate(dot, reach), nodes.clone());
+        if let Some(known) = self.known.repetitions.get(&key) {
+            return Ok(Some(known.clone()));
+        }
+        let automata = &self.machine.automata;
+        let code = automata.terms().content_hash(automata.term(start));
+        let counted = match self.vocabulary.summaries().get_counted(code, nodes) {
+            Some(known) => known,
+            None => {
+                let (counted, work) = walk_counted(self.machine.automata, self.trie, start, nodes)?;
+                self.spend(work)?;
+                let counted = Arc::new(counted);
+                self.vocabulary.summaries().insert_counted(code, nodes.clone(), counted.clone());
+                counted
+            }
+        };
+        let live = counted.live(max, self.vocabulary.size());
+        let ends = self.vocabulary.summaries().intern(counted.ends(min, max, self.trie));
+        let summary = RuleSummary { live, ends };
+        self.known.bytes += summary.live.memory_bytes() + 128;
+        self.known.repetitions.insert(key, summary.clone());
+        Ok(Some(summary))
+    }
+
+    fn is_code(&mut self, start: StateId) -> Result<bool, Refusal> {
+        if let Some(&known) = self.known.codes.get(&start) {
+            return Ok(known);
+        }
+        let term = self.machine.automata.term(start);
+        let is_code = self.machine.automata.is_code(term, MOST_CODE_STATES)?;
+        self.known.codes.insert(start, is_code);
+        Ok(is_code)
     }
 
     /// The summary of a terminal in a state.
@@ -386,14 +454,22 @@ impl Frame<'_> {
         }
         let Advance { completes, next } = composition.machine.form.advance(dot);
         if completes {
-            let (new, union) = composition.grow(&self.ends[member], &ends);
-            self.ends[member] = union;
-            if !new.is_empty() && !self.closure.parents[member].is_empty() {
-                self.grown.push_back((member, new));
-            }
+            self.complete(composition, member, &ends);
         }
         if let Some(next) = next {
             self.dots.push((next, member, ends));
+        }
+    }
+
+    /// A production of `member` ends at `ends`.
+    fn complete(&mut self, composition: &mut Composition<'_>, member: usize, ends: &NodeSetRef) {
+        if ends.is_empty() {
+            return;
+        }
+        let (new, union) = composition.grow(&self.ends[member], ends);
+        self.ends[member] = union;
+        if !new.is_empty() && !self.closure.parents[member].is_empty() {
+            self.grown.push_back((member, new));
         }
     }
 }
@@ -426,23 +502,36 @@ impl Resumption {
         }
         let Advance { completes, next } = composition.machine.form.advance(dot);
         if completes {
-            let nothing = composition.nothing.clone();
-            let resumed = self.resumed.entry(continuation).or_insert_with(|| {
-                self.seen.push(continuation);
-                nothing.clone()
-            });
-            let (new, union) = composition.grow(resumed, &ends);
-            *resumed = union;
-            if !new.is_empty() {
-                let pending = self.pending.entry(continuation).or_insert_with(|| {
-                    self.order.push_back(continuation);
-                    nothing
-                });
-                (_, *pending) = composition.grow(pending, &new);
-            }
+            self.complete(composition, continuation, &ends);
         }
         if let Some(next) = next {
             self.dots.push((next, continuation, ends));
+        }
+    }
+
+    /// A production that `continuation` follows ends at `ends`.
+    fn complete(
+        &mut self,
+        composition: &mut Composition<'_>,
+        continuation: ContinuationId,
+        ends: &NodeSetRef,
+    ) {
+        if ends.is_empty() {
+            return;
+        }
+        let nothing = composition.nothing.clone();
+        let resumed = self.resumed.entry(continuation).or_insert_with(|| {
+            self.seen.push(continuation);
+            nothing.clone()
+        });
+        let (new, union) = composition.grow(resumed, ends);
+        *resumed = union;
+        if !new.is_empty() {
+            let pending = self.pending.entry(continuation).or_insert_with(|| {
+                self.order.push_back(continuation);
+                nothing
+            });
+            (_, *pending) = composition.grow(pending, &new);
         }
     }
 
