@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import tomllib
 
 from comparison import documents
 
@@ -64,7 +65,17 @@ def load(name: str, *, quick: bool) -> Case:
 
 def _definitions() -> list[tuple[dict[str, str], dict[str, Any]]]:
     """Return each case with the grammars that its file has for all its cases."""
-    order = ("json", "arithmetic", "recursion", "ambiguous", "c_like", "tool_call", "bounded_strings", "regexes", "literals")
+    order = (
+        "json",
+        "arithmetic",
+        "recursion",
+        "ambiguous",
+        "c_like",
+        "tool_call",
+        "bounded_strings",
+        "regexes",
+        "literals",
+    )
     files = (tomllib.loads((_FOLDER / f"{stem}.toml").read_text("utf-8")) for stem in order)
     return [(file.get("grammar", {}), case) for file in files for case in file["case"]]
 

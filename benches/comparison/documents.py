@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import random
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import tomllib
 
 from comparison import programs
 
@@ -31,13 +32,20 @@ def word_list(count: int, seed: int) -> list[str]:
     random_ = random.Random(seed)
     words: dict[str, None] = {}
     while len(words) < count:
-        words["".join(random_.choice("bcdfghklmnprstvz") + random_.choice("aeiou") for _ in range(random_.randint(2, 6)))] = None
+        words[
+            "".join(
+                random_.choice("bcdfghklmnprstvz") + random_.choice("aeiou")
+                for _ in range(random_.randint(2, 6))
+            )
+        ] = None
     return list(words)
 
 
 def _json_documents(random_: random.Random, sizes: list[int]) -> list[str]:
     """Records in arrays, alternately indented and compact, of about the given sizes in bytes."""
-    return [_json_document(random_, size, indent=None if index % 2 else 2) for index, size in enumerate(sizes)]
+    return [
+        _json_document(random_, size, indent=None if index % 2 else 2) for index, size in enumerate(sizes)
+    ]
 
 
 def _json_document(random_: random.Random, size: int, indent: int | None) -> str:
@@ -54,9 +62,8 @@ def _json_value(random_: random.Random, depth: int) -> Any:
     kind = random_.random() if depth else 0.0
     if depth < 4 and kind < 0.22:
         return {
-            random_.choice(["id", "name", "tags", "note", "price", "items", _sentence(random_, 2)]) + str(index): _json_value(
-                random_, depth + 1
-            )
+            random_.choice(["id", "name", "tags", "note", "price", "items", _sentence(random_, 2)])
+            + str(index): _json_value(random_, depth + 1)
             for index in range(random_.randint(1, 6))
         }
     if depth < 4 and kind < 0.35:
@@ -65,13 +72,21 @@ def _json_value(random_: random.Random, depth: int) -> Any:
         text = _sentence(random_, random_.randint(1, 14))
         return text + random_.choice(["", "", "", '"quoted"', "\n", "\\path\\", "\x01"])
     if kind < 0.92:
-        return random_.choice([random_.randint(-5, 99_999), round(random_.uniform(-100, 1000), 3), 1.5e-9 * random_.randint(1, 9)])
+        return random_.choice(
+            [
+                random_.randint(-5, 99_999),
+                round(random_.uniform(-100, 1000), 3),
+                1.5e-9 * random_.randint(1, 9),
+            ]
+        )
     return random_.choice([True, False, None])
 
 
 def _sentence(random_: random.Random, count: int) -> str:
     words = _words()
-    return " ".join(random_.choice(words["unusual"] if random_.random() < 0.04 else words["common"]) for _ in range(count))
+    return " ".join(
+        random_.choice(words["unusual"] if random_.random() < 0.04 else words["common"]) for _ in range(count)
+    )
 
 
 @cache
@@ -135,7 +150,9 @@ def _tool_calls(random_: random.Random, sizes: list[int]) -> list[str]:
     for size in sizes:
         text = ""
         while len(text) < size:
-            text += _sentence(random_, random_.randint(4, 16)) + random_.choice([". ", ", ", "? ", ".\n\n", " <b>", ": `x < 3` "])
+            text += _sentence(random_, random_.randint(4, 16)) + random_.choice(
+                [". ", ", ", "? ", ".\n\n", " <b>", ": `x < 3` "]
+            )
         call = {"name": _sentence(random_, 1), "arguments": _json_value(random_, 0)}
         texts.append(f"{text}<tool_call>{json.dumps(call, ensure_ascii=False)}</tool_call>")
     return texts
@@ -156,7 +173,8 @@ def _bounded_strings(random_: random.Random, longest: int, characters: int) -> l
 def _dates(random_: random.Random, count: int) -> list[str]:
     return [
         f"{random_.randint(1900, 2099)}-{random_.randint(1, 12):02}-{random_.randint(1, 28):02}"
-        f"T{random_.randint(0, 23):02}:{random_.randint(0, 59):02}:{random_.randint(0, 59):02}" + random_.choice(["Z", "+02:00", ".125Z"])
+        f"T{random_.randint(0, 23):02}:{random_.randint(0, 59):02}:{random_.randint(0, 59):02}"
+        + random_.choice(["Z", "+02:00", ".125Z"])
         for _ in range(count)
     ]
 
@@ -164,7 +182,8 @@ def _dates(random_: random.Random, count: int) -> list[str]:
 def _emails(random_: random.Random, count: int) -> list[str]:
     words = _words()["common"]
     return [
-        f"{random_.choice(words)}.{random_.choice(words)}{random_.randint(1, 99)}@{random_.choice(words)}-{random_.choice(words)}."
+        f"{random_.choice(words)}.{random_.choice(words)}{random_.randint(1, 99)}"
+        + f"@{random_.choice(words)}-{random_.choice(words)}."
         + random_.choice(["example.org", "co.uk", "com"])
         for _ in range(count)
     ]

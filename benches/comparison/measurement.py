@@ -1,4 +1,4 @@
-"""Runs one engine on one case in a process of its own, within limits of time and memory, and keeps the result on disk."""
+"""Runs one engine on one case in a process of its own, within limits of time and memory; keeps the result on disk."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
     from comparison.cases import Case
     from comparison.vocabularies import TokenTable
 
@@ -51,7 +52,11 @@ class Measurement:
     @property
     def failure(self) -> str | None:
         """Why there are no times at all, if so."""
-        return None if "cold_0" in self.arrays and len(self.times("cold")) else self.facts["ended"] or self.facts.get("problem") or "no tokens"
+        return (
+            None
+            if "cold_0" in self.arrays and len(self.times("cold"))
+            else self.facts["ended"] or self.facts.get("problem") or "no tokens"
+        )
 
     def times(self, which: str) -> npt.NDArray[np.int64]:
         """CPU nanoseconds per token of the ``cold`` or ``warm`` pass, all documents together."""
@@ -64,14 +69,22 @@ class Measurement:
 
     def masks(self) -> dict[tuple[int, int], npt.NDArray[np.int32]]:
         """Sampled masks by document and position."""
-        rows = ((name.removeprefix("mask_").split("/"), row) for name, row in self.arrays.items() if name.startswith("mask_"))
+        rows = (
+            (name.removeprefix("mask_").split("/"), row)
+            for name, row in self.arrays.items()
+            if name.startswith("mask_")
+        )
         return {(int(document), int(position)): row for (document, position), row in rows}
 
 
 def samples(documents: list[list[int]], seed: str) -> list[tuple[int, int]]:
     """Choose the places whose masks are compared: the beginnings of documents, and random ones, more of them early."""
     random_ = random.Random(f"samples {seed}")
-    places = {(index, position) for index in range(min(len(documents), 6)) for position in range(min(2, len(documents[index])))}
+    places = {
+        (index, position)
+        for index in range(min(len(documents), 6))
+        for position in range(min(2, len(documents[index])))
+    }
     total = sum(map(len, documents))
     while len(places) < min(_SAMPLED_MASKS, total // 2):
         document = random_.choices(range(len(documents)), weights=[len(tokens) for tokens in documents])[0]
@@ -79,13 +92,19 @@ def samples(documents: list[list[int]], seed: str) -> list[tuple[int, int]]:
     return sorted(places)
 
 
-def measure(engine: str, case: Case, table: TokenTable, documents: list[list[int]], limits: Limits, folder: Path) -> Measurement:
+def measure(
+    engine: str, case: Case, table: TokenTable, documents: list[list[int]], limits: Limits, folder: Path
+) -> Measurement:
     """Measure, or read what was measured before with the same inputs."""
     language = next((language for language in _languages(engine) if language in case.grammars), None)
     if language is None:
-        return Measurement(engine, case.name, table.name, {"ended": "cannot be written in its grammar languages"}, {})
+        return Measurement(
+            engine, case.name, table.name, {"ended": "cannot be written in its grammar languages"}, {}
+        )
     key = hashlib.sha256(
-        repr((engine, _build(engine), case.grammars[language], table.name, documents, limits, _source())).encode()
+        repr(
+            (engine, _build(engine), case.grammars[language], table.name, documents, limits, _source())
+        ).encode()
     ).hexdigest()[:16]
     stem = folder / f"{case.name}.{engine}.{table.name}.{key}"
     if not stem.with_suffix(stem.suffix + ".json").exists():
@@ -97,7 +116,13 @@ def measure(engine: str, case: Case, table: TokenTable, documents: list[list[int
 
 
 def _run(
-    engine: str, language: str, case: Case, table: TokenTable, documents: list[list[int]], limits: Limits, stem: Path
+    engine: str,
+    language: str,
+    case: Case,
+    table: TokenTable,
+    documents: list[list[int]],
+    limits: Limits,
+    stem: Path,
 ) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch) / "input.pickle"
@@ -119,7 +144,10 @@ def _run(
         errors = Path(scratch) / "errors.txt"
         with errors.open("wb") as error_file:
             process = subprocess.Popen(
-                [sys.executable, "-m", "comparison.worker", str(job)], cwd=_BENCHES, stdout=subprocess.PIPE, stderr=error_file
+                [sys.executable, "-m", "comparison.worker", str(job)],
+                cwd=_BENCHES,
+                stdout=subprocess.PIPE,
+                stderr=error_file,
             )
             ended = _watch(process, limits)
         facts: dict[str, Any] = {"language": language}
@@ -181,7 +209,12 @@ def _reason(ended: _Ended, facts: dict[str, Any], errors: Path) -> str:
 
 def _languages(engine: str) -> tuple[str, ...]:
     """Grammar languages of an engine, known here so that the parent need not import it."""
-    return {"grammask": ("kbnf",), "kbnf": ("kbnf",), "llguidance": ("lark",), "xgrammar": ("ebnf", "regex")}[engine]
+    return {
+        "grammask": ("kbnf",),
+        "kbnf": ("kbnf",),
+        "llguidance": ("lark",),
+        "xgrammar": ("builtin", "ebnf", "regex"),
+    }[engine]
 
 
 def _build(engine: str) -> str:
@@ -192,11 +225,16 @@ def _build(engine: str) -> str:
     if engine != "grammask":
         return importlib.metadata.version(engine)
     extension = importlib.util.find_spec("grammask._grammask")
-    assert extension is not None and extension.origin is not None  # grammask is what is measured
+    assert extension is not None
+    assert extension.origin is not None  # grammask is what is measured
     return hashlib.sha256(Path(extension.origin).read_bytes()).hexdigest()
 
 
 def _source() -> str:
     """Identify the code that measures."""
-    files = [Path(__file__).with_name("worker.py"), Path(__file__).with_name("clock.py"), *sorted((_BENCHES / "engines").glob("*.py"))]
+    files = [
+        Path(__file__).with_name("worker.py"),
+        Path(__file__).with_name("clock.py"),
+        *sorted((_BENCHES / "engines").glob("*.py")),
+    ]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -4,8 +4,38 @@ from __future__ import annotations
 
 import random  # noqa: TC003
 
-_NOUNS = ("buffer", "count", "index", "item", "left", "limit", "node", "offset", "result", "right", "size", "total", "value", "width", "x", "y")
-_VERBS = ("add", "check", "clear", "find", "insert", "merge", "next", "print", "read", "sort", "update", "write")
+_NOUNS = (
+    "buffer",
+    "count",
+    "index",
+    "item",
+    "left",
+    "limit",
+    "node",
+    "offset",
+    "result",
+    "right",
+    "size",
+    "total",
+    "value",
+    "width",
+    "x",
+    "y",
+)
+_VERBS = (
+    "add",
+    "check",
+    "clear",
+    "find",
+    "insert",
+    "merge",
+    "next",
+    "print",
+    "read",
+    "sort",
+    "update",
+    "write",
+)
 _TYPES = ("int", "int", "int", "double", "char", "struct node")
 _COMPARISONS = ("==", "!=", "<", ">", "<=", ">=")
 _ASSIGNMENTS = ("=", "=", "=", "+=", "-=", "*=")
@@ -29,7 +59,9 @@ class _Writer:
         if self._random.random() < 0.2:
             return self._declaration("")
         kind = self._random.choice((*_TYPES, "void"))
-        parameters = ", ".join(f"{self._random.choice(_TYPES)} {self._name()}" for _ in range(self._random.randint(0, 3)))
+        parameters = ", ".join(
+            f"{self._random.choice(_TYPES)} {self._name()}" for _ in range(self._random.randint(0, 3))
+        )
         return f"{kind} {self._function()}({parameters}) {self._block('', 0)}\n"
 
     def _block(self, indent: str, depth: int) -> str:
@@ -52,7 +84,8 @@ class _Writer:
             statement = f"while ({self._condition()}) {self._block(indent, depth)}"
         elif kind < 0.88:
             name = self._name()
-            statement = f"for (int {name} = 0; {name} < {self._expression(2)}; {name} += 1) {self._block(indent, depth)}"
+            head = f"int {name} = 0; {name} < {self._expression(2)}; {name} += 1"
+            statement = f"for ({head}) {self._block(indent, depth)}"
         else:
             statement = f"return {self._expression(0)};"
         return indent + self._comment(indent) + statement
@@ -83,7 +116,9 @@ class _Writer:
         if depth > 3 or kind < 0.45:
             return self._operand()
         if kind < 0.75:
-            return f"{self._expression(depth + 1)} {self._random.choice('+-*/%')} {self._expression(depth + 1)}"
+            return (
+                f"{self._expression(depth + 1)} {self._random.choice('+-*/%')} {self._expression(depth + 1)}"
+            )
         if kind < 0.83:
             return f"({self._expression(depth + 1)})"
         if kind < 0.9:

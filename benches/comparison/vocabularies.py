@@ -1,17 +1,18 @@
 """Real vocabularies, with the split patterns that their tokenizers cut text by.
 
-They are read from ``*.tiktoken`` files, which are not in the repository: from the folder that ``GRAMMASK_DATA`` names, or from
-``../shared/data`` beside the checkout. Without them the vocabulary that grammask embeds is used.
+They are read from ``*.tiktoken`` files, which are not in the repository: from the folder that ``GRAMMASK_DATA`` names,
+or from ``../shared/data`` beside the checkout. Without them the vocabulary that grammask embeds is used.
 """
 
 from __future__ import annotations
 
 import base64
 import os
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import tomllib
 
 if TYPE_CHECKING:
     import tiktoken
@@ -69,7 +70,12 @@ def load(name: str) -> TokenTable:
         by_id = {int(rank): base64.b64decode(text) for text, rank in ranks}
         tokens = [by_id.get(id) for id in range(max(by_id) + 1)]
     return TokenTable(
-        name, tokens, definition["eos"], definition["end_name"], definition["size"], definition["split_pattern"]
+        name,
+        tokens,
+        definition["eos"],
+        definition["end_name"],
+        definition["size"],
+        definition["split_pattern"],
     )
 
 

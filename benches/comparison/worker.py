@@ -1,11 +1,14 @@
 """The measured process: one engine, one case, one vocabulary. ``compare.py`` starts it.
 
-Usage: ``python -m comparison.worker JOB.json``. A job names a pickle of the vocabulary and of the tokens and where to write. What has
-been reached goes to standard output, a JSON object a line, so that the parent knows it even if the process has to be killed.
+Usage: ``python -m comparison.worker JOB.json``. A job names a pickle of the vocabulary and of the tokens and where to
+write. What has been reached goes to standard output, a JSON object a line, so that the parent knows it even if the
+process has to be killed.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 import json
 import pickle
@@ -17,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import engines
 import numpy as np
+
 from comparison import clock
 from comparison.vocabularies import TokenTable, byte_vocabulary
 
@@ -29,8 +33,12 @@ WARM_UP = {
     "lark": '%llguidance {"no_forcing": true}\nstart: "a" start | "b"',
     "ebnf": 'root ::= "a" root | "b"',
     "regex": "a*b",
+    "builtin": "",
 }
 """A grammar with which an engine runs once, on bytes, so that no case pays for loading its code."""
+
+_BLOCK = 256
+"""Tokens between two readings of the clock where a loop is timed."""
 
 
 @dataclass
@@ -55,7 +63,9 @@ def main(path: str) -> None:
         table, documents = pickle.load(file)
     engine = engines.load(job["engine"])
     language = job["language"]
-    _say(phase="loaded", version=engine.version(), settings=engine.SETTINGS)
+    _say(
+        phase="warm-up", version=engine.version(), settings=engine.SETTINGS, ignored=engine.ignored_ids(table)
+    )
     _warm_up(engine, language)
     overhead = clock.overhead()
     mask = np.zeros((1, -(-table.size // 32)), dtype=np.int32)
@@ -78,24 +88,28 @@ def main(path: str) -> None:
     runner = _Runner(engine, compiled, mask, table, overhead, job)
     cold = runner.run(documents, sampled=True)
     _say(phase="warm", memory_bytes=_memory() - memory, **_summary(cold))
+    _save(job["output"], cold, Pass())
     warm = runner.run(documents, sampled=False)
-    _say(phase="stream", warm_problem=warm.problem)
+    _save(job["output"], cold, warm)
+    _say(phase="loop", warm_problem=warm.problem)
     stream = None if cold.problem else runner.stream(documents)
     if hasattr(engine, "stats"):
         _say(stats=engine.stats(compiled))
-    np.savez_compressed(
-        job["output"],
-        **{f"cold_{index}": times for index, times in enumerate(cold.times)},
-        **{f"warm_{index}": times for index, times in enumerate(warm.times)},
-        **{f"mask_{position}": row for position, row in cold.masks.items()},
-    )
     _say(phase="done", stream_ns=stream)
 
 
 class _Runner:
     """Goes through documents with one engine."""
 
-    def __init__(self, engine: Engine, compiled: Any, mask: npt.NDArray[np.int32], table: TokenTable, overhead: int, job: Any) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        compiled: Any,
+        mask: npt.NDArray[np.int32],
+        table: TokenTable,
+        overhead: int,
+        job: Any,
+    ) -> None:
         self._engine = engine
         self._compiled = compiled
         self._mask = mask
@@ -144,7 +158,13 @@ class _Runner:
                 result.masks[f"{document}/{position}"] = row.copy()
             if not (allowed and accepted):
                 result.refused.append(
-                    {"document": document, "position": position, "token": token, "in_mask": bool(allowed), "accepted": bool(accepted)}
+                    {
+                        "document": document,
+                        "position": position,
+                        "token": token,
+                        "in_mask": bool(allowed),
+                        "accepted": bool(accepted),
+                    }
                 )
             if not accepted:
                 result.problem = steps.error() or "a token of the document was not accepted"
@@ -161,7 +181,7 @@ class _Runner:
                 result.incomplete.append(index)
 
     def stream(self, documents: list[list[int]]) -> float | None:
-        """Mean CPU nanoseconds of mask and accept on states seen before, with one reading of the clock per document.
+        """Mean CPU nanoseconds of mask and accept on states seen before, with one reading of the clock per 256 tokens.
 
         Holds what a loop costs in Python, as the floor does.
         """
@@ -170,14 +190,16 @@ class _Runner:
         for tokens in documents:
             steps = self._engine.start(self._compiled, self._mask)
             fill, accept = steps.fill, steps.accept
-            before = clock.now()
-            for token in tokens:
-                fill()
-                accept(token)
-            total += clock.now() - before
-            count += len(tokens)
-            if time.monotonic() > deadline:
-                break
+            for start in range(0, len(tokens), _BLOCK):
+                block = tokens[start : start + _BLOCK]
+                before = clock.now()
+                for token in block:
+                    fill()
+                    accept(token)
+                total += clock.now() - before
+                count += len(block)
+                if time.monotonic() > deadline:
+                    return total / count
         return total / count if count else None
 
 
@@ -186,7 +208,7 @@ def _warm_up(engine: Engine, language: str) -> None:
     mask = np.zeros((1, -(-table.size // 32)), dtype=np.int32)
     compiled = engine.compile(language, WARM_UP[language], engine.vocabulary(table))
     steps = engine.start(compiled, mask)
-    for token in b"aaaab":
+    for token in b"{}" if language == "builtin" else b"aaaab":
         steps.fill()
         steps.accept(token)
 
@@ -202,7 +224,18 @@ def _floor(mask: npt.NDArray[np.int32], overhead: int) -> dict[str, float]:
     before = clock.now()
     for _ in range(100_000):
         mask[0] = other
-    return {"floor_p50_ns": float(np.median(single)), "floor_stream_ns": (clock.now() - before) / 100_000}
+    floor = {"floor_p50_ns": float(np.median(single)), "floor_stream_ns": (clock.now() - before) / 100_000}
+    mask[:] = 0
+    return floor
+
+
+def _save(path: str, cold: Pass, warm: Pass) -> None:
+    np.savez_compressed(
+        path,
+        **{f"cold_{index}": times for index, times in enumerate(cold.times)},
+        **{f"warm_{index}": times for index, times in enumerate(warm.times)},
+        **{f"mask_{position}": row for position, row in cold.masks.items()},
+    )
 
 
 def _summary(cold: Pass) -> dict[str, Any]:
@@ -215,7 +248,10 @@ def _summary(cold: Pass) -> dict[str, Any]:
 
 
 def _memory() -> int:
-    """Resident bytes of this process."""
+    """Resident bytes of this process, after what was freed went back to the system."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
     return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * 4096
 
 

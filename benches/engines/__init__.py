@@ -8,14 +8,14 @@ two functions of :class:`Steps` and nothing else. What a runner has to do differ
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     import numpy.typing as npt
-
     from comparison.vocabularies import TokenTable
 
 NAMES = ("grammask", "llguidance", "xgrammar", "kbnf")

@@ -30,7 +30,7 @@ def vocabulary(table: TokenTable) -> grammask.Vocabulary:
     return grammask.Vocabulary(table.tokens, eos=table.eos, size=table.size)
 
 
-def compile(language: str, grammar: str, vocabulary: grammask.Vocabulary) -> grammask.CompiledGrammar:  # noqa: ARG001
+def compile(language: str, grammar: str, vocabulary: grammask.Vocabulary) -> grammask.CompiledGrammar:
     """Compile a grammar in KBNF."""
     return grammask.Grammar.from_kbnf(grammar).compile(vocabulary)
 
@@ -41,7 +41,7 @@ def start(compiled: grammask.CompiledGrammar, mask: npt.NDArray[np.int32]) -> St
     return Steps(partial(matcher.fill_mask, mask), matcher.accept, lambda: None)
 
 
-def ignored_ids(table: TokenTable) -> list[int]:  # noqa: ARG001
+def ignored_ids(table: TokenTable) -> list[int]:
     """No token."""
     return []
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 LANGUAGES = ("kbnf",)
 SETTINGS = (
-    "kbnf ends a text as soon as it is complete, so its grammars get a last symbol that no text has, U+10FFFF; bits of the "
-    "end token and of tokens that begin that symbol are not compared; `#r` regexes are rewritten as escaped ones"
+    "kbnf ends a text as soon as it is complete, so its grammars get a last symbol that no text has, U+10FFFF; bits of "
+    "the end token and of tokens that begin that symbol are not compared; `#r` regexes are rewritten as escaped ones"
 )
 COMPARES_END = False
 
@@ -40,7 +40,7 @@ def vocabulary(table: TokenTable) -> kbnf.Vocabulary:
     )
 
 
-def compile(language: str, grammar: str, vocabulary: kbnf.Vocabulary) -> kbnf.Engine:  # noqa: ARG001
+def compile(language: str, grammar: str, vocabulary: kbnf.Vocabulary) -> kbnf.Engine:
     """Compile a grammar in the dialect of kbnf 0.4."""
     config = kbnf.Config()
     config.expected_output_length = 100_000_000
@@ -52,7 +52,11 @@ def compile(language: str, grammar: str, vocabulary: kbnf.Vocabulary) -> kbnf.En
 def start(compiled: kbnf.Engine, mask: npt.NDArray[np.int32]) -> Steps:
     """Begin a text. An engine is one matcher; resetting it keeps its caches."""
     compiled.reset()
-    compute, write, address = compiled.compute_allowed_token_ids, compiled.fill_torch_bitmask, mask.ctypes.data
+    compute, write, address = (
+        compiled.compute_allowed_token_ids,
+        compiled.fill_torch_bitmask,
+        mask.ctypes.data,
+    )
 
     def fill() -> None:
         compute()

@@ -57,7 +57,7 @@ def vocabulary(table: TokenTable) -> LLTokenizer:
     )
 
 
-def compile(language: str, grammar: str, vocabulary: LLTokenizer) -> Compiled:  # noqa: ARG001
+def compile(language: str, grammar: str, vocabulary: LLTokenizer) -> Compiled:
     """Compile a grammar in llguidance's dialect of Lark."""
     matcher = LLMatcher(vocabulary, LLMatcher.grammar_from_lark(grammar), log_level=0, limits=_LIMITS)
     if matcher.is_error():
@@ -72,6 +72,6 @@ def start(compiled: Compiled, mask: npt.NDArray[np.int32]) -> Steps:
     return Steps(fill, matcher.consume_token, lambda: matcher.get_error() or None)
 
 
-def ignored_ids(table: TokenTable) -> list[int]:  # noqa: ARG001
+def ignored_ids(table: TokenTable) -> list[int]:
     """No token."""
     return []

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from comparison.vocabularies import TokenTable
 
-LANGUAGES = ("ebnf", "regex")
+LANGUAGES = ("builtin", "ebnf", "regex")
 SETTINGS = "compiles on one thread, so that CPU time counts all of it; its caches are on, as by default"
 COMPARES_END = True
 
@@ -29,6 +29,7 @@ def version() -> str:
 def vocabulary(table: TokenTable) -> xgrammar.GrammarCompiler:
     """Make a compiler for the vocabulary."""
     tokens = [token or b"" for token in table.tokens]
+    tokens += [b""] * (table.size - len(tokens))  # A stop token beyond the given ones is silently dropped.
     info = xgrammar.TokenizerInfo(
         tokens, xgrammar.VocabType.RAW, vocab_size=table.size, stop_token_ids=[table.eos]
     )
@@ -36,7 +37,9 @@ def vocabulary(table: TokenTable) -> xgrammar.GrammarCompiler:
 
 
 def compile(language: str, grammar: str, vocabulary: xgrammar.GrammarCompiler) -> xgrammar.CompiledGrammar:
-    """Compile a grammar in xgrammar's EBNF, or a regex."""
+    """Compile a grammar in xgrammar's EBNF, or a regex, or the JSON grammar that comes with it."""
+    if language == "builtin":
+        return vocabulary.compile_builtin_json_grammar()
     if language == "regex":
         return vocabulary.compile_regex(grammar)
     return vocabulary.compile_grammar(grammar)
@@ -45,9 +48,11 @@ def compile(language: str, grammar: str, vocabulary: xgrammar.GrammarCompiler) -
 def start(compiled: xgrammar.CompiledGrammar, mask: npt.NDArray[np.int32]) -> Steps:
     """Begin a text."""
     matcher = xgrammar.GrammarMatcher(compiled)
-    return Steps(partial(matcher.fill_next_token_bitmask, torch.from_numpy(mask)), matcher.accept_token, lambda: None)
+    return Steps(
+        partial(matcher.fill_next_token_bitmask, torch.from_numpy(mask)), matcher.accept_token, lambda: None
+    )
 
 
-def ignored_ids(table: TokenTable) -> list[int]:  # noqa: ARG001
+def ignored_ids(table: TokenTable) -> list[int]:
     """No token."""
     return []
