@@ -101,7 +101,7 @@ impl Matcher {
         let mut ahead = self.without_history();
         let mut forced = Vec::new();
         'more: while forced.len() < limit {
-            let mut next = ahead.certain_tokens(&mut encode)?;
+            let mut next = ahead.certain_tokens(limit - forced.len(), &mut encode)?;
             if next.is_empty() {
                 next.extend(ahead.only_token()?);
             }
@@ -137,9 +137,13 @@ impl Matcher {
     /// The tokens of the forced text here that nothing after it can change.
     fn certain_tokens<E>(
         &self,
+        limit: usize,
         encode: &mut impl FnMut(&str) -> Result<Vec<TokenId>, E>,
     ) -> Result<Vec<TokenId>, TokenizeError<E>> {
-        let run = self.forced_run(MOST_BYTES)?;
+        let vocabulary = self.compiled().vocabulary();
+        let longest = vocabulary.trie().max_depth();
+        // One token more than asked for, because the last one is seldom certain.
+        let run = self.forced_run(longest.saturating_mul(limit.saturating_add(1)).min(MOST_BYTES))?;
         let text = match std::str::from_utf8(&run.text) {
             Ok(text) => text,
             Err(error) => std::str::from_utf8(&run.text[..error.valid_up_to()]).unwrap_or_default(),
@@ -148,7 +152,6 @@ impl Matcher {
             return Ok(Vec::new());
         }
         let mut certain = encode(text).map_err(TokenizeError::Tokenizer)?;
-        let vocabulary = self.compiled().vocabulary();
         let mut rest = text.as_bytes();
         let spelled = certain.iter().position(|&token| {
             match vocabulary.token(token).and_then(|spelling| rest.strip_prefix(spelling)) {
@@ -159,7 +162,7 @@ impl Matcher {
         });
         certain.truncate(spelled.unwrap_or(certain.len()));
         let mut last_cut = None;
-        for begin in text.len().saturating_sub(vocabulary.trie().max_depth())..text.len() {
+        for begin in text.len().saturating_sub(longest)..text.len() {
             if certain.is_empty() {
                 break;
             }
