@@ -96,7 +96,7 @@ def token_stripes(steps: list[Step]) -> Text:
     """The tokens of a text on alternating backgrounds."""
     stripes = Text()
     for index, step in enumerate(steps):
-        stripes.append(step.text.decode("utf-8", "replace"), style=("on grey19", "on grey30")[index % 2])
+        stripes.append(step.text.decode("utf-8", "replace"), style=("", "on grey30")[index % 2])
     return stripes
 
 

@@ -119,7 +119,6 @@ def encode_ordinary(name: str, text: str) -> list[int]:
     """
 
 @final
-@disjoint_base
 class Limits:
     """Budgets for one grammar, from its text to its masks. Immutable; compared by value; can be pickled.
 
@@ -172,7 +171,6 @@ class Limits:
     def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, float]]: ...
 
 @final
-@disjoint_base
 class Grammar:
     """A grammar in the engine's own representation. Use :class:`grammask.Grammar`."""
 
@@ -188,7 +186,6 @@ class Grammar:
     def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]: ...
 
 @final
-@disjoint_base
 class CompiledGrammar:
     """A grammar made ready for a vocabulary: what all matchers of it share. Immutable; safe to share between threads.
 
@@ -213,11 +210,13 @@ class CompiledGrammar:
         """Count what is kept.
 
         ``sets``: different Earley sets; ``recognizer_bytes``: their memory, an estimate; ``mask_hits`` and
-        ``mask_misses``: how often a mask was known; ``masks``: different masks kept; ``mask_bytes``: their memory.
+        ``mask_misses``: how often a mask was known; ``masks``: different masks kept; ``mask_bytes``: their memory;
+        ``masks_composed`` and ``masks_walked``: how the others were made, from summaries or by a walk through the
+        vocabulary's trie; ``summary_bytes`` and ``vocabulary_bytes``: memory of the summaries kept with this
+        grammar, and of those kept with the vocabulary for all grammars.
         """
 
 @final
-@disjoint_base
 class Matcher:
     """One text being generated under a :class:`CompiledGrammar`. Not for several threads at once; fork it instead."""
 
@@ -336,7 +335,6 @@ class Matcher:
         """Describe the current Earley set, an item a line, for people who debug grammars."""
 
 @final
-@disjoint_base
 class Expectation:
     """A terminal that can come next."""
 
@@ -356,7 +354,6 @@ class Expectation:
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
-@disjoint_base
 class Explanation:
     """Why a token can or cannot come next. ``str`` of it is for people."""
 

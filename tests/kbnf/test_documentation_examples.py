@@ -73,7 +73,7 @@ def generated(engine: kbnf.Engine, *ids: int) -> bool:
     engine.reset()
     try:
         results = [engine.try_accept_new_token(id) for id in ids]
-    except kbnf.AcceptTokenError:
+    except ValueError:
         return False
     return results[:-1] == [kbnf.AcceptTokenResult.Ongoing] * (len(ids) - 1) and engine.is_finished()
 

@@ -54,6 +54,8 @@ pub struct MaskStatistics {
     pub store: StoreStatistics,
     /// Masks composed from summaries.
     pub composed: u64,
+    /// Masks of sets that look like one whose mask is known, as far as masks look.
+    pub recalled: u64,
     /// Masks made by a walk.
     pub walked: u64,
     /// Bytes of the summaries of the grammar's own rules.
@@ -100,6 +102,7 @@ pub struct CompiledGrammar {
     masks: MaskStore,
     rules: Mutex<RuleSummaries>,
     composed: AtomicU64,
+    recalled: AtomicU64,
     walked: AtomicU64,
     options: CompileOptions,
     warnings: Vec<Diagnostic>,
@@ -161,6 +164,7 @@ impl CompiledGrammar {
             masks: MaskStore::default(),
             rules: Mutex::default(),
             composed: AtomicU64::new(0),
+            recalled: AtomicU64::new(0),
             walked: AtomicU64::new(0),
             options,
             warnings,
@@ -216,6 +220,7 @@ impl CompiledGrammar {
         MaskStatistics {
             store: self.masks.statistics(),
             composed: self.composed.load(Ordering::Relaxed),
+            recalled: self.recalled.load(Ordering::Relaxed),
             walked: self.walked.load(Ordering::Relaxed),
             rule_bytes: self.rules.lock().unwrap_or_else(PoisonError::into_inner).memory_bytes(),
             vocabulary_bytes: self.vocabulary.summaries().memory_bytes(),
@@ -234,16 +239,11 @@ impl CompiledGrammar {
             return Ok(mask);
         }
         let deadline = Deadline::after(self.options.limits.time);
-        let mut mask = self.make_mask(set, &deadline).map_err(|limit| self.limit_error(limit))?;
-        if self.options.end == EndMode::Eos && self.recognizer.is_complete(set) {
-            for &id in self.vocabulary.eos() {
-                mask.insert(id);
-            }
+        match self.make_mask(set, &deadline) {
+            Ok(Some(mask)) => Ok(mask),
+            Ok(None) => Err(self.dead_end(set)),
+            Err(limit) => Err(self.limit_error(limit)),
         }
-        if mask.is_empty() {
-            return Err(self.dead_end(set));
-        }
-        Ok(self.masks.insert(set, mask, self.options.limits.memory_bytes))
     }
 
     /// The mask of `set`, if it is known.
@@ -258,23 +258,42 @@ impl CompiledGrammar {
         self.end_mask.clone()
     }
 
-    /// The mask without end tokens.
-    fn make_mask(&self, set: SetId, deadline: &Deadline) -> Result<TokenSet, LimitExceeded> {
+    /// Makes the mask of a set that is not in the store; none if no token can follow. Such a mask is not kept.
+    fn make_mask(&self, set: SetId, deadline: &Deadline) -> Result<Option<Arc<TokenSet>>, LimitExceeded> {
+        let max_bytes = self.options.limits.memory_bytes;
         if self.options.masks == MaskStrategy::Summaries && !self.recognizer.counts_tokens() {
             let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(mask) = rules.recall(&self.recognizer, set) {
+                self.recalled.fetch_add(1, Ordering::Relaxed);
+                self.masks.insert_known(set, mask.clone(), max_bytes);
+                return Ok(Some(mask));
+            }
             match rules.mask(&self.recognizer, &self.vocabulary, set, deadline) {
-                Ok(mut mask) => {
-                    drop(rules);
+                Ok((mut mask, observation)) => {
                     self.composed.fetch_add(1, Ordering::Relaxed);
                     add_whole_tokens(&self.recognizer, &self.vocabulary, set, &mut mask)?;
-                    return Ok(mask);
+                    self.add_end_tokens(set, &mut mask);
+                    if mask.is_empty() {
+                        return Ok(None);
+                    }
+                    let mask = self.masks.insert(set, mask, max_bytes);
+                    rules.remember(observation, mask.clone());
+                    return Ok(Some(mask));
                 }
                 Err(Refusal::Limit(limit)) => return Err(limit),
                 Err(Refusal::TooMuchWork) => {}
             }
         }
         self.walked.fetch_add(1, Ordering::Relaxed);
-        walk(&self.recognizer, &self.vocabulary, set, deadline)
+        let mut mask = walk(&self.recognizer, &self.vocabulary, set, deadline)?;
+        self.add_end_tokens(set, &mut mask);
+        Ok(if mask.is_empty() { None } else { Some(self.masks.insert(set, mask, max_bytes)) })
+    }
+
+    fn add_end_tokens(&self, set: SetId, mask: &mut TokenSet) {
+        if self.options.end == EndMode::Eos && self.recognizer.is_complete(set) {
+            mask.extend(self.vocabulary.eos().iter().copied());
+        }
     }
 
     pub(crate) fn limit_error(&self, limit: LimitExceeded) -> GrammarError {

@@ -156,7 +156,10 @@ fn compare(text: &mut Text<'_>, vocabulary: &Vocabulary, end: EndMode) -> Vec<To
     let expected = text.oracle.mask(vocabulary, end);
     let expected: Vec<TokenId> = expected.iter().collect();
     let found: Vec<TokenId> = match text.matcher.mask() {
-        Ok(mask) => mask.iter().collect(),
+        Ok(mask) => {
+            assert!(!mask.is_empty() || text.matcher.is_finished(), "an empty mask is an error, always");
+            mask.iter().collect()
+        }
         Err(error) => {
             assert_eq!(error.code(), Code::DeadEnd, "{error}");
             assert!(!text.matcher.is_finished());

@@ -14,7 +14,7 @@ from grammask.cli.generation import Step, generate, is_text_of
 from grammask.cli.language_models import DemoModel, LanguageModel, RandomModel
 from grammask.cli.terminal import ERR, OUT, token_label
 
-_TOKEN_STYLES = ("on grey23", "on grey35")
+_TOKEN_STYLES = ("", "on grey30")
 
 
 def generate_text(

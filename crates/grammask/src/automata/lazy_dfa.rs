@@ -193,6 +193,22 @@ impl Automata {
         Ok(bytes)
     }
 
+    /// The live states that one more byte leads to, each with some bytes that lead there; a state that several
+    /// classes of bytes lead to comes several times.
+    ///
+    /// # Errors
+    /// If there would be more states than there may be.
+    pub fn successors(&mut self, state: StateId) -> Result<Vec<(ByteSet, StateId)>, LimitExceeded> {
+        let mut successors = Vec::new();
+        for class in 0..self.class_count(state) {
+            if let Some(target) = self.step_class(state, class)? {
+                let row = self.row(state);
+                successors.push((self.partitions[row.partition as usize].bytes(class), target));
+            }
+        }
+        Ok(successors)
+    }
+
     /// The term of `state`: what may follow there.
     #[must_use]
     pub fn term(&self, state: StateId) -> TermId {

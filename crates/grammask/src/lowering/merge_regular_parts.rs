@@ -12,14 +12,14 @@
 use std::sync::Arc;
 
 use crate::LimitExceeded;
-use crate::automata::{StateId, TermId};
+use crate::automata::{ByteSet, StateId, TermId};
 use crate::grammar::{Terminal, TerminalId};
 use crate::graph::strong_components;
 
 use super::productions::{Body, Productions, Symbol};
 
 /// A language is small if its automaton has at most this many states.
-const SMALL_STATES: usize = 64;
+const SMALL_STATES: usize = 32;
 /// A state that this many bytes continue is wide; a loop through it is free text rather than punctuation.
 const WIDE_BYTES: usize = 96;
 /// Largest bound of a repetition that is unrolled into an automaton; above, copies are counted.
@@ -29,11 +29,83 @@ const UNROLLED_COPIES: u32 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
     /// Small and without a wide loop: merges with its neighbours.
-    Small,
+    Small(Profile),
     /// A regular language that only stands for itself.
     Large,
     /// Not a plain regular language: token references and token-limited text.
     Opaque,
+}
+
+impl Weight {
+    fn is_small(self) -> bool {
+        matches!(self, Self::Small(_))
+    }
+}
+
+/// What is known of a small automaton, so that most merged ones need not be walked: where languages can be told
+/// apart by one byte, the automaton of the whole is made of the automata of the parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Profile {
+    /// At least the number of states.
+    states: usize,
+    /// Bytes with which a word begins.
+    first: ByteSet,
+    /// Bytes with which a word goes on after a shorter word.
+    exits: ByteSet,
+    is_nullable: bool,
+    /// Whether some state is wide.
+    has_wide: bool,
+}
+
+impl Profile {
+    fn of_literal(bytes: &[u8]) -> Self {
+        Self {
+            states: bytes.len() + 1,
+            first: bytes.first().map_or(ByteSet::EMPTY, |&byte| ByteSet::single(byte)),
+            exits: ByteSet::EMPTY,
+            is_nullable: bytes.is_empty(),
+            has_wide: false,
+        }
+    }
+
+    /// The profile of the concatenation, if it is certain without a walk.
+    fn then(self, next: Self) -> Option<Self> {
+        let states = self.states + next.states;
+        let fits = states <= SMALL_STATES && self.exits.intersection(next.first).is_empty();
+        let reached = |own: ByteSet, skips: bool, other: ByteSet| if skips { own.union(other) } else { own };
+        fits.then(|| Self {
+            states,
+            first: reached(self.first, self.is_nullable, next.first),
+            exits: reached(next.exits, next.is_nullable, self.exits.union(next.first)),
+            is_nullable: self.is_nullable && next.is_nullable,
+            has_wide: self.has_wide || next.has_wide,
+        })
+    }
+
+    /// The profile of the union, if it is certain without a walk.
+    fn or(self, other: Self) -> Option<Self> {
+        let states = self.states + other.states;
+        let fits = states <= SMALL_STATES && self.first.intersection(other.first).is_empty();
+        let first = self.first.union(other.first);
+        let is_nullable = self.is_nullable || other.is_nullable;
+        let exits = self.exits.union(other.exits);
+        fits.then(|| Self {
+            states,
+            first,
+            exits: if is_nullable { exits.union(first) } else { exits },
+            is_nullable,
+            has_wide: self.has_wide || other.has_wide || first.len() >= WIDE_BYTES,
+        })
+    }
+
+    /// The profile of any number of copies, if it is certain without a walk.
+    fn repeated(self) -> Option<Self> {
+        (!self.has_wide && self.exits.intersection(self.first).is_empty()).then(|| Self {
+            exits: self.exits.union(self.first),
+            is_nullable: true,
+            ..self
+        })
+    }
 }
 
 /// Merges small regular parts.
@@ -128,7 +200,7 @@ impl Merging<'_> {
         for symbols in alternatives {
             match symbols[..] {
                 [Symbol::Terminal(id)] if self.literal(id).is_some() => words.push(id),
-                [Symbol::Terminal(id)] if self.weight(id)? == Weight::Small => small.push(id),
+                [Symbol::Terminal(id)] if self.weight(id)?.is_small() => small.push(id),
                 _ => others.push(symbols),
             }
         }
@@ -141,11 +213,12 @@ impl Merging<'_> {
                 .collect();
             let set: Vec<Box<[u8]>> =
                 words.iter().filter_map(|&id| self.literal(id).map(Into::into)).collect();
+            let profile = self.profile_of_union(words.iter().chain(&small).copied())?;
             let terms = self.productions.automata.terms_mut();
             let mut parts = vec![terms.literals(&set)];
             parts.extend(small.iter().filter_map(|&id| self.term(id)));
             let term = self.productions.automata.terms_mut().union(&parts);
-            let terminal = self.add(term, &format!("({})", join_labels(&label, " | ")));
+            let terminal = self.add(term, profile, &format!("({})", join_labels(&label, " | ")));
             merged.push(vec![Symbol::Terminal(terminal)]);
         } else {
             merged.extend(words.into_iter().chain(small).map(|id| vec![Symbol::Terminal(id)]));
@@ -157,55 +230,97 @@ impl Merging<'_> {
 
     /// Makes the rule a terminal if it is one terminal, the empty text, or a repetition of a terminal.
     fn fold(&mut self, index: usize) -> Result<(), LimitExceeded> {
-        let name = &self.productions.rules[index];
-        let user_name = name.is_named_by_user().then(|| name.name.clone());
-        let term = match &self.productions.rules[index].body {
+        let rule = &self.productions.rules[index];
+        let user_name = rule.is_named_by_user().then(|| rule.name.clone());
+        let (term, profile) = match &rule.body {
             Body::Repeat { symbol: Symbol::Terminal(id), min, max } => {
                 let (id, min, max) = (*id, *min, *max);
-                if min.max(max.unwrap_or(0)) > UNROLLED_COPIES || self.weight(id)? == Weight::Opaque {
+                let weight = self.weight(id)?;
+                if min.max(max.unwrap_or(0)) > UNROLLED_COPIES || weight == Weight::Opaque {
                     return Ok(());
                 }
                 let Some(inner) = self.term(id) else { return Ok(()) };
-                self.productions.automata.terms_mut().repeat(inner, min, max)
+                let profile = match weight {
+                    Weight::Small(profile) if (min, max) == (0, None) => profile.repeated(),
+                    _ => None,
+                };
+                (self.productions.automata.terms_mut().repeat(inner, min, max), profile)
             }
             Body::Repeat { .. } => return Ok(()),
             Body::Alternatives(alternatives) => {
                 let mut parts = Vec::new();
-                let mut only = None;
                 let mut has_empty = false;
-                for symbols in &alternatives.clone() {
+                for symbols in alternatives {
                     match symbols[..] {
                         [] => has_empty = true,
-                        [Symbol::Terminal(id)] if self.weight(id)? != Weight::Opaque => {
-                            only = Some(id);
-                            parts.extend(self.term(id));
-                        }
+                        [Symbol::Terminal(id)] => parts.push(id),
                         _ => return Ok(()),
                     }
                 }
-                match (parts.len(), has_empty) {
-                    (0, _) => return Ok(()),
-                    (1, false) => {
-                        self.folded[index] = only;
+                match (&parts[..], has_empty) {
+                    ([], _) => return Ok(()),
+                    (&[only], false) => {
+                        self.folded[index] = Some(only);
                         return Ok(());
                     }
-                    (1, true) => {}
-                    _ => {
-                        let union = self.productions.automata.terms_mut().union(&parts);
-                        if self.term_weight(union)? != Weight::Small {
-                            return Ok(());
-                        }
-                    }
+                    _ => {}
                 }
-                if has_empty {
-                    parts.push(self.productions.automata.terms().epsilon());
-                }
-                self.productions.automata.terms_mut().union(&parts)
+                let Some(folded) = self.union(&parts, has_empty)? else { return Ok(()) };
+                folded
             }
         };
         let label = user_name.unwrap_or_else(|| self.body_label(index).into());
-        self.folded[index] = Some(self.add(term, &label));
+        self.folded[index] = Some(self.add(term, profile, &label));
         Ok(())
+    }
+
+    /// The union of terminals, if they are one terminal or small together.
+    fn union(
+        &mut self,
+        ids: &[TerminalId],
+        has_empty: bool,
+    ) -> Result<Option<(TermId, Option<Profile>)>, LimitExceeded> {
+        let mut parts = Vec::new();
+        for &id in ids {
+            if self.weight(id)? == Weight::Opaque {
+                return Ok(None);
+            }
+            parts.extend(self.term(id));
+        }
+        let profile = self.profile_of_union(ids.iter().copied())?;
+        if profile.is_none() && parts.len() > 1 {
+            let union = self.productions.automata.terms_mut().union(&parts);
+            if !self.term_weight(union)?.is_small() {
+                return Ok(None);
+            }
+        }
+        let empty = if has_empty {
+            parts.push(self.productions.automata.terms().epsilon());
+            Some(Profile::of_literal(b""))
+        } else {
+            None
+        };
+        let profile = profile.and_then(|profile| empty.map_or(Some(profile), |empty| profile.or(empty)));
+        Ok(Some((self.productions.automata.terms_mut().union(&parts), profile)))
+    }
+
+    /// The profile of the union of small terminals, if it is certain without a walk.
+    fn profile_of_union(
+        &mut self,
+        ids: impl Iterator<Item = TerminalId>,
+    ) -> Result<Option<Profile>, LimitExceeded> {
+        let mut union: Option<Profile> = None;
+        for id in ids {
+            let Weight::Small(profile) = self.weight(id)? else { return Ok(None) };
+            union = match union {
+                None => Some(profile),
+                Some(union) => match union.or(profile) {
+                    Some(union) => Some(union),
+                    None => return Ok(None),
+                },
+            };
+        }
+        Ok(union)
     }
 
     /// How a made rule reads, for its terminal's label.
@@ -234,18 +349,19 @@ impl Merging<'_> {
     }
 
     fn join(&mut self, left: TerminalId, right: TerminalId) -> Result<Option<TerminalId>, LimitExceeded> {
-        if self.weight(left)? != Weight::Small || self.weight(right)? != Weight::Small {
+        let (Weight::Small(first), Weight::Small(second)) = (self.weight(left)?, self.weight(right)?) else {
             return Ok(None);
-        }
+        };
         let (Some(left_term), Some(right_term)) = (self.term(left), self.term(right)) else {
             return Ok(None);
         };
+        let profile = first.then(second);
         let term = self.productions.automata.terms_mut().concat(&[left_term, right_term]);
-        if self.term_weight(term)? != Weight::Small {
+        if profile.is_none() && !self.term_weight(term)?.is_small() {
             return Ok(None);
         }
         let labels = [left, right].map(|id| self.productions.terminals[id.index()].label.clone());
-        Ok(Some(self.add(term, &join_labels(&labels, "·"))))
+        Ok(Some(self.add(term, profile, &join_labels(&labels, "·"))))
     }
 
     fn literal(&self, id: TerminalId) -> Option<&[u8]> {
@@ -264,8 +380,12 @@ impl Merging<'_> {
         }
     }
 
-    fn add(&mut self, term: TermId, label: &str) -> TerminalId {
-        self.productions.add_terminal(Terminal::Regular(term), label.into())
+    /// Adds a terminal; one with a profile is small.
+    fn add(&mut self, term: TermId, profile: Option<Profile>, label: &str) -> TerminalId {
+        let id = self.productions.add_terminal(Terminal::Regular(term), label.into());
+        self.weights.resize(self.productions.terminals.len(), None);
+        self.weights[id.index()] = profile.map(Weight::Small);
+        id
     }
 
     fn take_body(&mut self, index: usize) -> Body {
@@ -281,7 +401,9 @@ impl Merging<'_> {
             return Ok(weight);
         }
         let weight = match &self.productions.terminals[id.index()].terminal {
-            Terminal::Literal(bytes) if bytes.len() < SMALL_STATES => Weight::Small,
+            Terminal::Literal(bytes) if bytes.len() < SMALL_STATES => {
+                Weight::Small(Profile::of_literal(bytes))
+            }
             Terminal::Literal(_) => Weight::Large,
             Terminal::Regular(term) => self.term_weight(*term)?,
             Terminal::Limited { .. } | Terminal::Token(_) | Terminal::AnyToken => Weight::Opaque,
@@ -293,31 +415,38 @@ impl Merging<'_> {
     /// Walks the automaton until it proves too large, or to have a wide loop.
     fn term_weight(&mut self, term: TermId) -> Result<Weight, LimitExceeded> {
         let automata = &mut self.productions.automata;
-        let Some(start) = automata.start(term)? else { return Ok(Weight::Small) };
+        let Some(start) = automata.start(term)? else { return Ok(Weight::Small(Profile::of_literal(b""))) };
         let mut states: Vec<StateId> = vec![start];
         let mut successors: Vec<Vec<usize>> = Vec::new();
         let mut is_wide = Vec::new();
+        let mut profile = Profile { is_nullable: automata.is_accepting(start), ..Profile::of_literal(b"") };
         while let Some(&state) = states.get(successors.len()) {
-            let first = automata.first_bytes(state)?;
-            is_wide.push(first.len() >= WIDE_BYTES);
             let mut targets = Vec::new();
-            for (low, high) in first.ranges() {
-                for byte in low..=high {
-                    let Some(target) = automata.step(state, byte)? else { continue };
-                    let known = states.iter().position(|&known| known == target);
-                    targets.push(known.unwrap_or(states.len()));
-                    if known.is_none() {
-                        states.push(target);
-                    }
+            let mut next_bytes = ByteSet::EMPTY;
+            for (bytes, target) in automata.successors(state)? {
+                next_bytes = next_bytes.union(bytes);
+                let known = states.iter().position(|&known| known == target);
+                targets.push(known.unwrap_or(states.len()));
+                if known.is_none() {
+                    states.push(target);
                 }
             }
             if states.len() > SMALL_STATES {
                 return Ok(Weight::Large);
             }
+            if successors.is_empty() {
+                profile.first = next_bytes;
+            }
+            if automata.is_accepting(state) {
+                profile.exits = profile.exits.union(next_bytes);
+            }
+            is_wide.push(next_bytes.len() >= WIDE_BYTES);
             targets.sort_unstable();
             targets.dedup();
             successors.push(targets);
         }
+        profile.states = states.len();
+        profile.has_wide = is_wide.contains(&true);
         let components = strong_components(&successors);
         let mut sizes = vec![0; components.count];
         for &component in &components.of_node {
@@ -326,7 +455,7 @@ impl Merging<'_> {
         let has_wide_loop = (0..states.len()).any(|state| {
             is_wide[state] && (sizes[components.of_node[state]] > 1 || successors[state].contains(&state))
         });
-        Ok(if has_wide_loop { Weight::Large } else { Weight::Small })
+        Ok(if has_wide_loop { Weight::Large } else { Weight::Small(profile) })
     }
 }
 

@@ -6,10 +6,13 @@
 //! those of the grammar's parts; [`MaskStore`] is where strategies meet: it keeps finished masks by set.
 
 pub mod brute_force;
+mod observed;
 mod store;
 mod summaries;
+mod terminal_walk;
 mod walk;
 
+pub use observed::Observation;
 pub use store::{MaskStore, StoreStatistics};
 pub use summaries::{Refusal, RuleSummaries};
 pub use walk::walk;

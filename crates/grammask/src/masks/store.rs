@@ -22,6 +22,14 @@ struct Known {
     distinct: FxHashSet<Arc<TokenSet>>,
 }
 
+impl Known {
+    /// Bytes with one more set, and a mask of so many bytes.
+    fn grows_to(&self, mask_bytes: usize) -> usize {
+        let mask_size = self.distinct.iter().next().map_or(0, |mask| size_of_val(mask.words()));
+        self.distinct.len() * mask_size + mask_bytes + (self.by_set.len() + 1) * 32
+    }
+}
+
 /// What a store holds and how often it helped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreStatistics {
@@ -57,17 +65,26 @@ impl MaskStore {
         mask
     }
 
-    /// Keeps the mask of `set`, unless the store would grow over `max_bytes`.
+    /// Keeps the mask of `set`, unless the store would grow over `max_bytes`; an equal mask is kept once.
     pub fn insert(&self, set: SetId, mask: TokenSet, max_bytes: usize) -> Arc<TokenSet> {
-        let mask = Arc::new(mask);
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let mask = known.distinct.get(&mask).cloned().unwrap_or(mask);
-        let grown = (known.distinct.len() + 1) * size_of_val(mask.words()) + (known.by_set.len() + 1) * 32;
-        if grown <= max_bytes {
+        let mask = match known.distinct.get(&mask) {
+            Some(equal) => equal.clone(),
+            None => Arc::new(mask),
+        };
+        if known.grows_to(size_of_val(mask.words())) <= max_bytes {
             known.distinct.insert(mask.clone());
             known.by_set.insert(set, mask.clone());
         }
         mask
+    }
+
+    /// Keeps a mask that the store gave out before as the mask of `set` too.
+    pub fn insert_known(&self, set: SetId, mask: Arc<TokenSet>, max_bytes: usize) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if known.grows_to(0) <= max_bytes {
+            known.by_set.insert(set, mask);
+        }
     }
 
     /// What the store holds and how often it helped.

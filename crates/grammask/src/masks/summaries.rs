@@ -30,6 +30,9 @@ use crate::vocabulary::{
 };
 use crate::{Deadline, LimitExceeded};
 
+use super::observed::{Observation, ObservedMasks};
+use super::terminal_walk::walk_terminal;
+
 /// Deepest nesting of nonterminals within one token. The computation recurses that deep at most.
 const MOST_NESTED: usize = 200;
 /// Work for one mask, in visited trie nodes and the like, after which a walk is the better way.
@@ -59,6 +62,7 @@ pub struct RuleSummaries {
     rules: FxHashMap<(usize, NodeSetRef), RuleSummary>,
     terminals: FxHashMap<(StateId, NodeSetRef), Arc<TerminalSummary>>,
     first_bytes: FxHashMap<StateId, ByteSet>,
+    observed: ObservedMasks,
     bytes: usize,
 }
 
@@ -82,7 +86,7 @@ impl RuleSummaries {
     /// Bytes that the summaries take, an estimate.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.bytes
+        self.bytes + self.observed.memory_bytes()
     }
 
     /// Forgets all; whatever is still needed is computed again.
@@ -90,8 +94,20 @@ impl RuleSummaries {
         *self = Self::default();
     }
 
-    /// All tokens that can follow the text that led to `set`, end tokens and tokens read as a whole aside. No
-    /// terminal of the grammar may count tokens.
+    /// The mask that was remembered for a set that looks like `set`, as far as a mask looks.
+    #[must_use]
+    pub fn recall(&self, recognizer: &Recognizer, set: SetId) -> Option<Arc<TokenSet>> {
+        let ends = recognizer.is_complete(set);
+        recognizer.compose(set, |items, machine| self.observed.recall(machine.continuations, items, ends))
+    }
+
+    /// Remembers the finished mask of all sets that look as the observation says.
+    pub fn remember(&mut self, observation: Observation, mask: Arc<TokenSet>) {
+        self.observed.remember(observation, mask);
+    }
+
+    /// All tokens that can follow the text that led to `set`, end tokens and tokens read as a whole aside, and
+    /// what they depend on. No terminal of the grammar may count tokens.
     ///
     /// # Errors
     /// When a limit is passed, or a walk is the better way.
@@ -101,8 +117,10 @@ impl RuleSummaries {
         vocabulary: &Vocabulary,
         set: SetId,
         deadline: &Deadline,
-    ) -> Result<TokenSet, Refusal> {
+    ) -> Result<(TokenSet, Observation), Refusal> {
+        let ends = recognizer.is_complete(set);
         recognizer.compose(set, |items, machine| {
+            let continuations = machine.continuations;
             let mut composition = Composition {
                 machine,
                 vocabulary,
@@ -112,7 +130,8 @@ impl RuleSummaries {
                 deadline,
                 work: 0,
             };
-            composition.mask(items)
+            let (mask, resumed) = composition.mask(items)?;
+            Ok((mask, Observation::new(continuations, items, ends, &resumed)))
         })
     }
 }
@@ -129,7 +148,8 @@ struct Composition<'a> {
 }
 
 impl Composition<'_> {
-    fn mask(&mut self, items: &[Item]) -> Result<TokenSet, Refusal> {
+    /// The mask, and the continuations that it resumed, in order.
+    fn mask(&mut self, items: &[Item]) -> Result<(TokenSet, Vec<ContinuationId>), Refusal> {
         let mut mask = TokenSet::new(self.vocabulary.size());
         let root = self.intern(vec![TrieNode::ROOT.0]);
         let mut resumption = Resumption::default();
@@ -154,7 +174,7 @@ impl Composition<'_> {
                     resumption.dots.push((dot, next, nodes.clone()));
                 }
             } else {
-                return Ok(mask);
+                return Ok((mask, resumption.seen));
             }
         }
     }
@@ -257,7 +277,11 @@ impl Composition<'_> {
         let summary = match self.vocabulary.summaries().get(language, nodes) {
             Some(known) => known,
             None => {
-                let summary = Arc::new(self.walk_terminal(state, first_bytes, nodes)?);
+                let walked =
+                    walk_terminal(self.machine.automata, self.vocabulary, state, first_bytes, nodes)?;
+                self.spend(walked.work)?;
+                let ends = self.vocabulary.summaries().intern(walked.ends);
+                let summary = Arc::new(TerminalSummary { live: walked.live, ends });
                 self.vocabulary.summaries().insert(language, nodes.clone(), summary.clone());
                 summary
             }
@@ -265,65 +289,6 @@ impl Composition<'_> {
         self.known.bytes += 128;
         self.known.terminals.insert(key, summary.clone());
         Ok(summary)
-    }
-
-    /// Computes the summary of a terminal by going through the trie below the nodes.
-    fn walk_terminal(
-        &mut self,
-        state: StateId,
-        first_bytes: ByteSet,
-        nodes: &NodeSetRef,
-    ) -> Result<TerminalSummary, Refusal> {
-        let mut found = Found { tokens: Vec::new(), ends: Vec::new() };
-        if nodes.is_dense() {
-            for byte in first_bytes.iter() {
-                let edges = self.trie.edges_over(byte);
-                self.spend(edges.len())?;
-                let Some(next) = self.machine.automata.step(state, byte)? else { continue };
-                for &(parent, child) in edges {
-                    if nodes.contains(parent) {
-                        self.walk_below(child, next, &mut found)?;
-                    }
-                }
-            }
-        } else {
-            for node in nodes.iter() {
-                for child in self.trie.children(node) {
-                    self.spend(1)?;
-                    if let Some(next) = self.machine.automata.step(state, self.trie.byte(child))? {
-                        self.walk_below(child, next, &mut found)?;
-                    }
-                }
-            }
-        }
-        let live = LiveTokens::new(found.tokens, self.vocabulary.size());
-        Ok(TerminalSummary { live, ends: self.intern(found.ends) })
-    }
-
-    /// Collects what is live and where words end at and below `node`, which was entered in `state`.
-    fn walk_below(&mut self, node: TrieNode, state: StateId, found: &mut Found) -> Result<(), Refusal> {
-        let (trie, automata) = (self.trie, &mut *self.machine.automata);
-        let end = trie.subtree_end(node);
-        let first_depth = usize::from(trie.depth(node));
-        // The state after each node of the path from `node` on.
-        let mut path = vec![state];
-        found.visit(trie, node, automata.is_accepting(state));
-        let mut current = TrieNode(node.0 + 1);
-        let mut steps = 0;
-        while current < end {
-            steps += 1;
-            let depth = usize::from(trie.depth(current)) - first_depth;
-            match automata.step(path[depth - 1], trie.byte(current))? {
-                Some(next) => {
-                    found.visit(trie, current, automata.is_accepting(next));
-                    path.truncate(depth);
-                    path.push(next);
-                    current.0 += 1;
-                }
-                None => current = trie.subtree_end(current),
-            }
-        }
-        self.spend(steps)
     }
 
     fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, Refusal> {
@@ -401,21 +366,6 @@ impl Composition<'_> {
     }
 }
 
-/// What a walk through the trie finds.
-struct Found {
-    tokens: Vec<crate::vocabulary::TokenId>,
-    ends: Vec<u32>,
-}
-
-impl Found {
-    fn visit(&mut self, trie: &TokenTrie, node: TrieNode, is_word: bool) {
-        self.tokens.extend_from_slice(trie.tokens(node));
-        if is_word && trie.has_children(node) {
-            self.ends.push(node.0);
-        }
-    }
-}
-
 /// The fixpoint computation of one nonterminal at one node set.
 struct Frame<'a> {
     closure: &'a Closure,
@@ -458,6 +408,8 @@ struct Resumption {
     /// Continuations with nodes at which they are still to be resumed.
     pending: FxHashMap<ContinuationId, NodeSetRef>,
     order: VecDeque<ContinuationId>,
+    /// The continuations whose content was looked at, in order.
+    seen: Vec<ContinuationId>,
 }
 
 impl Resumption {
@@ -475,7 +427,10 @@ impl Resumption {
         let Advance { completes, next } = composition.machine.form.advance(dot);
         if completes {
             let nothing = composition.nothing.clone();
-            let resumed = self.resumed.entry(continuation).or_insert_with(|| nothing.clone());
+            let resumed = self.resumed.entry(continuation).or_insert_with(|| {
+                self.seen.push(continuation);
+                nothing.clone()
+            });
             let (new, union) = composition.grow(resumed, &ends);
             *resumed = union;
             if !new.is_empty() {

@@ -30,7 +30,6 @@ impl NodeSet {
     /// nothing begins below them.
     #[must_use]
     pub fn new(mut nodes: Vec<u32>, trie: &TokenTrie) -> Self {
-        nodes.retain(|&node| trie.has_children(TrieNode(node)));
         if nodes.len() > MOST_LISTED {
             let mut bits = vec![0_u64; trie.len().div_ceil(64)];
             for &node in &nodes {
@@ -38,6 +37,7 @@ impl NodeSet {
             }
             return Self::from_bits(bits, trie);
         }
+        nodes.retain(|&node| trie.has_children(TrieNode(node)));
         nodes.sort_unstable();
         nodes.dedup();
         Self::from_list(nodes, trie)
@@ -54,7 +54,12 @@ impl NodeSet {
         Self { nodes: Nodes::List(nodes.into()), child_bytes }
     }
 
-    fn from_bits(bits: Vec<u64>, trie: &TokenTrie) -> Self {
+    /// The set of the nodes whose bits are set, 64 nodes a word, without those that have no children.
+    #[must_use]
+    pub fn from_bits(mut bits: Vec<u64>, trie: &TokenTrie) -> Self {
+        for (word, inner) in bits.iter_mut().zip(trie.inner_nodes()) {
+            *word &= inner;
+        }
         let count = bits.iter().map(|word| word.count_ones() as usize).sum();
         if count > MOST_LISTED {
             return Self { nodes: Nodes::Bits(bits.into(), count), child_bytes: [u64::MAX; 4] };

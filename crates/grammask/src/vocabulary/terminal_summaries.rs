@@ -82,6 +82,12 @@ impl LiveTokens {
         Self::List(tokens.into())
     }
 
+    /// The tokens of a set.
+    #[must_use]
+    pub fn from_set(set: TokenSet) -> Self {
+        if set.len() > set.size() / 32 { Self::Set(Arc::new(set)) } else { Self::List(set.iter().collect()) }
+    }
+
     /// All tokens of several sets.
     #[must_use]
     pub fn union(parts: &[Self], size: usize) -> Self {

@@ -47,6 +47,8 @@ pub struct TokenTrie {
     /// the number of tokens. Tokens at a node come before those below it, so they end where the next node's start.
     token_starts: Vec<u32>,
     sorted_ids: Vec<TokenId>,
+    /// The nodes that have children, as a bitset.
+    inner_nodes: Vec<u64>,
     edges: OnceLock<EdgesByByte>,
 }
 
@@ -76,6 +78,7 @@ impl TokenTrie {
             subtree_ends: vec![0],
             token_starts: vec![0],
             sorted_ids: Vec::with_capacity(sorted.len()),
+            inner_nodes: Vec::new(),
             edges: OnceLock::new(),
         };
         let mut path = vec![0];
@@ -96,6 +99,10 @@ impl TokenTrie {
         }
         trie.close(&path);
         trie.token_starts.push(trie.sorted_ids.len() as u32);
+        trie.inner_nodes = vec![0; trie.bytes.len().div_ceil(64)];
+        for (node, &end) in trie.subtree_ends.iter().enumerate() {
+            trie.inner_nodes[node >> 6] |= u64::from(end as usize > node + 1) << (node & 63);
+        }
         trie.bytes.shrink_to_fit();
         trie.depths.shrink_to_fit();
         trie.subtree_ends.shrink_to_fit();
@@ -167,6 +174,12 @@ impl TokenTrie {
     #[must_use]
     pub fn has_children(&self, node: TrieNode) -> bool {
         self.subtree_ends[node.index()] > node.0 + 1
+    }
+
+    /// The nodes that have children, as a bitset of 64 nodes a word.
+    #[must_use]
+    pub fn inner_nodes(&self) -> &[u64] {
+        &self.inner_nodes
     }
 
     /// All edges over `byte` as (parent, child), ascending by child. The first call, with any byte, makes an

@@ -1,0 +1,158 @@
+//! Finished masks by what was observed while they were made.
+//!
+//! A mask that resumed only the top continuations of its set depends on nothing below them: the hundredth open
+//! bracket has the mask of the tenth. So masks are kept in decision trees: over the shape of the kernel, then over
+//! the content of the continuation that was resumed first, and so on. Continuations are numbered as they come into
+//! sight, so the shapes of different depths are equal. The computation is deterministic in what it reads, hence a
+//! path that agrees to its end has the same mask.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::recognizer::{ContinuationId, Continuations, Item};
+use crate::vocabulary::TokenSet;
+
+/// A piece of the recogniser's state, with continuations by the numbers under which they came into sight.
+type Shape = Box<[u32]>;
+
+/// The decision trees.
+#[derive(Debug, Default)]
+pub(super) struct ObservedMasks {
+    roots: FxHashMap<Shape, usize>,
+    nodes: Vec<Node>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+enum Node {
+    /// Nothing more needs to be seen.
+    Mask(Arc<TokenSet>),
+    /// The continuation of this number is looked at; where that leads to by its content.
+    Look { number: u32, branches: FxHashMap<Shape, usize> },
+}
+
+/// What one computation looked at, in order.
+#[derive(Debug)]
+pub struct Observation {
+    kernel: Shape,
+    /// Numbers and contents of the resumed continuations.
+    looks: Vec<(u32, Shape)>,
+}
+
+/// Numbers for continuations, in the order in which they come into sight.
+#[derive(Default)]
+struct Numbering {
+    numbers: FxHashMap<ContinuationId, u32>,
+    continuations: Vec<ContinuationId>,
+}
+
+impl Numbering {
+    fn number(&mut self, continuation: ContinuationId) -> u32 {
+        *self.numbers.entry(continuation).or_insert_with(|| {
+            self.continuations.push(continuation);
+            self.continuations.len() as u32 - 1
+        })
+    }
+
+    fn kernel(&mut self, items: &[Item], ends: bool, shape: &mut Vec<u32>) {
+        shape.clear();
+        shape.push(u32::from(ends));
+        for item in items {
+            shape.extend([item.state.0, item.dot.0, self.number(item.continuation)]);
+        }
+    }
+
+    /// The end flag of a continuation is left out: masks do not look at it.
+    fn content(&mut self, continuations: &Continuations, id: ContinuationId, shape: &mut Vec<u32>) {
+        shape.clear();
+        for &(dot, next) in &continuations.get(id).entries[..] {
+            shape.extend([dot.0, self.number(next)]);
+        }
+    }
+}
+
+impl Observation {
+    /// The observation of a computation that resumed these continuations, each once, in this order.
+    pub(super) fn new(
+        continuations: &Continuations,
+        items: &[Item],
+        ends: bool,
+        resumed: &[ContinuationId],
+    ) -> Self {
+        let mut numbering = Numbering::default();
+        let mut shape = Vec::new();
+        numbering.kernel(items, ends, &mut shape);
+        let kernel = shape.as_slice().into();
+        let looks = resumed
+            .iter()
+            .map(|&id| {
+                let number = numbering.number(id);
+                numbering.content(continuations, id, &mut shape);
+                (number, shape.as_slice().into())
+            })
+            .collect();
+        Self { kernel, looks }
+    }
+}
+
+impl ObservedMasks {
+    /// The mask of a kernel, if one with the same observations was remembered.
+    pub(super) fn recall(
+        &self,
+        continuations: &Continuations,
+        items: &[Item],
+        ends: bool,
+    ) -> Option<Arc<TokenSet>> {
+        let mut numbering = Numbering::default();
+        let mut shape = Vec::with_capacity(64);
+        numbering.kernel(items, ends, &mut shape);
+        let mut node = *self.roots.get(&shape[..])?;
+        loop {
+            match &self.nodes[node] {
+                Node::Mask(mask) => return Some(mask.clone()),
+                Node::Look { number, branches } => {
+                    let id = *numbering.continuations.get(*number as usize)?;
+                    numbering.content(continuations, id, &mut shape);
+                    node = *branches.get(&shape[..])?;
+                }
+            }
+        }
+    }
+
+    /// Remembers the mask of an observation.
+    pub(super) fn remember(&mut self, observation: Observation, mask: Arc<TokenSet>) {
+        let Observation { kernel, looks } = observation;
+        let mut looks = looks.into_iter().peekable();
+        let make = |nodes: &mut Vec<Node>, bytes: &mut usize, number: Option<u32>, shape: usize| {
+            *bytes += shape * size_of::<u32>() + size_of::<Node>() + 48;
+            nodes.push(match number {
+                Some(number) => Node::Look { number, branches: FxHashMap::default() },
+                None => Node::Mask(mask.clone()),
+            });
+            nodes.len() - 1
+        };
+        let Self { roots, nodes, bytes } = self;
+        let first = looks.peek().map(|&(number, _)| number);
+        let size = kernel.len();
+        let mut node = *roots.entry(kernel).or_insert_with(|| make(nodes, bytes, first, size));
+        while let Some((_, content)) = looks.next() {
+            let known = match &nodes[node] {
+                Node::Look { branches, .. } => branches.get(&content).copied(),
+                // Computations that read the same went on differently; that cannot be, and would only lose a memo.
+                Node::Mask(_) => return,
+            };
+            let next = looks.peek().map(|&(number, _)| number);
+            let child = known.unwrap_or_else(|| make(nodes, bytes, next, content.len()));
+            if let Node::Look { branches, .. } = &mut nodes[node] {
+                branches.insert(content, child);
+            }
+            node = child;
+        }
+    }
+
+    /// Bytes of memory, without the masks.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.bytes
+    }
+}

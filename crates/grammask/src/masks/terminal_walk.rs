@@ -1,0 +1,216 @@
+//! The summary of a terminal, by going through the token trie below a set of nodes.
+//!
+//! Small parts of the trie are walked with the automaton as it is. Where much of the trie lies ahead (the body
+//! of a string: every token of the vocabulary), transitions are first copied into plain rows of 256 cells, as
+//! they are met: the walk is then one load per node, and what it finds goes into bitsets.
+
+use rustc_hash::FxHashMap;
+
+use crate::LimitExceeded;
+use crate::automata::{Automata, ByteSet, StateId};
+use crate::vocabulary::{LiveTokens, NodeSet, TokenId, TokenSet, TokenTrie, TrieNode, Vocabulary};
+
+/// Trie nodes ahead from which rows are worth their making.
+const MANY_NODES: usize = 8192;
+
+/// What a walk finds.
+pub(super) struct Walked {
+    pub(super) live: LiveTokens,
+    pub(super) ends: NodeSet,
+    /// Trie nodes looked at.
+    pub(super) work: usize,
+}
+
+/// Walks the words that continue `state`, of which `first_bytes` are the first bytes, below `nodes`.
+///
+/// # Errors
+/// When the automaton passes its limit.
+pub(super) fn walk_terminal(
+    automata: &mut Automata,
+    vocabulary: &Vocabulary,
+    state: StateId,
+    first_bytes: ByteSet,
+    nodes: &NodeSet,
+) -> Result<Walked, LimitExceeded> {
+    let trie = vocabulary.trie();
+    let mut work = nodes.len();
+    let mut entries: Vec<(TrieNode, StateId)> = Vec::new();
+    if nodes.is_dense() {
+        for byte in first_bytes.iter() {
+            let Some(next) = automata.step(state, byte)? else { continue };
+            let edges = trie.edges_over(byte);
+            work += edges.len();
+            let inside = edges.iter().filter(|&&(parent, _)| nodes.contains(parent));
+            entries.extend(inside.map(|&(_, child)| (child, next)));
+        }
+    } else {
+        for node in nodes.iter() {
+            for child in trie.children(node) {
+                work += 1;
+                if let Some(next) = automata.step(state, trie.byte(child))? {
+                    entries.push((child, next));
+                }
+            }
+        }
+    }
+    let ahead: usize = entries.iter().map(|&(node, _)| trie.subtree_end(node).index() - node.index()).sum();
+    if ahead < MANY_NODES {
+        let mut found = Listed { tokens: Vec::new(), ends: Vec::new() };
+        for (node, state) in entries {
+            work += found.walk(automata, trie, node, state)?;
+        }
+        let live = LiveTokens::new(found.tokens, vocabulary.size());
+        return Ok(Walked { live, ends: NodeSet::new(found.ends, trie), work });
+    }
+    let mut found = Dense {
+        rows: Rows::default(),
+        tokens: TokenSet::new(vocabulary.size()),
+        ends: vec![0; trie.len().div_ceil(64)],
+    };
+    for (node, state) in entries {
+        work += found.walk(automata, trie, node, state)?;
+    }
+    Ok(Walked { live: LiveTokens::from_set(found.tokens), ends: NodeSet::from_bits(found.ends, trie), work })
+}
+
+/// Results in lists.
+struct Listed {
+    tokens: Vec<TokenId>,
+    ends: Vec<u32>,
+}
+
+impl Listed {
+    /// Goes through the subtree of `node`, which was entered in `state`; returns how many nodes it looked at.
+    fn walk(
+        &mut self,
+        automata: &mut Automata,
+        trie: &TokenTrie,
+        node: TrieNode,
+        state: StateId,
+    ) -> Result<usize, LimitExceeded> {
+        let end = trie.subtree_end(node);
+        let first_depth = usize::from(trie.depth(node));
+        // The state after each node of the path from `node` on.
+        let mut path = vec![state];
+        self.visit(trie, node, automata.is_accepting(state));
+        let mut current = TrieNode(node.0 + 1);
+        let mut work = 1;
+        while current < end {
+            work += 1;
+            let depth = usize::from(trie.depth(current)) - first_depth;
+            match automata.step(path[depth - 1], trie.byte(current))? {
+                Some(next) => {
+                    self.visit(trie, current, automata.is_accepting(next));
+                    path.truncate(depth);
+                    path.push(next);
+                    current.0 += 1;
+                }
+                None => current = trie.subtree_end(current),
+            }
+        }
+        Ok(work)
+    }
+
+    fn visit(&mut self, trie: &TokenTrie, node: TrieNode, is_word: bool) {
+        self.tokens.extend_from_slice(trie.tokens(node));
+        if is_word && trie.has_children(node) {
+            self.ends.push(node.0);
+        }
+    }
+}
+
+/// Results in bitsets, with transitions in rows.
+struct Dense {
+    rows: Rows,
+    tokens: TokenSet,
+    ends: Vec<u64>,
+}
+
+impl Dense {
+    /// As [`Listed::walk`].
+    fn walk(
+        &mut self,
+        automata: &mut Automata,
+        trie: &TokenTrie,
+        node: TrieNode,
+        state: StateId,
+    ) -> Result<usize, LimitExceeded> {
+        let end = trie.subtree_end(node);
+        let first_depth = usize::from(trie.depth(node));
+        let row = self.rows.of_state(automata, state);
+        let mut path = vec![row];
+        self.visit(trie, node, row);
+        let mut current = TrieNode(node.0 + 1);
+        let mut work = 1;
+        while current < end {
+            work += 1;
+            let depth = usize::from(trie.depth(current)) - first_depth;
+            let row = self.rows.step(automata, path[depth - 1], trie.byte(current))?;
+            if row == Rows::DEAD {
+                current = trie.subtree_end(current);
+                continue;
+            }
+            self.visit(trie, current, row);
+            path.truncate(depth);
+            path.push(row);
+            current.0 += 1;
+        }
+        Ok(work)
+    }
+
+    #[inline]
+    fn visit(&mut self, trie: &TokenTrie, node: TrieNode, row: u32) {
+        for &token in trie.tokens(node) {
+            self.tokens.insert(token);
+        }
+        if self.rows.is_accepting[row as usize] {
+            self.ends[node.index() >> 6] |= 1 << (node.0 & 63);
+        }
+    }
+}
+
+/// Transitions of the states that a walk meets, numbered as they are met.
+#[derive(Default)]
+struct Rows {
+    numbers: FxHashMap<StateId, u32>,
+    states: Vec<StateId>,
+    is_accepting: Vec<bool>,
+    /// 256 cells per state.
+    cells: Vec<u32>,
+}
+
+impl Rows {
+    /// No word goes on so.
+    const DEAD: u32 = u32::MAX;
+    /// Not known yet.
+    const OPEN: u32 = u32::MAX - 1;
+
+    fn of_state(&mut self, automata: &Automata, state: StateId) -> u32 {
+        let next = self.states.len() as u32;
+        let number = *self.numbers.entry(state).or_insert(next);
+        if number == next {
+            self.states.push(state);
+            self.is_accepting.push(automata.is_accepting(state));
+            self.cells.resize(self.states.len() * 256, Self::OPEN);
+        }
+        number
+    }
+
+    #[inline]
+    fn step(&mut self, automata: &mut Automata, row: u32, byte: u8) -> Result<u32, LimitExceeded> {
+        match self.cells[row as usize * 256 + usize::from(byte)] {
+            Self::OPEN => self.fill(automata, row, byte),
+            known => Ok(known),
+        }
+    }
+
+    #[cold]
+    fn fill(&mut self, automata: &mut Automata, row: u32, byte: u8) -> Result<u32, LimitExceeded> {
+        let target = match automata.step(self.states[row as usize], byte)? {
+            Some(state) => self.of_state(automata, state),
+            None => Self::DEAD,
+        };
+        self.cells[row as usize * 256 + usize::from(byte)] = target;
+        Ok(target)
+    }
+}
