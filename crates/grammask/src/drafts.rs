@@ -104,6 +104,11 @@ impl DraftTree {
         self.tokens.len()
     }
 
+    /// The nodes that a path leads to, without the root.
+    pub fn nodes(&self) -> impl Iterator<Item = usize> {
+        self.edges.iter().map(|&(node, _)| node)
+    }
+
     /// Whether there is no node, not even a root.
     #[must_use]
     pub fn is_empty(&self) -> bool {
