@@ -268,6 +268,9 @@ impl CompiledGrammar {
                 self.masks.insert_known(set, mask.clone(), max_bytes);
                 return Ok(Some(mask));
             }
+            if rules.memory_bytes() > max_bytes / 2 {
+                rules.clear();
+            }
             match rules.mask(&self.recognizer, &self.vocabulary, set, deadline) {
                 Ok((mut mask, observation)) => {
                     self.composed.fetch_add(1, Ordering::Relaxed);

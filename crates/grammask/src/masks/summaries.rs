@@ -39,8 +39,14 @@ use super::terminal_walk::walk_terminal;
 const MOST_NESTED: usize = 200;
 /// A code with more states is not recognised as one.
 const MOST_CODE_STATES: usize = 64;
-/// Work for one mask, in visited trie nodes and the like, after which a walk is the better way.
+/// Work for one mask, in visited trie nodes, after which a walk is the better way.
 const MOST_WORK: usize = 20_000_000;
+/// What is left of that for a grammar whose masks were refused again and again.
+const LEAST_WORK: usize = MOST_WORK / 256;
+/// Work of looking up a summary, as many trie nodes.
+const LOOKUP_WORK: usize = 32;
+/// Work of a nonterminal in a fixpoint, as many trie nodes.
+const MEMBER_WORK: usize = 4;
 /// Work between two looks at the clock.
 const WORK_PER_CLOCK: usize = 1 << 16;
 
@@ -60,7 +66,7 @@ impl From<LimitExceeded> for Refusal {
 }
 
 /// What is known about the nonterminals of one compiled grammar.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RuleSummaries {
     closures: FxHashMap<usize, Arc<Closure>>,
     rules: FxHashMap<(usize, NodeSetRef), RuleSummary>,
@@ -72,6 +78,24 @@ pub struct RuleSummaries {
     repetitions: FxHashMap<(DotId, NodeSetRef), RuleSummary>,
     observed: ObservedMasks,
     bytes: usize,
+    /// Work after which a mask is refused; less after each refusal.
+    most_work: usize,
+}
+
+impl Default for RuleSummaries {
+    fn default() -> Self {
+        Self {
+            closures: FxHashMap::default(),
+            rules: FxHashMap::default(),
+            terminals: FxHashMap::default(),
+            first_bytes: FxHashMap::default(),
+            codes: FxHashMap::default(),
+            repetitions: FxHashMap::default(),
+            observed: ObservedMasks::default(),
+            bytes: 0,
+            most_work: MOST_WORK,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -99,7 +123,7 @@ impl RuleSummaries {
 
     /// Forgets all; whatever is still needed is computed again.
     pub fn clear(&mut self) {
-        *self = Self::default();
+        *self = Self { most_work: self.most_work, ..Self::default() };
     }
 
     /// The mask that was remembered for a set that looks like `set`, as far as a mask looks.
@@ -133,20 +157,24 @@ impl RuleSummaries {
         deadline: &Deadline,
     ) -> Result<(TokenSet, Observation), Refusal> {
         let ends = recognizer.is_complete(set);
-        recognizer.compose(set, |items, machine| {
+        let found = recognizer.compose(set, |items, machine| {
             let view = view(&machine, vocabulary);
             let mut composition = Composition {
                 machine,
                 vocabulary,
                 trie: vocabulary.trie(),
                 nothing: vocabulary.summaries().intern(NodeSet::new(Vec::new(), vocabulary.trie())),
-                known: self,
+                known: &mut *self,
                 deadline,
                 work: 0,
             };
             let (mask, resumed) = composition.mask(items)?;
             Ok((mask, Observation::new(view, items, ends, &resumed)))
-        })
+        });
+        if matches!(found, Err(Refusal::TooMuchWork)) {
+            self.most_work = (self.most_work / 2).max(LEAST_WORK);
+        }
+        found
     }
 }
 
@@ -209,7 +237,7 @@ impl Composition<'_> {
         nodes: &NodeSetRef,
         nesting: usize,
     ) -> Result<(LiveTokens, NodeSetRef), Refusal> {
-        self.spend(1)?;
+        self.spend(LOOKUP_WORK)?;
         match self.machine.form.symbol_after(dot) {
             Symbol::Terminal(id) => self.start_terminal(self.machine.starts[id.index()], nodes),
             Symbol::Nonterminal(id) => self.nonterminal(id.index(), nodes, nesting),
@@ -248,6 +276,7 @@ impl Composition<'_> {
         if nesting >= MOST_NESTED {
             return Err(Refusal::TooMuchWork);
         }
+        self.spend(closure.members.len() * MEMBER_WORK)?;
         let mut frame = Frame {
             closure: &closure,
             live: Vec::new(),
@@ -395,7 +424,7 @@ impl Composition<'_> {
             }
             next += 1;
         }
-        self.spend(members.len())?;
+        self.spend(members.len() * LOOKUP_WORK)?;
         for state in starts {
             first_bytes = first_bytes.union(self.first_bytes(state)?);
         }
@@ -414,7 +443,7 @@ impl Composition<'_> {
         self.work += work;
         if before / WORK_PER_CLOCK != self.work / WORK_PER_CLOCK {
             self.deadline.check()?;
-            if self.work > MOST_WORK {
+            if self.work > self.known.most_work {
                 return Err(Refusal::TooMuchWork);
             }
         }
