@@ -33,7 +33,7 @@ impl Default for Limits {
             grammar_size: 4_000_000,
             automaton_states: 1_000_000,
             set_items: 200_000,
-            memory_bytes: 2 << 30,
+            memory_bytes: 512 << 20,
             time: Duration::from_secs(30),
         }
     }
