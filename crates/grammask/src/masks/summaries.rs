@@ -45,6 +45,8 @@ const MOST_WORK: usize = 4_000_000;
 const MOST_SETBACKS: u32 = 6;
 /// What it costs to look at a nonterminal that begins another, in visited trie nodes.
 const WORK_PER_MEMBER: usize = 32;
+/// What it costs to look up a summary, in visited trie nodes.
+const WORK_PER_LOOKUP: usize = 32;
 /// What it costs to add a node set to another, in visited trie nodes.
 const WORK_PER_UNION: usize = 64;
 /// Work between two looks at the clock.
@@ -228,7 +230,7 @@ impl Composition<'_> {
         nodes: &NodeSetRef,
         nesting: usize,
     ) -> Result<(LiveTokens, NodeSetRef), Refusal> {
-        self.spend(1)?;
+        self.spend(WORK_PER_LOOKUP)?;
         match self.machine.form.symbol_after(dot) {
             Symbol::Terminal(id) => self.start_terminal(self.machine.starts[id.index()], nodes),
             Symbol::Nonterminal(id) => self.nonterminal(id.index(), nodes, nesting),
@@ -267,6 +269,7 @@ impl Composition<'_> {
         if nesting >= MOST_NESTED {
             return Err(Refusal::TooMuchWork);
         }
+        self.spend(closure.members.len() * WORK_PER_LOOKUP / 8)?;
         let mut frame = Frame {
             closure: &closure,
             live: Vec::new(),

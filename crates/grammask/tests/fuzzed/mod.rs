@@ -380,10 +380,10 @@ pub fn vocabulary(
             assert!(!std::mem::replace(&mut in_trie[token.index()], true), "a token stands at one node");
         }
     }
-    for id in 0..vocabulary.size() {
+    for (id, is_in_trie) in in_trie.into_iter().enumerate() {
         let token = TokenId(id as u32);
         let text = vocabulary.token(token);
-        assert_eq!(text.is_some_and(|text| !text.is_empty()), in_trie[id], "token {id}");
+        assert_eq!(text.is_some_and(|text| !text.is_empty()), is_in_trie, "token {id}");
         let is_special = special.iter().any(|(_, special)| *special as usize == id);
         assert_eq!(vocabulary.is_eos(token), eos.contains(&(id as u32)));
         if is_special || vocabulary.is_eos(token) {
