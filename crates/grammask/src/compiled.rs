@@ -210,6 +210,13 @@ impl CompiledGrammar {
         &self.warnings
     }
 
+    /// An estimate of the memory that the compiled grammar takes by now, in bytes, the vocabulary aside.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let masks = self.mask_statistics();
+        self.source.len() + self.recognizer.memory_bytes() + masks.store.bytes + masks.rule_bytes
+    }
+
     pub(crate) fn forced_memo(&self) -> &ForcedMemo {
         &self.forced
     }
