@@ -72,7 +72,9 @@ def check(torch: Any, refuse: Any) -> int:
                     refuse(result, torch.from_numpy(mask).cuda(), indices)
                     reference = expected(logits.float().cpu().numpy(), mask, chosen or list(range(rows)))
                     if not np.array_equal(result.float().cpu().numpy(), reference):
-                        raise AssertionError(f"{dtype} {rows}x{size}+{padding}, mask rows {of_mask}, rows {chosen}")
+                        raise AssertionError(
+                            f"{dtype} {rows}x{size}+{padding}, mask rows {of_mask}, rows {chosen}"
+                        )
                     count += 1
     return count
 

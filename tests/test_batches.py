@@ -22,7 +22,13 @@ JSON = Grammar.from_kbnf(
 
 
 def texts() -> list[bytes]:
-    return [b"[" * depth + b'{"' + b"ab"[: depth % 3] for depth in range(12)] + [b"1", b"[1,", b'{"a":', b"", b"[]"]
+    return [b"[" * depth + b'{"' + b"ab"[: depth % 3] for depth in range(12)] + [
+        b"1",
+        b"[1,",
+        b'{"a":',
+        b"",
+        b"[]",
+    ]
 
 
 def matchers(cache: bool = True) -> list[Matcher]:  # noqa: FBT001, FBT002
@@ -81,7 +87,11 @@ def test_errors_name_the_row(threads: int) -> None:
 def test_rows_are_checked_before_anything_is_written() -> None:
     several = matchers()[:3]
     mask = np.full((3, 9), -1, np.int32)
-    for rows, message in (([0, 1, 3], "row 3"), ([0, 1, 1], "row 1 is given twice"), ([0, 1], "as many rows")):
+    for rows, message in (
+        ([0, 1, 3], "row 3"),
+        ([0, 1, 1], "row 1 is given twice"),
+        ([0, 1], "as many rows"),
+    ):
         with pytest.raises(ValueError, match=message):
             fill_masks(several, mask, rows)
     with pytest.raises(ValueError, match=r"\[rows, words\]"):
@@ -153,7 +163,9 @@ def test_many_threads_share_a_grammar() -> None:
         compiled = JSON.compile(BYTES, cache=False)
         start = threading.Barrier(8)
 
-        def run(offset: int, compiled: grammask.CompiledGrammar = compiled, start: threading.Barrier = start) -> bool:
+        def run(
+            offset: int, compiled: grammask.CompiledGrammar = compiled, start: threading.Barrier = start
+        ) -> bool:
             start.wait()
             equal = True
             for index in range(len(texts())):
@@ -162,7 +174,9 @@ def test_many_threads_share_a_grammar() -> None:
                 equal &= matcher.accept_bytes(texts()[number])
                 mask = allocate_mask(1, BYTES.size)
                 fill_masks([matcher], mask)
-                equal &= bool((mask[0] == expected[number]).all()) and bool((matcher.mask() == expected[number]).all())
+                equal &= bool((mask[0] == expected[number]).all()) and bool(
+                    (matcher.mask() == expected[number]).all()
+                )
             return equal
 
         with ThreadPoolExecutor(8) as pool:

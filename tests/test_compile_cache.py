@@ -63,7 +63,9 @@ def test_is_bounded() -> None:
     assert stats["bytes"] <= cache.max_bytes
     assert "grammars" in repr(cache)
     nothing = CompileCache(max_bytes=0)
-    assert grammars[0].compile(vocabulary, cache=nothing) is not grammars[0].compile(vocabulary, cache=nothing)
+    assert grammars[0].compile(vocabulary, cache=nothing) is not grammars[0].compile(
+        vocabulary, cache=nothing
+    )
     with pytest.raises(ValueError, match="negative"):
         CompileCache(max_bytes=-1)
 

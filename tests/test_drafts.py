@@ -22,7 +22,8 @@ def row_after(*tokens: int) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("tokens", "valid"), [([], 1), ([0, 1, 3, 4], 5), ([0, 1, 1, 3], 3), ([1], 1), ([3, 4, 4], 4), ([2, 2, 2], 4)]
+    ("tokens", "valid"),
+    [([], 1), ([0, 1, 3, 4], 5), ([0, 1, 1, 3], 3), ([1], 1), ([3, 4, 4], 4), ([2, 2, 2], 4)],
 )
 def test_drafts(tokens: list[int], valid: int) -> None:
     matcher = matcher_after(2)

@@ -38,7 +38,10 @@ def test_tokens_that_may_change_are_left_out(vocabulary: Vocabulary) -> None:
     assert forced(vocabulary, """start ::= 'The answer is ' ("yes" | "no");""") == ["The", " answer", " is"]
     assert forced(vocabulary, """start ::= 'The answer is' (" yes" | "n't");""") == ["The", " answer"]
     # Nothing that may follow continues a token here.
-    assert forced(vocabulary, """start ::= 'The answer is' ("\\u0001" | "\\u0002");""")[:2] == ["The", " answer"]
+    assert forced(vocabulary, """start ::= 'The answer is' ("\\u0001" | "\\u0002");""")[:2] == [
+        "The",
+        " answer",
+    ]
 
 
 def test_tokenizers_may_fail_and_may_not_fit(vocabulary: Vocabulary) -> None:

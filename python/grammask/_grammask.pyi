@@ -282,16 +282,16 @@ class Matcher:
             LimitExceeded: A budget was passed. The array is unchanged.
             TypeError, ValueError: The array has another type or shape.
 
-        Cost: a copy of the row where the state was seen before, and the lock of the interpreter is kept meanwhile. A new
-        mask is made without that lock.
+        Cost: a copy of the row where the state was seen before, under the interpreter's lock. A new mask is made without
+        that lock.
         """
 
     def mask(self) -> npt.NDArray[np.int32]:
         """Show the mask of the next token without copying it.
 
         Returns:
-            A read-only int32 array of shape ``[ceil(vocab_size / 32)]``. It stays as it is when the matcher goes on, and
-            keeps its memory alive.
+            A read-only int32 array of shape ``[ceil(vocab_size / 32)]``. It keeps its memory alive, and stays as it is
+            when the matcher goes on.
 
         Raises:
             DeadEnd, LimitExceeded: As :meth:`fill_mask`.
@@ -313,7 +313,7 @@ class Matcher:
             How many rows were written: one more than the number of tokens that can be accepted.
 
         Raises:
-            DeadEnd, LimitExceeded: As :meth:`fill_mask`, with the place in the draft as ``row``. The array is unchanged.
+            DeadEnd, LimitExceeded: As :meth:`fill_mask`, with the place in the draft as ``row``; nothing is written.
             ValueError: The vocabulary has no such id, or there are too few rows.
         """
 
@@ -327,8 +327,8 @@ class Matcher:
     ) -> npt.NDArray[np.bool_]:
         """Write the masks of a tree of drafted tokens, in the layout of EAGLE in SGLang, and change nothing else.
 
-        Row ``first_row + i`` gets the mask after the tokens on the path to node ``i``. Node 0 is the last accepted token:
-        its row gets the mask of the matcher, and its id is not looked at.
+        Row ``first_row + i`` gets the mask after the tokens on the path to node ``i``. Node 0 is the last accepted
+        token: its row gets the mask of the matcher, and its id is not looked at.
 
         Args:
             tokens: The token of each node. All three are sequences of integers, arrays or tensors of one length.
@@ -338,10 +338,10 @@ class Matcher:
             first_row: The row of node 0.
 
         Returns:
-            For each node whether its row was written: its path can be accepted. Rows of other nodes are left as they are.
+            For each node whether its path can be accepted. Only then its row was written.
 
         Raises:
-            DeadEnd, LimitExceeded: As :meth:`fill_mask`, with the node as ``row``. The array is unchanged.
+            DeadEnd, LimitExceeded: As :meth:`fill_mask`, with the node as ``row``; nothing is written.
             ValueError: The links make no tree, the vocabulary has no such id, or there are too few rows.
         """
 
@@ -474,8 +474,8 @@ def fill_masks(matchers: list[Matcher], mask: Any, rows: list[int] | None = None
             ``row``, and the array is unchanged.
         RuntimeError: Another thread is using one of the matchers.
 
-    Cost: copies of the rows whose states were seen before. New masks are made by a pool of threads that lives as long as
-    the process (:func:`set_threads`), each different one once, without the interpreter's lock.
+    Cost: copies of the rows whose states were seen before. New masks are made, each different one once and without the
+    interpreter's lock, by a pool of threads that lives as long as the process (:func:`set_threads`).
     """
 
 def set_threads(count: int | None = None) -> None:

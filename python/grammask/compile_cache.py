@@ -91,7 +91,11 @@ class CompileCache:
             self._entries.clear()
 
     def find(
-        self, vocabulary: Vocabulary, text: bytes, options: tuple[Hashable, ...], make: Callable[[], CompiledGrammar]
+        self,
+        vocabulary: Vocabulary,
+        text: bytes,
+        options: tuple[Hashable, ...],
+        make: Callable[[], CompiledGrammar],
     ) -> CompiledGrammar:
         """Return the compiled grammar that is kept for these, or what ``make`` returns, which is kept then.
 
@@ -122,8 +126,7 @@ class CompileCache:
             entry = _Entry(compiled, len(text))
             entry.measure()
             with self._lock:
-                if id(vocabulary) not in self._vocabularies:
-                    self._vocabularies[id(vocabulary)] = weakref.ref(vocabulary, self._vocabulary_is_gone(id(vocabulary)))
+                self._watch(vocabulary)
                 self._entries[key] = entry
                 self._measure_sometimes()
                 self._evict()
@@ -133,21 +136,26 @@ class CompileCache:
             running.set()
         return compiled
 
-    def _vocabulary_is_gone(self, identity: int) -> Callable[[object], None]:
-        this = weakref.ref(self)
+    def _watch(self, vocabulary: Vocabulary) -> None:
+        if id(vocabulary) not in self._vocabularies:
+            # A weak method, so that a vocabulary keeps no cache alive.
+            gone = weakref.WeakMethod(self._vocabulary_is_gone)
 
-        def forget(_: object) -> None:
-            # This may run at any point of any thread, also inside of this very lock: then the next lookup forgets.
-            cache = this()
-            if cache is not None:
-                cache._gone.append(identity)
-                if cache._lock.acquire(blocking=False):
-                    try:
-                        cache._forget_vocabularies()
-                    finally:
-                        cache._lock.release()
+            def forget(_: object, identity: int = id(vocabulary)) -> None:
+                method = gone()
+                if method is not None:
+                    method(identity)
 
-        return forget
+            self._vocabularies[id(vocabulary)] = weakref.ref(vocabulary, forget)
+
+    def _vocabulary_is_gone(self, identity: int) -> None:
+        # This may run at any point of any thread, also while it holds this very lock: then the next lookup forgets.
+        self._gone.append(identity)
+        if self._lock.acquire(blocking=False):
+            try:
+                self._forget_vocabularies()
+            finally:
+                self._lock.release()
 
     def _forget_vocabularies(self) -> None:
         while self._gone:

@@ -82,7 +82,9 @@ def _apply_to_numpy(logits: npt.NDArray[Any], mask: npt.NDArray[Any], rows: Sequ
     elif not np.issubdtype(logits.dtype, np.floating):
         raise TypeError(_not_floating(logits.dtype))
     chosen = _check(logits.shape, mask.shape, rows)
-    allowed = np.unpackbits(np.ascontiguousarray(mask, np.int32).view(np.uint8), axis=-1, bitorder="little").view(bool)
+    allowed = np.unpackbits(
+        np.ascontiguousarray(mask, np.int32).view(np.uint8), axis=-1, bitorder="little"
+    ).view(bool)
     if allowed.ndim == 2 and (logits.ndim == 1 or allowed.shape[0] == 1):
         allowed = allowed[0]
     width = allowed.shape[-1]
@@ -102,6 +104,8 @@ def _apply_to_torch(torch: Any, logits: Any, mask: Any, rows: Sequence[int] | No
         raise TypeError(_not_floating(logits.dtype))
     words = torch.as_tensor(mask, dtype=torch.int32)
     chosen = _check(tuple(logits.shape), tuple(words.shape), rows)
+    if chosen == []:
+        return
     words = words.to(logits.device, non_blocking=True).reshape(-1, words.shape[-1])
     matrix = logits.unsqueeze(0) if logits.dim() == 1 else logits
     indices = None if chosen is None else torch.tensor(chosen, dtype=torch.int64, device=logits.device)
@@ -132,6 +136,8 @@ def _apply_to_mlx(mlx: Any, logits: Any, mask: npt.NDArray[Any], rows: Sequence[
     if not mlx.issubdtype(logits.dtype, mlx.floating):
         raise TypeError(_not_floating(logits.dtype))
     chosen = _check(tuple(logits.shape), mask.shape, rows)
+    if chosen == []:
+        return logits
     words = mlx.array(np.ascontiguousarray(mask, np.int32).view(np.uint32).reshape(-1, mask.shape[-1]))
     bits = (words[..., None] >> mlx.arange(32, dtype=mlx.uint32)) & 1
     allowed = bits.reshape(words.shape[0], -1)[:, : logits.shape[-1]] == 1
