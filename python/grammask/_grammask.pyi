@@ -282,8 +282,8 @@ class Matcher:
             LimitExceeded: A budget was passed. The array is unchanged.
             TypeError, ValueError: The array has another type or shape.
 
-        Cost: a copy of the row where the state was seen before, under the interpreter's lock. A new mask is made without
-        that lock.
+        Cost: a copy of the row where the state was seen before, under the interpreter's lock. Else the mask is made
+        without that lock.
         """
 
     def mask(self) -> npt.NDArray[np.int32]:
