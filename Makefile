@@ -9,6 +9,8 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 VENV := .venv/.created
 DEVELOPMENT := .venv/.development
 PACKAGE := .venv/.package
+PEERS := .venv/.peers
+BENCH ?=
 
 .PHONY: demo test bench lint docs build clean
 
@@ -21,8 +23,9 @@ test: $(PACKAGE) lint
 	$(BIN)/python -m mypy.stubtest grammask._grammask
 	$(BIN)/python -m pytest
 
-bench: $(PACKAGE)
-	$(CARGO) bench --workspace
+# About an hour; BENCH=--quick takes a few minutes. benches/comparison/README.md says what else can be chosen.
+bench: $(PACKAGE) $(PEERS)
+	$(BIN)/python benches/compare.py $(BENCH)
 
 lint: $(DEVELOPMENT)
 	$(CARGO) fmt --all --check
@@ -46,6 +49,10 @@ $(VENV):
 
 $(DEVELOPMENT): $(VENV) pyproject.toml
 	$(PIP) install --quiet --group dev
+	touch $@
+
+$(PEERS): $(VENV) pyproject.toml
+	$(PIP) install --quiet --group bench
 	touch $@
 
 # An editable install: a change of a Python file needs no new one.

@@ -49,7 +49,7 @@ impl PyCompiledGrammar {
 
     #[getter]
     fn memory_bytes(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.compiled.memory_bytes())
+        py.detach(|| self.compiled.source().len() + self.compiled.tables().memory_bytes())
     }
 
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
@@ -57,10 +57,10 @@ impl PyCompiledGrammar {
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let masks = self.compiled.mask_statistics();
+        let masks = self.compiled.tables().statistics();
         let stats = PyDict::new(py);
-        stats.set_item("sets", self.compiled.recognizer().set_count())?;
-        stats.set_item("recognizer_bytes", self.compiled.recognizer().memory_bytes())?;
+        stats.set_item("sets", self.compiled.tables().recognizer().set_count())?;
+        stats.set_item("recognizer_bytes", self.compiled.tables().recognizer().memory_bytes())?;
         stats.set_item("mask_hits", masks.store.hits)?;
         stats.set_item("mask_misses", masks.store.misses)?;
         stats.set_item("masks", masks.store.masks)?;
@@ -73,7 +73,7 @@ impl PyCompiledGrammar {
     }
 
     fn __repr__(&self) -> String {
-        let form = self.compiled.recognizer().normal_form();
+        let form = self.compiled.normal_form();
         format!(
             "<CompiledGrammar of {} nonterminals, end={:?}, {} ids>",
             form.nonterminal_count(),
@@ -264,7 +264,7 @@ impl PyMatcher {
 
     /// The current Earley set in words.
     fn describe_set(&self) -> String {
-        self.matcher.compiled().recognizer().describe(self.matcher.set())
+        self.matcher.tables().recognizer().describe(self.matcher.set())
     }
 
     fn __repr__(&self) -> String {

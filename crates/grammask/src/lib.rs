@@ -27,6 +27,7 @@ pub mod lowering;
 pub mod masks;
 mod matcher;
 pub mod recognizer;
+mod tables;
 pub mod vocabulary;
 
 pub use batch::RowError;
@@ -35,3 +36,4 @@ pub use drafts::{DraftTree, DraftTreeError};
 pub use forced::TokenizeError;
 pub use limits::{Deadline, LimitExceeded, Limits};
 pub use matcher::{Explanation, Matcher};
+pub use tables::Tables;

@@ -18,7 +18,7 @@ pub struct Limits {
     pub grammar_size: usize,
     /// Most states of all terminals' automata together.
     pub automaton_states: usize,
-    /// Most items of one Earley set, predicted ones included.
+    /// Most items of one Earley set, predicted ones included. The work of one step is bounded in proportion.
     pub set_items: usize,
     /// Most memory that one compiled grammar may take, in bytes (an estimate, within a factor of two).
     pub memory_bytes: usize,
@@ -33,7 +33,7 @@ impl Default for Limits {
             grammar_size: 4_000_000,
             automaton_states: 1_000_000,
             set_items: 200_000,
-            memory_bytes: 2 << 30,
+            memory_bytes: 512 << 20,
             time: Duration::from_secs(30),
         }
     }

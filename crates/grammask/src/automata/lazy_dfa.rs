@@ -209,6 +209,33 @@ impl Automata {
         Ok(successors)
     }
 
+    /// Whether `term` is certainly a *code*: not empty, and no word of it begins another. Terms that take more
+    /// than `most_states` states to tell are not.
+    ///
+    /// # Errors
+    /// If there would be more states than there may be.
+    pub fn is_code(&mut self, term: TermId, most_states: usize) -> Result<bool, LimitExceeded> {
+        let Some(start) = self.start(term)? else { return Ok(false) };
+        let mut states = vec![start];
+        let mut next = 0;
+        while let Some(&state) = states.get(next) {
+            next += 1;
+            let successors = self.successors(state)?;
+            if self.is_accepting(state) && (state == start || !successors.is_empty()) {
+                return Ok(false);
+            }
+            for (_, target) in successors {
+                if !states.contains(&target) {
+                    states.push(target);
+                }
+            }
+            if states.len() > most_states {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// The term of `state`: what may follow there.
     #[must_use]
     pub fn term(&self, state: StateId) -> TermId {

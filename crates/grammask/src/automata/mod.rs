@@ -38,4 +38,4 @@ mod text;
 pub use byte_set::ByteSet;
 pub use lazy_dfa::{Automata, StateId};
 pub use table::{Table, TableBuilder, TableState};
-pub use term::{TermId, Terms};
+pub use term::{Structure, TermId, Terms};

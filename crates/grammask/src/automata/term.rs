@@ -96,6 +96,26 @@ pub(super) enum Term {
     Table { table: TableId, state: TableState },
 }
 
+/// How a term is made of others, at its top.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Structure {
+    /// One word of each, in this order.
+    Concatenation(Vec<TermId>),
+    /// A word of any.
+    Union(Vec<TermId>),
+    /// `min` to `max` words of `term` in a row.
+    Repetition {
+        /// What is repeated.
+        term: TermId,
+        /// The fewest copies.
+        min: u32,
+        /// The most copies.
+        max: Option<u32>,
+    },
+    /// Something else.
+    Other,
+}
+
 #[derive(Clone, Debug)]
 struct Node {
     term: Term,
@@ -142,6 +162,26 @@ impl Terms {
         let anything = Term::Repeat { term: TermId::ANY_BYTE, min: 0, max: None };
         assert_eq!(terms.intern(anything), TermId::ANYTHING);
         terms
+    }
+
+    /// How a term is made of others, at its top.
+    #[must_use]
+    pub fn structure(&self, term: TermId) -> Structure {
+        match self.get(term) {
+            Term::Concat(..) => {
+                let mut parts = Vec::new();
+                let mut rest = term;
+                while let Term::Concat(first, next) = *self.get(rest) {
+                    parts.push(first);
+                    rest = next;
+                }
+                parts.push(rest);
+                Structure::Concatenation(parts)
+            }
+            Term::Union(parts) => Structure::Union(parts.to_vec()),
+            &Term::Repeat { term, min, max } => Structure::Repetition { term, min, max },
+            _ => Structure::Other,
+        }
     }
 
     /// How many terms there are.

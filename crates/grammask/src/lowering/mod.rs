@@ -18,10 +18,12 @@ mod group_definitions;
 mod merge_identical_rules;
 mod merge_regular_parts;
 mod merge_terminals;
+mod merge_unit_cycles;
 mod normal_form;
 mod productions;
 mod remove_unit_rules;
 mod resolve_names;
+mod split_counters;
 
 pub use deduplicate_alternatives::deduplicate_alternatives;
 pub use derivability::Derivability;
@@ -34,10 +36,12 @@ pub use group_definitions::group_definitions;
 pub use merge_identical_rules::merge_identical_rules;
 pub use merge_regular_parts::merge_regular_parts;
 pub use merge_terminals::merge_terminals;
+pub use merge_unit_cycles::merge_unit_cycles;
 pub use normal_form::{Advance, DotId, NormalForm, Production, ProductionId, RightHandSide};
 pub use productions::{Body, Productions, Rule, Shape, Symbol};
 pub use remove_unit_rules::remove_unit_rules;
 pub use resolve_names::resolve_names;
+pub use split_counters::split_counters;
 
 use crate::grammar::{Diagnostic, Grammar, GrammarError, Severity};
 use crate::{Deadline, LimitExceeded, Limits};
@@ -104,10 +108,14 @@ fn simplify(
     let diagnostics = diagnose(&productions, &derivability, grammar.nonterminals());
     drop_useless(&mut productions, &derivability);
     watch("drop_useless", &productions);
+    split_counters(&mut productions)?;
+    watch("split_counters", &productions);
     merge_terminals(&mut productions);
     watch("merge_terminals", &productions);
     deduplicate_alternatives(&mut productions);
     watch("deduplicate_alternatives", &productions);
+    merge_unit_cycles(&mut productions);
+    watch("merge_unit_cycles", &productions);
     remove_unit_rules(&mut productions);
     watch("remove_unit_rules", &productions);
     deadline.check()?;
@@ -124,6 +132,7 @@ fn simplify(
     let derivability = Derivability::of(&mut productions)?;
     drop_useless(&mut productions, &derivability);
     merge_terminals(&mut productions);
+    merge_unit_cycles(&mut productions);
     remove_unit_rules(&mut productions);
     deduplicate_alternatives(&mut productions);
     merge_identical_rules(&mut productions);

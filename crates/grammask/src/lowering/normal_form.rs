@@ -195,6 +195,37 @@ impl NormalForm {
         }
     }
 
+    /// The bounds on the copies that can still come after a dot in a repetition of a terminal; none elsewhere.
+    #[must_use]
+    pub fn copies_left(&self, dot: DotId) -> Option<(TerminalId, u32, Option<u32>)> {
+        let production = self.production_of(dot);
+        let RightHandSide::Repeat { symbol: Symbol::Terminal(id), min, max } = production.rhs else {
+            return None;
+        };
+        let done = dot.0 - production.first_dot.0;
+        Some((id, min.saturating_sub(done), max.map(|max| max - done)))
+    }
+
+    /// A dot that stands for all dots of its production with which the next `reach` copies go alike: far from a
+    /// bound of a counted repetition, the count does not matter.
+    #[must_use]
+    pub fn saturate(&self, dot: DotId, reach: u32) -> DotId {
+        let production = self.production_of(dot);
+        let RightHandSide::Repeat { min, max, .. } = production.rhs else { return dot };
+        let done = dot.0 - production.first_dot.0;
+        let far_from_max = |done: u32| max.is_none_or(|max| max - done > reach);
+        let count = if !far_from_max(done) {
+            done
+        } else if done >= min {
+            min
+        } else if min - done > reach {
+            0
+        } else {
+            done
+        };
+        DotId(production.first_dot.0 + count)
+    }
+
     /// The terminal's definition.
     #[must_use]
     pub fn terminal(&self, id: TerminalId) -> &TerminalDefinition {

@@ -6,6 +6,7 @@
 //! those of the grammar's parts; [`MaskStore`] is where strategies meet: it keeps finished masks by set.
 
 pub mod brute_force;
+mod counted_walk;
 mod observed;
 mod store;
 mod summaries;

@@ -3,13 +3,15 @@
 //! A mask that resumed only the top continuations of its set depends on nothing below them: the hundredth open
 //! bracket has the mask of the tenth. So masks are kept in decision trees: over the shape of the kernel, then over
 //! the content of the continuation that was resumed first, and so on. Continuations are numbered as they come into
-//! sight, so the shapes of different depths are equal. The computation is deterministic in what it reads, hence a
+//! sight, so the shapes of different depths are equal; and counts of repetitions are saturated at the length of
+//! the longest token, so those far from a bound are equal too. The computation is deterministic in what it reads, hence a
 //! path that agrees to its end has the same mask.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::lowering::{DotId, NormalForm};
 use crate::recognizer::{ContinuationId, Continuations, Item};
 use crate::vocabulary::TokenSet;
 
@@ -40,14 +42,32 @@ pub struct Observation {
     looks: Vec<(u32, Shape)>,
 }
 
+/// What the parts of a recogniser look like to a mask.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pub(super) form: &'a NormalForm,
+    pub(super) continuations: &'a Continuations,
+    /// Length of the longest token: the most copies of anything in one token.
+    pub(super) reach: u32,
+}
+
 /// Numbers for continuations, in the order in which they come into sight.
-#[derive(Default)]
-struct Numbering {
+struct Numbering<'a> {
+    view: View<'a>,
     numbers: FxHashMap<ContinuationId, u32>,
     continuations: Vec<ContinuationId>,
 }
 
-impl Numbering {
+impl<'a> Numbering<'a> {
+    fn new(view: View<'a>) -> Self {
+        Self { view, numbers: FxHashMap::default(), continuations: Vec::new() }
+    }
+
+    /// The dot, as far as its count matters within a token.
+    fn dot(&self, dot: DotId) -> u32 {
+        self.view.form.saturate(dot, self.view.reach).0
+    }
+
     fn number(&mut self, continuation: ContinuationId) -> u32 {
         *self.numbers.entry(continuation).or_insert_with(|| {
             self.continuations.push(continuation);
@@ -59,28 +79,23 @@ impl Numbering {
         shape.clear();
         shape.push(u32::from(ends));
         for item in items {
-            shape.extend([item.state.0, item.dot.0, self.number(item.continuation)]);
+            shape.extend([item.state.0, self.dot(item.dot), self.number(item.continuation)]);
         }
     }
 
     /// The end flag of a continuation is left out: masks do not look at it.
-    fn content(&mut self, continuations: &Continuations, id: ContinuationId, shape: &mut Vec<u32>) {
+    fn content(&mut self, id: ContinuationId, shape: &mut Vec<u32>) {
         shape.clear();
-        for &(dot, next) in &continuations.get(id).entries[..] {
-            shape.extend([dot.0, self.number(next)]);
+        for &(dot, next) in &self.view.continuations.get(id).entries[..] {
+            shape.extend([self.dot(dot), self.number(next)]);
         }
     }
 }
 
 impl Observation {
     /// The observation of a computation that resumed these continuations, each once, in this order.
-    pub(super) fn new(
-        continuations: &Continuations,
-        items: &[Item],
-        ends: bool,
-        resumed: &[ContinuationId],
-    ) -> Self {
-        let mut numbering = Numbering::default();
+    pub(super) fn new(view: View<'_>, items: &[Item], ends: bool, resumed: &[ContinuationId]) -> Self {
+        let mut numbering = Numbering::new(view);
         let mut shape = Vec::new();
         numbering.kernel(items, ends, &mut shape);
         let kernel = shape.as_slice().into();
@@ -88,7 +103,7 @@ impl Observation {
             .iter()
             .map(|&id| {
                 let number = numbering.number(id);
-                numbering.content(continuations, id, &mut shape);
+                numbering.content(id, &mut shape);
                 (number, shape.as_slice().into())
             })
             .collect();
@@ -98,13 +113,8 @@ impl Observation {
 
 impl ObservedMasks {
     /// The mask of a kernel, if one with the same observations was remembered.
-    pub(super) fn recall(
-        &self,
-        continuations: &Continuations,
-        items: &[Item],
-        ends: bool,
-    ) -> Option<Arc<TokenSet>> {
-        let mut numbering = Numbering::default();
+    pub(super) fn recall(&self, view: View<'_>, items: &[Item], ends: bool) -> Option<Arc<TokenSet>> {
+        let mut numbering = Numbering::new(view);
         let mut shape = Vec::with_capacity(64);
         numbering.kernel(items, ends, &mut shape);
         let mut node = *self.roots.get(&shape[..])?;
@@ -113,7 +123,7 @@ impl ObservedMasks {
                 Node::Mask(mask) => return Some(mask.clone()),
                 Node::Look { number, branches } => {
                     let id = *numbering.continuations.get(*number as usize)?;
-                    numbering.content(continuations, id, &mut shape);
+                    numbering.content(id, &mut shape);
                     node = *branches.get(&shape[..])?;
                 }
             }

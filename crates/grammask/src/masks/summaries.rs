@@ -26,15 +26,19 @@ use crate::automata::{ByteSet, StateId};
 use crate::lowering::{Advance, DotId, Symbol};
 use crate::recognizer::{ContinuationId, Item, ItemState, Machine, Recognizer, SetId};
 use crate::vocabulary::{
-    LiveTokens, NodeSet, NodeSetRef, TerminalSummary, TokenSet, TokenTrie, TrieNode, Vocabulary,
+    GrowingNodeSet, LiveTokens, NodeSet, NodeSetRef, TerminalSummary, TokenSet, TokenTrie, TrieNode,
+    Vocabulary,
 };
 use crate::{Deadline, LimitExceeded};
 
-use super::observed::{Observation, ObservedMasks};
+use super::counted_walk::walk_counted;
+use super::observed::{Observation, ObservedMasks, View};
 use super::terminal_walk::walk_terminal;
 
 /// Deepest nesting of nonterminals within one token. The computation recurses that deep at most.
 const MOST_NESTED: usize = 200;
+/// A code with more states is not recognised as one.
+const MOST_CODE_STATES: usize = 64;
 /// Work for one mask, in visited trie nodes and the like, after which a walk is the better way.
 const MOST_WORK: usize = 20_000_000;
 /// Work between two looks at the clock.
@@ -62,6 +66,10 @@ pub struct RuleSummaries {
     rules: FxHashMap<(usize, NodeSetRef), RuleSummary>,
     terminals: FxHashMap<(StateId, NodeSetRef), Arc<TerminalSummary>>,
     first_bytes: FxHashMap<StateId, ByteSet>,
+    /// Which states begin a code.
+    codes: FxHashMap<StateId, bool>,
+    /// What is live in the copies after a dot, and where the last copy can end.
+    repetitions: FxHashMap<(DotId, NodeSetRef), RuleSummary>,
     observed: ObservedMasks,
     bytes: usize,
 }
@@ -96,9 +104,15 @@ impl RuleSummaries {
 
     /// The mask that was remembered for a set that looks like `set`, as far as a mask looks.
     #[must_use]
-    pub fn recall(&self, recognizer: &Recognizer, set: SetId) -> Option<Arc<TokenSet>> {
+    pub fn recall(
+        &self,
+        recognizer: &Recognizer,
+        vocabulary: &Vocabulary,
+        set: SetId,
+    ) -> Option<Arc<TokenSet>> {
         let ends = recognizer.is_complete(set);
-        recognizer.compose(set, |items, machine| self.observed.recall(machine.continuations, items, ends))
+        recognizer
+            .compose(set, |items, machine| self.observed.recall(view(&machine, vocabulary), items, ends))
     }
 
     /// Remembers the finished mask of all sets that look as the observation says.
@@ -120,7 +134,7 @@ impl RuleSummaries {
     ) -> Result<(TokenSet, Observation), Refusal> {
         let ends = recognizer.is_complete(set);
         recognizer.compose(set, |items, machine| {
-            let continuations = machine.continuations;
+            let view = view(&machine, vocabulary);
             let mut composition = Composition {
                 machine,
                 vocabulary,
@@ -131,9 +145,14 @@ impl RuleSummaries {
                 work: 0,
             };
             let (mask, resumed) = composition.mask(items)?;
-            Ok((mask, Observation::new(continuations, items, ends, &resumed)))
+            Ok((mask, Observation::new(view, items, ends, &resumed)))
         })
     }
+}
+
+fn view<'a>(machine: &Machine<'a>, vocabulary: &Vocabulary) -> View<'a> {
+    let reach = u32::try_from(vocabulary.trie().max_depth()).unwrap_or(u32::MAX);
+    View { form: machine.form, continuations: machine.continuations, reach }
 }
 
 /// One computation.
@@ -154,22 +173,26 @@ impl Composition<'_> {
         let root = self.intern(vec![TrieNode::ROOT.0]);
         let mut resumption = Resumption::default();
         for item in items {
-            let (live, ends) = match item.state.automaton_state() {
+            match item.state.automaton_state() {
                 Some(state) => {
                     let summary = self.terminal(state, &root)?;
-                    (summary.live.clone(), summary.ends.clone())
+                    summary.live.add_to(&mut mask);
+                    resumption.after(self, item.dot, item.continuation, summary.ends.clone());
                 }
-                None => self.symbol(item.dot, &root, 0)?,
-            };
-            live.add_to(&mut mask);
-            resumption.after(self, item.dot, item.continuation, ends);
+                None => resumption.dots.push((item.dot, item.continuation, root.clone())),
+            }
         }
         loop {
             if let Some((dot, continuation, nodes)) = resumption.dots.pop() {
+                if let Some(RuleSummary { live, ends }) = self.repetition(dot, &nodes)? {
+                    live.add_to(&mut mask);
+                    resumption.complete(self, continuation, &ends);
+                    continue;
+                }
                 let (live, ends) = self.symbol(dot, &nodes, 0)?;
                 live.add_to(&mut mask);
                 resumption.after(self, dot, continuation, ends);
-            } else if let Some((continuation, nodes)) = resumption.next_continuation() {
+            } else if let Some((continuation, nodes)) = resumption.next_continuation(self) {
                 for &(dot, next) in &self.machine.continuations.get(continuation).entries[..] {
                     resumption.dots.push((dot, next, nodes.clone()));
                 }
@@ -228,21 +251,21 @@ impl Composition<'_> {
         let mut frame = Frame {
             closure: &closure,
             live: Vec::new(),
-            ends: vec![self.nothing.clone(); closure.members.len()],
+            ends: vec![GrowingNodeSet::default(); closure.members.len()],
             dots: Vec::new(),
             grown: VecDeque::new(),
         };
         for (member, &rule) in closure.members.iter().enumerate() {
-            let count = self.machine.left_corners.terminals[rule].len();
-            for index in 0..count {
-                let (dot, terminal) = self.machine.left_corners.terminals[rule][index];
-                let (live, ends) = self.start_terminal(self.machine.starts[terminal.index()], nodes)?;
-                frame.live.push(live);
-                frame.after(self, dot, member, ends);
-            }
+            let first_dots = self.machine.left_corners.terminals[rule].iter();
+            frame.dots.extend(first_dots.map(|&(dot, _)| (dot, member, nodes.clone())));
         }
         loop {
             if let Some((dot, member, nodes)) = frame.dots.pop() {
+                if let Some(RuleSummary { live, ends }) = self.repetition(dot, &nodes)? {
+                    frame.live.push(live);
+                    frame.complete(self, member, &ends);
+                    continue;
+                }
                 let (live, ends) = self.symbol(dot, &nodes, nesting + 1)?;
                 frame.live.push(live);
                 frame.after(self, dot, member, ends);
@@ -255,10 +278,57 @@ impl Composition<'_> {
             }
         }
         let live = LiveTokens::union(&frame.live, self.vocabulary.size());
-        let ends = frame.ends[0].clone();
+        let ends = std::mem::take(&mut frame.ends[0]).finish(self.trie, self.vocabulary.summaries());
+        let ends = ends.unwrap_or_else(|| self.nothing.clone());
         self.known.bytes += live.memory_bytes() + nodes.memory_bytes() + 128;
         self.known.rules.insert(key, RuleSummary { live: live.clone(), ends: ends.clone() });
         Ok((live, ends))
+    }
+
+    /// What is live in all copies of a terminal that can come after a dot, and where the repetition can end; none
+    /// where the dot is not in a repetition of a code.
+    fn repetition(&mut self, dot: DotId, nodes: &NodeSetRef) -> Result<Option<RuleSummary>, Refusal> {
+        let Some((terminal, min, max)) = self.machine.form.copies_left(dot) else { return Ok(None) };
+        let Some(start) = self.machine.starts[terminal.index()].automaton_state() else { return Ok(None) };
+        if !self.is_code(start)? {
+            return Ok(None);
+        }
+        if !self.first_bytes(start)?.intersects(nodes.child_bytes()) {
+            return Ok(Some(RuleSummary { live: LiveTokens::none(), ends: self.nothing.clone() }));
+        }
+        let reach = u32::try_from(self.trie.max_depth()).unwrap_or(u32::MAX);
+        let key = (self.machine.form.saturate(dot, reach), nodes.clone());
+        if let Some(known) = self.known.repetitions.get(&key) {
+            return Ok(Some(known.clone()));
+        }
+        let automata = &self.machine.automata;
+        let code = automata.terms().content_hash(automata.term(start));
+        let counted = match self.vocabulary.summaries().get_counted(code, nodes) {
+            Some(known) => known,
+            None => {
+                let (counted, work) = walk_counted(self.machine.automata, self.trie, start, nodes)?;
+                self.spend(work)?;
+                let counted = Arc::new(counted);
+                self.vocabulary.summaries().insert_counted(code, nodes.clone(), counted.clone());
+                counted
+            }
+        };
+        let live = counted.live(max, self.vocabulary.size());
+        let ends = self.vocabulary.summaries().intern(counted.ends(min, max, self.trie));
+        let summary = RuleSummary { live, ends };
+        self.known.bytes += summary.live.memory_bytes() + 128;
+        self.known.repetitions.insert(key, summary.clone());
+        Ok(Some(summary))
+    }
+
+    fn is_code(&mut self, start: StateId) -> Result<bool, Refusal> {
+        if let Some(&known) = self.known.codes.get(&start) {
+            return Ok(known);
+        }
+        let term = self.machine.automata.term(start);
+        let is_code = self.machine.automata.is_code(term, MOST_CODE_STATES)?;
+        self.known.codes.insert(start, is_code);
+        Ok(is_code)
     }
 
     /// The summary of a terminal in a state.
@@ -339,20 +409,6 @@ impl Composition<'_> {
         self.vocabulary.summaries().intern(NodeSet::new(nodes, self.trie))
     }
 
-    /// The nodes of `more` that are not in `nodes`, and the union of both.
-    fn grow(&mut self, nodes: &NodeSetRef, more: &NodeSetRef) -> (NodeSetRef, NodeSetRef) {
-        if nodes.is_empty() {
-            return (more.clone(), more.clone());
-        }
-        let new = more.difference(nodes, self.trie);
-        if new.is_empty() {
-            return (self.nothing.clone(), nodes.clone());
-        }
-        let store = self.vocabulary.summaries();
-        let union = store.intern(nodes.union(&new, self.trie));
-        (store.intern(new), union)
-    }
-
     fn spend(&mut self, work: usize) -> Result<(), Refusal> {
         let before = self.work;
         self.work += work;
@@ -371,7 +427,7 @@ struct Frame<'a> {
     closure: &'a Closure,
     live: Vec<LiveTokens>,
     /// Where each member ends, as far as known.
-    ends: Vec<NodeSetRef>,
+    ends: Vec<GrowingNodeSet>,
     /// Dots inside productions of members, and the nodes to go on from.
     dots: Vec<(DotId, usize, NodeSetRef)>,
     /// New ends of members.
@@ -386,14 +442,18 @@ impl Frame<'_> {
         }
         let Advance { completes, next } = composition.machine.form.advance(dot);
         if completes {
-            let (new, union) = composition.grow(&self.ends[member], &ends);
-            self.ends[member] = union;
-            if !new.is_empty() && !self.closure.parents[member].is_empty() {
-                self.grown.push_back((member, new));
-            }
+            self.complete(composition, member, &ends);
         }
         if let Some(next) = next {
             self.dots.push((next, member, ends));
+        }
+    }
+
+    /// A production of `member` ends at `ends`.
+    fn complete(&mut self, composition: &mut Composition<'_>, member: usize, ends: &NodeSetRef) {
+        let new = self.ends[member].add(ends, composition.trie, composition.vocabulary.summaries());
+        if !self.closure.parents[member].is_empty() {
+            self.grown.extend(new.map(|new| (member, new)));
         }
     }
 }
@@ -404,9 +464,9 @@ struct Resumption {
     /// Dots, what follows their productions, and the nodes to go on from.
     dots: Vec<(DotId, ContinuationId, NodeSetRef)>,
     /// Nodes at which each continuation was resumed.
-    resumed: FxHashMap<ContinuationId, NodeSetRef>,
+    resumed: FxHashMap<ContinuationId, GrowingNodeSet>,
     /// Continuations with nodes at which they are still to be resumed.
-    pending: FxHashMap<ContinuationId, NodeSetRef>,
+    pending: FxHashMap<ContinuationId, GrowingNodeSet>,
     order: VecDeque<ContinuationId>,
     /// The continuations whose content was looked at, in order.
     seen: Vec<ContinuationId>,
@@ -426,28 +486,38 @@ impl Resumption {
         }
         let Advance { completes, next } = composition.machine.form.advance(dot);
         if completes {
-            let nothing = composition.nothing.clone();
-            let resumed = self.resumed.entry(continuation).or_insert_with(|| {
-                self.seen.push(continuation);
-                nothing.clone()
-            });
-            let (new, union) = composition.grow(resumed, &ends);
-            *resumed = union;
-            if !new.is_empty() {
-                let pending = self.pending.entry(continuation).or_insert_with(|| {
-                    self.order.push_back(continuation);
-                    nothing
-                });
-                (_, *pending) = composition.grow(pending, &new);
-            }
+            self.complete(composition, continuation, &ends);
         }
         if let Some(next) = next {
             self.dots.push((next, continuation, ends));
         }
     }
 
-    fn next_continuation(&mut self) -> Option<(ContinuationId, NodeSetRef)> {
+    /// A production that `continuation` follows ends at `ends`.
+    fn complete(
+        &mut self,
+        composition: &mut Composition<'_>,
+        continuation: ContinuationId,
+        ends: &NodeSetRef,
+    ) {
+        let (trie, store) = (composition.trie, composition.vocabulary.summaries());
+        let resumed = self.resumed.entry(continuation).or_insert_with(|| {
+            self.seen.push(continuation);
+            GrowingNodeSet::default()
+        });
+        if let Some(new) = resumed.add(ends, trie, store) {
+            let pending = self.pending.entry(continuation).or_insert_with(|| {
+                self.order.push_back(continuation);
+                GrowingNodeSet::default()
+            });
+            let _ = pending.add(&new, trie, store);
+        }
+    }
+
+    fn next_continuation(&mut self, composition: &Composition<'_>) -> Option<(ContinuationId, NodeSetRef)> {
         let continuation = self.order.pop_front()?;
-        self.pending.remove(&continuation).map(|nodes| (continuation, nodes))
+        let nodes = self.pending.remove(&continuation)?;
+        let nodes = nodes.finish(composition.trie, composition.vocabulary.summaries())?;
+        Some((continuation, nodes))
     }
 }

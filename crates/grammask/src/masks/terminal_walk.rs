@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::LimitExceeded;
 use crate::automata::{Automata, ByteSet, StateId};
-use crate::vocabulary::{LiveTokens, NodeSet, TokenId, TokenSet, TokenTrie, TrieNode, Vocabulary};
+use crate::vocabulary::{Columns, LiveTokens, NodeSet, TokenId, TokenSet, TokenTrie, TrieNode, Vocabulary};
 
 /// Trie nodes ahead from which rows are worth their making.
 const MANY_NODES: usize = 8192;
@@ -33,7 +33,7 @@ pub(super) fn walk_terminal(
     nodes: &NodeSet,
 ) -> Result<Walked, LimitExceeded> {
     let trie = vocabulary.trie();
-    let mut work = nodes.len();
+    let mut work = 0;
     let mut entries: Vec<(TrieNode, StateId)> = Vec::new();
     if nodes.is_dense() {
         for byte in first_bytes.iter() {
@@ -66,9 +66,10 @@ pub(super) fn walk_terminal(
         rows: Rows::default(),
         tokens: TokenSet::new(vocabulary.size()),
         ends: vec![0; trie.len().div_ceil(64)],
+        path: vec![0; trie.max_depth() + 1],
     };
     for (node, state) in entries {
-        work += found.walk(automata, trie, node, state)?;
+        work += found.walk(automata, trie.columns(), node, state)?;
     }
     Ok(Walked { live: LiveTokens::from_set(found.tokens), ends: NodeSet::from_bits(found.ends, trie), work })
 }
@@ -124,6 +125,8 @@ struct Dense {
     rows: Rows,
     tokens: TokenSet,
     ends: Vec<u64>,
+    /// The cell that led to each node of the path to the current one, by depth.
+    path: Vec<u32>,
 }
 
 impl Dense {
@@ -131,50 +134,47 @@ impl Dense {
     fn walk(
         &mut self,
         automata: &mut Automata,
-        trie: &TokenTrie,
+        trie: Columns<'_>,
         node: TrieNode,
         state: StateId,
     ) -> Result<usize, LimitExceeded> {
-        let end = trie.subtree_end(node);
-        let first_depth = usize::from(trie.depth(node));
-        let row = self.rows.of_state(automata, state);
-        let mut path = vec![row];
-        self.visit(trie, node, row);
-        let mut current = TrieNode(node.0 + 1);
-        let mut work = 1;
-        while current < end {
+        let end = trie.subtree_ends[node.index()] as usize;
+        let mut cell = self.rows.of_state(automata, state);
+        let mut current = node.index();
+        let mut work = 0;
+        let tokens = self.tokens.words_mut();
+        loop {
             work += 1;
-            let depth = usize::from(trie.depth(current)) - first_depth;
-            let row = self.rows.step(automata, path[depth - 1], trie.byte(current))?;
-            if row == Rows::DEAD {
-                current = trie.subtree_end(current);
-                continue;
+            if cell == Rows::DEAD {
+                current = trie.subtree_ends[current] as usize;
+            } else {
+                self.path[usize::from(trie.depths[current])] = cell;
+                self.ends[current >> 6] |= u64::from(cell & 1) << (current & 63);
+                let (first, last) = (trie.token_starts[current], trie.token_starts[current + 1]);
+                for id in &trie.sorted_ids[first as usize..last as usize] {
+                    tokens[id.index() >> 5] |= 1 << (id.0 & 31);
+                }
+                current += 1;
             }
-            self.visit(trie, current, row);
-            path.truncate(depth);
-            path.push(row);
-            current.0 += 1;
-        }
-        Ok(work)
-    }
-
-    #[inline]
-    fn visit(&mut self, trie: &TokenTrie, node: TrieNode, row: u32) {
-        for &token in trie.tokens(node) {
-            self.tokens.insert(token);
-        }
-        if self.rows.is_accepting[row as usize] {
-            self.ends[node.index() >> 6] |= 1 << (node.0 & 63);
+            if current >= end {
+                return Ok(work);
+            }
+            let before = self.path[usize::from(trie.depths[current]) - 1];
+            let byte = trie.bytes[current];
+            cell = self.rows.cells[Rows::cell(before, byte)];
+            if cell == Rows::OPEN {
+                cell = self.rows.fill(automata, before, byte)?;
+            }
         }
     }
 }
 
-/// Transitions of the states that a walk meets, numbered as they are met.
+/// Transitions of the states that a walk meets, numbered as they are met. A cell holds twice the number of the
+/// state that it leads to, plus one if that is accepting.
 #[derive(Default)]
 struct Rows {
     numbers: FxHashMap<StateId, u32>,
     states: Vec<StateId>,
-    is_accepting: Vec<bool>,
     /// 256 cells per state.
     cells: Vec<u32>,
 }
@@ -185,32 +185,29 @@ impl Rows {
     /// Not known yet.
     const OPEN: u32 = u32::MAX - 1;
 
+    /// The cell that leads to a state.
     fn of_state(&mut self, automata: &Automata, state: StateId) -> u32 {
         let next = self.states.len() as u32;
         let number = *self.numbers.entry(state).or_insert(next);
         if number == next {
             self.states.push(state);
-            self.is_accepting.push(automata.is_accepting(state));
             self.cells.resize(self.states.len() * 256, Self::OPEN);
         }
-        number
+        number << 1 | u32::from(automata.is_accepting(state))
     }
 
-    #[inline]
-    fn step(&mut self, automata: &mut Automata, row: u32, byte: u8) -> Result<u32, LimitExceeded> {
-        match self.cells[row as usize * 256 + usize::from(byte)] {
-            Self::OPEN => self.fill(automata, row, byte),
-            known => Ok(known),
-        }
+    /// Where the transition over `byte` is, from the state that `cell` leads to.
+    fn cell(cell: u32, byte: u8) -> usize {
+        (cell >> 1) as usize * 256 + usize::from(byte)
     }
 
     #[cold]
-    fn fill(&mut self, automata: &mut Automata, row: u32, byte: u8) -> Result<u32, LimitExceeded> {
-        let target = match automata.step(self.states[row as usize], byte)? {
+    fn fill(&mut self, automata: &mut Automata, before: u32, byte: u8) -> Result<u32, LimitExceeded> {
+        let target = match automata.step(self.states[(before >> 1) as usize], byte)? {
             Some(state) => self.of_state(automata, state),
             None => Self::DEAD,
         };
-        self.cells[row as usize * 256 + usize::from(byte)] = target;
+        self.cells[Self::cell(before, byte)] = target;
         Ok(target)
     }
 }

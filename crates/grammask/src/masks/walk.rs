@@ -7,9 +7,6 @@ use crate::recognizer::{Recognizer, SetId, TokenEvent, TokenMatch};
 use crate::vocabulary::{TokenId, TokenSet, TrieNode, Vocabulary};
 use crate::{Deadline, LimitExceeded};
 
-/// Trie nodes between two looks at the clock.
-const NODES_PER_CLOCK: usize = 4096;
-
 /// All tokens that can follow the text that led to `set`, end tokens aside.
 ///
 /// # Errors
@@ -60,11 +57,11 @@ fn add_texts(
     // The set at each depth of the path to the current node; the root is at depth 0.
     let mut path: Vec<SetId> = vec![set];
     let mut node = 1;
-    let mut steps = 0;
+    let mut new_steps = recognizer.new_steps();
     while node < trie.len() {
         let current = TrieNode(u32::try_from(node).unwrap_or(u32::MAX));
-        steps += 1;
-        if steps % NODES_PER_CLOCK == 0 {
+        if new_steps != recognizer.new_steps() {
+            new_steps = recognizer.new_steps();
             deadline.check()?;
         }
         let depth = usize::from(trie.depth(current));

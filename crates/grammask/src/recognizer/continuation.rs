@@ -17,9 +17,11 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::LimitExceeded;
 use crate::grammar::id_type;
 use crate::lowering::DotId;
 
+use super::effort::Effort;
 use super::left_corner::InnerReference;
 
 id_type! {
@@ -119,7 +121,8 @@ impl Continuations {
         knot: u32,
         outside: &mut [Content],
         inside: &[Vec<InnerReference>],
-    ) -> Vec<ContinuationId> {
+        effort: &mut Effort,
+    ) -> Result<Vec<ContinuationId>, LimitExceeded> {
         let count = outside.len();
         let members = |first: ContinuationId| (0..count).map(move |m| ContinuationId::new(first.index() + m));
         let mut key = vec![knot];
@@ -128,8 +131,11 @@ impl Continuations {
             content.write_key(&mut key);
         }
         if let Some(&first) = self.knots.get(&key[..]) {
-            return members(first).collect();
+            return Ok(members(first).collect());
         }
+        let size: usize = outside.iter().map(|content| content.entries.len()).sum::<usize>()
+            + inside.iter().map(Vec::len).sum::<usize>();
+        effort.spend(size)?;
         let mut candidates: Vec<ContinuationId> = outside
             .iter()
             .flat_map(|content| &content.entries)
@@ -148,13 +154,21 @@ impl Continuations {
             resolved.normalize();
             resolved
         };
-        let equal = candidates.into_iter().find(|&first| {
+        let is_equal = |continuations: &Self, first: ContinuationId| {
             outside.iter().zip(inside).zip(members(first)).all(|((content, references), candidate)| {
-                let candidate = self.get(candidate);
+                let candidate = continuations.get(candidate);
                 let resolved = resolve(content, references, first);
                 resolved.ends == candidate.ends && resolved.entries[..] == candidate.entries[..]
             })
-        });
+        };
+        let mut equal = None;
+        for candidate in candidates {
+            effort.spend(size)?;
+            if is_equal(self, candidate) {
+                equal = Some(candidate);
+                break;
+            }
+        }
         let first = equal.unwrap_or_else(|| {
             let first = ContinuationId::new(self.list.len());
             for (content, references) in outside.iter().zip(inside) {
@@ -167,6 +181,6 @@ impl Continuations {
             first
         });
         self.knots.insert(key.into(), first);
-        members(first).collect()
+        Ok(members(first).collect())
     }
 }

@@ -37,8 +37,8 @@ impl Recognizer {
         for item in scans.iter() {
             let expectation = Expectation {
                 terminal: self.form.symbol_name(self.form.symbol_after(item.dot)).to_owned(),
-                rule: self.form.names[self.form.production_of(item.dot).lhs.index()].to_string(),
-                has_begun: begun.contains(item),
+                rule: self.rule_name(item).to_owned(),
+                has_begun: begun.binary_search(item).is_ok(),
             };
             if seen.insert(expectation.clone()) {
                 expectations.push(expectation);
@@ -46,6 +46,12 @@ impl Recognizer {
         }
         expectations.sort_by_key(|expectation| !expectation.has_begun);
         Ok(expectations)
+    }
+
+    /// The user's rule that an item belongs to: names that lowering made start with it.
+    fn rule_name(&self, item: &Item) -> &str {
+        let name = &self.form.names[self.form.production_of(item.dot).lhs.index()];
+        name.split('.').next().unwrap_or(name)
     }
 
     /// The kernel of a set and the continuations that it refers to, one item a line.

@@ -14,6 +14,7 @@
 mod append_only;
 mod continuation;
 mod describe;
+mod effort;
 mod kernel;
 mod left_corner;
 mod prediction;
@@ -23,7 +24,7 @@ pub use continuation::ContinuationId;
 pub use describe::Expectation;
 pub use kernel::SetId;
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -32,10 +33,11 @@ use crate::automata::{Automata, StateId};
 use crate::grammar::Terminal;
 use crate::lowering::{NormalForm, Symbol};
 use crate::vocabulary::TokenId;
-use crate::{LimitExceeded, Limits};
+use crate::{Deadline, LimitExceeded, Limits};
 
 use append_only::AppendOnly;
 use continuation::Content;
+use effort::Effort;
 use kernel::Kernel;
 use prediction::Predictor;
 
@@ -88,6 +90,8 @@ pub struct Recognizer {
     byte_of_class: Box<[u8]>,
     sets: AppendOnly<Set>,
     start: SetId,
+    /// Steps that were not known before.
+    new_steps: AtomicUsize,
     builder: Mutex<Builder>,
 }
 
@@ -208,6 +212,7 @@ impl Recognizer {
             byte_of_class,
             sets,
             start,
+            new_steps: AtomicUsize::new(0),
             builder: Mutex::new(builder),
         })
     }
@@ -274,16 +279,33 @@ impl Recognizer {
         }
     }
 
+    /// How many steps were taken that were not known before. Only these take time, so whoever takes many steps
+    /// looks at the clock when this has changed.
+    #[must_use]
+    pub fn new_steps(&self) -> usize {
+        self.new_steps.load(Ordering::Relaxed)
+    }
+
     /// The set after several bytes; `Err` holds the position of the first byte that does not fit.
     ///
     /// # Errors
     /// When a limit is passed.
-    pub fn step_all(&self, set: SetId, bytes: &[u8]) -> Result<Result<SetId, usize>, LimitExceeded> {
+    pub fn step_all(
+        &self,
+        set: SetId,
+        bytes: &[u8],
+        deadline: &Deadline,
+    ) -> Result<Result<SetId, usize>, LimitExceeded> {
         let mut set = set;
+        let mut new_steps = self.new_steps();
         for (position, &byte) in bytes.iter().enumerate() {
             match self.step(set, byte)? {
                 Some(next) => set = next,
                 None => return Ok(Err(position)),
+            }
+            if new_steps != self.new_steps() {
+                new_steps = self.new_steps();
+                deadline.check()?;
             }
         }
         Ok(Ok(set))
@@ -308,13 +330,15 @@ impl Recognizer {
         }
         let mut builder = self.lock();
         let mut kernel = Kernel::default();
+        let mut ended = Vec::new();
         for item in builder.scans(self, set)?.iter() {
             if item.state == ItemState::TOKEN
                 && self.token_match(*item).is_some_and(|token| token.matches(event))
             {
-                builder.advance(&self.form, &mut kernel, *item);
+                builder.advance(&self.form, &mut kernel, *item, &mut ended);
             }
         }
+        builder.resume(&mut kernel, ended)?;
         builder.intern_live(&self.sets, kernel)
     }
 
@@ -399,19 +423,22 @@ impl Recognizer {
 
     #[cold]
     fn make_step(&self, set: SetId, byte: u8, class: usize) -> Result<Option<SetId>, LimitExceeded> {
+        self.new_steps.fetch_add(1, Ordering::Relaxed);
         let mut builder = self.lock();
         let mut kernel = Kernel::default();
+        let mut ended = Vec::new();
         for item in builder.scans(self, set)?.iter() {
             let Some((state, is_accepting, continues)) = builder.step_terminal(item.state, byte)? else {
                 continue;
             };
             if is_accepting {
-                builder.advance(&self.form, &mut kernel, *item);
+                builder.advance(&self.form, &mut kernel, *item, &mut ended);
             }
             if continues {
                 kernel.items.push(Item { state, ..*item });
             }
         }
+        builder.resume(&mut kernel, ended)?;
         let next = builder.intern_live(&self.sets, kernel)?;
         let row = self.set(set).row.get_or_init(|| {
             builder.memory_bytes += self.byte_of_class.len() * size_of::<AtomicU32>();
@@ -427,6 +454,7 @@ impl Recognizer {
             DEAD => return Ok(None),
             next => return Ok(Some(SetId(next))),
         }
+        self.new_steps.fetch_add(1, Ordering::Relaxed);
         let mut builder = self.lock();
         let source = &self.set(set).kernel;
         let mut kernel = Kernel { ends: source.ends, items: Vec::with_capacity(source.items.len()) };
@@ -464,7 +492,9 @@ impl Builder {
         let fresh = kernel.items.partition_point(|item| item.state != ItemState::FRESH);
         let (inside, fresh) = kernel.items.split_at(fresh);
         let fresh: Vec<_> = fresh.iter().map(|item| (item.dot, item.continuation)).collect();
-        let mut scans = self.predictor.predict(&recognizer.form, &mut self.continuations, &fresh)?;
+        let mut effort = Effort::new(&self.limits);
+        let mut scans =
+            self.predictor.predict(&recognizer.form, &mut self.continuations, &fresh, &mut effort)?;
         if !inside.is_empty() {
             scans = inside.iter().chain(scans.iter()).copied().collect();
             self.memory_bytes += scans.len() * size_of::<Item>();
@@ -474,16 +504,30 @@ impl Builder {
         Ok(scans)
     }
 
-    /// Moves the dot of an item over its terminal, which is done.
-    fn advance(&self, form: &NormalForm, kernel: &mut Kernel, item: Item) {
+    /// Moves the dot of an item over its terminal, which is done. What follows the item's production, if it ends
+    /// there, is added to `ended`.
+    fn advance(&self, form: &NormalForm, kernel: &mut Kernel, item: Item, ended: &mut Vec<ContinuationId>) {
         let advance = form.advance(item.dot);
-        let fresh = |(dot, continuation)| Item { dot, state: ItemState::FRESH, continuation };
-        kernel.items.extend(advance.next.map(|dot| fresh((dot, item.continuation))));
+        let fresh = |dot| Item { dot, state: ItemState::FRESH, continuation: item.continuation };
+        kernel.items.extend(advance.next.map(fresh));
         if advance.completes {
-            let continuation = self.continuations.get(item.continuation);
-            kernel.ends |= continuation.ends;
-            kernel.items.extend(continuation.entries.iter().copied().map(fresh));
+            ended.push(item.continuation);
         }
+    }
+
+    /// Adds what the continuations in `ended` hold.
+    fn resume(&self, kernel: &mut Kernel, mut ended: Vec<ContinuationId>) -> Result<(), LimitExceeded> {
+        let mut effort = Effort::new(&self.limits);
+        ended.sort_unstable();
+        ended.dedup();
+        for continuation in ended {
+            let continuation = self.continuations.get(continuation);
+            effort.spend(continuation.entries.len())?;
+            kernel.ends |= continuation.ends;
+            let fresh = |&(dot, continuation): &_| Item { dot, state: ItemState::FRESH, continuation };
+            kernel.items.extend(continuation.entries.iter().map(fresh));
+        }
+        Ok(())
     }
 
     /// The state of a terminal after a byte, whether its text can end there and whether it can go on.

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::LimitExceeded;
-use crate::grammar::TerminalId;
+use crate::grammar::{NonterminalId, TerminalId};
 use crate::lowering::{NormalForm, Symbol};
 
 use super::continuation::{Content, ContinuationId, Continuations, Entry};
+use super::effort::Effort;
 use super::kernel::{Item, ItemState};
 use super::left_corner::LeftCorners;
 
@@ -59,11 +60,40 @@ impl Predictor {
         form: &NormalForm,
         continuations: &mut Continuations,
         fresh: &[Entry],
+        effort: &mut Effort,
     ) -> Result<Arc<[Item]>, LimitExceeded> {
         if let Some(known) = self.memo.get(fresh) {
             return Ok(known.clone());
         }
+        let mut visited = Vec::new();
+        let predicted = self.items_of(form, continuations, fresh, effort, &mut visited);
+        for component in visited {
+            for &member in &self.left_corners.components[component].members {
+                self.follow[member].clear();
+            }
+        }
+        let mut items = predicted?;
+        items.sort_unstable();
+        items.dedup();
+        let items: Arc<[Item]> = items.into();
+        self.memory_bytes += items.len() * size_of::<Item>() + size_of_val(fresh) + 64;
+        self.memo.insert(fresh.into(), items.clone());
+        Ok(items)
+    }
+
+    /// The items, with repetition. `touched` gets the components whose `follow` was used.
+    fn items_of(
+        &mut self,
+        form: &NormalForm,
+        continuations: &mut Continuations,
+        fresh: &[Entry],
+        effort: &mut Effort,
+        touched: &mut Vec<usize>,
+    ) -> Result<Vec<Item>, LimitExceeded> {
+        effort.spend(fresh.len())?;
         let mut items: Vec<Item> = Vec::new();
+        // Symbols that end their production, with what follows it: many items may say the same.
+        let mut tails: Vec<(NonterminalId, ContinuationId)> = Vec::new();
         // Components that something in them is predicted of, as a max-heap: parents come out before children.
         let mut pending: std::collections::BinaryHeap<usize> = std::collections::BinaryHeap::new();
         for &(dot, continuation) in fresh {
@@ -71,22 +101,28 @@ impl Predictor {
                 Symbol::Terminal(id) => items.push(self.start_item(dot, id, continuation)),
                 Symbol::Nonterminal(id) => {
                     let advance = form.advance(dot);
-                    let follow = &mut self.follow[id.index()];
                     if advance.completes {
-                        continuations.add_to(follow, continuation);
+                        tails.push((id, continuation));
                     }
-                    follow.entries.extend(advance.next.map(|next| (next, continuation)));
-                    pending.push(self.left_corners.component_of[id.index()]);
+                    self.follow[id.index()].entries.extend(advance.next.map(|next| (next, continuation)));
+                    let component = self.left_corners.component_of[id.index()];
+                    touched.push(component);
+                    pending.push(component);
                 }
             }
         }
-        let mut visited = Vec::new();
+        tails.sort_unstable();
+        tails.dedup();
+        for (id, continuation) in tails {
+            effort.spend(continuations.get(continuation).entries.len())?;
+            continuations.add_to(&mut self.follow[id.index()], continuation);
+        }
+        let mut last = None;
         while let Some(component) = pending.pop() {
-            if visited.last() == Some(&component) {
+            if last.replace(component) == Some(component) {
                 continue;
             }
-            visited.push(component);
-            self.close_component(component, continuations);
+            self.close_component(component, continuations, effort)?;
             for &member in &self.left_corners.components[component].members {
                 let continuation = self.ids[member];
                 for &(dot, terminal) in &self.left_corners.terminals[member] {
@@ -95,29 +131,19 @@ impl Predictor {
                 for edge in &self.left_corners.outer_edges[member] {
                     let follow = &mut self.follow[edge.child];
                     if edge.is_tail {
+                        effort.spend(continuations.get(continuation).entries.len())?;
                         continuations.add_to(follow, continuation);
                     }
                     follow.entries.extend(edge.next.map(|next| (next, continuation)));
-                    pending.push(self.left_corners.component_of[edge.child]);
+                    let component = self.left_corners.component_of[edge.child];
+                    touched.push(component);
+                    pending.push(component);
                 }
             }
             if items.len() > self.max_items {
-                break;
+                return Err(LimitExceeded::new("set_items", self.max_items));
             }
         }
-        for component in visited.into_iter().chain(pending) {
-            for &member in &self.left_corners.components[component].members {
-                self.follow[member].clear();
-            }
-        }
-        if items.len() > self.max_items {
-            return Err(LimitExceeded::new("set_items", self.max_items));
-        }
-        items.sort_unstable();
-        items.dedup();
-        let items: Arc<[Item]> = items.into();
-        self.memory_bytes += items.len() * size_of::<Item>() + size_of_val(fresh) + 64;
-        self.memo.insert(fresh.into(), items.clone());
         Ok(items)
     }
 
@@ -131,14 +157,23 @@ impl Predictor {
     }
 
     /// Finds the continuations of a component whose `follow` from outside is complete.
-    fn close_component(&mut self, component: usize, continuations: &mut Continuations) {
+    fn close_component(
+        &mut self,
+        component: usize,
+        continuations: &mut Continuations,
+        effort: &mut Effort,
+    ) -> Result<(), LimitExceeded> {
         let component = &self.left_corners.components[component];
+        for &member in &component.members {
+            self.follow[member].normalize();
+        }
         for knot in &component.knots {
             let mut contents: Vec<Content> = Vec::with_capacity(knot.members.len());
             for (&member, across) in knot.members.iter().zip(&knot.across) {
                 let mut content = Content::default();
                 for &source in &component.tail_sources[member] {
                     let follow = &self.follow[component.members[source]];
+                    effort.spend(follow.entries.len() + 1)?;
                     content.ends |= follow.ends;
                     content.entries.extend_from_slice(&follow.entries);
                 }
@@ -149,7 +184,7 @@ impl Predictor {
                 contents.push(content);
             }
             let ids = if knot.is_cyclic() {
-                continuations.intern_knot(knot.number, &mut contents, &knot.inside)
+                continuations.intern_knot(knot.number, &mut contents, &knot.inside, effort)?
             } else {
                 contents.iter().map(|content| continuations.intern(content)).collect()
             };
@@ -157,5 +192,6 @@ impl Predictor {
                 self.ids[component.members[member]] = id;
             }
         }
+        Ok(())
     }
 }

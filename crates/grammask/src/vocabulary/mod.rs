@@ -20,10 +20,11 @@ mod token_texts;
 mod token_trie;
 
 pub use error::VocabularyError;
-pub use node_set::NodeSet;
-pub use terminal_summaries::{LiveTokens, NodeSetRef, TerminalSummaries, TerminalSummary};
+pub use node_set::{GrowingNodeSet, NodeSet};
+pub use terminal_summaries::{CountedSummary, LiveTokens, NodeSetRef, TerminalSummaries, TerminalSummary};
 pub use token_set::TokenSet;
 pub use token_texts::TokenTexts;
+pub(crate) use token_trie::Columns;
 pub use token_trie::{Children, TokenTrie, TrieNode};
 
 use std::collections::hash_map::Entry;

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::{NodeSet, TokenId, TokenSet};
+use super::{NodeSet, TokenId, TokenSet, TokenTrie, TrieNode};
 
 /// Bytes that the store may take by default.
 const DEFAULT_CAPACITY: usize = 256 << 20;
@@ -145,6 +145,56 @@ pub struct TerminalSummary {
     pub ends: NodeSetRef,
 }
 
+/// What is known about all repetitions of a code below some nodes: by the number of copies.
+#[derive(Clone, Debug, Default)]
+pub struct CountedSummary {
+    /// Tokens in which exactly so many copies begin, less one.
+    tokens: Vec<Vec<TokenId>>,
+    /// Nodes at which exactly so many copies have ended, less one.
+    ends: Vec<Vec<u32>>,
+}
+
+impl CountedSummary {
+    /// Adds tokens in which `copies` begin, at least one.
+    pub fn add_tokens(&mut self, copies: usize, tokens: &[TokenId]) {
+        if self.tokens.len() < copies {
+            self.tokens.resize(copies, Vec::new());
+        }
+        self.tokens[copies - 1].extend_from_slice(tokens);
+    }
+
+    /// Adds a node at which `copies` have ended, at least one.
+    pub fn add_end(&mut self, copies: usize, node: TrieNode) {
+        if self.ends.len() < copies {
+            self.ends.resize(copies, Vec::new());
+        }
+        self.ends[copies - 1].push(node.0);
+    }
+
+    /// Tokens that need at most `max` copies.
+    #[must_use]
+    pub fn live(&self, max: Option<u32>, size: usize) -> LiveTokens {
+        let count = max.map_or(self.tokens.len(), |max| self.tokens.len().min(max as usize));
+        LiveTokens::new(self.tokens[..count].concat(), size)
+    }
+
+    /// Nodes at which `min` to `max` copies have ended.
+    #[must_use]
+    pub fn ends(&self, min: u32, max: Option<u32>, trie: &TokenTrie) -> NodeSet {
+        let last = max.map_or(self.ends.len(), |max| self.ends.len().min(max as usize));
+        let first = (min.max(1) as usize - 1).min(last);
+        NodeSet::new(self.ends[first..last].concat(), trie)
+    }
+
+    /// Bytes of memory that it takes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let tokens: usize = self.tokens.iter().map(|tokens| size_of_val(&tokens[..])).sum();
+        let ends: usize = self.ends.iter().map(|ends| size_of_val(&ends[..])).sum();
+        tokens + ends + (self.tokens.len() + self.ends.len()) * 32
+    }
+}
+
 /// The store. See the [module documentation](self).
 #[derive(Debug)]
 pub struct TerminalSummaries {
@@ -157,6 +207,7 @@ struct Contents {
     sets: FxHashMap<u64, Vec<NodeSetRef>>,
     /// By content hash of the language, and start nodes.
     summaries: FxHashMap<(u128, NodeSetRef), Arc<TerminalSummary>>,
+    counted: FxHashMap<(u128, NodeSetRef), Arc<CountedSummary>>,
     bytes: usize,
     capacity: usize,
 }
@@ -166,6 +217,7 @@ impl Default for TerminalSummaries {
         let contents = Contents {
             sets: FxHashMap::default(),
             summaries: FxHashMap::default(),
+            counted: FxHashMap::default(),
             bytes: 0,
             capacity: DEFAULT_CAPACITY,
         };
@@ -203,6 +255,19 @@ impl TerminalSummaries {
         contents.summaries.insert((language, nodes), summary);
     }
 
+    /// What is known about repetitions of the code with this content hash below these nodes.
+    #[must_use]
+    pub fn get_counted(&self, code: u128, nodes: &NodeSetRef) -> Option<Arc<CountedSummary>> {
+        self.lock().counted.get(&(code, nodes.clone())).cloned()
+    }
+
+    /// Remembers a summary of repetitions.
+    pub fn insert_counted(&self, code: u128, nodes: NodeSetRef, summary: Arc<CountedSummary>) {
+        let mut contents = self.lock();
+        contents.make_room(summary.memory_bytes() + 128);
+        contents.counted.insert((code, nodes), summary);
+    }
+
     /// Bytes that the store takes, an estimate.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
@@ -212,7 +277,8 @@ impl TerminalSummaries {
     /// How many summaries there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.lock().summaries.len()
+        let contents = self.lock();
+        contents.summaries.len() + contents.counted.len()
     }
 
     /// Whether nothing is known.
@@ -239,6 +305,7 @@ impl Contents {
         if self.bytes + bytes > self.capacity {
             self.sets.clear();
             self.summaries.clear();
+            self.counted.clear();
             self.bytes = 0;
         }
         self.bytes += bytes;

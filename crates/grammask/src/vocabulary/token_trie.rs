@@ -7,7 +7,7 @@
 //! Building sorts the tokens by their first eight bytes as one integer, by the rest only where these are
 //! equal, and makes the nodes in one pass over the longest common prefixes of neighbours.
 
-use std::sync::OnceLock;
+use rustc_hash::FxHashMap;
 
 use super::{TokenId, TokenTexts, Vocabulary};
 
@@ -49,14 +49,30 @@ pub struct TokenTrie {
     sorted_ids: Vec<TokenId>,
     /// The nodes that have children, as a bitset.
     inner_nodes: Vec<u64>,
-    edges: OnceLock<EdgesByByte>,
+    /// For each node which of `child_sets` holds the bytes on the edges below it.
+    child_set_of: Vec<u32>,
+    /// Different sets of bytes; the first 256 are those of one byte, then comes the empty one.
+    child_sets: Vec<[u64; 4]>,
+    edges: EdgesByByte,
+    max_depth: u16,
+}
+
+/// The arrays of a trie, for loops that go through much of it. All have an entry per node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Columns<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) depths: &'a [u16],
+    pub(crate) subtree_ends: &'a [u32],
+    /// Where the tokens of each node start in `sorted_ids`, and one entry more for their end.
+    pub(crate) token_starts: &'a [u32],
+    pub(crate) sorted_ids: &'a [TokenId],
 }
 
 /// All edges of the trie, those over one byte together.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct EdgesByByte {
     /// Where the edges over each byte start, and at the end their number.
-    starts: Box<[u32; 257]>,
+    starts: Vec<u32>,
     /// Parent and child, ascending by child.
     edges: Box<[(TrieNode, TrieNode)]>,
 }
@@ -79,7 +95,10 @@ impl TokenTrie {
             token_starts: vec![0],
             sorted_ids: Vec::with_capacity(sorted.len()),
             inner_nodes: Vec::new(),
-            edges: OnceLock::new(),
+            child_set_of: Vec::new(),
+            child_sets: Vec::new(),
+            edges: EdgesByByte::default(),
+            max_depth: 0,
         };
         let mut path = vec![0];
         let mut previous: &[u8] = &[];
@@ -103,6 +122,9 @@ impl TokenTrie {
         for (node, &end) in trie.subtree_ends.iter().enumerate() {
             trie.inner_nodes[node >> 6] |= u64::from(end as usize > node + 1) << (node & 63);
         }
+        trie.max_depth = trie.depths.iter().copied().max().unwrap_or(0);
+        trie.edges = trie.edges_by_byte();
+        trie.index_child_bytes();
         trie.bytes.shrink_to_fit();
         trie.depths.shrink_to_fit();
         trie.subtree_ends.shrink_to_fit();
@@ -182,17 +204,64 @@ impl TokenTrie {
         &self.inner_nodes
     }
 
-    /// All edges over `byte` as (parent, child), ascending by child. The first call, with any byte, makes an
-    /// index of eight bytes per node.
+    /// The bytes on the edges below a node, as a bitset.
+    #[inline]
+    #[must_use]
+    pub fn child_bytes(&self, node: TrieNode) -> &[u64; 4] {
+        &self.child_sets[self.child_set_of[node.index()] as usize]
+    }
+
+    fn index_child_bytes(&mut self) {
+        let bit = |byte: u8| {
+            let mut set = [0_u64; 4];
+            set[usize::from(byte >> 6)] = 1 << (byte & 63);
+            set
+        };
+        self.child_sets = (0..=u8::MAX).map(bit).collect();
+        let none = self.child_sets.len() as u32;
+        self.child_sets.push([0; 4]);
+        let mut known: FxHashMap<[u64; 4], u32> = FxHashMap::default();
+        for node in (0..self.bytes.len() as u32).map(TrieNode) {
+            let mut children = self.children(node);
+            let number = match (children.next(), children.next()) {
+                (None, _) => none,
+                (Some(only), None) => u32::from(self.byte(only)),
+                _ => {
+                    let mut set = [0_u64; 4];
+                    for child in self.children(node) {
+                        let byte = self.byte(child);
+                        set[usize::from(byte >> 6)] |= 1 << (byte & 63);
+                    }
+                    *known.entry(set).or_insert_with(|| {
+                        self.child_sets.push(set);
+                        self.child_sets.len() as u32 - 1
+                    })
+                }
+            };
+            self.child_set_of.push(number);
+        }
+    }
+
+    /// All edges over `byte` as (parent, child), ascending by child.
     #[must_use]
     pub fn edges_over(&self, byte: u8) -> &[(TrieNode, TrieNode)] {
-        let index = self.edges.get_or_init(|| self.edges_by_byte());
-        let byte = usize::from(byte);
-        &index.edges[index.starts[byte] as usize..index.starts[byte + 1] as usize]
+        let starts = &self.edges.starts[usize::from(byte)..];
+        &self.edges.edges[starts[0] as usize..starts[1] as usize]
+    }
+
+    /// The arrays of the trie.
+    pub(crate) fn columns(&self) -> Columns<'_> {
+        Columns {
+            bytes: &self.bytes,
+            depths: &self.depths,
+            subtree_ends: &self.subtree_ends,
+            token_starts: &self.token_starts,
+            sorted_ids: &self.sorted_ids,
+        }
     }
 
     fn edges_by_byte(&self) -> EdgesByByte {
-        let mut starts = Box::new([0_u32; 257]);
+        let mut starts = vec![0_u32; 257];
         for &byte in &self.bytes[1..] {
             starts[usize::from(byte) + 1] += 1;
         }
@@ -216,7 +285,7 @@ impl TokenTrie {
     /// Length of the longest token with text.
     #[must_use]
     pub fn max_depth(&self) -> usize {
-        self.depths.iter().max().map_or(0, |&depth| usize::from(depth))
+        usize::from(self.max_depth)
     }
 
     /// The child of a node over `byte`. Looks through the children from the smallest byte on.
@@ -244,7 +313,10 @@ impl TokenTrie {
             + self.depths.capacity() * size_of::<u16>()
             + (self.subtree_ends.capacity() + self.token_starts.capacity()) * size_of::<u32>()
             + self.sorted_ids.capacity() * size_of::<TokenId>()
-            + self.edges.get().map_or(0, |index| size_of_val(&index.edges[..]))
+            + size_of_val(&self.edges.edges[..])
+            + size_of_val(&self.inner_nodes[..])
+            + size_of_val(&self.child_set_of[..])
+            + size_of_val(&self.child_sets[..])
     }
 }
 

@@ -1,0 +1,95 @@
+"""Compares grammask with llguidance, xgrammar and kbnf on the same work, with verified answers.
+
+Usage: ``python benches/compare.py [--quick] [--case NAME ...] [--engine NAME ...] [--vocabulary NAME ...]``, and
+``--record DATE`` to write down what was found.
+
+Each (engine, case, vocabulary) is measured in a process of its own and kept under ``--results``, so that a run
+that was broken off goes on where it was; a new build of an engine or a change of a case is measured anew. The
+method is described in ``benches/comparison/README.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+from comparison import agreement, cases, measurement, report, summary, vocabularies
+from engines import NAMES
+from rich.console import Console
+
+_BENCHES = Path(__file__).parent
+
+
+def main() -> None:
+    """Measure, judge, show, and write the record if one is asked for."""
+    options = _options()
+    console = Console(width=None if sys.stdout.isatty() else 180)
+    limits = measurement.Limits(
+        pass_seconds=options.pass_seconds or (5 if options.quick else 40),
+        seconds=options.seconds or (40 if options.quick else 240),
+        memory_bytes=int(options.memory_gib * 2**30),
+    )
+    options.results.mkdir(parents=True, exist_ok=True)
+    compared = []
+    for vocabulary in options.vocabulary:
+        table = vocabularies.load(vocabulary)
+        for name in options.case:
+            item = _compare(name, table, limits, options, console)
+            compared.append(item)
+    console.print(report.table(compared))
+    if options.record:
+        shown = shlex.join(["python", "benches/compare.py", *sys.argv[1:]])
+        report.write(compared, _BENCHES / "record", f"{options.record}-compare", shown)
+
+
+def _compare(
+    name: str,
+    table: vocabularies.TokenTable,
+    limits: measurement.Limits,
+    options: argparse.Namespace,
+    console: Console,
+) -> report.Compared:
+    case = cases.load(name, quick=options.quick)
+    documents = case.tokenised(table)
+    measured = {}
+    for engine in options.engine:
+        with console.status(f"{case.title}, {table.name}: {engine}"):
+            measured[engine] = measurement.measure(engine, case, table, documents, limits, options.results)
+    figures = {engine: summary.figures(result, documents) for engine, result in measured.items()}
+    with console.status(f"{case.title}, {table.name}: comparing masks"):
+        verdicts = agreement.judge(case, table, documents, measured)
+    item = report.Compared(case, table.name, documents, table.tokens, measured, figures, verdicts)
+    means = ", ".join(
+        f"{engine} {found.cold.mean:.2f}" if found else f"{engine} -" for engine, found in figures.items()
+    )
+    console.print(f"{case.title} ({table.name}): {means}", highlight=False)
+    return item
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer and shorter documents: minutes in place of an hour"
+    )
+    parser.add_argument("--case", nargs="+", choices=cases.names(), default=cases.names(), metavar="NAME")
+    parser.add_argument("--engine", nargs="+", choices=NAMES, default=list(NAMES), metavar="NAME")
+    parser.add_argument("--vocabulary", nargs="+", default=[vocabularies.default_name()], metavar="NAME")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=_BENCHES.parent / "target" / "compare",
+        help="where measurements are kept",
+    )
+    parser.add_argument(
+        "--record", metavar="DATE", help="write benches/record/DATE-compare.md with its JSON and plots"
+    )
+    parser.add_argument("--pass-seconds", type=float, help="longest time of one pass over the documents")
+    parser.add_argument("--seconds", type=float, help="longest time of one engine on one case")
+    parser.add_argument("--memory-gib", type=float, default=6, help="most memory of one engine on one case")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

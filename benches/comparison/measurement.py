@@ -1,0 +1,240 @@
+"""Runs one engine on one case in a process of its own, within limits of time and memory; keeps the result on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from comparison.cases import Case
+    from comparison.vocabularies import TokenTable
+
+_BENCHES = Path(__file__).parents[1]
+_SAMPLED_MASKS = 48
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a measured process may take."""
+
+    pass_seconds: float
+    """After so long a pass over the documents ends where it is."""
+    seconds: float
+    """After so long the process is killed."""
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one engine did on one case."""
+
+    engine: str
+    case: str
+    vocabulary: str
+    facts: dict[str, Any]
+    """Everything that the process said, and ``ended``: why it did not get to its end, or None."""
+    arrays: dict[str, npt.NDArray[Any]]
+
+    @property
+    def failure(self) -> str | None:
+        """Why there are no times at all, if so."""
+        return (
+            None
+            if "cold_0" in self.arrays and len(self.times("cold"))
+            else self.facts["ended"] or self.facts.get("problem") or "no tokens"
+        )
+
+    def times(self, which: str) -> npt.NDArray[np.int64]:
+        """CPU nanoseconds per token of the ``cold`` or ``warm`` pass, all documents together."""
+        return np.concatenate([*self.by_document(which), np.zeros(0, dtype=np.int64)])
+
+    def by_document(self, which: str) -> list[npt.NDArray[np.int64]]:
+        """CPU nanoseconds per token of the ``cold`` or ``warm`` pass, by document."""
+        count = sum(name.startswith(f"{which}_") for name in self.arrays)
+        return [self.arrays[f"{which}_{index}"] for index in range(count)]
+
+    def masks(self) -> dict[tuple[int, int], npt.NDArray[np.int32]]:
+        """Sampled masks by document and position."""
+        rows = (
+            (name.removeprefix("mask_").split("/"), row)
+            for name, row in self.arrays.items()
+            if name.startswith("mask_")
+        )
+        return {(int(document), int(position)): row for (document, position), row in rows}
+
+
+def samples(documents: list[list[int]], seed: str) -> list[tuple[int, int]]:
+    """Choose the places whose masks are compared: the beginnings of documents, and random ones, more of them early."""
+    random_ = random.Random(f"samples {seed}")
+    places = {
+        (index, position)
+        for index in range(min(len(documents), 6))
+        for position in range(min(2, len(documents[index])))
+    }
+    total = sum(map(len, documents))
+    while len(places) < min(_SAMPLED_MASKS, total // 2):
+        document = random_.choices(range(len(documents)), weights=[len(tokens) for tokens in documents])[0]
+        places.add((document, int(len(documents[document]) * random_.random() ** 2)))
+    return sorted(places)
+
+
+def measure(
+    engine: str, case: Case, table: TokenTable, documents: list[list[int]], limits: Limits, folder: Path
+) -> Measurement:
+    """Measure, or read what was measured before with the same inputs."""
+    language = next((language for language in _languages(engine) if language in case.grammars), None)
+    if language is None:
+        return Measurement(
+            engine, case.name, table.name, {"ended": "cannot be written in its grammar languages"}, {}
+        )
+    key = hashlib.sha256(
+        repr(
+            (engine, _build(engine), case.grammars[language], table.name, documents, limits, _source())
+        ).encode()
+    ).hexdigest()[:16]
+    stem = folder / f"{case.name}.{engine}.{table.name}.{key}"
+    if not stem.with_suffix(stem.suffix + ".json").exists():
+        _run(engine, language, case, table, documents, limits, stem)
+    facts = json.loads(Path(f"{stem}.json").read_text("utf-8"))
+    arrays_file = Path(f"{stem}.npz")
+    arrays = dict(np.load(arrays_file)) if arrays_file.exists() else {}
+    return Measurement(engine, case.name, table.name, facts, arrays)
+
+
+def _run(
+    engine: str,
+    language: str,
+    case: Case,
+    table: TokenTable,
+    documents: list[list[int]],
+    limits: Limits,
+    stem: Path,
+) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        source = Path(scratch) / "input.pickle"
+        source.write_bytes(pickle.dumps((table, documents)))
+        job = Path(scratch) / "job.json"
+        job.write_text(
+            json.dumps(
+                {
+                    "engine": engine,
+                    "language": language,
+                    "grammar": case.grammars[language],
+                    "input": str(source),
+                    "output": f"{stem}.npz",
+                    "samples": samples(documents, case.name),
+                    "seconds": limits.pass_seconds,
+                }
+            )
+        )
+        errors = Path(scratch) / "errors.txt"
+        with errors.open("wb") as error_file:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "comparison.worker", str(job)],
+                cwd=_BENCHES,
+                stdout=subprocess.PIPE,
+                stderr=error_file,
+            )
+            ended = _watch(process, limits)
+        facts: dict[str, Any] = {"language": language}
+        for line in ended.lines:
+            facts |= json.loads(line)
+        facts["ended"] = None if facts.get("phase") == "done" else _reason(ended, facts, errors)
+        Path(f"{stem}.json").write_text(json.dumps(facts, indent=1))
+
+
+@dataclass
+class _Ended:
+    """How a process ended."""
+
+    lines: list[bytes]
+    code: int | None = None
+    killed: str | None = None
+
+
+def _watch(process: subprocess.Popen[bytes], limits: Limits) -> _Ended:
+    """Wait for a process; kill it where it passes a limit."""
+    ended = _Ended([])
+    stdout = process.stdout
+    assert stdout is not None  # it was asked for as a pipe
+    reader = threading.Thread(target=lambda: ended.lines.extend(stdout))
+    reader.start()
+    deadline = time.monotonic() + limits.seconds
+    while process.poll() is None:
+        if time.monotonic() > deadline:
+            ended.killed = f"no end within {limits.seconds:.0f} s"
+        elif _resident(process.pid) > limits.memory_bytes:
+            ended.killed = f"more than {limits.memory_bytes / 2**30:.0f} GiB of memory"
+        if ended.killed:
+            process.kill()
+            break
+        time.sleep(0.05)
+    ended.code = process.wait()
+    reader.join()
+    return ended
+
+
+def _resident(process: int) -> int:
+    try:
+        return int(Path(f"/proc/{process}/statm").read_text("ascii").split()[1]) * 4096
+    except (OSError, IndexError):
+        return 0
+
+
+def _reason(ended: _Ended, facts: dict[str, Any], errors: Path) -> str:
+    """Say why a process did not get to its end, and where it was."""
+    phase = facts.get("phase", "import")
+    if ended.killed:
+        return f"{phase}: {ended.killed}"
+    lines = [line for line in errors.read_text("utf-8", "replace").splitlines() if line.strip()]
+    if ended.code is not None and ended.code < 0:
+        return f"{phase}: crash, signal {-ended.code}"
+    message = next((line for line in reversed(lines) if not line.startswith((" ", "\t"))), "no message")
+    return f"{phase}: {message}"[:300]
+
+
+def _languages(engine: str) -> tuple[str, ...]:
+    """Grammar languages of an engine, known here so that the parent need not import it."""
+    return {
+        "grammask": ("kbnf",),
+        "kbnf": ("kbnf",),
+        "llguidance": ("lark",),
+        "xgrammar": ("builtin", "ebnf", "regex"),
+    }[engine]
+
+
+def _build(engine: str) -> str:
+    """Identify the engine that is installed."""
+    import importlib.metadata
+    import importlib.util
+
+    if engine != "grammask":
+        return importlib.metadata.version(engine)
+    extension = importlib.util.find_spec("grammask._grammask")
+    assert extension is not None
+    assert extension.origin is not None  # grammask is what is measured
+    return hashlib.sha256(Path(extension.origin).read_bytes()).hexdigest()
+
+
+def _source() -> str:
+    """Identify the code that measures."""
+    files = [
+        Path(__file__).with_name("worker.py"),
+        Path(__file__).with_name("clock.py"),
+        *sorted((_BENCHES / "engines").glob("*.py")),
+    ]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

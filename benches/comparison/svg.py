@@ -1,0 +1,173 @@
+"""Writes the two kinds of plot that the records have, as SVG, without a plotting library.
+
+Both have logarithmic axes of microseconds: dots with a line up to the 99th percentile, a row per case; and cost against
+position, a panel per case.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from html import escape
+
+COLOURS = {
+    "grammask": "#c2410c",
+    "llguidance": "#2563eb",
+    "xgrammar": "#15803d",
+    "kbnf": "#7e22ce",
+    "copy": "#6b7280",
+}
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A value of a series in a row, with a line to a second value."""
+
+    series: str
+    value: float
+    to: float
+
+
+def dot_plot(title: str, rows: list[tuple[str, list[Dot]]], floor: float) -> str:
+    """Draw a row of dots for each name; ``floor`` is a line through all of them."""
+    left, top, width, step = 300, 60, 640, 26
+    height = top + step * len(rows) + 50
+    axis = _LogAxis.around(
+        [floor] + [value for _, dots in rows for dot in dots for value in (dot.value, dot.to)],
+        left,
+        left + width,
+    )
+    parts = [_text(20, 28, title, size=16)]
+    for tick in axis.ticks():
+        x = axis.place(tick)
+        parts.append(_segment(x, top - 10, x, height - 45, "#e5e7eb"))
+        parts.append(_text(x, height - 28, _tick_name(tick), anchor="middle"))
+    parts.append(
+        _text(
+            left + width / 2,
+            height - 8,
+            "microseconds of CPU time per token: dot = mean, line = up to the 99th percentile",
+            anchor="middle",
+        )
+    )
+    x = axis.place(floor)
+    parts.append(_segment(x, top - 10, x, height - 45, COLOURS["copy"], dashed=True))
+    parts.append(_text(x, top - 14, "copy of a mask", anchor="middle", size=10))
+    for index, (name, dots) in enumerate(rows):
+        y = top + step * index + step / 2
+        parts.append(_text(left - 10, y + 4, name, anchor="end"))
+        for offset, dot in enumerate(dots):
+            y_dot, colour = y + (offset - (len(dots) - 1) / 2) * 5, COLOURS[dot.series]
+            parts.append(_segment(axis.place(dot.value), y_dot, axis.place(dot.to), y_dot, colour))
+            parts.append(
+                f'<circle cx="{axis.place(dot.value):.1f}" cy="{y_dot:.1f}" r="3.2" fill="{colour}"/>'
+            )
+    parts.append(
+        _legend(left, 46, sorted({dot.series for _, dots in rows for dot in dots}, key=list(COLOURS).index))
+    )
+    return _document(left + width + 40, height, parts)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A series of points: position, and cost in microseconds."""
+
+    series: str
+    points: list[tuple[float, float]]
+
+
+def panels(title: str, plots: list[tuple[str, list[Line]]]) -> str:
+    """Draw a small plot of cost against position for each name, two in a row."""
+    width, height, columns = 440, 210, 2
+    parts = [
+        _text(20, 28, title, size=16),
+        _legend(
+            20, 50, sorted({line.series for _, lines in plots for line in lines}, key=list(COLOURS).index)
+        ),
+    ]
+    for index, (name, lines) in enumerate(plots):
+        x, y = 60 + (index % columns) * (width + 70), 90 + (index // columns) * (height + 70)
+        parts.append(_panel(name, lines, (x, y, width, height)))
+    rows = -(-len(plots) // columns)
+    return _document(60 + columns * (width + 70), 90 + rows * (height + 70), parts)
+
+
+def _panel(name: str, lines: list[Line], box: tuple[float, float, float, float]) -> str:
+    x, y, width, height = box
+    costs = _LogAxis.around([cost for line in lines for _, cost in line.points], y + height, y)
+    last = max(position for line in lines for position, _ in line.points)
+    parts = [
+        _text(x, y - 8, name),
+        f'<rect x="{x}" y="{y}" width="{width}" height="{height}" fill="none" stroke="#9ca3af"/>',
+    ]
+    for tick in costs.ticks():
+        parts.append(_segment(x, costs.place(tick), x + width, costs.place(tick), "#e5e7eb"))
+        parts.append(_text(x - 6, costs.place(tick) + 4, _tick_name(tick), anchor="end", size=10))
+    parts.append(_text(x + width, y + height + 16, f"token {last:,.0f}", anchor="end", size=10))
+    parts.append(_text(x, y + height + 16, "token 0", size=10))
+    for line in lines:
+        points = " ".join(
+            f"{x + width * position / last:.1f},{costs.place(cost):.1f}" for position, cost in line.points
+        )
+        parts.append(
+            f'<polyline points="{points}" fill="none" stroke="{COLOURS[line.series]}" stroke-width="1.6"/>'
+        )
+    return "\n".join(parts)
+
+
+@dataclass(frozen=True)
+class _LogAxis:
+    """A logarithmic axis between two powers of ten, from one coordinate to another."""
+
+    low: int
+    high: int
+    start: float
+    end: float
+
+    @staticmethod
+    def around(values: list[float], start: float, end: float) -> _LogAxis:
+        positive = [value for value in values if value > 0] or [1.0]
+        low, high = math.floor(math.log10(min(positive))), math.ceil(math.log10(max(positive)))
+        return _LogAxis(low, max(high, low + 1), start, end)
+
+    def place(self, value: float) -> float:
+        share = (math.log10(max(value, 10.0**self.low)) - self.low) / (self.high - self.low)
+        return self.start + share * (self.end - self.start)
+
+    def ticks(self) -> list[float]:
+        return [10.0**power for power in range(self.low, self.high + 1)]
+
+
+def _tick_name(value: float) -> str:
+    if value >= 1e6:
+        return f"{value / 1e6:g} s"
+    return f"{value / 1e3:g} ms" if value >= 1000 else f"{value:g} µs"
+
+
+def _legend(x: float, y: float, series: list[str]) -> str:
+    parts = []
+    for index, name in enumerate(series):
+        place = x + index * 110
+        parts.append(
+            f'<circle cx="{place}" cy="{y - 4}" r="4" fill="{COLOURS[name]}"/>' + _text(place + 9, y, name)
+        )
+    return "\n".join(parts)
+
+
+def _segment(x1: float, y1: float, x2: float, y2: float, colour: str, *, dashed: bool = False) -> str:
+    dashes = ' stroke-dasharray="4 3"' if dashed else ""
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"{dashes}/>'
+
+
+def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 12) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _document(width: float, height: float, parts: list[str]) -> str:
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} '
+        'font-family="sans-serif" fill="#111827"><rect width="100%" height="100%" fill="white"/>\n'
+        + "\n".join(parts)
+        + "\n</svg>\n"
+    )

@@ -1,0 +1,263 @@
+"""The measured process: one engine, one case, one vocabulary. ``compare.py`` starts it.
+
+Usage: ``python -m comparison.worker JOB.json``. A job names a pickle of the vocabulary and of the tokens and where to
+write. What has been reached goes to standard output, a JSON object a line, so that the parent knows it even if the
+process has to be killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import json
+import pickle
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import engines
+import numpy as np
+
+from comparison import clock
+from comparison.vocabularies import TokenTable, byte_vocabulary
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from engines import Engine, Steps
+
+WARM_UP = {
+    "kbnf": 'start ::= "a" start | "b";',
+    "lark": '%llguidance {"no_forcing": true}\nstart: "a" start | "b"',
+    "ebnf": 'root ::= "a" root | "b"',
+    "regex": "a*b",
+    "builtin": "",
+}
+"""A grammar with which an engine runs once, on bytes, so that no case pays for loading its code."""
+
+_BLOCK = 256
+"""Tokens between two readings of the clock where a loop is timed."""
+
+
+@dataclass
+class Pass:
+    """What one pass over the documents measured and found."""
+
+    times: list[npt.NDArray[np.int64]] = field(default_factory=list)
+    """CPU nanoseconds of mask and accept, by document and token."""
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    """Tokens of the documents that a mask lacks or that were not accepted: each is a wrong answer."""
+    masks: dict[str, npt.NDArray[np.int32]] = field(default_factory=dict)
+    """Copies of the sampled masks, by ``document/position``."""
+    problem: str | None = None
+    incomplete: list[int] = field(default_factory=list)
+    """Documents whose end the engine does not see as the end of a text."""
+
+
+def main(path: str) -> None:
+    """Run a job."""
+    job = json.loads(Path(path).read_text("utf-8"))
+    with Path(job["input"]).open("rb") as file:
+        table, documents = pickle.load(file)
+    engine = engines.load(job["engine"])
+    language = job["language"]
+    _say(
+        phase="warm-up", version=engine.version(), settings=engine.SETTINGS, ignored=engine.ignored_ids(table)
+    )
+    _warm_up(engine, language)
+    overhead = clock.overhead()
+    mask = np.zeros((1, -(-table.size // 32)), dtype=np.int32)
+    _say(phase="vocabulary", **_floor(mask, overhead))
+
+    memory, before = _memory(), time.process_time_ns()
+    vocabulary = engine.vocabulary(table)
+    _say(phase="compile", vocabulary_ns=time.process_time_ns() - before, vocabulary_bytes=_memory() - memory)
+
+    gc.collect()
+    gc.disable()
+    memory, before = _memory(), time.process_time_ns()
+    compiled = engine.compile(language, job["grammar"], vocabulary)
+    compile_ns = time.process_time_ns() - before
+    _say(phase="first mask", compile_ns=compile_ns)
+    before = time.process_time_ns()
+    engine.start(compiled, mask).fill()
+    _say(phase="cold", first_mask_ns=time.process_time_ns() - before, overhead_ns=overhead)
+
+    runner = _Runner(engine, compiled, mask, table, overhead, job)
+    cold = runner.run(documents, sampled=True)
+    _say(phase="warm", memory_bytes=_memory() - memory, **_summary(cold))
+    _save(job["output"], cold, Pass())
+    warm = runner.run(documents, sampled=False)
+    _save(job["output"], cold, warm)
+    _say(phase="loop", warm_problem=warm.problem)
+    stream = None if cold.problem else runner.stream(documents)
+    if hasattr(engine, "stats"):
+        _say(stats=engine.stats(compiled))
+    _say(phase="done", stream_ns=stream)
+
+
+class _Runner:
+    """Goes through documents with one engine."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        compiled: Any,
+        mask: npt.NDArray[np.int32],
+        table: TokenTable,
+        overhead: int,
+        job: Any,
+    ) -> None:
+        self._engine = engine
+        self._compiled = compiled
+        self._mask = mask
+        self._eos = table.eos
+        self._overhead = overhead
+        self._seconds = job["seconds"]
+        self._samples = {(document, position) for document, position in job["samples"]}
+
+    def run(self, documents: list[list[int]], *, sampled: bool) -> Pass:
+        """Fill a mask and accept a token, all along the documents, until the time for a pass is over."""
+        result = Pass()
+        deadline = time.monotonic() + self._seconds
+        for index, tokens in enumerate(documents):
+            times = np.zeros(len(tokens), dtype=np.int64)
+            count = 0
+            try:
+                steps = self._engine.start(self._compiled, self._mask)
+                count = self._one(steps, tokens, times, deadline, (index if sampled else None, result))
+            except Exception as error:  # noqa: BLE001
+                result.problem = f"{type(error).__name__}: {error}"[:300]
+                count = int(np.count_nonzero(times))
+            result.times.append(times[:count])
+            if result.problem is None and count == len(tokens):
+                self._check_end(steps, index, result)
+            if result.problem or time.monotonic() > deadline:
+                break
+        return result
+
+    def _one(
+        self,
+        steps: Steps,
+        tokens: list[int],
+        times: npt.NDArray[np.int64],
+        deadline: float,
+        sampling: tuple[int | None, Pass],
+    ) -> int:
+        now, overhead, fill, accept, row = clock.now, self._overhead, steps.fill, steps.accept, self._mask[0]
+        document, result = sampling
+        for position, token in enumerate(tokens):
+            before = now()
+            fill()
+            accepted = accept(token)
+            times[position] = max(now() - before - overhead, 1)
+            allowed = row[token >> 5] >> (token & 31) & 1
+            if document is not None and (document, position) in self._samples:
+                result.masks[f"{document}/{position}"] = row.copy()
+            if not (allowed and accepted):
+                result.refused.append(
+                    {
+                        "document": document,
+                        "position": position,
+                        "token": token,
+                        "in_mask": bool(allowed),
+                        "accepted": bool(accepted),
+                    }
+                )
+            if not accepted:
+                result.problem = steps.error() or "a token of the document was not accepted"
+                return position
+            if time.monotonic() > deadline:
+                return position + 1
+        return len(tokens)
+
+    def _check_end(self, steps: Steps, index: int, result: Pass) -> None:
+        """See whether the engine knows that the text is complete."""
+        if self._engine.COMPARES_END:
+            steps.fill()
+            if not self._mask[0][self._eos >> 5] >> (self._eos & 31) & 1:
+                result.incomplete.append(index)
+
+    def stream(self, documents: list[list[int]]) -> float | None:
+        """Mean CPU nanoseconds of mask and accept on states seen before, with one reading of the clock per 256 tokens.
+
+        Holds what a loop costs in Python, as the floor does.
+        """
+        total = count = 0
+        deadline = time.monotonic() + self._seconds
+        for tokens in documents:
+            steps = self._engine.start(self._compiled, self._mask)
+            fill, accept = steps.fill, steps.accept
+            for start in range(0, len(tokens), _BLOCK):
+                block = tokens[start : start + _BLOCK]
+                before = clock.now()
+                for token in block:
+                    fill()
+                    accept(token)
+                total += clock.now() - before
+                count += len(block)
+                if time.monotonic() > deadline:
+                    return total / count
+        return total / count if count else None
+
+
+def _warm_up(engine: Engine, language: str) -> None:
+    table = byte_vocabulary()
+    mask = np.zeros((1, -(-table.size // 32)), dtype=np.int32)
+    compiled = engine.compile(language, WARM_UP[language], engine.vocabulary(table))
+    steps = engine.start(compiled, mask)
+    for token in b"{}" if language == "builtin" else b"aaaab":
+        steps.fill()
+        steps.accept(token)
+
+
+def _floor(mask: npt.NDArray[np.int32], overhead: int) -> dict[str, float]:
+    """What copying a mask through Python costs, with a reading of the clock each time and with one for all."""
+    other = np.full_like(mask[0], -1)
+    single = []
+    for _ in range(20_000):
+        before = clock.now()
+        mask[0] = other
+        single.append(clock.now() - before - overhead)
+    before = clock.now()
+    for _ in range(100_000):
+        mask[0] = other
+    floor = {"floor_p50_ns": float(np.median(single)), "floor_stream_ns": (clock.now() - before) / 100_000}
+    mask[:] = 0
+    return floor
+
+
+def _save(path: str, cold: Pass, warm: Pass) -> None:
+    np.savez_compressed(
+        path,
+        **{f"cold_{index}": times for index, times in enumerate(cold.times)},
+        **{f"warm_{index}": times for index, times in enumerate(warm.times)},
+        **{f"mask_{position}": row for position, row in cold.masks.items()},
+    )
+
+
+def _summary(cold: Pass) -> dict[str, Any]:
+    return {
+        "problem": cold.problem,
+        "refused": cold.refused[:20],
+        "incomplete": cold.incomplete,
+        "tokens": sum(map(len, cold.times)),
+    }
+
+
+def _memory() -> int:
+    """Resident bytes of this process, after what was freed went back to the system."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+    return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * 4096
+
+
+def _say(**facts: Any) -> None:
+    print(json.dumps(facts), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

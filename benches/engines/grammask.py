@@ -1,0 +1,51 @@
+"""Runs grammask."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from functools import partial
+from typing import TYPE_CHECKING
+
+import grammask
+
+from engines import Steps
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from comparison.vocabularies import TokenTable
+
+LANGUAGES = ("kbnf",)
+SETTINGS = "defaults"
+COMPARES_END = True
+
+
+def version() -> str:
+    """Version of the package."""
+    return importlib.metadata.version("grammask")
+
+
+def vocabulary(table: TokenTable) -> grammask.Vocabulary:
+    """Make a fresh vocabulary, with which no other grammar has been used."""
+    return grammask.Vocabulary(table.tokens, eos=table.eos, size=table.size)
+
+
+def compile(language: str, grammar: str, vocabulary: grammask.Vocabulary) -> grammask.CompiledGrammar:
+    """Compile a grammar in KBNF."""
+    return grammask.Grammar.from_kbnf(grammar).compile(vocabulary)
+
+
+def start(compiled: grammask.CompiledGrammar, mask: npt.NDArray[np.int32]) -> Steps:
+    """Begin a text."""
+    matcher = compiled.matcher()
+    return Steps(partial(matcher.fill_mask, mask), matcher.accept, lambda: None)
+
+
+def ignored_ids(table: TokenTable) -> list[int]:
+    """No token."""
+    return []
+
+
+def stats(compiled: grammask.CompiledGrammar) -> dict[str, int]:
+    """What the engine counted."""
+    return compiled.stats()

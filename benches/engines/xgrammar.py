@@ -1,0 +1,58 @@
+"""Runs xgrammar (https://github.com/mlc-ai/xgrammar)."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from functools import partial
+from typing import TYPE_CHECKING
+
+import torch
+import xgrammar
+
+from engines import Steps
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from comparison.vocabularies import TokenTable
+
+LANGUAGES = ("builtin", "ebnf", "regex")
+SETTINGS = "compiles on one thread, so that CPU time counts all of it; its caches are on, as by default"
+COMPARES_END = True
+
+
+def version() -> str:
+    """Version of the package."""
+    return importlib.metadata.version("xgrammar")
+
+
+def vocabulary(table: TokenTable) -> xgrammar.GrammarCompiler:
+    """Make a compiler for the vocabulary."""
+    tokens = [token or b"" for token in table.tokens]
+    tokens += [b""] * (table.size - len(tokens))  # A stop token beyond the given ones is silently dropped.
+    info = xgrammar.TokenizerInfo(
+        tokens, xgrammar.VocabType.RAW, vocab_size=table.size, stop_token_ids=[table.eos]
+    )
+    return xgrammar.GrammarCompiler(info, max_threads=1)
+
+
+def compile(language: str, grammar: str, vocabulary: xgrammar.GrammarCompiler) -> xgrammar.CompiledGrammar:
+    """Compile a grammar in xgrammar's EBNF, or a regex, or the JSON grammar that comes with it."""
+    if language == "builtin":
+        return vocabulary.compile_builtin_json_grammar()
+    if language == "regex":
+        return vocabulary.compile_regex(grammar)
+    return vocabulary.compile_grammar(grammar)
+
+
+def start(compiled: xgrammar.CompiledGrammar, mask: npt.NDArray[np.int32]) -> Steps:
+    """Begin a text."""
+    matcher = xgrammar.GrammarMatcher(compiled)
+    return Steps(
+        partial(matcher.fill_next_token_bitmask, torch.from_numpy(mask)), matcher.accept_token, lambda: None
+    )
+
+
+def ignored_ids(table: TokenTable) -> list[int]:
+    """No token."""
+    return []
