@@ -37,6 +37,9 @@ WARM_UP = {
 }
 """A grammar with which an engine runs once, on bytes, so that no case pays for loading its code."""
 
+_SHORT_PASS = 5_000_000_000
+"""CPU nanoseconds below which the warm pass is made twice, and each token counted at the lesser of its two times."""
+
 _BLOCK = 256
 """Tokens between two readings of the clock where a loop is timed."""
 
@@ -91,7 +94,14 @@ def main(path: str) -> None:
     _save(job["output"], cold, Pass())
     warm = runner.run(documents, sampled=False)
     _save(job["output"], cold, warm)
-    _say(phase="loop", warm_problem=warm.problem)
+    _say(phase="warm again", warm_problem=warm.problem)
+    if sum(int(times.sum()) for times in warm.times) < _SHORT_PASS:
+        again = runner.run(documents, sampled=False)
+        for times, others in zip(warm.times, again.times, strict=False):
+            count = min(len(times), len(others))
+            np.minimum(times[:count], others[:count], out=times[:count])
+        _save(job["output"], cold, warm)
+    _say(phase="loop")
     stream = None if cold.problem else runner.stream(documents)
     if hasattr(engine, "stats"):
         _say(stats=engine.stats(compiled))
