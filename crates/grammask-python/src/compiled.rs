@@ -1,17 +1,20 @@
 //! `CompiledGrammar` and `Matcher`: a grammar ready for a vocabulary, and one text under it.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use grammask::batch;
 use grammask::grammar::GrammarError;
 use grammask::recognizer::Expectation;
 use grammask::vocabulary::{TokenId, TokenSet};
-use grammask::{CompiledGrammar, EndMode, Explanation, Matcher};
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use grammask::{CompiledGrammar, DraftTree, EndMode, Explanation, Matcher, TokenizeError};
+use numpy::PyArray1;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::errors::{diagnostics, grammar_error};
+use crate::errors::{diagnostics, grammar_error, row_error};
+use crate::mask_array;
 
 /// A grammar made ready for a vocabulary.
 #[pyclass(name = "CompiledGrammar", module = "grammask._grammask", frozen, weakref)]
@@ -93,8 +96,7 @@ impl PyMatcher {
     }
 
     fn validate(&self, py: Python<'_>, tokens: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let tokens: Vec<TokenId> =
-            tokens.try_iter()?.map(|token| self.token(&token?)).collect::<PyResult<_>>()?;
+        let tokens = self.tokens_of(tokens)?;
         self.matcher.validate(&tokens).map_err(|error| grammar_error(py, &error))
     }
 
@@ -125,12 +127,65 @@ impl PyMatcher {
 
     #[pyo3(signature = (mask, row=0))]
     fn fill_mask(&self, mask: &Bound<'_, PyAny>, row: usize) -> PyResult<()> {
-        let tokens = self.mask(mask.py())?;
-        write_row(mask, row, &tokens)
+        let tokens = self.current_mask(mask.py())?;
+        mask_array::write_row(mask, row, &tokens)
+    }
+
+    fn mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i32>>> {
+        mask_array::view(py, self.current_mask(py)?)
+    }
+
+    #[pyo3(signature = (tokens, mask, first_row=0))]
+    fn draft_masks(
+        &self,
+        py: Python<'_>,
+        tokens: &Bound<'_, PyAny>,
+        mask: &Bound<'_, PyAny>,
+        first_row: usize,
+    ) -> PyResult<usize> {
+        let tokens = self.tokens_of(tokens)?;
+        check_rows(mask, first_row, tokens.len() + 1)?;
+        let masks = py.detach(|| self.matcher.draft_masks(&tokens)).map_err(|error| row_error(py, &error))?;
+        let rows: Vec<usize> = (first_row..first_row + masks.len()).collect();
+        mask_array::write_rows(mask, &rows, &masks)?;
+        Ok(masks.len())
+    }
+
+    #[pyo3(signature = (tokens, retrieve_next_token, retrieve_next_sibling, mask, first_row=0))]
+    fn draft_tree_masks<'py>(
+        &self,
+        py: Python<'py>,
+        tokens: &Bound<'py, PyAny>,
+        retrieve_next_token: &Bound<'py, PyAny>,
+        retrieve_next_sibling: &Bound<'py, PyAny>,
+        mask: &Bound<'py, PyAny>,
+        first_row: usize,
+    ) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        // The token of the root was accepted before, and nodes that nothing leads to are padding: any number will do.
+        let tokens = integers(tokens)?;
+        let no_token = TokenId(u32::MAX);
+        let ids = tokens.iter().map(|&id| u32::try_from(id).map_or(no_token, TokenId)).collect();
+        let links = |list: &Bound<'_, PyAny>| -> PyResult<Vec<Option<usize>>> {
+            let links = integers(list)?.into_iter();
+            Ok(links.map(|link| (link != -1).then(|| usize::try_from(link).unwrap_or(usize::MAX))).collect())
+        };
+        let tree = DraftTree::new(ids, &links(retrieve_next_token)?, &links(retrieve_next_sibling)?)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        if let Some(node) = tree.nodes().find(|&node| self.existing(tokens[node]).is_none()) {
+            return Err(self.no_such_token(tokens[node]));
+        }
+        check_rows(mask, first_row, tree.len())?;
+        let masks =
+            py.detach(|| self.matcher.draft_tree_masks(&tree)).map_err(|error| row_error(py, &error))?;
+        let is_valid = PyArray1::from_iter(py, masks.iter().map(Option::is_some));
+        let (rows, masks): (Vec<usize>, Vec<_>) =
+            (first_row..).zip(masks).filter_map(|(row, mask)| Some((row, mask?))).unzip();
+        mask_array::write_rows(mask, &rows, &masks)?;
+        Ok(is_valid)
     }
 
     fn allowed_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let tokens = self.mask(py)?;
+        let tokens = self.current_mask(py)?;
         Ok(PyArray1::from_iter(py, tokens.iter().map(|id| i64::from(id.0))))
     }
 
@@ -165,10 +220,29 @@ impl PyMatcher {
         Ok(PyBytes::new(py, &forced))
     }
 
-    #[pyo3(signature = (limit=256))]
-    fn forced_tokens(&self, py: Python<'_>, limit: usize) -> PyResult<Vec<u32>> {
-        let forced = py.detach(|| self.matcher.forced_tokens(limit));
-        Ok(forced.map_err(|error| grammar_error(py, &error))?.into_iter().map(|id| id.0).collect())
+    #[pyo3(signature = (encode=None, *, limit=256))]
+    fn forced_tokens(
+        &self,
+        py: Python<'_>,
+        encode: Option<&Bound<'_, PyAny>>,
+        limit: usize,
+    ) -> PyResult<Vec<u32>> {
+        let forced = match encode {
+            None => {
+                py.detach(|| self.matcher.forced_tokens(limit)).map_err(|error| grammar_error(py, &error))?
+            }
+            Some(encode) => {
+                let encode = |text: &str| -> PyResult<Vec<TokenId>> {
+                    let ids = integers(&encode.call1((text,))?)?;
+                    Ok(ids.into_iter().map(|id| TokenId(u32::try_from(id).unwrap_or(u32::MAX))).collect())
+                };
+                self.matcher.forced_tokens_with(limit, encode).map_err(|error| match error {
+                    TokenizeError::Grammar(error) => grammar_error(py, &error),
+                    TokenizeError::Tokenizer(error) => error,
+                })?
+            }
+        };
+        Ok(forced.into_iter().map(|id| id.0).collect())
     }
 
     fn expected(&self, py: Python<'_>) -> PyResult<Vec<PyExpectation>> {
@@ -200,87 +274,59 @@ impl PyMatcher {
 
 impl PyMatcher {
     fn token(&self, token: &Bound<'_, PyAny>) -> PyResult<TokenId> {
-        let size = self.matcher.compiled().vocabulary().size();
         match token.extract::<u32>() {
-            Ok(id) if (id as usize) < size => Ok(TokenId(id)),
-            Ok(_) => Err(PyValueError::new_err(format!(
-                "there is no token {token}; ids go from 0 to {}",
-                size - 1
-            ))),
+            Ok(id) => self.existing(id.into()).ok_or_else(|| self.no_such_token(id)),
             Err(error) if error.is_instance_of::<PyTypeError>(token.py()) => {
                 Err(PyTypeError::new_err(format!("a token id is an int, not {}", token.get_type().name()?)))
             }
-            Err(_) => Err(PyValueError::new_err(format!(
-                "there is no token {token}; ids go from 0 to {}",
-                size - 1
-            ))),
+            Err(_) => Err(self.no_such_token(token)),
         }
     }
 
-    /// The mask, made without the interpreter's lock.
-    fn mask(&self, py: Python<'_>) -> PyResult<Arc<TokenSet>> {
+    fn tokens_of(&self, tokens: &Bound<'_, PyAny>) -> PyResult<Vec<TokenId>> {
+        tokens.try_iter()?.map(|token| self.token(&token?)).collect()
+    }
+
+    fn existing(&self, id: i64) -> Option<TokenId> {
+        let size = self.matcher.compiled().vocabulary().size();
+        u32::try_from(id).ok().filter(|&id| (id as usize) < size).map(TokenId)
+    }
+
+    fn no_such_token(&self, token: impl std::fmt::Display) -> PyErr {
+        let size = self.matcher.compiled().vocabulary().size();
+        PyValueError::new_err(format!("there is no token {token}; ids go from 0 to {}", size - 1))
+    }
+
+    /// The mask. One that has to be made is made without the interpreter's lock.
+    fn current_mask(&self, py: Python<'_>) -> PyResult<Arc<TokenSet>> {
         let matcher = &self.matcher;
+        if let Some(known) = matcher.known_mask() {
+            return Ok(known);
+        }
         let mask: Result<_, GrammarError> = py.detach(|| matcher.mask());
         mask.map_err(|error| grammar_error(py, &error))
     }
 }
 
-/// Writes a mask into one row of an int32 array of shape `[rows, words]`, or into one of shape `[words]`.
-fn write_row(array: &Bound<'_, PyAny>, row: usize, tokens: &TokenSet) -> PyResult<()> {
-    let words = tokens.words();
-    let copy = |target: &mut [i32]| {
-        for (target, &word) in target.iter_mut().zip(words) {
-            *target = word.cast_signed();
-        }
-    };
-    let shape_error = |shape: &[usize]| {
-        let need = words.len();
-        PyValueError::new_err(format!(
-            "the mask has the shape {shape:?} and row {row} of it was asked for; it needs the shape [rows, {need}], \
-             as grammask.allocate_mask makes it"
-        ))
-    };
-    if let Ok(matrix) = array.cast::<PyArray2<i32>>() {
-        let mut matrix = matrix.try_readwrite().map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let mut view = matrix.as_array_mut();
-        let shape = view.shape().to_vec();
-        if row >= shape[0] || shape[1] != words.len() {
-            return Err(shape_error(&shape));
-        }
-        let mut view = view.row_mut(row);
-        match view.as_slice_mut() {
-            Some(target) => copy(target),
-            None => view.iter_mut().zip(words).for_each(|(target, &word)| *target = word.cast_signed()),
-        }
-        return Ok(());
+fn check_rows(mask: &Bound<'_, PyAny>, first_row: usize, count: usize) -> PyResult<()> {
+    let rows = mask_array::row_count(mask)?;
+    match first_row.checked_add(count) {
+        Some(end) if end <= rows => Ok(()),
+        _ => Err(PyValueError::new_err(format!(
+            "the draft needs {count} rows from row {first_row} on, and the mask has {rows}"
+        ))),
     }
-    if let Ok(vector) = array.cast::<PyArray1<i32>>() {
-        let mut vector = vector.try_readwrite().map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let target = vector.as_slice_mut().map_err(|error| PyValueError::new_err(error.to_string()))?;
-        if row != 0 || target.len() != words.len() {
-            return Err(shape_error(&[target.len()]));
-        }
-        copy(target);
-        return Ok(());
-    }
-    // A CPU tensor of torch shares its memory with the array that `numpy()` returns.
-    if array.hasattr("numpy")? {
-        return write_row(&array.call_method0("numpy")?, row, tokens);
-    }
-    Err(PyTypeError::new_err(format!(
-        "a mask is an int32 numpy array or CPU tensor of shape [rows, words], not {}",
-        array.get_type().name()?
-    )))
 }
 
 /// Fills one row of `mask` per matcher.
 #[pyfunction]
 #[pyo3(signature = (matchers, mask, rows=None))]
 pub(crate) fn fill_masks(
-    matchers: Vec<PyRef<'_, PyMatcher>>,
+    matchers: Vec<Bound<'_, PyMatcher>>,
     mask: &Bound<'_, PyAny>,
     rows: Option<Vec<usize>>,
 ) -> PyResult<()> {
+    let py = mask.py();
     let rows = rows.unwrap_or_else(|| (0..matchers.len()).collect());
     if rows.len() != matchers.len() {
         return Err(PyValueError::new_err(format!(
@@ -289,9 +335,44 @@ pub(crate) fn fill_masks(
             rows.len()
         )));
     }
+    let matchers = matchers.iter().map(Bound::try_borrow).collect::<Result<Vec<_>, _>>().map_err(|_| {
+        PyRuntimeError::new_err("a matcher is in use by another thread; give each thread a fork of its own")
+    })?;
+    let matchers: Vec<&Matcher> = matchers.iter().map(|matcher| &matcher.matcher).collect();
     // All masks first, so that an error leaves the array as it was.
-    let masks = matchers.iter().map(|matcher| matcher.mask(mask.py())).collect::<PyResult<Vec<_>>>()?;
-    masks.iter().zip(rows).try_for_each(|(tokens, row)| write_row(mask, row, tokens))
+    let known: Option<Vec<_>> = matchers.iter().map(|matcher| matcher.known_mask()).collect();
+    let masks = match known {
+        Some(masks) => masks,
+        None => py.detach(|| batch::masks(&matchers)).map_err(|error| row_error(py, &error))?,
+    };
+    mask_array::write_rows(mask, &rows, &masks)
+}
+
+/// Sets how many threads make the masks of a batch.
+#[pyfunction]
+#[pyo3(signature = (count=None))]
+pub(crate) fn set_threads(count: Option<usize>) -> PyResult<()> {
+    let too_few = || PyValueError::new_err("masks are made by at least one thread");
+    let count = count.map(|count| NonZeroUsize::new(count).ok_or_else(too_few)).transpose()?;
+    batch::set_threads(count);
+    Ok(())
+}
+
+/// How many threads make the masks of a batch.
+#[pyfunction]
+pub(crate) fn threads() -> usize {
+    batch::threads().get()
+}
+
+/// The integers of a sequence, an array or a tensor.
+fn integers(sequence: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+    if let Ok(list) = sequence.extract() {
+        return Ok(list);
+    }
+    match sequence.getattr_opt("tolist")? {
+        Some(tolist) => tolist.call0()?.extract(),
+        None => sequence.try_iter()?.map(|item| item?.extract()).collect(),
+    }
 }
 
 /// A terminal that can come next.

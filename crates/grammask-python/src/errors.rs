@@ -1,5 +1,6 @@
 //! The exceptions of `grammask.errors`, raised from Rust with the stable code of the engine's error.
 
+use grammask::RowError;
 use grammask::grammar::{Diagnostic, ErrorKind, GrammarError, Position, Severity};
 use pyo3::PyErr;
 use pyo3::prelude::*;
@@ -36,6 +37,15 @@ pub(crate) fn grammar_error(py: Python<'_>, error: &GrammarError) -> PyErr {
         ErrorKind::Unsupported => python::UnsupportedGrammar::new_err(arguments),
         ErrorKind::Limit => python::LimitExceeded::new_err(arguments),
         ErrorKind::DeadEnd => python::DeadEnd::new_err(arguments),
+    }
+}
+
+/// The engine's error about one row as the Python exception of its kind, which names the row.
+pub(crate) fn row_error(py: Python<'_>, error: &RowError) -> PyErr {
+    let exception = grammar_error(py, &error.error);
+    match exception.value(py).setattr("row", error.row) {
+        Ok(()) => exception,
+        Err(failure) => failure,
     }
 }
 

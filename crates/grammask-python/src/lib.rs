@@ -5,15 +5,19 @@ mod embedded;
 mod errors;
 mod grammar;
 mod limits;
+mod mask_array;
 mod vocabulary;
 
 use pyo3::prelude::*;
 
-/// The compiled extension module `grammask._grammask`.
-#[pymodule]
+/// The compiled extension module `grammask._grammask`. All that threads share in it is immutable, atomic or locked, so
+/// it runs without the interpreter's global lock too.
+#[pymodule(gil_used = false)]
 mod _grammask {
     #[pymodule_export]
-    use crate::compiled::{PyCompiledGrammar, PyExpectation, PyExplanation, PyMatcher, fill_masks};
+    use crate::compiled::{
+        PyCompiledGrammar, PyExpectation, PyExplanation, PyMatcher, fill_masks, set_threads, threads,
+    };
     #[pymodule_export]
     use crate::embedded::{embedded_vocabulary, encode_ordinary};
     #[pymodule_export]

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::forced::ForcedMemo;
 use crate::grammar::{Code, Diagnostic, Grammar, GrammarError, Terminal, TokenReference};
 use crate::lowering::{Lowered, NormalForm, lower};
 use crate::masks::{MaskStore, Refusal, RuleSummaries, StoreStatistics, add_whole_tokens, walk};
@@ -106,6 +107,8 @@ pub struct CompiledGrammar {
     options: CompileOptions,
     warnings: Vec<Diagnostic>,
     source: Arc<str>,
+    end_mask: Arc<TokenSet>,
+    forced: ForcedMemo,
 }
 
 impl CompiledGrammar {
@@ -153,6 +156,8 @@ impl CompiledGrammar {
         let token_matches = resolve_tokens(&normal_form, &vocabulary).map_err(fail)?;
         let recognizer = Recognizer::new(normal_form, token_matches, &options.limits)
             .map_err(|limit| fail(vec![limit.diagnostic()]))?;
+        let mut end_mask = TokenSet::new(vocabulary.size());
+        end_mask.extend(vocabulary.eos().iter().copied());
         Ok(Arc::new(Self {
             recognizer,
             vocabulary,
@@ -164,6 +169,8 @@ impl CompiledGrammar {
             options,
             warnings,
             source,
+            end_mask: Arc::new(end_mask),
+            forced: ForcedMemo::default(),
         }))
     }
 
@@ -203,6 +210,10 @@ impl CompiledGrammar {
         &self.warnings
     }
 
+    pub(crate) fn forced_memo(&self) -> &ForcedMemo {
+        &self.forced
+    }
+
     /// How often masks were made, and what is kept for them.
     #[must_use]
     pub fn mask_statistics(&self) -> MaskStatistics {
@@ -233,6 +244,18 @@ impl CompiledGrammar {
             Ok(None) => Err(self.dead_end(set)),
             Err(limit) => Err(self.limit_error(limit)),
         }
+    }
+
+    /// The mask of `set`, if it is known.
+    #[must_use]
+    pub fn known_mask(&self, set: SetId) -> Option<Arc<TokenSet>> {
+        self.masks.get_known(set)
+    }
+
+    /// The mask after the end of a text: the end tokens.
+    #[must_use]
+    pub fn end_mask(&self) -> Arc<TokenSet> {
+        self.end_mask.clone()
     }
 
     /// Makes the mask of a set that is not in the store; none if no token can follow. Such a mask is not kept.

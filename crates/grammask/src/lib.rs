@@ -11,10 +11,14 @@
 //! | terminals | [`automata`] | regular languages to lazy DFAs |
 //! | recogniser | [`recognizer`] | Earley's algorithm over interned sets |
 //! | masks | [`masks`] | a set and the [`vocabulary`]'s token trie to a mask |
+//! | batches | [`batch`] | many masks at once on one pool of threads |
 //! | engine | [`CompiledGrammar`], [`Matcher`] | accept, mask, roll back, fork |
 
 pub mod automata;
+pub mod batch;
 mod compiled;
+mod drafts;
+mod forced;
 pub mod frontends;
 pub mod grammar;
 mod graph;
@@ -25,6 +29,9 @@ mod matcher;
 pub mod recognizer;
 pub mod vocabulary;
 
+pub use batch::RowError;
 pub use compiled::{CompileOptions, CompiledGrammar, EndMode, EndlessRules, MaskStatistics, MaskStrategy};
+pub use drafts::{DraftTree, DraftTreeError};
+pub use forced::TokenizeError;
 pub use limits::{Deadline, LimitExceeded, Limits};
 pub use matcher::{Explanation, Matcher};

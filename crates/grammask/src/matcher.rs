@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::compiled::EndMode;
-use crate::grammar::{Code, GrammarError};
+use crate::grammar::GrammarError;
 use crate::masks::token_event;
 use crate::recognizer::{Expectation, SetId};
 use crate::vocabulary::{TokenId, TokenSet};
@@ -21,17 +21,53 @@ pub struct Matcher {
 }
 
 /// Where the text stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct State {
-    set: SetId,
-    is_finished: bool,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct State {
+    pub(crate) set: SetId,
+    pub(crate) is_finished: bool,
 }
 
-/// One accepted token, or run of bytes, and the state before it.
+/// What was accepted in one step, and the state before it.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     before: State,
-    token: Option<TokenId>,
+    accepted: Accepted,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Accepted {
+    Token(TokenId),
+    /// Bytes that are no token; of them only the end is kept.
+    Bytes(Tail),
+}
+
+/// The last bytes of a text, as many as can belong to a character that is not finished.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tail {
+    bytes: [u8; 3],
+    len: u8,
+}
+
+impl Tail {
+    fn of(text: &[u8]) -> Self {
+        let mut tail = Self::default();
+        tail.prepend(text);
+        tail
+    }
+
+    /// Puts text before the tail, as far as it is looked at; returns whether the tail is full.
+    fn prepend(&mut self, text: &[u8]) -> bool {
+        for &byte in text.iter().rev().take(self.bytes.len() - usize::from(self.len)) {
+            self.bytes.copy_within(0..2, 1);
+            self.bytes[0] = byte;
+            self.len += 1;
+        }
+        usize::from(self.len) == self.bytes.len()
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
 }
 
 /// Why a token can or cannot come next.
@@ -70,6 +106,34 @@ impl Matcher {
         Self { compiled, state, history: Vec::new() }
     }
 
+    pub(crate) fn state(&self) -> State {
+        self.state
+    }
+
+    /// A matcher with the same future, which cannot be rolled back.
+    pub(crate) fn without_history(&self) -> Self {
+        let tail = Step { before: self.state, accepted: Accepted::Bytes(self.tail()) };
+        Self { compiled: self.compiled.clone(), state: self.state, history: vec![tail] }
+    }
+
+    /// The last bytes of the text so far. A token that is read as a whole, and has no text, begins a new text.
+    pub(crate) fn tail(&self) -> Tail {
+        let mut tail = Tail::default();
+        for step in self.history.iter().rev() {
+            let is_enough = match &step.accepted {
+                Accepted::Token(token) => match self.compiled.vocabulary().token(*token) {
+                    Some(text) => tail.prepend(text),
+                    None => true,
+                },
+                Accepted::Bytes(bytes) => tail.prepend(bytes.bytes()),
+            };
+            if is_enough {
+                break;
+            }
+        }
+        tail
+    }
+
     /// The compiled grammar.
     #[must_use]
     pub fn compiled(&self) -> &Arc<CompiledGrammar> {
@@ -92,7 +156,7 @@ impl Matcher {
     pub fn accept(&mut self, token: TokenId) -> Result<bool, GrammarError> {
         let next = self.next_state(self.state, token)?;
         if let Some(next) = next {
-            self.history.push(Step { before: self.state, token: Some(token) });
+            self.history.push(Step { before: self.state, accepted: Accepted::Token(token) });
             self.state = next;
         }
         Ok(next.is_some())
@@ -109,7 +173,7 @@ impl Matcher {
         }
         let next = self.after_bytes(self.state, bytes)?;
         if let Some(next) = next {
-            self.history.push(Step { before: self.state, token: None });
+            self.history.push(Step { before: self.state, accepted: Accepted::Bytes(Tail::of(bytes)) });
             self.state = next;
         }
         Ok(next.is_some())
@@ -155,7 +219,10 @@ impl Matcher {
     /// The accepted tokens, without bytes accepted as bytes.
     #[must_use]
     pub fn tokens(&self) -> Vec<TokenId> {
-        self.history.iter().filter_map(|step| step.token).collect()
+        let accepted = self.history.iter().map(|step| step.accepted);
+        accepted
+            .filter_map(|accepted| if let Accepted::Token(id) = accepted { Some(id) } else { None })
+            .collect()
     }
 
     /// Whether the text so far is complete. It may be possible to go on all the same.
@@ -176,65 +243,21 @@ impl Matcher {
     /// # Errors
     /// `dead-end` if no token can come next although the text has not ended; a limit that was passed.
     pub fn mask(&self) -> Result<Arc<TokenSet>, GrammarError> {
-        if self.state.is_finished {
-            let vocabulary = self.compiled.vocabulary();
-            let mut mask = TokenSet::new(vocabulary.size());
-            for &id in vocabulary.eos() {
-                mask.insert(id);
-            }
-            return Ok(Arc::new(mask));
-        }
-        self.compiled.mask(self.state.set)
+        self.mask_at(self.state)
     }
 
-    /// The bytes that must come next whatever the model says: as long as there is one way to go on. At most
-    /// `limit` bytes; empty where the text could end.
-    ///
-    /// # Errors
-    /// When a limit is passed.
-    pub fn forced_bytes(&self, limit: usize) -> Result<Vec<u8>, GrammarError> {
-        let recognizer = self.compiled.recognizer();
-        let mut forced = Vec::new();
-        let mut set = self.state.set;
-        if self.state.is_finished {
-            return Ok(forced);
-        }
-        while forced.len() < limit && !recognizer.is_complete(set) {
-            let only = recognizer.only_byte(set).map_err(|limit| self.compiled.limit_error(limit))?;
-            let Some(byte) = only else { break };
-            if !self.reads_text_only(set)? {
-                break;
-            }
-            let next = recognizer.step(set, byte).map_err(|limit| self.compiled.limit_error(limit))?;
-            let Some(next) = next else { break };
-            forced.push(byte);
-            set = next;
-        }
-        Ok(forced)
+    /// The mask, if making it costs no more than a lookup.
+    #[must_use]
+    pub fn known_mask(&self) -> Option<Arc<TokenSet>> {
+        self.known_mask_at(self.state)
     }
 
-    /// The tokens that must come next whatever the model says: as long as the mask has a single token that is
-    /// not an end token. At most `limit` tokens.
-    ///
-    /// # Errors
-    /// As [`Matcher::mask`], except that a dead end only ends the list.
-    pub fn forced_tokens(&self, limit: usize) -> Result<Vec<TokenId>, GrammarError> {
-        let mut ahead = self.clone();
-        let mut forced = Vec::new();
-        while forced.len() < limit && !ahead.is_finished() {
-            let mask = match ahead.mask() {
-                Ok(mask) => mask,
-                Err(error) if error.code() == Code::DeadEnd => break,
-                Err(error) => return Err(error),
-            };
-            let mut tokens = mask.iter();
-            let (Some(only), None) = (tokens.next(), tokens.next()) else { break };
-            if self.compiled.vocabulary().is_eos(only) || !ahead.accept(only)? {
-                break;
-            }
-            forced.push(only);
-        }
-        Ok(forced)
+    pub(crate) fn known_mask_at(&self, state: State) -> Option<Arc<TokenSet>> {
+        if state.is_finished { Some(self.compiled.end_mask()) } else { self.compiled.known_mask(state.set) }
+    }
+
+    pub(crate) fn mask_at(&self, state: State) -> Result<Arc<TokenSet>, GrammarError> {
+        if state.is_finished { Ok(self.compiled.end_mask()) } else { self.compiled.mask(state.set) }
     }
 
     /// Why `token` can or cannot come next.
@@ -279,13 +302,7 @@ impl Matcher {
             .map_err(|limit| self.compiled.limit_error(limit))
     }
 
-    /// Whether no token can be read as a whole here.
-    fn reads_text_only(&self, set: SetId) -> Result<bool, GrammarError> {
-        let tokens = self.compiled.recognizer().token_matches(set);
-        Ok(tokens.map_err(|limit| self.compiled.limit_error(limit))?.is_empty())
-    }
-
-    fn next_state(&self, state: State, token: TokenId) -> Result<Option<State>, GrammarError> {
+    pub(crate) fn next_state(&self, state: State, token: TokenId) -> Result<Option<State>, GrammarError> {
         let vocabulary = self.compiled.vocabulary();
         let is_end_token = vocabulary.is_eos(token);
         if state.is_finished {

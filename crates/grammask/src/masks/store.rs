@@ -57,6 +57,14 @@ impl MaskStore {
         mask
     }
 
+    /// The mask of `set`, if it is known; a lookup that does not find it is not counted.
+    #[must_use]
+    pub fn get_known(&self, set: SetId) -> Option<Arc<TokenSet>> {
+        let mask = self.known.read().unwrap_or_else(PoisonError::into_inner).by_set.get(&set).cloned();
+        self.hits.fetch_add(u64::from(mask.is_some()), Ordering::Relaxed);
+        mask
+    }
+
     /// Keeps the mask of `set`, unless the store would grow over `max_bytes`; an equal mask is kept once.
     pub fn insert(&self, set: SetId, mask: TokenSet, max_bytes: usize) -> Arc<TokenSet> {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);

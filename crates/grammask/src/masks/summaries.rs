@@ -26,7 +26,8 @@ use crate::automata::{ByteSet, StateId};
 use crate::lowering::{Advance, DotId, Symbol};
 use crate::recognizer::{ContinuationId, Item, ItemState, Machine, Recognizer, SetId};
 use crate::vocabulary::{
-    LiveTokens, NodeSet, NodeSetRef, TerminalSummary, TokenSet, TokenTrie, TrieNode, Vocabulary,
+    GrowingNodeSet, LiveTokens, NodeSet, NodeSetRef, TerminalSummary, TokenSet, TokenTrie, TrieNode,
+    Vocabulary,
 };
 use crate::{Deadline, LimitExceeded};
 
@@ -191,7 +192,7 @@ impl Composition<'_> {
                 let (live, ends) = self.symbol(dot, &nodes, 0)?;
                 live.add_to(&mut mask);
                 resumption.after(self, dot, continuation, ends);
-            } else if let Some((continuation, nodes)) = resumption.next_continuation() {
+            } else if let Some((continuation, nodes)) = resumption.next_continuation(self) {
                 for &(dot, next) in &self.machine.continuations.get(continuation).entries[..] {
                     resumption.dots.push((dot, next, nodes.clone()));
                 }
@@ -250,7 +251,7 @@ impl Composition<'_> {
         let mut frame = Frame {
             closure: &closure,
             live: Vec::new(),
-            ends: vec![self.nothing.clone(); closure.members.len()],
+            ends: vec![GrowingNodeSet::default(); closure.members.len()],
             dots: Vec::new(),
             grown: VecDeque::new(),
         };
@@ -277,7 +278,8 @@ impl Composition<'_> {
             }
         }
         let live = LiveTokens::union(&frame.live, self.vocabulary.size());
-        let ends = frame.ends[0].clone();
+        let ends = std::mem::take(&mut frame.ends[0]).finish(self.trie, self.vocabulary.summaries());
+        let ends = ends.unwrap_or_else(|| self.nothing.clone());
         self.known.bytes += live.memory_bytes() + nodes.memory_bytes() + 128;
         self.known.rules.insert(key, RuleSummary { live: live.clone(), ends: ends.clone() });
         Ok((live, ends))
@@ -407,20 +409,6 @@ impl Composition<'_> {
         self.vocabulary.summaries().intern(NodeSet::new(nodes, self.trie))
     }
 
-    /// The nodes of `more` that are not in `nodes`, and the union of both.
-    fn grow(&mut self, nodes: &NodeSetRef, more: &NodeSetRef) -> (NodeSetRef, NodeSetRef) {
-        if nodes.is_empty() {
-            return (more.clone(), more.clone());
-        }
-        let new = more.difference(nodes, self.trie);
-        if new.is_empty() {
-            return (self.nothing.clone(), nodes.clone());
-        }
-        let store = self.vocabulary.summaries();
-        let union = store.intern(nodes.union(&new, self.trie));
-        (store.intern(new), union)
-    }
-
     fn spend(&mut self, work: usize) -> Result<(), Refusal> {
         let before = self.work;
         self.work += work;
@@ -439,7 +427,7 @@ struct Frame<'a> {
     closure: &'a Closure,
     live: Vec<LiveTokens>,
     /// Where each member ends, as far as known.
-    ends: Vec<NodeSetRef>,
+    ends: Vec<GrowingNodeSet>,
     /// Dots inside productions of members, and the nodes to go on from.
     dots: Vec<(DotId, usize, NodeSetRef)>,
     /// New ends of members.
@@ -463,13 +451,9 @@ impl Frame<'_> {
 
     /// A production of `member` ends at `ends`.
     fn complete(&mut self, composition: &mut Composition<'_>, member: usize, ends: &NodeSetRef) {
-        if ends.is_empty() {
-            return;
-        }
-        let (new, union) = composition.grow(&self.ends[member], ends);
-        self.ends[member] = union;
-        if !new.is_empty() && !self.closure.parents[member].is_empty() {
-            self.grown.push_back((member, new));
+        let new = self.ends[member].add(ends, composition.trie, composition.vocabulary.summaries());
+        if !self.closure.parents[member].is_empty() {
+            self.grown.extend(new.map(|new| (member, new)));
         }
     }
 }
@@ -480,9 +464,9 @@ struct Resumption {
     /// Dots, what follows their productions, and the nodes to go on from.
     dots: Vec<(DotId, ContinuationId, NodeSetRef)>,
     /// Nodes at which each continuation was resumed.
-    resumed: FxHashMap<ContinuationId, NodeSetRef>,
+    resumed: FxHashMap<ContinuationId, GrowingNodeSet>,
     /// Continuations with nodes at which they are still to be resumed.
-    pending: FxHashMap<ContinuationId, NodeSetRef>,
+    pending: FxHashMap<ContinuationId, GrowingNodeSet>,
     order: VecDeque<ContinuationId>,
     /// The continuations whose content was looked at, in order.
     seen: Vec<ContinuationId>,
@@ -516,27 +500,24 @@ impl Resumption {
         continuation: ContinuationId,
         ends: &NodeSetRef,
     ) {
-        if ends.is_empty() {
-            return;
-        }
-        let nothing = composition.nothing.clone();
+        let (trie, store) = (composition.trie, composition.vocabulary.summaries());
         let resumed = self.resumed.entry(continuation).or_insert_with(|| {
             self.seen.push(continuation);
-            nothing.clone()
+            GrowingNodeSet::default()
         });
-        let (new, union) = composition.grow(resumed, ends);
-        *resumed = union;
-        if !new.is_empty() {
+        if let Some(new) = resumed.add(ends, trie, store) {
             let pending = self.pending.entry(continuation).or_insert_with(|| {
                 self.order.push_back(continuation);
-                nothing
+                GrowingNodeSet::default()
             });
-            (_, *pending) = composition.grow(pending, &new);
+            let _ = pending.add(&new, trie, store);
         }
     }
 
-    fn next_continuation(&mut self) -> Option<(ContinuationId, NodeSetRef)> {
+    fn next_continuation(&mut self, composition: &Composition<'_>) -> Option<(ContinuationId, NodeSetRef)> {
         let continuation = self.order.pop_front()?;
-        self.pending.remove(&continuation).map(|nodes| (continuation, nodes))
+        let nodes = self.pending.remove(&continuation)?;
+        let nodes = nodes.finish(composition.trie, composition.vocabulary.summaries())?;
+        Some((continuation, nodes))
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn walk_terminal(
     nodes: &NodeSet,
 ) -> Result<Walked, LimitExceeded> {
     let trie = vocabulary.trie();
-    let mut work = nodes.len();
+    let mut work = 0;
     let mut entries: Vec<(TrieNode, StateId)> = Vec::new();
     if nodes.is_dense() {
         for byte in first_bytes.iter() {

@@ -20,7 +20,7 @@ mod token_texts;
 mod token_trie;
 
 pub use error::VocabularyError;
-pub use node_set::NodeSet;
+pub use node_set::{GrowingNodeSet, NodeSet};
 pub use terminal_summaries::{CountedSummary, LiveTokens, NodeSetRef, TerminalSummaries, TerminalSummary};
 pub use token_set::TokenSet;
 pub use token_texts::TokenTexts;

@@ -3,7 +3,7 @@
 //! Symbol summaries start from the nodes where something may begin and end in the nodes where it may end. Most
 //! such sets are tiny; those of free text hold most of the trie.
 
-use super::{TokenTrie, TrieNode};
+use super::{NodeSetRef, TerminalSummaries, TokenTrie, TrieNode};
 
 /// Largest set kept as a list. A list of this size takes about as long to go through as the bitset of a
 /// vocabulary of 128k tokens.
@@ -21,8 +21,87 @@ pub struct NodeSet {
 enum Nodes {
     /// Ascending, at most [`MOST_LISTED`].
     List(Box<[u32]>),
-    /// More than [`MOST_LISTED`], with their number.
-    Bits(Box<[u64]>, usize),
+    /// More than [`MOST_LISTED`], 64 nodes a word.
+    Bits(Box<[u64]>),
+}
+
+impl Nodes {
+    /// `nodes` is ascending.
+    fn from_sorted(nodes: Vec<u32>, trie: &TokenTrie) -> Self {
+        if nodes.len() <= MOST_LISTED {
+            return Self::List(nodes.into());
+        }
+        let mut bits = vec![0_u64; trie.len().div_ceil(64)];
+        set_bits(&mut bits, &nodes);
+        Self::Bits(bits.into())
+    }
+
+    fn from_bits(bits: Vec<u64>) -> Self {
+        let mut count = 0;
+        for word in &bits {
+            count += word.count_ones() as usize;
+            if count > MOST_LISTED {
+                return Self::Bits(bits.into());
+            }
+        }
+        Self::List(ones(&bits).collect())
+    }
+
+    fn contains(&self, node: u32) -> bool {
+        match self {
+            Self::List(nodes) => nodes.binary_search(&node).is_ok(),
+            Self::Bits(bits) => bits[node as usize >> 6] >> (node & 63) & 1 == 1,
+        }
+    }
+
+    /// The nodes of either set, and those of `more` that are new; `None`, if all of them are.
+    fn grow(&self, more: &Self, trie: &TokenTrie) -> (Self, Option<Self>) {
+        match (self, more) {
+            (Self::List(known), Self::List(more)) => {
+                let mut union = Vec::with_capacity(known.len() + more.len());
+                let mut new = Vec::with_capacity(more.len());
+                let mut rest = &known[..];
+                for &node in &more[..] {
+                    let before = rest.iter().take_while(|&&other| other < node).count();
+                    union.extend_from_slice(&rest[..before]);
+                    rest = &rest[before..];
+                    if rest.first() == Some(&node) {
+                        rest = &rest[1..];
+                    } else {
+                        new.push(node);
+                    }
+                    union.push(node);
+                }
+                union.extend_from_slice(rest);
+                let new = (new.len() < more.len()).then(|| Self::List(new.into()));
+                (Self::from_sorted(union, trie), new)
+            }
+            (Self::Bits(known), Self::List(more)) => {
+                let new: Vec<u32> = more.iter().copied().filter(|&node| !self.contains(node)).collect();
+                let mut union = known.to_vec();
+                set_bits(&mut union, &new);
+                (Self::Bits(union.into()), (new.len() < more.len()).then(|| Self::List(new.into())))
+            }
+            (Self::List(known), Self::Bits(more)) => {
+                let mut union = more.to_vec();
+                set_bits(&mut union, known);
+                let mut new = more.to_vec();
+                for &node in &known[..] {
+                    new[node as usize >> 6] &= !(1 << (node & 63));
+                }
+                (Self::Bits(union.into()), (new[..] != more[..]).then(|| Self::from_bits(new)))
+            }
+            (Self::Bits(known), Self::Bits(more)) => {
+                let union = known.iter().zip(&more[..]).map(|(known, more)| known | more).collect();
+                let new: Vec<u64> = known.iter().zip(&more[..]).map(|(known, more)| more & !known).collect();
+                (Self::Bits(union), (new[..] != more[..]).then(|| Self::from_bits(new)))
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        matches!(self, Self::List(nodes) if nodes.is_empty())
+    }
 }
 
 impl NodeSet {
@@ -30,28 +109,17 @@ impl NodeSet {
     /// nothing begins below them.
     #[must_use]
     pub fn new(mut nodes: Vec<u32>, trie: &TokenTrie) -> Self {
-        if nodes.len() > MOST_LISTED {
+        if nodes.len() > 8 * MOST_LISTED {
             let mut bits = vec![0_u64; trie.len().div_ceil(64)];
-            for &node in &nodes {
-                bits[node as usize >> 6] |= 1 << (node & 63);
-            }
+            set_bits(&mut bits, &nodes);
             return Self::from_bits(bits, trie);
         }
         nodes.retain(|&node| trie.has_children(TrieNode(node)));
-        nodes.sort_unstable();
-        nodes.dedup();
-        Self::from_list(nodes, trie)
-    }
-
-    fn from_list(nodes: Vec<u32>, trie: &TokenTrie) -> Self {
-        let mut child_bytes = [0; 4];
-        for &node in &nodes {
-            for child in trie.children(TrieNode(node)) {
-                let byte = trie.byte(child);
-                child_bytes[usize::from(byte >> 6)] |= 1 << (byte & 63);
-            }
+        if !nodes.is_sorted() {
+            nodes.sort_unstable();
         }
-        Self { nodes: Nodes::List(nodes.into()), child_bytes }
+        nodes.dedup();
+        Self::of(Nodes::from_sorted(nodes, trie), trie)
     }
 
     /// The set of the nodes whose bits are set, 64 nodes a word, without those that have no children.
@@ -60,26 +128,39 @@ impl NodeSet {
         for (word, inner) in bits.iter_mut().zip(trie.inner_nodes()) {
             *word &= inner;
         }
-        let count = bits.iter().map(|word| word.count_ones() as usize).sum();
-        if count > MOST_LISTED {
-            return Self { nodes: Nodes::Bits(bits.into(), count), child_bytes: [u64::MAX; 4] };
-        }
-        Self::from_list(ones(&bits).collect(), trie)
+        Self::of(Nodes::from_bits(bits), trie)
     }
 
-    /// Number of nodes.
+    fn of(nodes: Nodes, trie: &TokenTrie) -> Self {
+        let child_bytes = match &nodes {
+            Nodes::List(nodes) => {
+                let mut child_bytes = [0; 4];
+                for &node in &nodes[..] {
+                    let own = trie.child_bytes(TrieNode(node));
+                    for (all, own) in child_bytes.iter_mut().zip(own) {
+                        *all |= own;
+                    }
+                }
+                child_bytes
+            }
+            Nodes::Bits(_) => [u64::MAX; 4],
+        };
+        Self { nodes, child_bytes }
+    }
+
+    /// Number of nodes. Costs a pass over a large set.
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.nodes {
             Nodes::List(nodes) => nodes.len(),
-            Nodes::Bits(_, count) => *count,
+            Nodes::Bits(bits) => bits.iter().map(|word| word.count_ones() as usize).sum(),
         }
     }
 
     /// Whether there is no node.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.nodes.is_empty()
     }
 
     /// Whether the set is kept as a bitset, so that [`NodeSet::contains`] is one lookup.
@@ -91,10 +172,7 @@ impl NodeSet {
     /// Whether a node is in the set.
     #[must_use]
     pub fn contains(&self, node: TrieNode) -> bool {
-        match &self.nodes {
-            Nodes::List(nodes) => nodes.binary_search(&node.0).is_ok(),
-            Nodes::Bits(bits, _) => bits[node.index() >> 6] >> (node.0 & 63) & 1 == 1,
-        }
+        self.nodes.contains(node.0)
     }
 
     /// The bytes with which something may go on below the nodes, as a bitset; possibly some more.
@@ -107,50 +185,9 @@ impl NodeSet {
     pub fn iter(&self) -> impl Iterator<Item = TrieNode> + '_ {
         let (list, bits): (&[u32], &[u64]) = match &self.nodes {
             Nodes::List(nodes) => (nodes, &[]),
-            Nodes::Bits(bits, _) => (&[], bits),
+            Nodes::Bits(bits) => (&[], bits),
         };
         list.iter().copied().chain(ones(bits)).map(TrieNode)
-    }
-
-    /// The nodes of either set.
-    #[must_use]
-    pub fn union(&self, other: &Self, trie: &TokenTrie) -> Self {
-        match (&self.nodes, &other.nodes) {
-            (Nodes::List(left), Nodes::List(right)) => {
-                Self::new(left.iter().chain(right).copied().collect(), trie)
-            }
-            (Nodes::Bits(bits, _), Nodes::List(list)) | (Nodes::List(list), Nodes::Bits(bits, _)) => {
-                let mut bits = bits.to_vec();
-                for &node in list {
-                    bits[node as usize >> 6] |= 1 << (node & 63);
-                }
-                Self::from_bits(bits, trie)
-            }
-            (Nodes::Bits(left, _), Nodes::Bits(right, _)) => {
-                Self::from_bits(left.iter().zip(right).map(|(left, right)| left | right).collect(), trie)
-            }
-        }
-    }
-
-    /// The nodes of this set that are not in the other.
-    #[must_use]
-    pub fn difference(&self, other: &Self, trie: &TokenTrie) -> Self {
-        match (&self.nodes, &other.nodes) {
-            (Nodes::List(nodes), _) => {
-                let kept = nodes.iter().copied().filter(|&node| !other.contains(TrieNode(node))).collect();
-                Self::from_list(kept, trie)
-            }
-            (Nodes::Bits(bits, _), Nodes::List(list)) => {
-                let mut bits = bits.to_vec();
-                for &node in list {
-                    bits[node as usize >> 6] &= !(1 << (node & 63));
-                }
-                Self::from_bits(bits, trie)
-            }
-            (Nodes::Bits(left, _), Nodes::Bits(right, _)) => {
-                Self::from_bits(left.iter().zip(right).map(|(left, right)| left & !right).collect(), trie)
-            }
-        }
     }
 
     /// Bytes of memory that the set takes.
@@ -159,8 +196,74 @@ impl NodeSet {
         size_of::<Self>()
             + match &self.nodes {
                 Nodes::List(nodes) => size_of_val(&nodes[..]),
-                Nodes::Bits(bits, _) => size_of_val(&bits[..]),
+                Nodes::Bits(bits) => size_of_val(&bits[..]),
             }
+    }
+}
+
+/// A set that grows, and says what is new each time. What is the same set as before is not made again.
+#[derive(Clone, Debug, Default)]
+pub struct GrowingNodeSet {
+    parts: Parts,
+}
+
+#[derive(Clone, Debug, Default)]
+enum Parts {
+    #[default]
+    Nothing,
+    /// Only one set was added.
+    One(NodeSetRef),
+    Union(Nodes),
+}
+
+impl GrowingNodeSet {
+    /// Adds nodes; returns those that are new, if there are any.
+    pub fn add(
+        &mut self,
+        more: &NodeSetRef,
+        trie: &TokenTrie,
+        store: &TerminalSummaries,
+    ) -> Option<NodeSetRef> {
+        if more.is_empty() {
+            return None;
+        }
+        let known = match &self.parts {
+            Parts::Nothing => {
+                self.parts = Parts::One(more.clone());
+                return Some(more.clone());
+            }
+            Parts::One(one) if one == more => return None,
+            Parts::One(one) => &one.nodes,
+            Parts::Union(nodes) => nodes,
+        };
+        let (union, new) = known.grow(&more.nodes, trie);
+        match new {
+            None => {
+                self.parts = Parts::Union(union);
+                Some(more.clone())
+            }
+            Some(new) if new.is_empty() => None,
+            Some(new) => {
+                self.parts = Parts::Union(union);
+                Some(store.intern(NodeSet::of(new, trie)))
+            }
+        }
+    }
+
+    /// All nodes that were added; none if there are none.
+    #[must_use]
+    pub fn finish(self, trie: &TokenTrie, store: &TerminalSummaries) -> Option<NodeSetRef> {
+        match self.parts {
+            Parts::Nothing => None,
+            Parts::One(one) => Some(one),
+            Parts::Union(nodes) => Some(store.intern(NodeSet::of(nodes, trie))),
+        }
+    }
+}
+
+fn set_bits(bits: &mut [u64], nodes: &[u32]) {
+    for &node in nodes {
+        bits[node as usize >> 6] |= 1 << (node & 63);
     }
 }
 
@@ -199,14 +302,18 @@ mod tests {
             nodes.dedup();
             nodes
         };
+        let store = TerminalSummaries::default();
         let (a, b) = (NodeSet::new(left.to_vec(), trie), NodeSet::new(right.to_vec(), trie));
         let listed = |set: &NodeSet| set.iter().map(|node| node.0).collect::<Vec<_>>();
         assert_eq!(listed(&a), inner(left));
         assert_eq!(a.len(), inner(left).len());
-        assert_eq!(listed(&a.union(&b, trie)), inner(&[left, right].concat()));
-        let only_left: Vec<u32> = left.iter().copied().filter(|node| !right.contains(node)).collect();
-        assert_eq!(a.difference(&b, trie), NodeSet::new(only_left.clone(), trie));
-        assert_eq!(listed(&a.difference(&b, trie)), inner(&only_left));
+        let only_right: Vec<u32> = right.iter().copied().filter(|node| !left.contains(node)).collect();
+        let mut growing = GrowingNodeSet::default();
+        let _ = growing.add(&store.intern(a), trie, &store);
+        let new = growing.add(&store.intern(b), trie, &store);
+        assert_eq!(new.map_or(Vec::new(), |new| listed(&new)), inner(&only_right));
+        let union = growing.finish(trie, &store);
+        assert_eq!(union.map_or(Vec::new(), |union| listed(&union)), inner(&[left, right].concat()));
     }
 
     #[test]

@@ -7,6 +7,8 @@
 //! Building sorts the tokens by their first eight bytes as one integer, by the rest only where these are
 //! equal, and makes the nodes in one pass over the longest common prefixes of neighbours.
 
+use rustc_hash::FxHashMap;
+
 use super::{TokenId, TokenTexts, Vocabulary};
 
 /// A node of a [`TokenTrie`], numbered in preorder: a nonempty prefix of a token, or the root.
@@ -47,6 +49,10 @@ pub struct TokenTrie {
     sorted_ids: Vec<TokenId>,
     /// The nodes that have children, as a bitset.
     inner_nodes: Vec<u64>,
+    /// For each node which of `child_sets` holds the bytes on the edges below it.
+    child_set_of: Vec<u32>,
+    /// Different sets of bytes; the first 256 are those of one byte, then comes the empty one.
+    child_sets: Vec<[u64; 4]>,
     edges: EdgesByByte,
     max_depth: u16,
 }
@@ -89,6 +95,8 @@ impl TokenTrie {
             token_starts: vec![0],
             sorted_ids: Vec::with_capacity(sorted.len()),
             inner_nodes: Vec::new(),
+            child_set_of: Vec::new(),
+            child_sets: Vec::new(),
             edges: EdgesByByte::default(),
             max_depth: 0,
         };
@@ -116,6 +124,7 @@ impl TokenTrie {
         }
         trie.max_depth = trie.depths.iter().copied().max().unwrap_or(0);
         trie.edges = trie.edges_by_byte();
+        trie.index_child_bytes();
         trie.bytes.shrink_to_fit();
         trie.depths.shrink_to_fit();
         trie.subtree_ends.shrink_to_fit();
@@ -195,6 +204,44 @@ impl TokenTrie {
         &self.inner_nodes
     }
 
+    /// The bytes on the edges below a node, as a bitset.
+    #[inline]
+    #[must_use]
+    pub fn child_bytes(&self, node: TrieNode) -> &[u64; 4] {
+        &self.child_sets[self.child_set_of[node.index()] as usize]
+    }
+
+    fn index_child_bytes(&mut self) {
+        let bit = |byte: u8| {
+            let mut set = [0_u64; 4];
+            set[usize::from(byte >> 6)] = 1 << (byte & 63);
+            set
+        };
+        self.child_sets = (0..=u8::MAX).map(bit).collect();
+        let none = self.child_sets.len() as u32;
+        self.child_sets.push([0; 4]);
+        let mut known: FxHashMap<[u64; 4], u32> = FxHashMap::default();
+        for node in (0..self.bytes.len() as u32).map(TrieNode) {
+            let mut children = self.children(node);
+            let number = match (children.next(), children.next()) {
+                (None, _) => none,
+                (Some(only), None) => u32::from(self.byte(only)),
+                _ => {
+                    let mut set = [0_u64; 4];
+                    for child in self.children(node) {
+                        let byte = self.byte(child);
+                        set[usize::from(byte >> 6)] |= 1 << (byte & 63);
+                    }
+                    *known.entry(set).or_insert_with(|| {
+                        self.child_sets.push(set);
+                        self.child_sets.len() as u32 - 1
+                    })
+                }
+            };
+            self.child_set_of.push(number);
+        }
+    }
+
     /// All edges over `byte` as (parent, child), ascending by child.
     #[must_use]
     pub fn edges_over(&self, byte: u8) -> &[(TrieNode, TrieNode)] {
@@ -268,6 +315,8 @@ impl TokenTrie {
             + self.sorted_ids.capacity() * size_of::<TokenId>()
             + size_of_val(&self.edges.edges[..])
             + size_of_val(&self.inner_nodes[..])
+            + size_of_val(&self.child_set_of[..])
+            + size_of_val(&self.child_sets[..])
     }
 }
 
