@@ -32,7 +32,7 @@ class Limits:
     """What a measured process may take."""
 
     pass_seconds: float
-    """After so long a pass over the documents ends where it is."""
+    """After so much CPU time a pass over the documents ends where it is."""
     seconds: float
     """After so long the process is killed."""
     memory_bytes: int

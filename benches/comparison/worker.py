@@ -125,13 +125,13 @@ class _Runner:
         self._mask = mask
         self._eos = table.eos
         self._overhead = overhead
-        self._seconds = job["seconds"]
+        self._limit_ns = int(job["seconds"] * 1e9)
         self._samples = {(document, position) for document, position in job["samples"]}
 
     def run(self, documents: list[list[int]], *, sampled: bool) -> Pass:
         """Fill a mask and accept a token, all along the documents, until the time for a pass is over."""
         result = Pass()
-        deadline = time.monotonic() + self._seconds
+        deadline = clock.now() + self._limit_ns
         for index, tokens in enumerate(documents):
             times = np.zeros(len(tokens), dtype=np.int64)
             count = 0
@@ -144,7 +144,7 @@ class _Runner:
             result.times.append(times[:count])
             if result.problem is None and count == len(tokens):
                 self._check_end(steps, index, result)
-            if result.problem or time.monotonic() > deadline:
+            if result.problem or clock.now() > deadline:
                 break
         return result
 
@@ -153,7 +153,7 @@ class _Runner:
         steps: Steps,
         tokens: list[int],
         times: npt.NDArray[np.int64],
-        deadline: float,
+        deadline: int,
         sampling: tuple[int | None, Pass],
     ) -> int:
         now, overhead, fill, accept, row = clock.now, self._overhead, steps.fill, steps.accept, self._mask[0]
@@ -162,7 +162,8 @@ class _Runner:
             before = now()
             fill()
             accepted = accept(token)
-            times[position] = max(now() - before - overhead, 1)
+            after = now()
+            times[position] = max(after - before - overhead, 1)
             allowed = row[token >> 5] >> (token & 31) & 1
             if document is not None and (document, position) in self._samples:
                 result.masks[f"{document}/{position}"] = row.copy()
@@ -179,7 +180,7 @@ class _Runner:
             if not accepted:
                 result.problem = steps.error() or "a token of the document was not accepted"
                 return position
-            if time.monotonic() > deadline:
+            if after > deadline:
                 return position + 1
         return len(tokens)
 
@@ -196,7 +197,7 @@ class _Runner:
         Holds what a loop costs in Python, as the floor does.
         """
         total = count = 0
-        deadline = time.monotonic() + self._seconds
+        deadline = clock.now() + self._limit_ns
         for tokens in documents:
             steps = self._engine.start(self._compiled, self._mask)
             fill, accept = steps.fill, steps.accept
@@ -208,7 +209,7 @@ class _Runner:
                     accept(token)
                 total += clock.now() - before
                 count += len(block)
-                if time.monotonic() > deadline:
+                if clock.now() > deadline:
                     return total / count
         return total / count if count else None
 
