@@ -19,7 +19,7 @@ ENGINE_PARTS = {"compiled", "forced", "matcher", "tables"}
 """The parts of the engine that users hold; each makes or shows the others."""
 
 LAYERS = [
-    {"automata", "graph", "vocabulary"},
+    {"append_only", "automata", "graph", "vocabulary"},
     {"grammar"},
     {"frontends", "lowering"},
     {"recognizer", "lexing"},

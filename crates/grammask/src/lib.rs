@@ -14,6 +14,7 @@
 //! | batches | [`batch`] | many masks at once on one pool of threads |
 //! | engine | [`CompiledGrammar`], [`Matcher`] | accept, mask, roll back, fork |
 
+mod append_only;
 pub mod automata;
 pub mod batch;
 mod compiled;

@@ -103,7 +103,7 @@ impl Tables {
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner).memory_bytes();
-        self.recognizer.memory_bytes() + self.masks.statistics().bytes + rules
+        self.recognizer.memory_bytes() + self.masks.memory_bytes() + rules
     }
 
     /// Whether the grammar should begin new tables.

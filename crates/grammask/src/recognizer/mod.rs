@@ -11,7 +11,6 @@
 //!
 //! Reading a known transition takes no lock. A new one is made under the one lock of the grammar.
 
-mod append_only;
 mod continuation;
 mod describe;
 mod effort;
@@ -29,13 +28,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
+use crate::append_only::AppendOnly;
 use crate::automata::{Automata, StateId};
 use crate::grammar::Terminal;
 use crate::lowering::{NormalForm, Symbol};
 use crate::vocabulary::TokenId;
 use crate::{Deadline, LimitExceeded, Limits};
 
-use append_only::AppendOnly;
 use continuation::Content;
 use effort::Effort;
 use kernel::Kernel;
