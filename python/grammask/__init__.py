@@ -29,6 +29,7 @@ from grammask.errors import (
 )
 from grammask.grammar import Grammar
 from grammask.masks import allocate_mask, apply_mask, fill_masks, set_threads, threads
+from grammask.progress import progress_bar
 from grammask.vocabulary import Vocabulary
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "apply_mask",
     "default_compile_cache",
     "fill_masks",
+    "progress_bar",
     "set_threads",
     "threads",
 ]

@@ -213,13 +213,28 @@ class CompiledGrammar:
     def warnings(self) -> list[Diagnostic]:
         """What should be said about the grammar: unused rules, rules that never end, and so on."""
 
+    def precompute(self, max_sets: int = 1000, progress: Callable[[int, int], object] | None = None) -> int:
+        """Make masks ahead, those nearest to the beginning of texts first; otherwise they are made when needed.
+
+        Args:
+            max_sets: How many states at most.
+            progress: Called now and then with (states done, states known so far, at most ``max_sets``); may return
+                False to stop. :func:`grammask.progress_bar` makes one that draws a bar on the terminal.
+
+        Returns:
+            How many states were done: fewer than ``max_sets`` if the grammar has fewer.
+
+        Raises:
+            LimitExceeded: A budget was passed; what was made is kept.
+        """
+
     def stats(self) -> dict[str, int]:
         """Count what is kept.
 
         ``sets``: different Earley sets; ``recognizer_bytes``: their memory, an estimate; ``mask_hits`` and
         ``mask_misses``: how often a mask was known; ``masks``: different masks kept; ``mask_bytes``: their memory;
-        ``masks_composed`` and ``masks_walked``: how the others were made, from summaries or by a walk through the
-        vocabulary's trie; ``summary_bytes`` and ``vocabulary_bytes``: memory of the summaries kept with this
+        ``masks_composed``, ``masks_recalled`` and ``masks_walked``: how the others were made, from summaries, from a
+        state that looks alike as far as masks look, or by a walk through the vocabulary's trie; ``summary_bytes`` and ``vocabulary_bytes``: memory of the summaries kept with this
         grammar, and of those kept with the vocabulary for all grammars.
         """
 

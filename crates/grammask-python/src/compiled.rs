@@ -11,10 +11,13 @@ use grammask::{CompiledGrammar, DraftTree, EndMode, Explanation, Matcher, RowErr
 use numpy::PyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyList};
 
 use crate::errors::{diagnostics, grammar_error, row_error};
 use crate::mask_array;
+
+/// Sets between two reports of [`PyCompiledGrammar::precompute`].
+const SETS_PER_REPORT: usize = 16;
 
 /// A grammar made ready for a vocabulary.
 #[pyclass(name = "CompiledGrammar", module = "grammask._grammask", frozen, weakref)]
@@ -56,6 +59,40 @@ impl PyCompiledGrammar {
         diagnostics(py, self.compiled.warnings(), self.compiled.source())
     }
 
+    #[pyo3(signature = (max_sets=1000, progress=None))]
+    fn precompute(&self, py: Python<'_>, max_sets: usize, progress: Option<Py<PyAny>>) -> PyResult<usize> {
+        let tables = self.compiled.tables();
+        let mut failure = None;
+        let result = py.detach(|| {
+            tables.precompute(max_sets, |done, known| {
+                // Reporting takes the interpreter's lock, so not every set is reported.
+                if done % SETS_PER_REPORT != 0 {
+                    return true;
+                }
+                Python::attach(|py| {
+                    let report = || -> PyResult<bool> {
+                        py.check_signals()?;
+                        match &progress {
+                            Some(progress) => {
+                                let answer = progress.call1(py, (done, known.min(max_sets)))?;
+                                Ok(!answer.bind(py).is(PyBool::new(py, false)))
+                            }
+                            None => Ok(true),
+                        }
+                    };
+                    report().unwrap_or_else(|error| {
+                        failure = Some(error);
+                        false
+                    })
+                })
+            })
+        });
+        match failure {
+            Some(error) => Err(error),
+            None => result.map_err(|error| grammar_error(py, &error)),
+        }
+    }
+
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let masks = self.compiled.tables().statistics();
         let stats = PyDict::new(py);
@@ -66,6 +103,7 @@ impl PyCompiledGrammar {
         stats.set_item("masks", masks.store.masks)?;
         stats.set_item("mask_bytes", masks.store.bytes)?;
         stats.set_item("masks_composed", masks.composed)?;
+        stats.set_item("masks_recalled", masks.recalled)?;
         stats.set_item("masks_walked", masks.walked)?;
         stats.set_item("summary_bytes", masks.rule_bytes)?;
         stats.set_item("vocabulary_bytes", masks.vocabulary_bytes)?;

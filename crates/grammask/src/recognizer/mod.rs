@@ -253,6 +253,12 @@ impl Recognizer {
         &self.class_of_byte
     }
 
+    /// One byte of each class.
+    #[must_use]
+    pub fn byte_of_class(&self) -> &[u8] {
+        &self.byte_of_class
+    }
+
     /// An estimate of the memory taken, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
