@@ -91,7 +91,8 @@ def _sentence(random_: random.Random, count: int) -> str:
 
 @cache
 def _words() -> dict[str, list[str]]:
-    return tomllib.loads(_WORDS.read_text("utf-8"))
+    words: dict[str, list[str]] = tomllib.loads(_WORDS.read_text("utf-8"))
+    return words
 
 
 def _arithmetic(random_: random.Random, sizes: list[int]) -> list[str]:
@@ -128,7 +129,7 @@ def _nested(random_: random.Random, depth: int) -> list[str]:  # noqa: ARG001
 
 def _joined(random_: random.Random, items: int, separator: str, kind: str) -> list[str]:
     """Items between separators: digits, numbers or words."""
-    make = {
+    make: Callable[[], str] = {
         "digits": lambda: str(random_.randint(0, 9)),
         "numbers": lambda: str(random_.randint(0, 99_999)),
         "words": lambda: random_.choice(_words()["common"]),

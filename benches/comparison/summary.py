@@ -55,7 +55,7 @@ class Figures:
     compile: float
     first_mask: float
     growth: float | None
-    """Median of the last tenth of the longest document over that of the first tenth, in the warm pass."""
+    """Median of the last tenth of the longest document over that of the first tenth, warm."""
     memory: int | None
     refused: int
     """Tokens of the documents that its masks lack or that it does not accept, at most 20 counted."""

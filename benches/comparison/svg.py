@@ -15,7 +15,7 @@ COLOURS = {
     "llguidance": "#2563eb",
     "xgrammar": "#15803d",
     "kbnf": "#7e22ce",
-    "copy": "#6b7280",
+    "copy of a mask": "#6b7280",
 }
 
 
@@ -51,8 +51,7 @@ def dot_plot(title: str, rows: list[tuple[str, list[Dot]]], floor: float) -> str
         )
     )
     x = axis.place(floor)
-    parts.append(_segment(x, top - 10, x, height - 45, COLOURS["copy"], dashed=True))
-    parts.append(_text(x, top - 14, "copy of a mask", anchor="middle", size=10))
+    parts.append(_segment(x, top - 10, x, height - 45, COLOURS["copy of a mask"], dashed=True))
     for index, (name, dots) in enumerate(rows):
         y = top + step * index + step / 2
         parts.append(_text(left - 10, y + 4, name, anchor="end"))
@@ -62,9 +61,7 @@ def dot_plot(title: str, rows: list[tuple[str, list[Dot]]], floor: float) -> str
             parts.append(
                 f'<circle cx="{axis.place(dot.value):.1f}" cy="{y_dot:.1f}" r="3.2" fill="{colour}"/>'
             )
-    parts.append(
-        _legend(left, 46, sorted({dot.series for _, dots in rows for dot in dots}, key=list(COLOURS).index))
-    )
+    parts.append(_legend(left, 46, {dot.series for _, dots in rows for dot in dots} | {"copy of a mask"}))
     return _document(left + width + 40, height, parts)
 
 
@@ -81,9 +78,7 @@ def panels(title: str, plots: list[tuple[str, list[Line]]]) -> str:
     width, height, columns = 440, 210, 2
     parts = [
         _text(20, 28, title, size=16),
-        _legend(
-            20, 50, sorted({line.series for _, lines in plots for line in lines}, key=list(COLOURS).index)
-        ),
+        _legend(20, 50, {line.series for _, lines in plots for line in lines}),
     ]
     for index, (name, lines) in enumerate(plots):
         x, y = 60 + (index % columns) * (width + 70), 90 + (index // columns) * (height + 70)
@@ -144,9 +139,9 @@ def _tick_name(value: float) -> str:
     return f"{value / 1e3:g} ms" if value >= 1000 else f"{value:g} µs"
 
 
-def _legend(x: float, y: float, series: list[str]) -> str:
+def _legend(x: float, y: float, series: set[str]) -> str:
     parts = []
-    for index, name in enumerate(series):
+    for index, name in enumerate(name for name in COLOURS if name in series):
         place = x + index * 110
         parts.append(
             f'<circle cx="{place}" cy="{y - 4}" r="4" fill="{COLOURS[name]}"/>' + _text(place + 9, y, name)

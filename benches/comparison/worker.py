@@ -37,6 +37,9 @@ WARM_UP = {
 }
 """A grammar with which an engine runs once, on bytes, so that no case pays for loading its code."""
 
+_SHORT_PASS = 5_000_000_000
+"""CPU nanoseconds below which the warm pass is made twice, and each token counted at the lesser of its two times."""
+
 _BLOCK = 256
 """Tokens between two readings of the clock where a loop is timed."""
 
@@ -91,7 +94,14 @@ def main(path: str) -> None:
     _save(job["output"], cold, Pass())
     warm = runner.run(documents, sampled=False)
     _save(job["output"], cold, warm)
-    _say(phase="loop", warm_problem=warm.problem)
+    _say(phase="warm again", warm_problem=warm.problem)
+    if sum(int(times.sum()) for times in warm.times) < _SHORT_PASS:
+        again = runner.run(documents, sampled=False)
+        for times, others in zip(warm.times, again.times, strict=False):
+            count = min(len(times), len(others))
+            np.minimum(times[:count], others[:count], out=times[:count])
+        _save(job["output"], cold, warm)
+    _say(phase="loop")
     stream = None if cold.problem else runner.stream(documents)
     if hasattr(engine, "stats"):
         _say(stats=engine.stats(compiled))
@@ -115,13 +125,13 @@ class _Runner:
         self._mask = mask
         self._eos = table.eos
         self._overhead = overhead
-        self._seconds = job["seconds"]
+        self._limit_ns = int(job["seconds"] * 1e9)
         self._samples = {(document, position) for document, position in job["samples"]}
 
     def run(self, documents: list[list[int]], *, sampled: bool) -> Pass:
         """Fill a mask and accept a token, all along the documents, until the time for a pass is over."""
         result = Pass()
-        deadline = time.monotonic() + self._seconds
+        deadline = clock.now() + self._limit_ns
         for index, tokens in enumerate(documents):
             times = np.zeros(len(tokens), dtype=np.int64)
             count = 0
@@ -134,7 +144,7 @@ class _Runner:
             result.times.append(times[:count])
             if result.problem is None and count == len(tokens):
                 self._check_end(steps, index, result)
-            if result.problem or time.monotonic() > deadline:
+            if result.problem or clock.now() > deadline:
                 break
         return result
 
@@ -143,7 +153,7 @@ class _Runner:
         steps: Steps,
         tokens: list[int],
         times: npt.NDArray[np.int64],
-        deadline: float,
+        deadline: int,
         sampling: tuple[int | None, Pass],
     ) -> int:
         now, overhead, fill, accept, row = clock.now, self._overhead, steps.fill, steps.accept, self._mask[0]
@@ -152,7 +162,8 @@ class _Runner:
             before = now()
             fill()
             accepted = accept(token)
-            times[position] = max(now() - before - overhead, 1)
+            after = now()
+            times[position] = max(after - before - overhead, 1)
             allowed = row[token >> 5] >> (token & 31) & 1
             if document is not None and (document, position) in self._samples:
                 result.masks[f"{document}/{position}"] = row.copy()
@@ -169,7 +180,7 @@ class _Runner:
             if not accepted:
                 result.problem = steps.error() or "a token of the document was not accepted"
                 return position
-            if time.monotonic() > deadline:
+            if after > deadline:
                 return position + 1
         return len(tokens)
 
@@ -186,7 +197,7 @@ class _Runner:
         Holds what a loop costs in Python, as the floor does.
         """
         total = count = 0
-        deadline = time.monotonic() + self._seconds
+        deadline = clock.now() + self._limit_ns
         for tokens in documents:
             steps = self._engine.start(self._compiled, self._mask)
             fill, accept = steps.fill, steps.accept
@@ -198,7 +209,7 @@ class _Runner:
                     accept(token)
                 total += clock.now() - before
                 count += len(block)
-                if time.monotonic() > deadline:
+                if clock.now() > deadline:
                     return total / count
         return total / count if count else None
 

@@ -9,7 +9,7 @@ use crate::grammar::{Code, Diagnostic};
 ///
 /// The defaults fit a server that compiles grammars of strangers: generous for real grammars, and a grammar
 /// built to do harm ends in a `limit-exceeded` error within seconds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Limits {
     /// Longest grammar text, in bytes.

@@ -7,6 +7,8 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustc_hash::FxHashSet;
+
 use crate::compiled::{CompileOptions, EndMode, MaskStatistics, MaskStrategy};
 use crate::forced::ForcedMemo;
 use crate::grammar::{Code, Diagnostic, GrammarError};
@@ -65,6 +67,36 @@ impl Tables {
     #[must_use]
     pub fn recognizer(&self) -> &Recognizer {
         &self.recognizer
+    }
+
+    /// Makes ahead what reading texts would make: the sets reached over shortest texts first, and their masks, until
+    /// `most_sets` are done or `go_on`, which is told how many are done and how many are known, says no. Returns how
+    /// many were done. Sets from which no token goes on are counted, and have no mask.
+    ///
+    /// # Errors
+    /// When a limit is passed; what was made is kept.
+    pub fn precompute(
+        &self,
+        most_sets: usize,
+        mut go_on: impl FnMut(usize, usize) -> bool,
+    ) -> Result<usize, GrammarError> {
+        let mut sets = vec![self.recognizer.start()];
+        let mut known: FxHashSet<SetId> = sets.iter().copied().collect();
+        let mut done = 0;
+        while let Some(&set) = sets.get(done) {
+            if done >= most_sets || !go_on(done, sets.len()) {
+                break;
+            }
+            match self.mask(set) {
+                Err(error) if error.code() != Code::DeadEnd => return Err(error),
+                _ => done += 1,
+            }
+            for &byte in self.recognizer.byte_of_class() {
+                let next = self.recognizer.step(set, byte).map_err(|limit| self.limit_error(limit))?;
+                sets.extend(next.filter(|&next| known.insert(next)));
+            }
+        }
+        Ok(done)
     }
 
     /// Bytes that the tables take, an estimate.
