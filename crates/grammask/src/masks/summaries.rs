@@ -107,11 +107,6 @@ impl RuleSummaries {
         self.bytes + self.observed.memory_bytes()
     }
 
-    /// Forgets all; whatever is still needed is computed again.
-    pub fn clear(&mut self) {
-        *self = Self::default();
-    }
-
     /// The mask that was remembered for a set that looks like `set`, as far as a mask looks.
     #[must_use]
     pub fn recall(
