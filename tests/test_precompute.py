@@ -43,3 +43,16 @@ def test_an_error_of_progress_comes_through() -> None:
 
     with pytest.raises(KeyError):
         compiled('start ::= "ab";').precompute(progress=fail)
+
+
+def test_a_vocabulary_that_keeps_nothing_makes_the_same_masks() -> None:
+    forgetful = grammask.Vocabulary([b"a", b"b", b"ab", b"(", b")", None], eos=5)
+    forgetful.set_cache_capacity(0)
+    text = r'start ::= "(" start ")" | #r"[ab]+";'
+    matchers = [compiled(text).matcher(), grammask.Grammar.from_kbnf(text).compile(forgetful).matcher()]
+    for token in (3, 3, 0, 2, 4, 4, 5):
+        kept, forgotten = (matcher.allowed_ids().tolist() for matcher in matchers)
+        assert kept == forgotten
+        assert all(matcher.accept(token) for matcher in matchers)
+    assert VOCABULARY.cache_bytes > 0
+    assert forgetful.cache_bytes < VOCABULARY.cache_bytes

@@ -92,6 +92,16 @@ class Vocabulary:
     def ids_of(self, text: bytes) -> list[int]:
         """Return the ids of all tokens whose bytes are exactly ``text``, ascending."""
 
+    @property
+    def cache_bytes(self) -> int:
+        """Memory of what is known about terminals on this vocabulary, for all grammars; an estimate in bytes."""
+
+    def set_cache_capacity(self, bytes: int) -> None:
+        """Set how much memory :attr:`cache_bytes` may take, 256 MiB if never set; 0 keeps nothing.
+
+        When it is full it is emptied: masks stay right, and some cost a walk through the vocabulary again.
+        """
+
     def __len__(self) -> int: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: Any, /) -> Self: ...
