@@ -7,7 +7,7 @@ tables (``stats()``) and the growth of the process's resident memory, which also
 from __future__ import annotations
 
 import argparse
-import datetime
+import datetime as dt
 import itertools
 import json
 import platform
@@ -19,10 +19,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import grammask
 from comparison import cases, vocabularies
 
-import grammask
-
+_KEYS = """
+start ::= "{" pair {"," pair} "}";
+pair ::= '"keyKEY":' value;
+value ::= #"[0-9]+" | start | '"' #'[^"]*' '"';
+"""
 _RECORD = Path(__file__).parent / "record"
 
 
@@ -37,7 +41,9 @@ class Soak:
 
     def __init__(self, vocabulary: str, budget: int) -> None:
         table = vocabularies.load(vocabulary)
-        self.vocabulary = grammask.Vocabulary(table.tokens, special={table.end_name: table.eos}, eos=table.eos, size=table.size)
+        self.vocabulary = grammask.Vocabulary(
+            table.tokens, special={table.end_name: table.eos}, eos=table.eos, size=table.size
+        )
         self.limits = grammask.Limits(memory_bytes=budget)
         self.table = table
         self.mask = grammask.allocate_mask(1, table.size)
@@ -64,7 +70,12 @@ class Soak:
                     sys.exit(f"{name}: token {token} is refused")
             accepted += matcher.step_count
             most = max(most, compiled.stats()["recognizer_bytes"])
-        self.add(f"{accepted:,} tokens over {len(works)} grammars", most, resident_mib() - before, time.process_time() - start)
+        self.add(
+            f"{accepted:,} tokens over {len(works)} grammars",
+            most,
+            resident_mib() - before,
+            time.process_time() - start,
+        )
 
     def brackets(self, depth: int) -> None:
         """Open so many brackets in one text."""
@@ -75,20 +86,30 @@ class Soak:
             if not matcher.accept_bytes(bytes([byte])):
                 sys.exit("a bracket is refused")
             matcher.fill_mask(self.mask)
-        self.add(f"{depth:,} open brackets", compiled.stats()["recognizer_bytes"], resident_mib() - before, time.process_time() - start)
+        self.add(
+            f"{depth:,} open brackets",
+            compiled.stats()["recognizer_bytes"],
+            resident_mib() - before,
+            time.process_time() - start,
+        )
 
     def grammars(self, count: int) -> None:
         """Compile so many different grammars through the process-wide cache, and use each."""
         before, start = resident_mib(), time.process_time()
         for number in range(count):
-            text = f'start ::= "{{" pair {{"," pair}} "}}"; pair ::= \'"key{number}":\' value; value ::= #"[0-9]+" | start | \'"\' #\'[^"]*\' \'"\';'
+            text = _KEYS.replace("KEY", str(number))
             matcher = grammask.Grammar.from_kbnf(text).compile(self.vocabulary, limits=self.limits).matcher()
             for piece in (b"{", b'"key%d":' % number, b'"text', b'"', b"}"):
                 matcher.fill_mask(self.mask)
                 if not matcher.accept_bytes(piece):
                     sys.exit(f"{piece!r} is refused")
         kept = grammask.default_compile_cache.stats()
-        self.add(f"{count:,} grammars, {kept['entries']:,} kept", kept["bytes"], resident_mib() - before, time.process_time() - start)
+        self.add(
+            f"{count:,} grammars, {kept['entries']:,} kept",
+            kept["bytes"],
+            resident_mib() - before,
+            time.process_time() - start,
+        )
 
     def add(self, what: str, tables: int, grown: float, seconds: float) -> None:
         """Add and print a row."""
@@ -111,8 +132,8 @@ def main() -> None:
     soak.brackets(100_000)
     soak.grammars(1_000)
     if options.record:
-        date = datetime.datetime.now(tz=datetime.timezone.utc).date()
-        command = f"python benches/soak.py --vocabulary {options.vocabulary} --tokens {options.tokens} --budget-mib {options.budget_mib}"
+        date = dt.datetime.now(tz=dt.timezone.utc).date()
+        command = f"python benches/soak.py --tokens {options.tokens} --budget-mib {options.budget_mib}"
         lines = [
             f"# Soak, {date}",
             "",

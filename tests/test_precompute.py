@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 import grammask
+import pytest
 
 VOCABULARY = grammask.Vocabulary([b"a", b"b", b"ab", b"(", b")", None], eos=5)
 
