@@ -18,7 +18,8 @@ use crate::recognizer::{Recognizer, SetId, TokenMatch};
 use crate::vocabulary::{TokenSet, Vocabulary};
 use crate::{Deadline, LimitExceeded};
 
-/// See the [module documentation](self). Shared by all matchers that use them.
+/// What is learned about a compiled grammar while texts are read under it, shared by all matchers that use it: sets,
+/// masks, summaries. Tables only grow; a grammar whose tables have outgrown their budget begins new ones.
 #[derive(Debug)]
 pub struct Tables {
     recognizer: Recognizer,

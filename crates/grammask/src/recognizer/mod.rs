@@ -1,7 +1,7 @@
 //! The recogniser: Earley's algorithm over interned sets.
 //!
 //! The set reached after a text is a value: the items in progress (completed ones are dropped, predicted ones
-//! are implied), each with its [continuation](continuation). Equal values have one [`SetId`], so "set after one
+//! are implied), each with its continuation. Equal values have one [`SetId`], so "set after one
 //! more byte" is a memoised function, and the recogniser turns itself into a lazy DFA on regular parts of a
 //! grammar and into a lazy LR automaton on deterministic ones, while it stays a correct Earley recogniser for
 //! every context-free grammar.
