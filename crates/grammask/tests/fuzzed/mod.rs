@@ -112,12 +112,12 @@ impl PatternOracle {
     fn new(pattern: &str) -> Option<Self> {
         let dfa = dense::Builder::new()
             .syntax(syntax::Config::new().utf8(false))
-            .thompson(thompson::Config::new().utf8(false).nfa_size_limit(Some(1 << 18)))
+            .thompson(thompson::Config::new().utf8(false).nfa_size_limit(Some(1 << 16)))
             .configure(
                 dense::Config::new()
                     .match_kind(MatchKind::All)
-                    .dfa_size_limit(Some(1 << 20))
-                    .determinize_size_limit(Some(1 << 20)),
+                    .dfa_size_limit(Some(1 << 17))
+                    .determinize_size_limit(Some(1 << 17)),
             )
             .build(pattern)
             .ok()?;
