@@ -7,7 +7,7 @@
 //! every context-free grammar.
 //!
 //! After J. Earley (1970) and J. Leo (1991); that completed items may be dropped once their parents are known
-//! is what KBNF calls compaction. [`reference`] holds a plain textbook recogniser, the oracle.
+//! is what KBNF calls compaction. [`mod@reference`] holds a plain textbook recogniser, the oracle.
 //!
 //! Reading a known transition takes no lock. A new one is made under the one lock of the grammar.
 
