@@ -33,7 +33,7 @@ use crate::{Deadline, LimitExceeded};
 
 use super::counted_walk::walk_counted;
 use super::observed::{Observation, ObservedMasks, View};
-use super::terminal_walk::walk_terminal;
+use super::terminal_walk::{Known, walk_terminal};
 
 /// Deepest nesting of nonterminals within one token. The computation recurses that deep at most.
 const MOST_NESTED: usize = 200;
@@ -41,6 +41,8 @@ const MOST_NESTED: usize = 200;
 const MOST_CODE_STATES: usize = 64;
 /// Work for one mask, in visited trie nodes, after which a walk is the better way.
 const MOST_WORK: usize = 4_000_000;
+/// How many states with many live tokens are compared with a new one.
+const MOST_WIDE: usize = 8;
 /// How often the work for one mask is halved at the most.
 const MOST_SETBACKS: u32 = 6;
 /// What it costs to look at a nonterminal that begins another, in visited trie nodes.
@@ -74,6 +76,8 @@ pub struct RuleSummaries {
     rules: FxHashMap<(usize, NodeSetRef), RuleSummary>,
     terminals: FxHashMap<(StateId, NodeSetRef), Arc<TerminalSummary>>,
     first_bytes: FxHashMap<StateId, ByteSet>,
+    /// The last states of which many tokens are live at the beginning of a token.
+    wide: Vec<Known>,
     /// Which states begin a code.
     codes: FxHashMap<StateId, bool>,
     /// What is live in the copies after a dot, and where the last copy can end.
@@ -364,8 +368,10 @@ impl Composition<'_> {
         let summary = match self.vocabulary.summaries().get(language, nodes) {
             Some(known) => known,
             None => {
-                let walked =
-                    walk_terminal(self.machine.automata, self.vocabulary, state, first_bytes, nodes)?;
+                let is_root = nodes.contains(TrieNode::ROOT);
+                let known = if is_root { &self.known.wide[..] } else { &[] };
+                let (automata, vocabulary) = (&mut *self.machine.automata, self.vocabulary);
+                let walked = walk_terminal(automata, vocabulary, state, first_bytes, nodes, known)?;
                 self.spend(walked.work)?;
                 let ends = self.vocabulary.summaries().intern(walked.ends);
                 let summary = Arc::new(TerminalSummary { live: walked.live, ends });
@@ -373,6 +379,12 @@ impl Composition<'_> {
                 summary
             }
         };
+        if matches!(summary.live, LiveTokens::Set(_)) && nodes.contains(TrieNode::ROOT) {
+            if self.known.wide.len() >= MOST_WIDE {
+                self.known.wide.remove(0);
+            }
+            self.known.wide.push(Known { state, summary: summary.clone() });
+        }
         self.known.bytes += 128;
         self.known.terminals.insert(key, summary.clone());
         Ok(summary)

@@ -3,12 +3,19 @@
 //! Small parts of the trie are walked with the automaton as it is. Where much of the trie lies ahead (the body
 //! of a string: every token of the vocabulary), transitions are first copied into plain rows of 256 cells, as
 //! they are met: the walk is then one load per node, and what it finds goes into bitsets.
+//!
+//! A state that differs from a known one only in some first bytes (the first letter of a name, and its other letters)
+//! pays only for these: below the others both are in the same state, and what is known there is copied.
+
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use crate::LimitExceeded;
 use crate::automata::{Automata, ByteSet, StateId};
-use crate::vocabulary::{Columns, LiveTokens, NodeSet, TokenId, TokenSet, TokenTrie, TrieNode, Vocabulary};
+use crate::vocabulary::{
+    Columns, LiveTokens, NodeSet, TerminalSummary, TokenId, TokenSet, TokenTrie, TrieNode, Vocabulary,
+};
 
 /// Trie nodes ahead from which rows are worth their making.
 const MANY_NODES: usize = 8192;
@@ -21,7 +28,15 @@ pub(super) struct Walked {
     pub(super) work: usize,
 }
 
-/// Walks the words that continue `state`, of which `first_bytes` are the first bytes, below `nodes`.
+/// A state of the same automaton with what is known about it below the same nodes.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) state: StateId,
+    pub(super) summary: Arc<TerminalSummary>,
+}
+
+/// Walks the words that continue `state`, of which `first_bytes` are the first bytes, below `nodes`. Where many nodes
+/// are ahead, what `known` holds for the same nodes is used.
 ///
 /// # Errors
 /// When the automaton passes its limit.
@@ -31,6 +46,7 @@ pub(super) fn walk_terminal(
     state: StateId,
     first_bytes: ByteSet,
     nodes: &NodeSet,
+    known: &[Known],
 ) -> Result<Walked, LimitExceeded> {
     let trie = vocabulary.trie();
     let mut work = 0;
@@ -68,10 +84,37 @@ pub(super) fn walk_terminal(
         ends: vec![0; trie.len().div_ceil(64)],
         path: vec![0; trie.max_depth() + 1],
     };
+    let similar = most_similar(automata, known, state, first_bytes)?;
     for (node, state) in entries {
-        work += found.walk(automata, trie.columns(), node, state)?;
+        match similar {
+            Some(similar) if automata.step(similar.state, trie.byte(node))? == Some(state) => {
+                work += found.copy(trie, node, &similar.summary);
+            }
+            _ => work += found.walk(automata, trie.columns(), node, state)?,
+        }
     }
     Ok(Walked { live: LiveTokens::from_set(found.tokens), ends: NodeSet::from_bits(found.ends, trie), work })
+}
+
+/// The known state that goes on as `state` does for most first bytes, if there is one.
+fn most_similar<'k>(
+    automata: &mut Automata,
+    known: &'k [Known],
+    state: StateId,
+    first_bytes: ByteSet,
+) -> Result<Option<&'k Known>, LimitExceeded> {
+    let mut best = None;
+    let mut most = 0;
+    for candidate in known {
+        let mut alike = 0;
+        for byte in first_bytes.iter() {
+            alike += usize::from(automata.step(candidate.state, byte)? == automata.step(state, byte)?);
+        }
+        if alike > most {
+            (best, most) = (Some(candidate), alike);
+        }
+    }
+    Ok(best)
 }
 
 /// Results in lists.
@@ -130,6 +173,15 @@ struct Dense {
 }
 
 impl Dense {
+    /// Copies what is known at and below `node`; returns how many tokens and words of nodes it looked at.
+    fn copy(&mut self, trie: &TokenTrie, node: TrieNode, known: &TerminalSummary) -> usize {
+        let tokens = trie.subtree_tokens(node);
+        self.tokens.extend(tokens.iter().copied().filter(|&token| known.live.contains(token)));
+        let nodes = node.index()..trie.subtree_end(node).index();
+        known.ends.copy_range(nodes.clone(), &mut self.ends);
+        tokens.len() + nodes.len() / 64
+    }
+
     /// As [`Listed::walk`].
     fn walk(
         &mut self,

@@ -190,6 +190,31 @@ impl NodeSet {
         list.iter().copied().chain(ones(bits)).map(TrieNode)
     }
 
+    /// Sets the bits, 64 nodes a word, of the nodes of the set that are in a range.
+    pub(crate) fn copy_range(&self, range: std::ops::Range<usize>, bits: &mut [u64]) {
+        match &self.nodes {
+            Nodes::List(nodes) => {
+                let first = nodes.partition_point(|&node| (node as usize) < range.start);
+                let inside = nodes[first..].iter().take_while(|&&node| (node as usize) < range.end);
+                for &node in inside {
+                    bits[node as usize >> 6] |= 1 << (node & 63);
+                }
+            }
+            Nodes::Bits(own) => {
+                for word in range.start >> 6..range.end.div_ceil(64) {
+                    // Bits below the start and from the end on, in the first and the last word.
+                    let below =
+                        if word == range.start >> 6 { u64::MAX << (range.start & 63) } else { u64::MAX };
+                    let above = match range.end - (word << 6) {
+                        64.. => u64::MAX,
+                        count => (1 << count) - 1,
+                    };
+                    bits[word] |= own[word] & below & above;
+                }
+            }
+        }
+    }
+
     /// Bytes of memory that the set takes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
@@ -314,6 +339,15 @@ mod tests {
         assert_eq!(new.map_or(Vec::new(), |new| listed(&new)), inner(&only_right));
         let union = growing.finish(trie, &store);
         assert_eq!(union.map_or(Vec::new(), |union| listed(&union)), inner(&[left, right].concat()));
+        let whole = NodeSet::new(left.to_vec(), trie);
+        for range in [0..trie.len(), 0..64, 5..5, 7..8, 63..129, 100..trie.len() - 1, 4095..4097] {
+            let mut bits = vec![0; trie.len().div_ceil(64)];
+            whole.copy_range(range.clone(), &mut bits);
+            let copied: Vec<u32> = ones(&bits).collect();
+            let expected: Vec<u32> =
+                inner(left).into_iter().filter(|&node| range.contains(&(node as usize))).collect();
+            assert_eq!(copied, expected, "{range:?}");
+        }
     }
 
     #[test]

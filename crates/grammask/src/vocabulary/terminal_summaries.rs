@@ -114,6 +114,15 @@ impl LiveTokens {
         matches!(self, Self::List(tokens) if tokens.is_empty())
     }
 
+    /// Whether a token is among them.
+    #[must_use]
+    pub fn contains(&self, token: TokenId) -> bool {
+        match self {
+            Self::List(tokens) => tokens.binary_search(&token).is_ok(),
+            Self::Set(set) => set.contains(token),
+        }
+    }
+
     /// Adds the tokens to a mask.
     pub fn add_to(&self, mask: &mut TokenSet) {
         match self {
