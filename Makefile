@@ -23,9 +23,10 @@ test: $(PACKAGE) lint
 	$(BIN)/python -m mypy.stubtest grammask._grammask
 	$(BIN)/python -m pytest
 
-# About an hour; BENCH=--quick takes a few minutes. benches/comparison/README.md says what else can be chosen.
+# About an hour; BENCH=--quick takes some minutes. benches/README.md says what else can be chosen.
 bench: $(PACKAGE) $(PEERS)
 	$(BIN)/python benches/compare.py $(BENCH)
+	$(BIN)/python benches/growth.py
 
 lint: $(DEVELOPMENT)
 	$(CARGO) fmt --all --check

@@ -16,6 +16,7 @@ True
 """
 
 from grammask._grammask import CompiledGrammar, Expectation, Explanation, Limits, Matcher
+from grammask.compile_cache import CompileCache, default_compile_cache
 from grammask.errors import (
     DeadEnd,
     Diagnostic,
@@ -27,10 +28,12 @@ from grammask.errors import (
     VocabularyError,
 )
 from grammask.grammar import Grammar
-from grammask.masks import allocate_mask, apply_mask, fill_masks
+from grammask.masks import allocate_mask, apply_mask, fill_masks, set_threads, threads
+from grammask.progress import progress_bar
 from grammask.vocabulary import Vocabulary
 
 __all__ = [
+    "CompileCache",
     "CompiledGrammar",
     "DeadEnd",
     "Diagnostic",
@@ -48,5 +51,9 @@ __all__ = [
     "VocabularyError",
     "allocate_mask",
     "apply_mask",
+    "default_compile_cache",
     "fill_masks",
+    "progress_bar",
+    "set_threads",
+    "threads",
 ]

@@ -1,6 +1,6 @@
 """The compiled engine. Use it through the package ``grammask``."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -22,6 +22,8 @@ __all__ = [
     "fill_masks",
     "kbnf_syntax_tree",
     "quote_bytes",
+    "set_threads",
+    "threads",
 ]
 
 @disjoint_base
@@ -89,6 +91,16 @@ class Vocabulary:
 
     def ids_of(self, text: bytes) -> list[int]:
         """Return the ids of all tokens whose bytes are exactly ``text``, ascending."""
+
+    @property
+    def cache_bytes(self) -> int:
+        """Memory of what is known about terminals on this vocabulary, for all grammars; an estimate in bytes."""
+
+    def set_cache_capacity(self, bytes: int) -> None:
+        """Set how much memory :attr:`cache_bytes` may take, 256 MiB if never set; 0 keeps nothing.
+
+        When it is full it is emptied: masks stay right, and some cost a walk through the vocabulary again.
+        """
 
     def __len__(self) -> int: ...
     def __copy__(self) -> Self: ...
@@ -168,6 +180,7 @@ class Limits:
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
     def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, float]]: ...
 
 @final
@@ -203,17 +216,37 @@ class CompiledGrammar:
     def vocabulary_size(self) -> int:
         """Number of ids, padding included: the width of a mask in bits."""
 
+    @property
+    def memory_bytes(self) -> int:
+        """Memory of what is kept by now, in bytes, an estimate; the vocabulary's is not in it."""
+
     def warnings(self) -> list[Diagnostic]:
         """What should be said about the grammar: unused rules, rules that never end, and so on."""
+
+    def precompute(self, max_sets: int = 1000, progress: Callable[[int, int], object] | None = None) -> int:
+        """Make masks ahead, those nearest to the beginning of texts first; otherwise they are made when needed.
+
+        Args:
+            max_sets: How many states at most.
+            progress: Called now and then with (states done, states known so far, at most ``max_sets``); may return
+                False to stop. :func:`grammask.progress_bar` makes one that draws a bar on the terminal.
+
+        Returns:
+            How many states were done: fewer than ``max_sets`` if the grammar has fewer.
+
+        Raises:
+            LimitExceeded: A budget was passed; what was made is kept.
+        """
 
     def stats(self) -> dict[str, int]:
         """Count what is kept.
 
         ``sets``: different Earley sets; ``recognizer_bytes``: their memory, an estimate; ``mask_hits`` and
         ``mask_misses``: how often a mask was known; ``masks``: different masks kept; ``mask_bytes``: their memory;
-        ``masks_composed`` and ``masks_walked``: how the others were made, from summaries or by a walk through the
-        vocabulary's trie; ``summary_bytes`` and ``vocabulary_bytes``: memory of the summaries kept with this
-        grammar, and of those kept with the vocabulary for all grammars.
+        ``masks_composed``, ``masks_recalled`` and ``masks_walked``: how the others were made, from summaries, from a
+        state that looks alike as far as masks look, or by a walk through the vocabulary's trie; ``summary_bytes`` and
+        ``vocabulary_bytes``: memory of the summaries kept with this grammar, and of those kept with the vocabulary for
+        all grammars.
         """
 
 @final
@@ -275,8 +308,67 @@ class Matcher:
             LimitExceeded: A budget was passed. The array is unchanged.
             TypeError, ValueError: The array has another type or shape.
 
-        Cost: a copy of the row where the state was seen before, else a walk through the vocabulary's trie. Works
-        without the interpreter's lock meanwhile.
+        Cost: a copy of the row where the state was seen before, under the interpreter's lock. Else the mask is made
+        without that lock.
+        """
+
+    def mask(self) -> npt.NDArray[np.int32]:
+        """Show the mask of the next token without copying it.
+
+        Returns:
+            A read-only int32 array of shape ``[ceil(vocab_size / 32)]``. It keeps its memory alive, and stays as it is
+            when the matcher goes on.
+
+        Raises:
+            DeadEnd, LimitExceeded: As :meth:`fill_mask`.
+
+        Cost: independent of the size of the vocabulary where the state was seen before.
+        """
+
+    def draft_masks(self, tokens: Iterable[int], mask: Any, first_row: int = 0) -> int:
+        """Write the masks before the first and after each token of a draft, and change nothing else.
+
+        Row ``first_row + i`` gets the mask after the first ``i`` tokens, up to the first token that cannot be accepted.
+
+        Args:
+            tokens: The draft.
+            mask: As for :meth:`fill_mask`, with ``len(tokens) + 1`` rows from ``first_row`` on.
+            first_row: The row of the mask before the first token.
+
+        Returns:
+            How many rows were written: one more than the number of tokens that can be accepted.
+
+        Raises:
+            DeadEnd, LimitExceeded: As :meth:`fill_mask`, with the place in the draft as ``row``; nothing is written.
+            ValueError: The vocabulary has no such id, or there are too few rows.
+        """
+
+    def draft_tree_masks(
+        self,
+        tokens: Any,
+        retrieve_next_token: Any,
+        retrieve_next_sibling: Any,
+        mask: Any,
+        first_row: int = 0,
+    ) -> npt.NDArray[np.bool_]:
+        """Write the masks of a tree of drafted tokens, in the layout of EAGLE in SGLang, and change nothing else.
+
+        Row ``first_row + i`` gets the mask after the tokens on the path to node ``i``. Node 0 is the last accepted
+        token: its row gets the mask of the matcher, and its id is not looked at.
+
+        Args:
+            tokens: The token of each node. All three are sequences of integers, arrays or tensors of one length.
+            retrieve_next_token: For each node the first node that follows it, or -1.
+            retrieve_next_sibling: For each node the next alternative to it, or -1.
+            mask: As for :meth:`fill_mask`, with a row per node from ``first_row`` on.
+            first_row: The row of node 0.
+
+        Returns:
+            For each node whether its path can be accepted. Only then its row was written.
+
+        Raises:
+            DeadEnd, LimitExceeded: As :meth:`fill_mask`, with the node as ``row``; nothing is written.
+            ValueError: The links make no tree, the vocabulary has no such id, or there are too few rows.
         """
 
     def allowed_ids(self) -> npt.NDArray[np.int64]:
@@ -312,13 +404,26 @@ class Matcher:
     def forced_bytes(self, limit: int = 4096) -> bytes:
         """Find the bytes that must come next whatever the model says, at most ``limit``.
 
-        They may end inside a character, and a token may reach beyond them.
+        They end where a character ends, unless the grammar lets the text end inside one. A token may reach beyond them.
+
+        Cost: a lookup per byte where it was asked before.
         """
 
-    def forced_tokens(self, limit: int = 256) -> list[int]:
-        """Find the tokens that must come next whatever the model says: those whose masks have one token each.
+    def forced_tokens(
+        self, encode: Callable[[str], Sequence[int]] | None = None, *, limit: int = 256
+    ) -> list[int]:
+        """Find the tokens that must come next whatever the model says. All can be accepted, one after the other.
 
-        At most ``limit``; end tokens are never among them.
+        Without ``encode`` these are the tokens that are alone in their masks; end tokens are never among them. With it
+        forced text is split as the tokenizer splits it, as far as nothing that may come after it can change that.
+
+        Args:
+            encode: The model's tokenizer, without special tokens, such as tiktoken's ``encoding.encode_ordinary``.
+                Where its tokens do not spell the text that it was given, they are not used.
+            limit: Most tokens.
+
+        Raises:
+            LimitExceeded: A budget was passed.
         """
 
     def expected(self) -> list[Expectation]:
@@ -391,8 +496,25 @@ def fill_masks(matchers: list[Matcher], mask: Any, rows: list[int] | None = None
 
     Raises:
         DeadEnd, LimitExceeded, TypeError, ValueError: As :meth:`Matcher.fill_mask`, and other numbers of rows than of
-            matchers. If a mask cannot be made, the array is unchanged.
+            matchers, or a row given twice. If a mask cannot be made, the exception names the first such matcher as
+            ``row``, and the array is unchanged.
+        RuntimeError: Another thread is using one of the matchers.
+
+    Cost: copies of the rows whose states were seen before. New masks are made, each different one once and without the
+    interpreter's lock, by a pool of threads that lives as long as the process (:func:`set_threads`).
     """
+
+def set_threads(count: int | None = None) -> None:
+    """Set how many threads make the masks of :func:`fill_masks`; as many as there are cores if None.
+
+    The environment variable ``GRAMMASK_THREADS`` sets it when grammask is imported.
+
+    Raises:
+        ValueError: Less than one.
+    """
+
+def threads() -> int:
+    """Return how many threads make the masks of :func:`fill_masks`."""
 
 def kbnf_syntax_tree(text: bytes) -> tuple[str, list[Diagnostic]]:
     """Print the syntax tree of a KBNF text, as far as it can be read, with everything that is wrong with it."""

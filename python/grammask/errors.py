@@ -62,12 +62,14 @@ class GrammarError(ValueError):
         code: Stable identifier of the first error.
         location: Line and column of the first error, if it has a place.
         help: What to do about the first error.
+        row: The row of a batch or of a draft whose mask could not be made; None where there are no rows.
     """
 
     diagnostics: list[Diagnostic]
     code: str
     location: tuple[int, int] | None
     help: str | None
+    row: int | None = None
 
     def __init__(self, message: str, diagnostics: list[Diagnostic]) -> None:
         super().__init__(message, diagnostics)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from grammask import _grammask
+from grammask.compile_cache import CompileCache, default_compile_cache
 
 if TYPE_CHECKING:
     from grammask._grammask import CompiledGrammar, Limits, Vocabulary
@@ -66,6 +67,7 @@ class Grammar:
         end: Literal["eos", "eager"] = "eos",
         limits: Limits | None = None,
         finite: bool = False,
+        cache: CompileCache | bool = True,
     ) -> CompiledGrammar:
         """Makes the grammar ready for a vocabulary. Cheap: states and masks are made when they are needed.
 
@@ -75,13 +77,22 @@ class Grammar:
                 ``"eager"``: the text ends with the first token after which it is complete, as KBNF ends.
             limits: Budgets for compiling and for every later call on the compiled grammar.
             finite: Refuse rules that never end, such as ``start ::= "a" start;``.
+            cache: Where to look for the same grammar compiled before, and to keep it: the process's own bounded
+                :data:`grammask.default_compile_cache`, none, or a cache of yours.
 
         Raises:
             GrammarSemanticError: No text matches the grammar; it names tokens that the vocabulary lacks;
                 ``end="eos"`` without an end token; rules that never end, with ``finite``.
             LimitExceeded: A budget was passed.
         """
-        return self._core.compile(vocabulary, end, limits, finite)
+        if cache is False:
+            return self._core.compile(vocabulary, end, limits, finite)
+        return (default_compile_cache if cache is True else cache).find(
+            vocabulary,
+            self._text,
+            ("kbnf", self._start, end, limits, finite),
+            lambda: self._core.compile(vocabulary, end, limits, finite),
+        )
 
     def check(self, limits: Limits | None = None) -> list[Diagnostic]:
         """Warnings: unused rules, rules that derive nothing or never end, rules that derive themselves.

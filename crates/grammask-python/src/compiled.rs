@@ -7,14 +7,17 @@ use grammask::batch;
 use grammask::grammar::GrammarError;
 use grammask::recognizer::Expectation;
 use grammask::vocabulary::{TokenId, TokenSet};
-use grammask::{CompiledGrammar, DraftTree, EndMode, Explanation, Matcher, TokenizeError};
+use grammask::{CompiledGrammar, DraftTree, EndMode, Explanation, Matcher, RowError, TokenizeError};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyList};
 
 use crate::errors::{diagnostics, grammar_error, row_error};
 use crate::mask_array;
+
+/// Sets between two reports of [`PyCompiledGrammar::precompute`].
+const SETS_PER_REPORT: usize = 16;
 
 /// A grammar made ready for a vocabulary.
 #[pyclass(name = "CompiledGrammar", module = "grammask._grammask", frozen, weakref)]
@@ -47,20 +50,60 @@ impl PyCompiledGrammar {
         self.compiled.vocabulary().size()
     }
 
+    #[getter]
+    fn memory_bytes(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.compiled.source().len() + self.compiled.tables().memory_bytes())
+    }
+
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         diagnostics(py, self.compiled.warnings(), self.compiled.source())
     }
 
+    #[pyo3(signature = (max_sets=1000, progress=None))]
+    fn precompute(&self, py: Python<'_>, max_sets: usize, progress: Option<Py<PyAny>>) -> PyResult<usize> {
+        let tables = self.compiled.tables();
+        let mut failure = None;
+        let result = py.detach(|| {
+            tables.precompute(max_sets, |done, known| {
+                // Reporting takes the interpreter's lock, so not every set is reported.
+                if done % SETS_PER_REPORT != 0 {
+                    return true;
+                }
+                Python::attach(|py| {
+                    let report = || -> PyResult<bool> {
+                        py.check_signals()?;
+                        match &progress {
+                            Some(progress) => {
+                                let answer = progress.call1(py, (done, known.min(max_sets)))?;
+                                Ok(!answer.bind(py).is(PyBool::new(py, false)))
+                            }
+                            None => Ok(true),
+                        }
+                    };
+                    report().unwrap_or_else(|error| {
+                        failure = Some(error);
+                        false
+                    })
+                })
+            })
+        });
+        match failure {
+            Some(error) => Err(error),
+            None => result.map_err(|error| grammar_error(py, &error)),
+        }
+    }
+
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let masks = self.compiled.mask_statistics();
+        let masks = self.compiled.tables().statistics();
         let stats = PyDict::new(py);
-        stats.set_item("sets", self.compiled.recognizer().set_count())?;
-        stats.set_item("recognizer_bytes", self.compiled.recognizer().memory_bytes())?;
+        stats.set_item("sets", self.compiled.tables().recognizer().set_count())?;
+        stats.set_item("recognizer_bytes", self.compiled.tables().recognizer().memory_bytes())?;
         stats.set_item("mask_hits", masks.store.hits)?;
         stats.set_item("mask_misses", masks.store.misses)?;
         stats.set_item("masks", masks.store.masks)?;
         stats.set_item("mask_bytes", masks.store.bytes)?;
         stats.set_item("masks_composed", masks.composed)?;
+        stats.set_item("masks_recalled", masks.recalled)?;
         stats.set_item("masks_walked", masks.walked)?;
         stats.set_item("summary_bytes", masks.rule_bytes)?;
         stats.set_item("vocabulary_bytes", masks.vocabulary_bytes)?;
@@ -68,7 +111,7 @@ impl PyCompiledGrammar {
     }
 
     fn __repr__(&self) -> String {
-        let form = self.compiled.recognizer().normal_form();
+        let form = self.compiled.normal_form();
         format!(
             "<CompiledGrammar of {} nonterminals, end={:?}, {} ids>",
             form.nonterminal_count(),
@@ -259,7 +302,7 @@ impl PyMatcher {
 
     /// The current Earley set in words.
     fn describe_set(&self) -> String {
-        self.matcher.compiled().recognizer().describe(self.matcher.set())
+        self.matcher.tables().recognizer().describe(self.matcher.set())
     }
 
     fn __repr__(&self) -> String {
@@ -298,13 +341,15 @@ impl PyMatcher {
     }
 
     /// The mask. One that has to be made is made without the interpreter's lock.
-    fn current_mask(&self, py: Python<'_>) -> PyResult<Arc<TokenSet>> {
-        let matcher = &self.matcher;
-        if let Some(known) = matcher.known_mask() {
-            return Ok(known);
+    fn known_or_made(&self, py: Python<'_>) -> Result<Arc<TokenSet>, GrammarError> {
+        match self.matcher.known_mask() {
+            Some(known) => Ok(known),
+            None => py.detach(|| self.matcher.mask()),
         }
-        let mask: Result<_, GrammarError> = py.detach(|| matcher.mask());
-        mask.map_err(|error| grammar_error(py, &error))
+    }
+
+    fn current_mask(&self, py: Python<'_>) -> PyResult<Arc<TokenSet>> {
+        self.known_or_made(py).map_err(|error| grammar_error(py, &error))
     }
 }
 
@@ -322,11 +367,25 @@ fn check_rows(mask: &Bound<'_, PyAny>, first_row: usize, count: usize) -> PyResu
 #[pyfunction]
 #[pyo3(signature = (matchers, mask, rows=None))]
 pub(crate) fn fill_masks(
-    matchers: Vec<Bound<'_, PyMatcher>>,
+    matchers: &Bound<'_, PyAny>,
     mask: &Bound<'_, PyAny>,
     rows: Option<Vec<usize>>,
 ) -> PyResult<()> {
     let py = mask.py();
+    let in_use = |_| {
+        PyRuntimeError::new_err("a matcher is in use by another thread; give each thread a fork of its own")
+    };
+    // A batch of one is what a server without load sends all the time.
+    if rows.is_none()
+        && let Ok(list) = matchers.cast::<PyList>()
+        && list.len() == 1
+    {
+        let matcher = list.get_item(0)?;
+        let matcher = matcher.cast::<PyMatcher>()?.try_borrow().map_err(in_use)?;
+        let tokens = matcher.known_or_made(py).map_err(|error| row_error(py, &RowError { row: 0, error }))?;
+        return mask_array::write_row(mask, 0, &tokens);
+    }
+    let matchers: Vec<Bound<'_, PyMatcher>> = matchers.extract()?;
     let rows = rows.unwrap_or_else(|| (0..matchers.len()).collect());
     if rows.len() != matchers.len() {
         return Err(PyValueError::new_err(format!(
@@ -335,9 +394,8 @@ pub(crate) fn fill_masks(
             rows.len()
         )));
     }
-    let matchers = matchers.iter().map(Bound::try_borrow).collect::<Result<Vec<_>, _>>().map_err(|_| {
-        PyRuntimeError::new_err("a matcher is in use by another thread; give each thread a fork of its own")
-    })?;
+    let matchers: Vec<_> =
+        matchers.iter().map(Bound::try_borrow).collect::<Result<_, _>>().map_err(in_use)?;
     let matchers: Vec<&Matcher> = matchers.iter().map(|matcher| &matcher.matcher).collect();
     // All masks first, so that an error leaves the array as it was.
     let known: Option<Vec<_>> = matchers.iter().map(|matcher| matcher.known_mask()).collect();

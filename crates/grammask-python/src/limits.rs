@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 /// Budgets for one grammar, from its text to its masks.
-#[pyclass(name = "Limits", module = "grammask._grammask", frozen, eq, from_py_object)]
-#[derive(Clone, PartialEq)]
+#[pyclass(name = "Limits", module = "grammask._grammask", frozen, eq, hash, from_py_object)]
+#[derive(Clone, PartialEq, Hash)]
 pub(crate) struct PyLimits {
     pub(crate) limits: Limits,
 }

@@ -71,6 +71,15 @@ impl PyVocabulary {
         PyList::new(py, self.vocabulary.texts().iter().map(|text| text.map(|text| PyBytes::new(py, text))))
     }
 
+    #[getter]
+    fn cache_bytes(&self) -> usize {
+        self.vocabulary.summaries().memory_bytes()
+    }
+
+    fn set_cache_capacity(&self, bytes: usize) {
+        self.vocabulary.summaries().set_capacity(bytes);
+    }
+
     fn __len__(&self) -> usize {
         self.vocabulary.size()
     }

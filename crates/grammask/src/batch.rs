@@ -49,7 +49,7 @@ pub fn masks(matchers: &[&Matcher]) -> Result<Vec<Arc<TokenSet>>, RowError> {
         known.push(match matcher.known_mask() {
             Some(mask) => Row::Known(mask),
             None => {
-                let key = (Arc::as_ptr(matcher.compiled()).addr(), matcher.set());
+                let key = (Arc::as_ptr(matcher.tables()).addr(), matcher.set());
                 Row::Made(*positions.entry(key).or_insert_with(|| {
                     to_make.push(matcher);
                     to_make.len() - 1

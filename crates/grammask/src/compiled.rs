@@ -1,16 +1,15 @@
 //! A grammar made ready for a vocabulary: what all matchers of one grammar share.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::forced::ForcedMemo;
 use crate::grammar::{Code, Diagnostic, Grammar, GrammarError, Terminal, TokenReference};
 use crate::lowering::{Lowered, NormalForm, lower};
-use crate::masks::{MaskStore, Refusal, RuleSummaries, StoreStatistics, add_whole_tokens, walk};
+use crate::masks::StoreStatistics;
 use crate::matcher::Matcher;
-use crate::recognizer::{Recognizer, SetId, TokenMatch};
-use crate::vocabulary::{TokenSet, Vocabulary};
-use crate::{Deadline, LimitExceeded, Limits};
+use crate::recognizer::TokenMatch;
+use crate::tables::Tables;
+use crate::vocabulary::Vocabulary;
+use crate::{LimitExceeded, Limits};
 
 /// When a text ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -97,18 +96,13 @@ pub enum EndlessRules {
 /// ```
 #[derive(Debug)]
 pub struct CompiledGrammar {
-    recognizer: Recognizer,
+    form: NormalForm,
+    token_matches: Vec<Option<TokenMatch>>,
     vocabulary: Arc<Vocabulary>,
-    masks: MaskStore,
-    rules: Mutex<RuleSummaries>,
-    composed: AtomicU64,
-    recalled: AtomicU64,
-    walked: AtomicU64,
     options: CompileOptions,
     warnings: Vec<Diagnostic>,
     source: Arc<str>,
-    end_mask: Arc<TokenSet>,
-    forced: ForcedMemo,
+    tables: RwLock<Arc<Tables>>,
 }
 
 impl CompiledGrammar {
@@ -154,23 +148,16 @@ impl CompiledGrammar {
             ]));
         }
         let token_matches = resolve_tokens(&normal_form, &vocabulary).map_err(fail)?;
-        let recognizer = Recognizer::new(normal_form, token_matches, &options.limits)
+        let tables = Tables::new(&normal_form, &token_matches, vocabulary.clone(), &options, source.clone())
             .map_err(|limit| fail(vec![limit.diagnostic()]))?;
-        let mut end_mask = TokenSet::new(vocabulary.size());
-        end_mask.extend(vocabulary.eos().iter().copied());
         Ok(Arc::new(Self {
-            recognizer,
+            form: normal_form,
+            token_matches,
             vocabulary,
-            masks: MaskStore::default(),
-            rules: Mutex::default(),
-            composed: AtomicU64::new(0),
-            recalled: AtomicU64::new(0),
-            walked: AtomicU64::new(0),
             options,
             warnings,
             source,
-            end_mask: Arc::new(end_mask),
-            forced: ForcedMemo::default(),
+            tables: RwLock::new(Arc::new(tables)),
         }))
     }
 
@@ -186,10 +173,27 @@ impl CompiledGrammar {
         &self.vocabulary
     }
 
-    /// The recogniser of the grammar's texts.
+    /// The lowered grammar.
     #[must_use]
-    pub fn recognizer(&self) -> &Recognizer {
-        &self.recognizer
+    pub fn normal_form(&self) -> &NormalForm {
+        &self.form
+    }
+
+    /// What has been learned about the grammar, as new matchers use it.
+    #[must_use]
+    pub fn tables(&self) -> Arc<Tables> {
+        self.tables.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// New tables in place of `outgrown`, unless these were replaced already.
+    pub(crate) fn renew_tables(&self, outgrown: &Arc<Tables>) -> Result<Arc<Tables>, LimitExceeded> {
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&tables, outgrown) {
+            let (vocabulary, source) = (self.vocabulary.clone(), self.source.clone());
+            *tables =
+                Arc::new(Tables::new(&self.form, &self.token_matches, vocabulary, &self.options, source)?);
+        }
+        Ok(tables.clone())
     }
 
     /// How the grammar was compiled.
@@ -208,108 +212,6 @@ impl CompiledGrammar {
     #[must_use]
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
-    }
-
-    pub(crate) fn forced_memo(&self) -> &ForcedMemo {
-        &self.forced
-    }
-
-    /// How often masks were made, and what is kept for them.
-    #[must_use]
-    pub fn mask_statistics(&self) -> MaskStatistics {
-        MaskStatistics {
-            store: self.masks.statistics(),
-            composed: self.composed.load(Ordering::Relaxed),
-            recalled: self.recalled.load(Ordering::Relaxed),
-            walked: self.walked.load(Ordering::Relaxed),
-            rule_bytes: self.rules.lock().unwrap_or_else(PoisonError::into_inner).memory_bytes(),
-            vocabulary_bytes: self.vocabulary.summaries().memory_bytes(),
-        }
-    }
-
-    /// The tokens that can follow the text that led to `set`; with [`EndMode::Eos`] the end tokens among them
-    /// where the text is complete.
-    ///
-    /// Cost: a lookup where the set is known; else a composition of what is known about the grammar's parts.
-    ///
-    /// # Errors
-    /// `dead-end` if there is none; a limit that was passed.
-    pub fn mask(&self, set: SetId) -> Result<Arc<TokenSet>, GrammarError> {
-        if let Some(mask) = self.masks.get(set) {
-            return Ok(mask);
-        }
-        let deadline = Deadline::after(self.options.limits.time);
-        match self.make_mask(set, &deadline) {
-            Ok(Some(mask)) => Ok(mask),
-            Ok(None) => Err(self.dead_end(set)),
-            Err(limit) => Err(self.limit_error(limit)),
-        }
-    }
-
-    /// The mask of `set`, if it is known.
-    #[must_use]
-    pub fn known_mask(&self, set: SetId) -> Option<Arc<TokenSet>> {
-        self.masks.get_known(set)
-    }
-
-    /// The mask after the end of a text: the end tokens.
-    #[must_use]
-    pub fn end_mask(&self) -> Arc<TokenSet> {
-        self.end_mask.clone()
-    }
-
-    /// Makes the mask of a set that is not in the store; none if no token can follow. Such a mask is not kept.
-    fn make_mask(&self, set: SetId, deadline: &Deadline) -> Result<Option<Arc<TokenSet>>, LimitExceeded> {
-        let max_bytes = self.options.limits.memory_bytes;
-        if self.options.masks == MaskStrategy::Summaries && !self.recognizer.counts_tokens() {
-            let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(mask) = rules.recall(&self.recognizer, &self.vocabulary, set) {
-                self.recalled.fetch_add(1, Ordering::Relaxed);
-                self.masks.insert_known(set, mask.clone(), max_bytes);
-                return Ok(Some(mask));
-            }
-            match rules.mask(&self.recognizer, &self.vocabulary, set, deadline) {
-                Ok((mut mask, observation)) => {
-                    self.composed.fetch_add(1, Ordering::Relaxed);
-                    add_whole_tokens(&self.recognizer, &self.vocabulary, set, &mut mask)?;
-                    self.add_end_tokens(set, &mut mask);
-                    if mask.is_empty() {
-                        return Ok(None);
-                    }
-                    let mask = self.masks.insert(set, mask, max_bytes);
-                    rules.remember(observation, mask.clone());
-                    return Ok(Some(mask));
-                }
-                Err(Refusal::Limit(limit)) => return Err(limit),
-                Err(Refusal::TooMuchWork) => {}
-            }
-        }
-        self.walked.fetch_add(1, Ordering::Relaxed);
-        let mut mask = walk(&self.recognizer, &self.vocabulary, set, deadline)?;
-        self.add_end_tokens(set, &mut mask);
-        Ok(if mask.is_empty() { None } else { Some(self.masks.insert(set, mask, max_bytes)) })
-    }
-
-    fn add_end_tokens(&self, set: SetId, mask: &mut TokenSet) {
-        if self.options.end == EndMode::Eos && self.recognizer.is_complete(set) {
-            mask.extend(self.vocabulary.eos().iter().copied());
-        }
-    }
-
-    pub(crate) fn limit_error(&self, limit: LimitExceeded) -> GrammarError {
-        GrammarError::new(vec![limit.diagnostic()], self.source.clone())
-    }
-
-    fn dead_end(&self, set: SetId) -> GrammarError {
-        let expected = self.recognizer.expectations(set).unwrap_or_default();
-        let mut labels: Vec<String> = expected.into_iter().map(|expectation| expectation.terminal).collect();
-        labels.dedup();
-        labels.truncate(8);
-        let diagnostic =
-            Diagnostic::error(Code::DeadEnd, "no token of the vocabulary can spell what the grammar needs next")
-                .expected(labels)
-                .help("check that the vocabulary is the model's own and complete: byte-level vocabularies can spell everything");
-        GrammarError::new(vec![diagnostic], self.source.clone())
     }
 }
 

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use crate::grammar::{Code, GrammarError};
 use crate::recognizer::SetId;
 use crate::vocabulary::{TokenId, TrieNode};
-use crate::{CompiledGrammar, LimitExceeded, Matcher};
+use crate::{LimitExceeded, Matcher, Tables};
 
 /// Most sets that a grammar remembers the forced byte of.
 const MOST_SETS: usize = 1 << 18;
@@ -181,7 +181,7 @@ impl Matcher {
 
     /// Whether some token begins with `text` and goes on as texts can from `set`, to which `text` led.
     fn can_cross(&self, text: &[u8], set: SetId) -> Result<bool, GrammarError> {
-        let (recognizer, trie) = (self.compiled().recognizer(), self.compiled().vocabulary().trie());
+        let (recognizer, trie) = (self.tables().recognizer(), self.compiled().vocabulary().trie());
         let Some(node) = trie.find(text) else { return Ok(false) };
         let first_depth = usize::from(trie.depth(node));
         let mut path = vec![set];
@@ -189,7 +189,7 @@ impl Matcher {
         while current < trie.subtree_end(node) {
             let depth = usize::from(trie.depth(current)) - first_depth;
             let step = recognizer.step(path[depth - 1], trie.byte(current));
-            match step.map_err(|limit| self.compiled().limit_error(limit))? {
+            match step.map_err(|limit| self.tables().limit_error(limit))? {
                 Some(_) if !trie.tokens(current).is_empty() => return Ok(true),
                 Some(next) => {
                     path.truncate(depth);
@@ -209,15 +209,15 @@ impl Matcher {
         }
         let mut set = self.set();
         while run.text.len() < limit {
-            let next = self.compiled().forced_memo().next(self.compiled(), set);
-            let Some((byte, after)) = next.map_err(|limit| self.compiled().limit_error(limit))? else {
+            let next = self.tables().forced_memo().next(self.tables(), set);
+            let Some((byte, after)) = next.map_err(|limit| self.tables().limit_error(limit))? else {
                 break;
             };
             set = after;
             run.text.push(byte);
             run.sets.push(set);
         }
-        if !self.compiled().recognizer().is_complete(set) {
+        if !self.tables().recognizer().is_complete(set) {
             let before = self.tail();
             let end = [before.bytes(), &run.text[run.text.len().saturating_sub(3)..]].concat();
             run.text.truncate(run.text.len().saturating_sub(unfinished_character(&end)));
@@ -236,11 +236,11 @@ struct ForcedRun {
 impl ForcedMemo {
     /// The only byte that can follow the text that led to `set`, and the set after it; `None` if the text can end
     /// there, if several bytes can follow or if a token can be read as a whole.
-    fn next(&self, compiled: &CompiledGrammar, set: SetId) -> Result<Option<(u8, SetId)>, LimitExceeded> {
+    fn next(&self, tables: &Tables, set: SetId) -> Result<Option<(u8, SetId)>, LimitExceeded> {
         if let Some(&known) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&set) {
             return Ok(known);
         }
-        let recognizer = compiled.recognizer();
+        let recognizer = tables.recognizer();
         let mut forced = None;
         if !recognizer.is_complete(set)
             && recognizer.token_matches(set)?.is_empty()

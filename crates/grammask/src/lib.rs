@@ -14,6 +14,7 @@
 //! | batches | [`batch`] | many masks at once on one pool of threads |
 //! | engine | [`CompiledGrammar`], [`Matcher`] | accept, mask, roll back, fork |
 
+mod append_only;
 pub mod automata;
 pub mod batch;
 mod compiled;
@@ -27,6 +28,7 @@ pub mod lowering;
 pub mod masks;
 mod matcher;
 pub mod recognizer;
+mod tables;
 pub mod vocabulary;
 
 pub use batch::RowError;
@@ -35,3 +37,4 @@ pub use drafts::{DraftTree, DraftTreeError};
 pub use forced::TokenizeError;
 pub use limits::{Deadline, LimitExceeded, Limits};
 pub use matcher::{Explanation, Matcher};
+pub use tables::Tables;

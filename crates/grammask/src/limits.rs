@@ -9,7 +9,7 @@ use crate::grammar::{Code, Diagnostic};
 ///
 /// The defaults fit a server that compiles grammars of strangers: generous for real grammars, and a grammar
 /// built to do harm ends in a `limit-exceeded` error within seconds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Limits {
     /// Longest grammar text, in bytes.
@@ -33,7 +33,7 @@ impl Default for Limits {
             grammar_size: 4_000_000,
             automaton_states: 1_000_000,
             set_items: 200_000,
-            memory_bytes: 2 << 30,
+            memory_bytes: 512 << 20,
             time: Duration::from_secs(30),
         }
     }

@@ -10,15 +10,24 @@ use crate::grammar::GrammarError;
 use crate::masks::token_event;
 use crate::recognizer::{Expectation, SetId};
 use crate::vocabulary::{TokenId, TokenSet};
-use crate::{CompiledGrammar, Deadline};
+use crate::{CompiledGrammar, Deadline, Tables};
 
 /// One text being generated under a [`CompiledGrammar`].
 #[derive(Clone, Debug)]
 pub struct Matcher {
     compiled: Arc<CompiledGrammar>,
+    /// What the state and the history refer to.
+    tables: Arc<Tables>,
     state: State,
     history: Vec<Step>,
+    /// New steps of the recogniser when the size of the tables was last looked at.
+    steps_seen: usize,
 }
+
+/// Most new steps of the recogniser between two looks at the size of its tables.
+const STEPS_PER_LOOK: usize = 512;
+/// Bytes that a new step is taken to need at the most, for looking often enough at small budgets.
+const BYTES_PER_STEP: usize = 1 << 14;
 
 /// Where the text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,17 +37,19 @@ pub(crate) struct State {
 }
 
 /// What was accepted in one step, and the state before it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Step {
     before: State,
     accepted: Accepted,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Accepted {
     Token(TokenId),
-    /// Bytes that are no token; of them only the end is kept.
-    Bytes(Tail),
+    /// Bytes that are no token.
+    Bytes(Arc<[u8]>),
+    /// A text whose steps are not known, only its end.
+    Forgotten(Tail),
 }
 
 /// The last bytes of a text, as many as can belong to a character that is not finished.
@@ -49,12 +60,6 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    fn of(text: &[u8]) -> Self {
-        let mut tail = Self::default();
-        tail.prepend(text);
-        tail
-    }
-
     /// Puts text before the tail, as far as it is looked at; returns whether the tail is full.
     fn prepend(&mut self, text: &[u8]) -> bool {
         for &byte in text.iter().rev().take(self.bytes.len() - usize::from(self.len)) {
@@ -102,8 +107,9 @@ pub enum Explanation {
 
 impl Matcher {
     pub(crate) fn new(compiled: Arc<CompiledGrammar>) -> Self {
-        let state = State { set: compiled.recognizer().start(), is_finished: false };
-        Self { compiled, state, history: Vec::new() }
+        let tables = compiled.tables();
+        let state = State { set: tables.recognizer().start(), is_finished: false };
+        Self { compiled, tables, state, history: Vec::new(), steps_seen: 0 }
     }
 
     pub(crate) fn state(&self) -> State {
@@ -112,8 +118,14 @@ impl Matcher {
 
     /// A matcher with the same future, which cannot be rolled back.
     pub(crate) fn without_history(&self) -> Self {
-        let tail = Step { before: self.state, accepted: Accepted::Bytes(self.tail()) };
-        Self { compiled: self.compiled.clone(), state: self.state, history: vec![tail] }
+        let tail = Step { before: self.state, accepted: Accepted::Forgotten(self.tail()) };
+        Self {
+            compiled: self.compiled.clone(),
+            tables: self.tables.clone(),
+            state: self.state,
+            history: vec![tail],
+            steps_seen: self.steps_seen,
+        }
     }
 
     /// The last bytes of the text so far. A token that is read as a whole, and has no text, begins a new text.
@@ -125,7 +137,8 @@ impl Matcher {
                     Some(text) => tail.prepend(text),
                     None => true,
                 },
-                Accepted::Bytes(bytes) => tail.prepend(bytes.bytes()),
+                Accepted::Bytes(bytes) => tail.prepend(bytes),
+                Accepted::Forgotten(bytes) => tail.prepend(bytes.bytes()),
             };
             if is_enough {
                 break;
@@ -140,7 +153,13 @@ impl Matcher {
         &self.compiled
     }
 
-    /// The set that the text led to.
+    /// What the matcher's state refers to.
+    #[must_use]
+    pub fn tables(&self) -> &Arc<Tables> {
+        &self.tables
+    }
+
+    /// The set of [`Matcher::tables`] that the text led to.
     #[must_use]
     pub fn set(&self) -> SetId {
         self.state.set
@@ -154,6 +173,7 @@ impl Matcher {
     /// # Errors
     /// When a limit is passed; the matcher is then unchanged.
     pub fn accept(&mut self, token: TokenId) -> Result<bool, GrammarError> {
+        self.leave_outgrown_tables()?;
         let next = self.next_state(self.state, token)?;
         if let Some(next) = next {
             self.history.push(Step { before: self.state, accepted: Accepted::Token(token) });
@@ -171,12 +191,46 @@ impl Matcher {
         if bytes.is_empty() {
             return Ok(true);
         }
+        self.leave_outgrown_tables()?;
         let next = self.after_bytes(self.state, bytes)?;
         if let Some(next) = next {
-            self.history.push(Step { before: self.state, accepted: Accepted::Bytes(Tail::of(bytes)) });
+            self.history.push(Step { before: self.state, accepted: Accepted::Bytes(bytes.into()) });
             self.state = next;
         }
         Ok(next.is_some())
+    }
+
+    /// Moves over to new tables if these have grown too large, by reading the text again.
+    fn leave_outgrown_tables(&mut self) -> Result<(), GrammarError> {
+        let steps = self.tables.recognizer().new_steps();
+        let budget = self.compiled.options().limits.memory_bytes / BYTES_PER_STEP;
+        if steps.wrapping_sub(self.steps_seen) < budget.min(STEPS_PER_LOOK) {
+            return Ok(());
+        }
+        self.steps_seen = steps;
+        if !self.tables.are_outgrown() {
+            return Ok(());
+        }
+        let tables =
+            self.compiled.renew_tables(&self.tables).map_err(|limit| self.tables.limit_error(limit))?;
+        let state = State { set: tables.recognizer().start(), is_finished: false };
+        let mut moved =
+            Self { compiled: self.compiled.clone(), tables, state, history: Vec::new(), steps_seen: 0 };
+        for step in &self.history {
+            let next = match &step.accepted {
+                Accepted::Token(token) => moved.next_state(moved.state, *token)?,
+                Accepted::Bytes(bytes) => moved.after_bytes(moved.state, bytes)?,
+                Accepted::Forgotten(_) => None,
+            };
+            // A text whose steps are not known stays where it is.
+            let Some(next) = next else { return Ok(()) };
+            moved.history.push(Step { before: moved.state, accepted: step.accepted.clone() });
+            moved.state = next;
+        }
+        moved.tables.settle();
+        moved.steps_seen = moved.tables.recognizer().new_steps();
+        *self = moved;
+        Ok(())
     }
 
     /// How many of `tokens`, from the first on, could be accepted one after the other. Changes nothing.
@@ -219,16 +273,16 @@ impl Matcher {
     /// The accepted tokens, without bytes accepted as bytes.
     #[must_use]
     pub fn tokens(&self) -> Vec<TokenId> {
-        let accepted = self.history.iter().map(|step| step.accepted);
+        let accepted = self.history.iter().map(|step| &step.accepted);
         accepted
-            .filter_map(|accepted| if let Accepted::Token(id) = accepted { Some(id) } else { None })
+            .filter_map(|accepted| if let Accepted::Token(id) = accepted { Some(*id) } else { None })
             .collect()
     }
 
     /// Whether the text so far is complete. It may be possible to go on all the same.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.compiled.recognizer().is_complete(self.state.set)
+        self.tables.recognizer().is_complete(self.state.set)
     }
 
     /// Whether the text has ended: by an end token, or, with [`EndMode::Eager`], by being complete.
@@ -253,11 +307,11 @@ impl Matcher {
     }
 
     pub(crate) fn known_mask_at(&self, state: State) -> Option<Arc<TokenSet>> {
-        if state.is_finished { Some(self.compiled.end_mask()) } else { self.compiled.known_mask(state.set) }
+        if state.is_finished { Some(self.tables.end_mask()) } else { self.tables.known_mask(state.set) }
     }
 
     pub(crate) fn mask_at(&self, state: State) -> Result<Arc<TokenSet>, GrammarError> {
-        if state.is_finished { Ok(self.compiled.end_mask()) } else { self.compiled.mask(state.set) }
+        if state.is_finished { Ok(self.tables.end_mask()) } else { self.tables.mask(state.set) }
     }
 
     /// Why `token` can or cannot come next.
@@ -271,8 +325,8 @@ impl Matcher {
         if self.state.is_finished {
             return Ok(Explanation::Finished);
         }
-        let recognizer = self.compiled.recognizer();
-        let expected = |set| recognizer.expectations(set).map_err(|limit| self.compiled.limit_error(limit));
+        let recognizer = self.tables.recognizer();
+        let expected = |set| recognizer.expectations(set).map_err(|limit| self.tables.limit_error(limit));
         let vocabulary = self.compiled.vocabulary();
         let Some(text) = vocabulary.token(token) else {
             let is_end_token = vocabulary.is_eos(token);
@@ -280,7 +334,7 @@ impl Matcher {
         };
         let mut set = self.state.set;
         for (position, &byte) in text.iter().enumerate() {
-            match recognizer.step(set, byte).map_err(|limit| self.compiled.limit_error(limit))? {
+            match recognizer.step(set, byte).map_err(|limit| self.tables.limit_error(limit))? {
                 Some(next) => set = next,
                 None => {
                     let is_complete = recognizer.is_complete(set);
@@ -296,10 +350,7 @@ impl Matcher {
     /// # Errors
     /// When a limit is passed.
     pub fn expectations(&self) -> Result<Vec<Expectation>, GrammarError> {
-        self.compiled
-            .recognizer()
-            .expectations(self.state.set)
-            .map_err(|limit| self.compiled.limit_error(limit))
+        self.tables.recognizer().expectations(self.state.set).map_err(|limit| self.tables.limit_error(limit))
     }
 
     pub(crate) fn next_state(&self, state: State, token: TokenId) -> Result<Option<State>, GrammarError> {
@@ -308,7 +359,7 @@ impl Matcher {
         if state.is_finished {
             return Ok(is_end_token.then_some(state));
         }
-        let recognizer = self.compiled.recognizer();
+        let recognizer = self.tables.recognizer();
         if is_end_token && self.compiled.options().end == EndMode::Eos && recognizer.is_complete(state.set) {
             return Ok(Some(State { is_finished: true, ..state }));
         }
@@ -318,12 +369,12 @@ impl Matcher {
         };
         let of_token = recognizer
             .step_token(state.set, token_event(vocabulary, token))
-            .map_err(|limit| self.compiled.limit_error(limit))?;
+            .map_err(|limit| self.tables.limit_error(limit))?;
         let set = match (of_text, of_token) {
             (text, None) => return Ok(text),
             (None, Some(set)) => set,
             (Some(text), Some(set)) => {
-                recognizer.union(text.set, set).map_err(|limit| self.compiled.limit_error(limit))?
+                recognizer.union(text.set, set).map_err(|limit| self.tables.limit_error(limit))?
             }
         };
         Ok(Some(self.state_of(set)))
@@ -333,20 +384,20 @@ impl Matcher {
         if state.is_finished {
             return Ok(None);
         }
-        let recognizer = self.compiled.recognizer();
+        let recognizer = self.tables.recognizer();
         let deadline = Deadline::after(self.compiled.options().limits.time);
         let after = recognizer.step_all(state.set, bytes, &deadline).and_then(|set| match set {
             Ok(set) => recognizer.end_token(set),
             Err(_) => Ok(None),
         });
-        let set = after.map_err(|limit| self.compiled.limit_error(limit))?;
+        let set = after.map_err(|limit| self.tables.limit_error(limit))?;
         Ok(set.map(|set| self.state_of(set)))
     }
 
     /// The state after a token that led to `set`.
     fn state_of(&self, set: SetId) -> State {
         let is_finished =
-            self.compiled.options().end == EndMode::Eager && self.compiled.recognizer().is_complete(set);
+            self.compiled.options().end == EndMode::Eager && self.tables.recognizer().is_complete(set);
         State { set, is_finished }
     }
 }

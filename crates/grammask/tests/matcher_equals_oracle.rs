@@ -17,11 +17,33 @@ use grammask::vocabulary::{TokenId, TokenSet, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, EndMode, MaskStrategy, Matcher};
 use proptest::prelude::*;
 
+/// Masks compared.
 static COMPARED: AtomicU64 = AtomicU64::new(0);
+/// Texts that moved over to new tables.
+static MOVED: AtomicU64 = AtomicU64::new(0);
+
+/// What a run varies besides grammar, vocabulary and walk.
+#[derive(Clone, Copy, Debug)]
+struct Options {
+    end: EndMode,
+    masks: MaskStrategy,
+    /// Whether caches are too small to keep anything.
+    forgets: bool,
+}
 
 #[test]
 fn masks_equal_brute_force() {
-    let config = generators::config(2000);
+    run(2000, false);
+}
+
+#[test]
+fn masks_equal_brute_force_when_everything_is_forgotten() {
+    run(500, true);
+    assert!(MOVED.load(Ordering::Relaxed) > 0, "no text moved over to new tables");
+}
+
+fn run(cases: u32, forgets: bool) {
+    let config = generators::config(cases);
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let strategy = (
         generators::grammar(),
@@ -31,7 +53,7 @@ fn masks_equal_brute_force() {
     );
     let result = runner.run(&strategy, |(grammar, vocabulary, walk, end)| {
         for masks in [MaskStrategy::Walk, MaskStrategy::Summaries] {
-            check(&grammar.build(), vocabulary.build(), &walk, end, masks);
+            check(&grammar.build(), vocabulary.build(), &walk, Options { end, masks, forgets });
         }
         Ok(())
     });
@@ -86,13 +108,19 @@ impl<'r> Oracle<'r> {
     }
 }
 
-fn check(grammar: &Grammar, vocabulary: Vocabulary, walk: &[Step], end: EndMode, masks: MaskStrategy) {
+fn check(grammar: &Grammar, vocabulary: Vocabulary, walk: &[Step], run: Options) {
     let vocabulary = Arc::new(vocabulary);
+    let Options { end, masks, forgets } = run;
     let reference = Reference::new(grammar, &vocabulary);
     let language = reference.language();
     let mut options = CompileOptions::default();
     options.end = end;
     options.masks = masks;
+    if forgets {
+        vocabulary.summaries().set_capacity(0);
+        // Room for the tables of most of these grammars, but not for twice of them.
+        options.limits.memory_bytes = 48 << 10;
+    }
     let compiled = match CompiledGrammar::new(grammar, vocabulary.clone(), options) {
         Ok(compiled) => compiled,
         Err(error) => {
@@ -101,6 +129,7 @@ fn check(grammar: &Grammar, vocabulary: Vocabulary, walk: &[Step], end: EndMode,
                 Code::OnlyEmptyText => end == EndMode::Eager && !language.nonempty,
                 Code::MissingEndToken => end == EndMode::Eos && vocabulary.eos().is_empty(),
                 Code::UnknownToken => true,
+                Code::LimitExceeded => forgets,
                 _ => false,
             };
             assert!(is_right, "{error}\n{language:?}");
@@ -108,21 +137,27 @@ fn check(grammar: &Grammar, vocabulary: Vocabulary, walk: &[Step], end: EndMode,
         }
     };
     assert!(language.empty || language.nonempty, "the engine accepts an empty language");
+    let first_tables = compiled.tables();
     let first = Oracle { chart: reference.chart(), is_finished: false };
     let mut kept = vec![Text { matcher: compiled.matcher(), oracle: first, history: Vec::new() }];
     let mut current = 0;
     for step in walk {
         let text = &mut kept[current];
-        let allowed = compare(text, &vocabulary, end);
+        let Some(allowed) = compare(text, &vocabulary, end) else {
+            assert!(forgets, "a limit was passed");
+            return;
+        };
         match step {
             Step::Accept(index) if !allowed.is_empty() => {
                 let token = *index.get(&allowed);
-                assert!(accept(text, token, &vocabulary, end), "an allowed token is refused");
+                let Some(accepted) = accept(text, token, &vocabulary, end) else { return };
+                assert!(accepted, "an allowed token is refused");
             }
             Step::Accept(_) => {}
             Step::Try(index) => {
                 let token = TokenId(index.index(vocabulary.size()) as u32);
-                assert_eq!(accept(text, token, &vocabulary, end), allowed.contains(&token));
+                let Some(accepted) = accept(text, token, &vocabulary, end) else { return };
+                assert_eq!(accepted, allowed.contains(&token));
             }
             Step::Rollback(index) => {
                 let count = index.index(text.history.len() + 1);
@@ -147,12 +182,16 @@ fn check(grammar: &Grammar, vocabulary: Vocabulary, walk: &[Step], end: EndMode,
         }
     }
     for text in &mut kept {
-        compare(text, &vocabulary, end);
+        let _ = compare(text, &vocabulary, end);
+        if !Arc::ptr_eq(text.matcher.tables(), &first_tables) {
+            MOVED.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 
-/// Compares masks, completeness and what would be accepted; returns the allowed tokens.
-fn compare(text: &mut Text<'_>, vocabulary: &Vocabulary, end: EndMode) -> Vec<TokenId> {
+/// Compares masks, completeness and what would be accepted; returns the allowed tokens, or nothing if a limit is
+/// passed.
+fn compare(text: &mut Text<'_>, vocabulary: &Vocabulary, end: EndMode) -> Option<Vec<TokenId>> {
     let expected = text.oracle.mask(vocabulary, end);
     let expected: Vec<TokenId> = expected.iter().collect();
     let found: Vec<TokenId> = match text.matcher.mask() {
@@ -160,6 +199,7 @@ fn compare(text: &mut Text<'_>, vocabulary: &Vocabulary, end: EndMode) -> Vec<To
             assert!(!mask.is_empty() || text.matcher.is_finished(), "an empty mask is an error, always");
             mask.iter().collect()
         }
+        Err(error) if error.code() == Code::LimitExceeded => return None,
         Err(error) => {
             assert_eq!(error.code(), Code::DeadEnd, "{error}");
             assert!(!text.matcher.is_finished());
@@ -171,19 +211,20 @@ fn compare(text: &mut Text<'_>, vocabulary: &Vocabulary, end: EndMode) -> Vec<To
     assert_eq!(text.matcher.is_finished(), text.oracle.is_finished);
     for id in 0..vocabulary.size() {
         let token = TokenId(id as u32);
-        let valid = text.matcher.validate(&[token]).expect("no limit is passed") == 1;
+        let valid = text.matcher.validate(&[token]).ok()? == 1;
         assert_eq!(valid, expected.contains(&token), "validate of token {id}");
     }
     COMPARED.fetch_add(1, Ordering::Relaxed);
-    expected
+    Some(expected)
 }
 
-fn accept(text: &mut Text<'_>, token: TokenId, vocabulary: &Vocabulary, end: EndMode) -> bool {
-    let accepted = text.matcher.accept(token).expect("no limit is passed");
+/// Accepts on both; nothing if a limit is passed.
+fn accept(text: &mut Text<'_>, token: TokenId, vocabulary: &Vocabulary, end: EndMode) -> Option<bool> {
+    let accepted = text.matcher.accept(token).ok()?;
     let next = text.oracle.accept(token, vocabulary, end);
     assert_eq!(accepted, next.is_some(), "accept of token {}", token.0);
     if let Some(next) = next {
         text.history.push(std::mem::replace(&mut text.oracle, next));
     }
-    accepted
+    Some(accepted)
 }

@@ -7,7 +7,6 @@ use rustc_hash::FxHashMap;
 
 use super::productions::{Body, Productions, Symbol};
 use crate::grammar::NonterminalId;
-use crate::graph::strong_components;
 
 /// Rounds after which merging stops although more could merge: it is an optimisation, and grammars of people
 /// need one or two.
@@ -25,24 +24,11 @@ pub fn merge_identical_rules(productions: &mut Productions) {
 
 /// Merges bottom up, so that rules which differ only in merged symbols merge in the same round.
 fn merge_once(productions: &mut Productions) -> bool {
-    let successors: Vec<Vec<usize>> = productions
-        .rules
-        .iter()
-        .map(|rule| {
-            let symbols = rule.body.symbols();
-            symbols
-                .filter_map(|symbol| match symbol {
-                    Symbol::Nonterminal(id) => Some(id.index()),
-                    Symbol::Terminal(_) => None,
-                })
-                .collect()
-        })
-        .collect();
     let mut representatives: Vec<Symbol> =
         (0..productions.rules.len()).map(|index| Symbol::Nonterminal(NonterminalId::new(index))).collect();
     let mut rules: FxHashMap<Body, Symbol> = FxHashMap::default();
     let mut changed = false;
-    for index in strong_components(&successors).members().into_iter().flatten() {
+    for index in productions.bottom_up() {
         let own = Symbol::Nonterminal(NonterminalId::new(index));
         let mut key = productions.rules[index].body.clone();
         if matches!(&key, Body::Alternatives(alternatives) if alternatives.is_empty()) {

@@ -115,7 +115,8 @@ impl Profile {
 pub fn merge_regular_parts(productions: &mut Productions) -> Result<(), LimitExceeded> {
     let mut merging =
         Merging { weights: Vec::new(), folded: vec![None; productions.rules.len()], productions };
-    for index in bottom_up(merging.productions) {
+    let reached = merging.productions.reachable();
+    for index in merging.productions.bottom_up().into_iter().filter(|&index| reached[index]) {
         merging.substitute_folded(index);
         merging.merge_neighbours(index)?;
         merging.merge_alternatives(index)?;
@@ -128,26 +129,6 @@ pub fn merge_regular_parts(productions: &mut Productions) -> Result<(), LimitExc
     }
     super::drop_useless::drop_unreachable(productions);
     Ok(())
-}
-
-/// Reachable rules, parts before the rules that use them.
-fn bottom_up(productions: &Productions) -> Vec<usize> {
-    let reached = productions.reachable();
-    let successors: Vec<Vec<usize>> = productions
-        .rules
-        .iter()
-        .map(|rule| {
-            let symbols = rule.body.symbols();
-            symbols
-                .filter_map(|symbol| match symbol {
-                    Symbol::Nonterminal(id) => Some(id.index()),
-                    Symbol::Terminal(_) => None,
-                })
-                .collect()
-        })
-        .collect();
-    let order = strong_components(&successors).members().into_iter().flatten();
-    order.filter(|&index| reached[index]).collect()
 }
 
 struct Merging<'a> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::automata::Automata;
 use crate::grammar::{NonterminalId, Terminal, TerminalDefinition, TerminalId, repetition_suffix};
+use crate::graph::strong_components;
 
 /// A grammar symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -148,6 +149,20 @@ impl Productions {
             Symbol::Terminal(id) => &self.terminals[id.index()].label,
             Symbol::Nonterminal(id) => &self.rules[id.index()].name,
         }
+    }
+
+    /// All rules, parts before the rules that use them; rules that use each other stand together.
+    pub(crate) fn bottom_up(&self) -> Vec<usize> {
+        let used = |rule: &Rule| {
+            let symbols = rule.body.symbols();
+            let nonterminals = symbols.filter_map(|symbol| match symbol {
+                Symbol::Nonterminal(id) => Some(id.index()),
+                Symbol::Terminal(_) => None,
+            });
+            nonterminals.collect::<Vec<usize>>()
+        };
+        let successors: Vec<Vec<usize>> = self.rules.iter().map(used).collect();
+        strong_components(&successors).members().into_iter().flatten().collect()
     }
 
     /// Nonterminals that the start symbol reaches, itself included, as a table by id.

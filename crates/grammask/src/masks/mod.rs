@@ -1,9 +1,14 @@
 //! Masks: which tokens can come next.
 //!
-//! Three ways to the same bits. [`brute_force`] tries each token on the textbook recogniser; it is the oracle.
-//! [`walk`] goes through the token trie once, stepping the interned recogniser; tokens with a common prefix
-//! share its steps, and a refused prefix refuses its whole subtree. Symbol summaries will compose masks from
-//! those of the grammar's parts; [`MaskStore`] is where strategies meet: it keeps finished masks by set.
+//! Three ways to the same bits, which property tests compare.
+//!
+//! | way | how | for |
+//! |---|---|---|
+//! | [`brute_force`] | tries each token on the textbook recogniser | the oracle |
+//! | [`walk`] | steps the interned recogniser along the token trie, depth first | cross-check; grammars that count tokens; masks that would take too much work otherwise |
+//! | [`RuleSummaries`] | composes the mask from what is live in, and where ends, each symbol on sets of trie nodes | every day |
+//!
+//! Finished masks are kept by set ([`MaskStore`]) and by what was observed while they were made (`observed`).
 
 pub mod brute_force;
 mod counted_walk;

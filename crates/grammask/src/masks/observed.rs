@@ -51,16 +51,20 @@ pub(super) struct View<'a> {
     pub(super) reach: u32,
 }
 
+/// Continuations that are looked through one by one; more of them are found by a map.
+const FEW_CONTINUATIONS: usize = 16;
+
 /// Numbers for continuations, in the order in which they come into sight.
 struct Numbering<'a> {
     view: View<'a>,
-    numbers: FxHashMap<ContinuationId, u32>,
     continuations: Vec<ContinuationId>,
+    /// The numbers of all continuations, once there are more than a few.
+    numbers: FxHashMap<ContinuationId, u32>,
 }
 
 impl<'a> Numbering<'a> {
     fn new(view: View<'a>) -> Self {
-        Self { view, numbers: FxHashMap::default(), continuations: Vec::new() }
+        Self { view, continuations: Vec::new(), numbers: FxHashMap::default() }
     }
 
     /// The dot, as far as its count matters within a token.
@@ -69,10 +73,23 @@ impl<'a> Numbering<'a> {
     }
 
     fn number(&mut self, continuation: ContinuationId) -> u32 {
-        *self.numbers.entry(continuation).or_insert_with(|| {
-            self.continuations.push(continuation);
-            self.continuations.len() as u32 - 1
-        })
+        let next = self.continuations.len() as u32;
+        if self.continuations.len() <= FEW_CONTINUATIONS {
+            if let Some(known) = self.continuations.iter().position(|&known| known == continuation) {
+                return known as u32;
+            }
+            if self.continuations.len() == FEW_CONTINUATIONS {
+                self.numbers = self.continuations.iter().copied().zip(0..).collect();
+            }
+        }
+        if self.continuations.len() >= FEW_CONTINUATIONS {
+            let number = *self.numbers.entry(continuation).or_insert(next);
+            if number != next {
+                return number;
+            }
+        }
+        self.continuations.push(continuation);
+        next
     }
 
     fn kernel(&mut self, items: &[Item], ends: bool, shape: &mut Vec<u32>) {

@@ -39,8 +39,16 @@ use super::terminal_walk::walk_terminal;
 const MOST_NESTED: usize = 200;
 /// A code with more states is not recognised as one.
 const MOST_CODE_STATES: usize = 64;
-/// Work for one mask, in visited trie nodes and the like, after which a walk is the better way.
-const MOST_WORK: usize = 20_000_000;
+/// Work for one mask, in visited trie nodes, after which a walk is the better way.
+const MOST_WORK: usize = 4_000_000;
+/// How often the work for one mask is halved at the most.
+const MOST_SETBACKS: u32 = 6;
+/// What it costs to look at a nonterminal that begins another, in visited trie nodes.
+const WORK_PER_MEMBER: usize = 32;
+/// What it costs to look up a summary, in visited trie nodes.
+const WORK_PER_LOOKUP: usize = 32;
+/// What it costs to add a node set to another, in visited trie nodes.
+const WORK_PER_UNION: usize = 64;
 /// Work between two looks at the clock.
 const WORK_PER_CLOCK: usize = 1 << 16;
 
@@ -72,6 +80,8 @@ pub struct RuleSummaries {
     repetitions: FxHashMap<(DotId, NodeSetRef), RuleSummary>,
     observed: ObservedMasks,
     bytes: usize,
+    /// How often in a row a mask took too much work, less what went well since.
+    setbacks: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -95,11 +105,6 @@ impl RuleSummaries {
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.bytes + self.observed.memory_bytes()
-    }
-
-    /// Forgets all; whatever is still needed is computed again.
-    pub fn clear(&mut self) {
-        *self = Self::default();
     }
 
     /// The mask that was remembered for a set that looks like `set`, as far as a mask looks.
@@ -140,11 +145,19 @@ impl RuleSummaries {
                 vocabulary,
                 trie: vocabulary.trie(),
                 nothing: vocabulary.summaries().intern(NodeSet::new(Vec::new(), vocabulary.trie())),
+                most_work: MOST_WORK >> self.setbacks,
                 known: self,
                 deadline,
                 work: 0,
+                next_look: WORK_PER_CLOCK,
             };
-            let (mask, resumed) = composition.mask(items)?;
+            let result = composition.mask(items);
+            // A grammar whose masks take too much work is given less of it, until they go well again.
+            self.setbacks = match result {
+                Err(Refusal::TooMuchWork) => (self.setbacks + 2).min(MOST_SETBACKS),
+                _ => self.setbacks.saturating_sub(1),
+            };
+            let (mask, resumed) = result?;
             Ok((mask, Observation::new(view, items, ends, &resumed)))
         })
     }
@@ -164,6 +177,9 @@ struct Composition<'a> {
     known: &'a mut RuleSummaries,
     deadline: &'a Deadline,
     work: usize,
+    most_work: usize,
+    /// Work at which to look at the clock.
+    next_look: usize,
 }
 
 impl Composition<'_> {
@@ -209,7 +225,7 @@ impl Composition<'_> {
         nodes: &NodeSetRef,
         nesting: usize,
     ) -> Result<(LiveTokens, NodeSetRef), Refusal> {
-        self.spend(1)?;
+        self.spend(WORK_PER_LOOKUP)?;
         match self.machine.form.symbol_after(dot) {
             Symbol::Terminal(id) => self.start_terminal(self.machine.starts[id.index()], nodes),
             Symbol::Nonterminal(id) => self.nonterminal(id.index(), nodes, nesting),
@@ -248,6 +264,7 @@ impl Composition<'_> {
         if nesting >= MOST_NESTED {
             return Err(Refusal::TooMuchWork);
         }
+        self.spend(closure.members.len() * WORK_PER_LOOKUP / 8)?;
         let mut frame = Frame {
             closure: &closure,
             live: Vec::new(),
@@ -382,6 +399,7 @@ impl Composition<'_> {
         let mut starts: FxHashSet<StateId> = FxHashSet::default();
         let mut next = 0;
         while let Some(&member) = members.get(next) {
+            self.spend(WORK_PER_MEMBER)?;
             for &(_, terminal) in &left_corners.terminals[member] {
                 starts.extend(self.machine.starts[terminal.index()].automaton_state());
             }
@@ -395,7 +413,6 @@ impl Composition<'_> {
             }
             next += 1;
         }
-        self.spend(members.len())?;
         for state in starts {
             first_bytes = first_bytes.union(self.first_bytes(state)?);
         }
@@ -410,13 +427,13 @@ impl Composition<'_> {
     }
 
     fn spend(&mut self, work: usize) -> Result<(), Refusal> {
-        let before = self.work;
         self.work += work;
-        if before / WORK_PER_CLOCK != self.work / WORK_PER_CLOCK {
+        if self.work >= self.next_look {
             self.deadline.check()?;
-            if self.work > MOST_WORK {
+            if self.work > self.most_work {
                 return Err(Refusal::TooMuchWork);
             }
+            self.next_look = self.work + WORK_PER_CLOCK;
         }
         Ok(())
     }
@@ -451,6 +468,7 @@ impl Frame<'_> {
 
     /// A production of `member` ends at `ends`.
     fn complete(&mut self, composition: &mut Composition<'_>, member: usize, ends: &NodeSetRef) {
+        composition.work += WORK_PER_UNION;
         let new = self.ends[member].add(ends, composition.trie, composition.vocabulary.summaries());
         if !self.closure.parents[member].is_empty() {
             self.grown.extend(new.map(|new| (member, new)));
@@ -500,6 +518,7 @@ impl Resumption {
         continuation: ContinuationId,
         ends: &NodeSetRef,
     ) {
+        composition.work += WORK_PER_UNION;
         let (trie, store) = (composition.trie, composition.vocabulary.summaries());
         let resumed = self.resumed.entry(continuation).or_insert_with(|| {
             self.seen.push(continuation);

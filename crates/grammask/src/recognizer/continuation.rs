@@ -76,6 +76,8 @@ pub(crate) struct Continuations {
     /// Knots by what their members refer to outside; the value is the id of the first member.
     knots: FxHashMap<Box<[u32]>, ContinuationId>,
     entry_count: usize,
+    /// Scratch for keys.
+    key: Vec<u32>,
 }
 
 impl Continuations {
@@ -97,13 +99,13 @@ impl Continuations {
 
     /// The continuation with exactly this content (normalised).
     pub(crate) fn intern(&mut self, content: &Content) -> ContinuationId {
-        let mut key = Vec::with_capacity(content.entries.len() * 2 + 2);
-        content.write_key(&mut key);
-        if let Some(&id) = self.by_content.get(&key[..]) {
+        self.key.clear();
+        content.write_key(&mut self.key);
+        if let Some(&id) = self.by_content.get(&self.key[..]) {
             return id;
         }
         let id = self.push(content, None);
-        self.by_content.insert(key.into(), id);
+        self.by_content.insert(self.key.as_slice().into(), id);
         id
     }
 

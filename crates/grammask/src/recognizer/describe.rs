@@ -30,11 +30,11 @@ impl Recognizer {
     /// # Errors
     /// When a limit is passed.
     pub fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
-        let scans = self.lock().scans(self, set)?;
+        let scans = self.lock().scans(self, set, None)?;
         let begun = &self.set(set).kernel.items;
         let mut seen = FxHashSet::default();
         let mut expectations = Vec::new();
-        for item in scans.iter() {
+        for item in &scans {
             let expectation = Expectation {
                 terminal: self.form.symbol_name(self.form.symbol_after(item.dot)).to_owned(),
                 rule: self.rule_name(item).to_owned(),

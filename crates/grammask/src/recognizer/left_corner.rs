@@ -66,6 +66,8 @@ pub(crate) struct LeftCorners {
     /// Component of each nonterminal.
     pub(crate) component_of: Vec<usize>,
     pub(crate) components: Vec<Component>,
+    /// Components that each component has edges to.
+    pub(crate) component_children: Vec<Vec<usize>>,
     /// Edges of each nonterminal that leave its component.
     pub(crate) outer_edges: Vec<Vec<Edge>>,
     /// Productions of each nonterminal that begin with a terminal.
@@ -134,7 +136,16 @@ impl LeftCorners {
         for (nonterminal, edges) in edges.iter_mut().enumerate() {
             edges.retain(|edge| component_of[edge.child] != component_of[nonterminal]);
         }
-        Ok(Self { component_of, components, outer_edges: edges, terminals, nonterminals })
+        let mut component_children = vec![Vec::new(); component_count];
+        for (nonterminal, edges) in edges.iter().enumerate() {
+            component_children[component_of[nonterminal]]
+                .extend(edges.iter().map(|edge| component_of[edge.child]));
+        }
+        for children in &mut component_children {
+            children.sort_unstable();
+            children.dedup();
+        }
+        Ok(Self { component_of, components, component_children, outer_edges: edges, terminals, nonterminals })
     }
 }
 

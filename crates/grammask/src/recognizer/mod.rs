@@ -1,17 +1,16 @@
 //! The recogniser: Earley's algorithm over interned sets.
 //!
 //! The set reached after a text is a value: the items in progress (completed ones are dropped, predicted ones
-//! are implied), each with its [continuation](continuation). Equal values have one [`SetId`], so "set after one
+//! are implied), each with its continuation. Equal values have one [`SetId`], so "set after one
 //! more byte" is a memoised function, and the recogniser turns itself into a lazy DFA on regular parts of a
 //! grammar and into a lazy LR automaton on deterministic ones, while it stays a correct Earley recogniser for
 //! every context-free grammar.
 //!
 //! After J. Earley (1970) and J. Leo (1991); that completed items may be dropped once their parents are known
-//! is what KBNF calls compaction. [`reference`](self::reference) holds a plain textbook recogniser, the oracle.
+//! is what KBNF calls compaction. [`mod@reference`] holds a plain textbook recogniser, the oracle.
 //!
 //! Reading a known transition takes no lock. A new one is made under the one lock of the grammar.
 
-mod append_only;
 mod continuation;
 mod describe;
 mod effort;
@@ -29,17 +28,17 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
+use crate::append_only::AppendOnly;
 use crate::automata::{Automata, StateId};
 use crate::grammar::Terminal;
 use crate::lowering::{NormalForm, Symbol};
 use crate::vocabulary::TokenId;
 use crate::{Deadline, LimitExceeded, Limits};
 
-use append_only::AppendOnly;
 use continuation::Content;
 use effort::Effort;
 use kernel::Kernel;
-use prediction::Predictor;
+use prediction::{ClassOfByte, Predictor};
 
 pub(crate) use continuation::Continuations;
 pub(crate) use kernel::{Item, ItemState};
@@ -112,8 +111,6 @@ struct Builder {
     continuations: Continuations,
     predictor: Predictor,
     set_ids: FxHashMap<Arc<Kernel>, SetId>,
-    /// Items before or inside a terminal, for sets that were read from.
-    scans: FxHashMap<SetId, Arc<[Item]>>,
     limited: Vec<LimitedState>,
     limited_ids: FxHashMap<LimitedState, u32>,
     memory_bytes: usize,
@@ -154,6 +151,7 @@ impl Recognizer {
         let mut automata = std::mem::replace(&mut form.automata, Automata::new(Default::default(), 0));
         let mut limited = Vec::new();
         let mut starts = Vec::with_capacity(form.terminals.len());
+        let mut start_states = Vec::with_capacity(form.terminals.len());
         let mut terms = Vec::new();
         for definition in &form.terminals {
             let term = match &definition.terminal {
@@ -161,12 +159,14 @@ impl Recognizer {
                 Terminal::Regular(term) | Terminal::Limited { term, .. } => *term,
                 Terminal::Token(_) | Terminal::AnyToken => {
                     starts.push(ItemState::TOKEN);
+                    start_states.push(None);
                     continue;
                 }
             };
             terms.push(term);
             // Lowering dropped the terminals that match nothing; one that is left matches something.
-            let Some(state) = automata.start(term)? else {
+            start_states.push(automata.start(term)?);
+            let Some(state) = start_states[start_states.len() - 1] else {
                 starts.push(ItemState::TOKEN);
                 continue;
             };
@@ -193,9 +193,8 @@ impl Recognizer {
         let mut builder = Builder {
             automata,
             continuations,
-            predictor: Predictor::new(left_corners, starts, limits.set_items),
+            predictor: Predictor::new(left_corners, starts, start_states, class_count, limits.set_items),
             set_ids: FxHashMap::default(),
-            scans: FxHashMap::default(),
             limited,
             limited_ids,
             memory_bytes: 0,
@@ -251,6 +250,12 @@ impl Recognizer {
     #[must_use]
     pub fn class_of_byte(&self) -> &[u8; 256] {
         &self.class_of_byte
+    }
+
+    /// One byte of each class.
+    #[must_use]
+    pub fn byte_of_class(&self) -> &[u8] {
+        &self.byte_of_class
     }
 
     /// An estimate of the memory taken, in bytes.
@@ -331,11 +336,11 @@ impl Recognizer {
         let mut builder = self.lock();
         let mut kernel = Kernel::default();
         let mut ended = Vec::new();
-        for item in builder.scans(self, set)?.iter() {
+        for item in builder.scans(self, set, None)? {
             if item.state == ItemState::TOKEN
-                && self.token_match(*item).is_some_and(|token| token.matches(event))
+                && self.token_match(item).is_some_and(|token| token.matches(event))
             {
-                builder.advance(&self.form, &mut kernel, *item, &mut ended);
+                builder.advance(&self.form, &mut kernel, item, &mut ended);
             }
         }
         builder.resume(&mut kernel, ended)?;
@@ -350,11 +355,11 @@ impl Recognizer {
         if self.token_matches.iter().all(Option::is_none) {
             return Ok(Vec::new());
         }
-        let scans = self.lock().scans(self, set)?;
+        let scans = self.lock().scans(self, set, None)?;
         Ok(scans
-            .iter()
+            .into_iter()
             .filter(|item| item.state == ItemState::TOKEN)
-            .filter_map(|item| self.token_match(*item))
+            .filter_map(|item| self.token_match(item))
             .collect())
     }
 
@@ -427,15 +432,15 @@ impl Recognizer {
         let mut builder = self.lock();
         let mut kernel = Kernel::default();
         let mut ended = Vec::new();
-        for item in builder.scans(self, set)?.iter() {
+        for item in builder.scans(self, set, Some(ClassOfByte { class, byte }))? {
             let Some((state, is_accepting, continues)) = builder.step_terminal(item.state, byte)? else {
                 continue;
             };
             if is_accepting {
-                builder.advance(&self.form, &mut kernel, *item, &mut ended);
+                builder.advance(&self.form, &mut kernel, item, &mut ended);
             }
             if continues {
-                kernel.items.push(Item { state, ..*item });
+                kernel.items.push(Item { state, ..item });
             }
         }
         builder.resume(&mut kernel, ended)?;
@@ -482,25 +487,23 @@ impl Builder {
             + self.predictor.memory_bytes()
     }
 
-    /// All items of a set before or inside a terminal.
-    fn scans(&mut self, recognizer: &Recognizer, set: SetId) -> Result<Arc<[Item]>, LimitExceeded> {
-        if let Some(scans) = self.scans.get(&set) {
-            return Ok(scans.clone());
-        }
+    /// All items of a set before or inside a terminal; with a byte only those that it can begin or continue, and
+    /// possibly some more.
+    fn scans(
+        &mut self,
+        recognizer: &Recognizer,
+        set: SetId,
+        byte: Option<ClassOfByte>,
+    ) -> Result<Vec<Item>, LimitExceeded> {
         let kernel = &recognizer.set(set).kernel;
         // Fresh items sort last, because their state has the highest number.
         let fresh = kernel.items.partition_point(|item| item.state != ItemState::FRESH);
         let (inside, fresh) = kernel.items.split_at(fresh);
-        let fresh: Vec<_> = fresh.iter().map(|item| (item.dot, item.continuation)).collect();
+        let fresh = fresh.iter().map(|item| (item.dot, item.continuation));
+        let mut scans = inside.to_vec();
         let mut effort = Effort::new(&self.limits);
-        let mut scans =
-            self.predictor.predict(&recognizer.form, &mut self.continuations, &fresh, &mut effort)?;
-        if !inside.is_empty() {
-            scans = inside.iter().chain(scans.iter()).copied().collect();
-            self.memory_bytes += scans.len() * size_of::<Item>();
-        }
-        self.memory_bytes += 64;
-        self.scans.insert(set, scans.clone());
+        let grammar = (&recognizer.form, &mut self.automata, &mut self.continuations);
+        self.predictor.predict(grammar, fresh, byte, &mut effort, &mut scans)?;
         Ok(scans)
     }
 

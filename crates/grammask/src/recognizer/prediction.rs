@@ -1,14 +1,14 @@
 //! Prediction: from the items before a symbol to all terminals that can come next, with their continuations.
 //!
-//! The result depends only on the set of fresh items (those before a symbol, not inside a terminal), so it is
-//! memoised by it.
+//! A step over a byte needs only the terminals that the byte can begin, and the continuations of the nonterminals
+//! that lead to them. Whatever waits for such a nonterminal can begin with the byte as well, so leaving out the
+//! others leaves their continuations whole.
 
-use std::sync::Arc;
-
-use rustc_hash::FxHashMap;
+use std::collections::BinaryHeap;
 
 use crate::LimitExceeded;
-use crate::grammar::{NonterminalId, TerminalId};
+use crate::automata::{Automata, StateId};
+use crate::grammar::NonterminalId;
 use crate::lowering::{NormalForm, Symbol};
 
 use super::continuation::{Content, ContinuationId, Continuations, Entry};
@@ -16,13 +16,31 @@ use super::effort::Effort;
 use super::kernel::{Item, ItemState};
 use super::left_corner::LeftCorners;
 
-/// Predicts, and remembers what it predicted.
+/// A byte, and its class: bytes of one class are alike in all terminals.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClassOfByte {
+    pub(crate) class: usize,
+    pub(crate) byte: u8,
+}
+
+/// Whether something can begin with a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begins {
+    Unknown,
+    Yes,
+    No,
+}
+
+/// Predicts.
 #[derive(Debug)]
 pub(crate) struct Predictor {
     left_corners: LeftCorners,
     /// State in which each terminal begins.
     starts: Vec<ItemState>,
-    memo: FxHashMap<Box<[Entry]>, Arc<[Item]>>,
+    /// The automaton state of each terminal that is text.
+    start_states: Vec<Option<StateId>>,
+    /// For each class of bytes whether each component can begin with it, as far as known.
+    begins: Vec<Box<[Begins]>>,
     /// Scratch: what follows each nonterminal, as far as it comes from outside its component.
     follow: Vec<Content>,
     /// Scratch: the continuation of each nonterminal, valid where `follow` is filled.
@@ -32,12 +50,19 @@ pub(crate) struct Predictor {
 }
 
 impl Predictor {
-    pub(crate) fn new(left_corners: LeftCorners, starts: Vec<ItemState>, max_items: usize) -> Self {
+    pub(crate) fn new(
+        left_corners: LeftCorners,
+        starts: Vec<ItemState>,
+        start_states: Vec<Option<StateId>>,
+        class_count: usize,
+        max_items: usize,
+    ) -> Self {
         let count = left_corners.component_of.len();
         Self {
             left_corners,
             starts,
-            memo: FxHashMap::default(),
+            start_states,
+            begins: vec![Box::default(); class_count],
             follow: vec![Content::default(); count],
             ids: vec![ContinuationId(0); count],
             max_items,
@@ -54,58 +79,56 @@ impl Predictor {
         self.memory_bytes
     }
 
-    /// All items before or inside a terminal that the fresh items stand for.
+    /// All items before a terminal that the fresh items stand for; with a byte only those that it can begin, and
+    /// possibly some more. Adds them to `items`, with repetition.
     pub(crate) fn predict(
         &mut self,
-        form: &NormalForm,
-        continuations: &mut Continuations,
-        fresh: &[Entry],
+        grammar: (&NormalForm, &mut Automata, &mut Continuations),
+        fresh: impl Iterator<Item = Entry>,
+        byte: Option<ClassOfByte>,
         effort: &mut Effort,
-    ) -> Result<Arc<[Item]>, LimitExceeded> {
-        if let Some(known) = self.memo.get(fresh) {
-            return Ok(known.clone());
-        }
-        let mut visited = Vec::new();
-        let predicted = self.items_of(form, continuations, fresh, effort, &mut visited);
-        for component in visited {
+        items: &mut Vec<Item>,
+    ) -> Result<(), LimitExceeded> {
+        let mut touched = Vec::new();
+        let result = self.predict_into(grammar, fresh, byte, effort, &mut touched, items);
+        for component in touched {
             for &member in &self.left_corners.components[component].members {
                 self.follow[member].clear();
             }
         }
-        let mut items = predicted?;
-        items.sort_unstable();
-        items.dedup();
-        let items: Arc<[Item]> = items.into();
-        self.memory_bytes += items.len() * size_of::<Item>() + size_of_val(fresh) + 64;
-        self.memo.insert(fresh.into(), items.clone());
-        Ok(items)
+        result
     }
 
-    /// The items, with repetition. `touched` gets the components whose `follow` was used.
-    fn items_of(
+    /// As `predict`. `touched` gets the components whose `follow` was used.
+    fn predict_into(
         &mut self,
-        form: &NormalForm,
-        continuations: &mut Continuations,
-        fresh: &[Entry],
+        (form, automata, continuations): (&NormalForm, &mut Automata, &mut Continuations),
+        fresh: impl Iterator<Item = Entry>,
+        byte: Option<ClassOfByte>,
         effort: &mut Effort,
         touched: &mut Vec<usize>,
-    ) -> Result<Vec<Item>, LimitExceeded> {
-        effort.spend(fresh.len())?;
-        let mut items: Vec<Item> = Vec::new();
+        items: &mut Vec<Item>,
+    ) -> Result<(), LimitExceeded> {
         // Symbols that end their production, with what follows it: many items may say the same.
         let mut tails: Vec<(NonterminalId, ContinuationId)> = Vec::new();
         // Components that something in them is predicted of, as a max-heap: parents come out before children.
-        let mut pending: std::collections::BinaryHeap<usize> = std::collections::BinaryHeap::new();
-        for &(dot, continuation) in fresh {
+        let mut pending: BinaryHeap<usize> = BinaryHeap::new();
+        for (dot, continuation) in fresh {
+            effort.spend(1)?;
             match form.symbol_after(dot) {
-                Symbol::Terminal(id) => items.push(self.start_item(dot, id, continuation)),
+                Symbol::Terminal(id) => {
+                    items.push(Item { dot, state: self.starts[id.index()], continuation });
+                }
                 Symbol::Nonterminal(id) => {
+                    let component = self.left_corners.component_of[id.index()];
+                    if !self.can_begin(automata, component, byte)? {
+                        continue;
+                    }
                     let advance = form.advance(dot);
                     if advance.completes {
                         tails.push((id, continuation));
                     }
                     self.follow[id.index()].entries.extend(advance.next.map(|next| (next, continuation)));
-                    let component = self.left_corners.component_of[id.index()];
                     touched.push(component);
                     pending.push(component);
                 }
@@ -123,19 +146,24 @@ impl Predictor {
                 continue;
             }
             self.close_component(component, continuations, effort)?;
-            for &member in &self.left_corners.components[component].members {
+            for position in 0..self.left_corners.components[component].members.len() {
+                let member = self.left_corners.components[component].members[position];
                 let continuation = self.ids[member];
                 for &(dot, terminal) in &self.left_corners.terminals[member] {
                     items.push(Item { dot, state: self.starts[terminal.index()], continuation });
                 }
-                for edge in &self.left_corners.outer_edges[member] {
+                for edge in 0..self.left_corners.outer_edges[member].len() {
+                    let edge = self.left_corners.outer_edges[member][edge];
+                    let component = self.left_corners.component_of[edge.child];
+                    if !self.can_begin(automata, component, byte)? {
+                        continue;
+                    }
                     let follow = &mut self.follow[edge.child];
                     if edge.is_tail {
                         effort.spend(continuations.get(continuation).entries.len())?;
                         continuations.add_to(follow, continuation);
                     }
                     follow.entries.extend(edge.next.map(|next| (next, continuation)));
-                    let component = self.left_corners.component_of[edge.child];
                     touched.push(component);
                     pending.push(component);
                 }
@@ -144,16 +172,53 @@ impl Predictor {
                 return Err(LimitExceeded::new("set_items", self.max_items));
             }
         }
-        Ok(items)
+        Ok(())
     }
 
-    fn start_item(
-        &self,
-        dot: crate::lowering::DotId,
-        terminal: TerminalId,
-        continuation: ContinuationId,
-    ) -> Item {
-        Item { dot, state: self.starts[terminal.index()], continuation }
+    /// Whether some nonterminal of a component, and so each, can begin with a byte; yes where no byte is given.
+    fn can_begin(
+        &mut self,
+        automata: &mut Automata,
+        component: usize,
+        byte: Option<ClassOfByte>,
+    ) -> Result<bool, LimitExceeded> {
+        let Some(ClassOfByte { class, byte }) = byte else { return Ok(true) };
+        let Self { left_corners, start_states, begins, memory_bytes, .. } = self;
+        let begins = &mut begins[class];
+        if begins.is_empty() {
+            *begins = vec![Begins::Unknown; left_corners.components.len()].into();
+            *memory_bytes += begins.len();
+        }
+        // Components to decide, each with how far it was looked at: first its terminals, then its children.
+        let mut stack: Vec<(usize, usize)> = vec![(component, 0)];
+        while let Some((current, looked_at)) = stack.last_mut() {
+            let (current, children) = (*current, &left_corners.component_children[*current]);
+            if begins[current] != Begins::Unknown {
+                stack.pop();
+                continue;
+            }
+            if *looked_at == 0 {
+                *looked_at = 1;
+                for &member in &left_corners.components[current].members {
+                    for (_, terminal) in &left_corners.terminals[member] {
+                        if let Some(state) = start_states[terminal.index()]
+                            && automata.step(state, byte)?.is_some()
+                        {
+                            begins[current] = Begins::Yes;
+                        }
+                    }
+                }
+            } else if let Some(&child) = children.get(*looked_at - 1) {
+                match begins[child] {
+                    Begins::Yes => begins[current] = Begins::Yes,
+                    Begins::No => *looked_at += 1,
+                    Begins::Unknown => stack.push((child, 0)),
+                }
+            } else {
+                begins[current] = Begins::No;
+            }
+        }
+        Ok(begins[component] == Begins::Yes)
     }
 
     /// Finds the continuations of a component whose `follow` from outside is complete.
@@ -166,6 +231,13 @@ impl Predictor {
         let component = &self.left_corners.components[component];
         for &member in &component.members {
             self.follow[member].normalize();
+        }
+        if let [member] = component.members[..]
+            && !component.knots[0].is_cyclic()
+        {
+            effort.spend(self.follow[member].entries.len() + 1)?;
+            self.ids[member] = continuations.intern(&self.follow[member]);
+            return Ok(());
         }
         for knot in &component.knots {
             let mut contents: Vec<Content> = Vec::with_capacity(knot.members.len());

@@ -136,7 +136,7 @@ impl LiveTokens {
     }
 }
 
-/// See the [module documentation](self).
+/// What is live in a terminal, and where its words end, below some trie nodes.
 #[derive(Clone, Debug)]
 pub struct TerminalSummary {
     /// Tokens that end inside or right after a word.
@@ -195,7 +195,7 @@ impl CountedSummary {
     }
 }
 
-/// The store. See the [module documentation](self).
+/// What is known about terminals on the trie of one vocabulary. Bounded; emptied when it is full.
 #[derive(Debug)]
 pub struct TerminalSummaries {
     contents: Mutex<Contents>,

@@ -112,12 +112,12 @@ impl PatternOracle {
     fn new(pattern: &str) -> Option<Self> {
         let dfa = dense::Builder::new()
             .syntax(syntax::Config::new().utf8(false))
-            .thompson(thompson::Config::new().utf8(false).nfa_size_limit(Some(1 << 18)))
+            .thompson(thompson::Config::new().utf8(false).nfa_size_limit(Some(1 << 16)))
             .configure(
                 dense::Config::new()
                     .match_kind(MatchKind::All)
-                    .dfa_size_limit(Some(1 << 20))
-                    .determinize_size_limit(Some(1 << 20)),
+                    .dfa_size_limit(Some(1 << 17))
+                    .determinize_size_limit(Some(1 << 17)),
             )
             .build(pattern)
             .ok()?;
@@ -161,8 +161,8 @@ pub fn grammar_text(text: &[u8], picks: &[u8], end: EndMode) {
 
 fn text_vocabulary() -> Vocabulary {
     let words = [
-        "a", "b", "c", "x", "y", "1", "0", " ", ",", ";", "(", ")", "[", "]", "{", "}", "\"", "\\", "\n", "-", ".",
-        "ab", "ba", "aa", "bb", "abc", "xy", "word", "é", "你", "true", "\":", "()",
+        "a", "b", "c", "x", "y", "1", "0", " ", ",", ";", "(", ")", "[", "]", "{", "}", "\"", "\\", "\n",
+        "-", ".", "ab", "ba", "aa", "bb", "abc", "xy", "word", "é", "你", "true", "\":", "()",
     ];
     let mut texts: TokenTexts = words.into_iter().map(Some).collect();
     for bytes in [&b"\xc3"[..], b"\xa9", b"\xe4\xbd", b"\xff", b"a\xc3"] {
@@ -251,7 +251,9 @@ pub fn walk(grammar: &Grammar, vocabulary: &Arc<Vocabulary>, steps: &[Step], end
         match step {
             Step::Accept(_) if allowed.is_empty() => {}
             Step::Accept(pick) => text.accept(allowed[pick as usize % allowed.len()], vocabulary, end),
-            Step::Try(pick) => text.accept(TokenId(u32::from(pick) % vocabulary.size() as u32), vocabulary, end),
+            Step::Try(pick) => {
+                text.accept(TokenId(u32::from(pick) % vocabulary.size() as u32), vocabulary, end)
+            }
             Step::Rollback(pick) => {
                 let count = pick as usize % text.oracles.len();
                 assert!(text.matchers.iter_mut().all(|matcher| matcher.rollback(count)));
@@ -302,7 +304,8 @@ impl Text<'_> {
         }
         let forced = matcher.forced_bytes(20).ok()?;
         for &token in expected.iter().filter(|_| !forced.is_empty()) {
-            let text = vocabulary.token(token).expect("where bytes are forced nothing without text is allowed");
+            let text =
+                vocabulary.token(token).expect("where bytes are forced nothing without text is allowed");
             let fits = text.iter().zip(&forced).all(|(left, right)| left == right);
             assert!(fits, "token {} is allowed and {forced:?} is forced", token.0);
         }
@@ -350,7 +353,12 @@ impl Oracle<'_> {
 }
 
 /// A vocabulary from any parts: an error, or every token is found where it belongs.
-pub fn vocabulary(tokens: &[Option<Vec<u8>>], special: Vec<(String, u32)>, eos: Vec<u32>, size: Option<usize>) {
+pub fn vocabulary(
+    tokens: &[Option<Vec<u8>>],
+    special: Vec<(String, u32)>,
+    eos: Vec<u32>,
+    size: Option<usize>,
+) {
     let texts: TokenTexts = tokens.iter().map(Option::as_deref).collect();
     let vocabulary = match Vocabulary::new(texts, special.clone(), eos.clone(), size) {
         Ok(vocabulary) => vocabulary,
@@ -372,10 +380,10 @@ pub fn vocabulary(tokens: &[Option<Vec<u8>>], special: Vec<(String, u32)>, eos: 
             assert!(!std::mem::replace(&mut in_trie[token.index()], true), "a token stands at one node");
         }
     }
-    for id in 0..vocabulary.size() {
+    for (id, is_in_trie) in in_trie.into_iter().enumerate() {
         let token = TokenId(id as u32);
         let text = vocabulary.token(token);
-        assert_eq!(text.is_some_and(|text| !text.is_empty()), in_trie[id], "token {id}");
+        assert_eq!(text.is_some_and(|text| !text.is_empty()), is_in_trie, "token {id}");
         let is_special = special.iter().any(|(_, special)| *special as usize == id);
         assert_eq!(vocabulary.is_eos(token), eos.contains(&(id as u32)));
         if is_special || vocabulary.is_eos(token) {

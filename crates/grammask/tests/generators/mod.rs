@@ -247,6 +247,9 @@ fn bounds() -> impl Strategy<Value = (u32, Option<u32>)> {
         2 => Just((1, None)),
         2 => (0_u32..=3, 0_u32..=3).prop_map(|(min, more)| (min, Some(min + more))),
         1 => (0_u32..=3).prop_map(|min| (min, None)),
+        // Beyond the length of the longest token, where counts are alike.
+        1 => (0_u32..=20, 7_u32..=30).prop_map(|(min, more)| (min, Some(min + more))),
+        1 => (9_u32..=20).prop_map(|min| (min, None)),
         1 => (0_u32..=20, 20_u32..=40).prop_map(|(min, max)| (min, Some(max))),
     ]
 }
@@ -296,7 +299,7 @@ pub fn pattern() -> impl Strategy<Value = String> {
         prop_oneof![
             2 => vec(part.clone(), 2..=3).prop_map(|parts| parts.concat()),
             1 => vec(part.clone(), 2..=2).prop_map(|parts| format!("({})", parts.join("|"))),
-            1 => (part, select(vec!["*", "+", "?", "{2}", "{1,3}"]))
+            1 => (part, select(vec!["*", "+", "?", "{2}", "{1,3}", "{9}", "{0,12}", "{10,30}", "{9,}"]))
                 .prop_map(|(part, suffix)| format!("({part}){suffix}")),
         ]
     });

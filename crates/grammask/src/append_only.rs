@@ -1,6 +1,7 @@
 //! A growing table whose entries never move, so that readers need no lock.
 //!
-//! Writers are serialised by whoever owns the table; a reader that was handed an index may read it at once.
+//! Either entries are pushed, by writers that the table's owner serialises, and a reader that was handed an index may
+//! read it at once; or entries are set once each, by index and in any order.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,6 +23,7 @@ impl<T> AppendOnly<T> {
         Self { segments: std::array::from_fn(|_| OnceLock::new()), len: AtomicUsize::new(0) }
     }
 
+    /// How many entries are set.
     pub(crate) fn len(&self) -> usize {
         self.len.load(Ordering::Acquire)
     }
@@ -30,12 +32,29 @@ impl<T> AppendOnly<T> {
     pub(crate) fn push(&self, value: T) -> usize {
         let index = self.len.load(Ordering::Acquire);
         let (segment, offset) = Self::locate(index);
-        let entries = self.segments[segment]
-            .get_or_init(|| (0..FIRST_SEGMENT << segment).map(|_| OnceLock::new()).collect());
         // A second writer would find its entry taken; its value would be lost, but nothing is torn.
-        let _ = entries[offset].set(value);
+        let _ = self.segment(segment)[offset].set(value);
         self.len.store(index + 1, Ordering::Release);
         index
+    }
+
+    /// The entry at an index, if it was set.
+    pub(crate) fn find(&self, index: usize) -> Option<&T> {
+        let (segment, offset) = Self::locate(index);
+        self.segments[segment].get()?[offset].get()
+    }
+
+    /// Sets the entry at an index, in a table that is not pushed to, unless it is set; returns whether it was not.
+    pub(crate) fn set(&self, index: usize, value: T) -> bool {
+        let (segment, offset) = Self::locate(index);
+        let is_new = self.segment(segment)[offset].set(value).is_ok();
+        self.len.fetch_add(usize::from(is_new), Ordering::AcqRel);
+        is_new
+    }
+
+    fn segment(&self, segment: usize) -> &[OnceLock<T>] {
+        self.segments[segment]
+            .get_or_init(|| (0..FIRST_SEGMENT << segment).map(|_| OnceLock::new()).collect())
     }
 
     /// The entry at an index that `push` returned.
@@ -58,6 +77,19 @@ impl<T> AppendOnly<T> {
 #[cfg(test)]
 mod tests {
     use super::AppendOnly;
+
+    #[test]
+    fn entries_are_set_once_in_any_order() {
+        let table = AppendOnly::new();
+        for index in [5, 70_000, 0, 63, 64] {
+            assert!(table.find(index).is_none());
+            assert!(table.set(index, index));
+            assert!(!table.set(index, 1));
+            assert_eq!(table.find(index), Some(&index));
+        }
+        assert_eq!(table.len(), 5);
+        assert!(table.find(1).is_none());
+    }
 
     #[test]
     fn keeps_every_entry() {

@@ -1,0 +1,221 @@
+//! What is learned about a compiled grammar while texts are read under it: sets, masks, summaries.
+//!
+//! Tables only grow, and what they hold never moves, so readers need no lock. When they have outgrown their budget,
+//! the compiled grammar begins new ones: a matcher moves over by reading its text again, at its next token, and the
+//! old tables go when the last matcher has left them.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashSet;
+
+use crate::compiled::{CompileOptions, EndMode, MaskStatistics, MaskStrategy};
+use crate::forced::ForcedMemo;
+use crate::grammar::{Code, Diagnostic, GrammarError};
+use crate::lowering::NormalForm;
+use crate::masks::{MaskStore, Refusal, RuleSummaries, add_whole_tokens, walk};
+use crate::recognizer::{Recognizer, SetId, TokenMatch};
+use crate::vocabulary::{TokenSet, Vocabulary};
+use crate::{Deadline, LimitExceeded};
+
+/// What is learned about a compiled grammar while texts are read under it, shared by all matchers that use it: sets,
+/// masks, summaries. Tables only grow; a grammar whose tables have outgrown their budget begins new ones.
+#[derive(Debug)]
+pub struct Tables {
+    recognizer: Recognizer,
+    vocabulary: Arc<Vocabulary>,
+    masks: MaskStore,
+    rules: Mutex<RuleSummaries>,
+    composed: AtomicU64,
+    recalled: AtomicU64,
+    walked: AtomicU64,
+    options: CompileOptions,
+    source: Arc<str>,
+    end_mask: Arc<TokenSet>,
+    forced: ForcedMemo,
+    /// Bytes above which new tables are begun.
+    enough: AtomicUsize,
+}
+
+impl Tables {
+    pub(crate) fn new(
+        form: &NormalForm,
+        token_matches: &[Option<TokenMatch>],
+        vocabulary: Arc<Vocabulary>,
+        options: &CompileOptions,
+        source: Arc<str>,
+    ) -> Result<Self, LimitExceeded> {
+        let recognizer = Recognizer::new(form.clone(), token_matches.to_vec(), &options.limits)?;
+        let mut end_mask = TokenSet::new(vocabulary.size());
+        end_mask.extend(vocabulary.eos().iter().copied());
+        Ok(Self {
+            recognizer,
+            vocabulary,
+            masks: MaskStore::default(),
+            rules: Mutex::default(),
+            composed: AtomicU64::new(0),
+            recalled: AtomicU64::new(0),
+            walked: AtomicU64::new(0),
+            options: options.clone(),
+            source,
+            end_mask: Arc::new(end_mask),
+            forced: ForcedMemo::default(),
+            enough: AtomicUsize::new(options.limits.memory_bytes / 2),
+        })
+    }
+
+    /// The recogniser of the grammar's texts.
+    #[must_use]
+    pub fn recognizer(&self) -> &Recognizer {
+        &self.recognizer
+    }
+
+    /// Makes ahead what reading texts would make: the sets reached over shortest texts first, and their masks, until
+    /// `most_sets` are done or `go_on`, which is told how many are done and how many are known, says no. Returns how
+    /// many were done. Sets from which no token goes on are counted, and have no mask.
+    ///
+    /// # Errors
+    /// When a limit is passed; what was made is kept.
+    pub fn precompute(
+        &self,
+        most_sets: usize,
+        mut go_on: impl FnMut(usize, usize) -> bool,
+    ) -> Result<usize, GrammarError> {
+        let mut sets = vec![self.recognizer.start()];
+        let mut known: FxHashSet<SetId> = sets.iter().copied().collect();
+        let mut done = 0;
+        while let Some(&set) = sets.get(done) {
+            if done >= most_sets || !go_on(done, sets.len()) {
+                break;
+            }
+            match self.mask(set) {
+                Err(error) if error.code() != Code::DeadEnd => return Err(error),
+                _ => done += 1,
+            }
+            for &byte in self.recognizer.byte_of_class() {
+                let next = self.recognizer.step(set, byte).map_err(|limit| self.limit_error(limit))?;
+                sets.extend(next.filter(|&next| known.insert(next)));
+            }
+        }
+        Ok(done)
+    }
+
+    /// Bytes that the tables take, an estimate.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner).memory_bytes();
+        self.recognizer.memory_bytes() + self.masks.memory_bytes() + rules
+    }
+
+    /// Whether the grammar should begin new tables.
+    pub(crate) fn are_outgrown(&self) -> bool {
+        self.memory_bytes() > self.enough.load(Ordering::Relaxed)
+    }
+
+    /// Says that a matcher needs what is there now, so that it does not move on again too soon.
+    pub(crate) fn settle(&self) {
+        self.enough.fetch_max(self.memory_bytes().saturating_mul(2), Ordering::Relaxed);
+    }
+
+    pub(crate) fn forced_memo(&self) -> &ForcedMemo {
+        &self.forced
+    }
+
+    /// How often masks were made, and what is kept for them.
+    #[must_use]
+    pub fn statistics(&self) -> MaskStatistics {
+        MaskStatistics {
+            store: self.masks.statistics(),
+            composed: self.composed.load(Ordering::Relaxed),
+            recalled: self.recalled.load(Ordering::Relaxed),
+            walked: self.walked.load(Ordering::Relaxed),
+            rule_bytes: self.rules.lock().unwrap_or_else(PoisonError::into_inner).memory_bytes(),
+            vocabulary_bytes: self.vocabulary.summaries().memory_bytes(),
+        }
+    }
+
+    /// The tokens that can follow the text that led to `set`; with [`EndMode::Eos`] the end tokens among them
+    /// where the text is complete.
+    ///
+    /// Cost: a lookup where the set is known; else a composition of what is known about the grammar's parts.
+    ///
+    /// # Errors
+    /// `dead-end` if there is none; a limit that was passed.
+    pub fn mask(&self, set: SetId) -> Result<Arc<TokenSet>, GrammarError> {
+        if let Some(mask) = self.masks.get(set) {
+            return Ok(mask);
+        }
+        let deadline = Deadline::after(self.options.limits.time);
+        match self.make_mask(set, &deadline) {
+            Ok(Some(mask)) => Ok(mask),
+            Ok(None) => Err(self.dead_end(set)),
+            Err(limit) => Err(self.limit_error(limit)),
+        }
+    }
+
+    /// The mask of `set`, if it is known.
+    #[must_use]
+    pub fn known_mask(&self, set: SetId) -> Option<Arc<TokenSet>> {
+        self.masks.get_known(set)
+    }
+
+    /// The mask after the end of a text: the end tokens.
+    #[must_use]
+    pub fn end_mask(&self) -> Arc<TokenSet> {
+        self.end_mask.clone()
+    }
+
+    /// Makes the mask of a set that is not in the store; none if no token can follow. Such a mask is not kept.
+    fn make_mask(&self, set: SetId, deadline: &Deadline) -> Result<Option<Arc<TokenSet>>, LimitExceeded> {
+        let max_bytes = self.options.limits.memory_bytes;
+        if self.options.masks == MaskStrategy::Summaries && !self.recognizer.counts_tokens() {
+            let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(mask) = rules.recall(&self.recognizer, &self.vocabulary, set) {
+                self.recalled.fetch_add(1, Ordering::Relaxed);
+                self.masks.insert_known(set, mask.clone(), max_bytes);
+                return Ok(Some(mask));
+            }
+            match rules.mask(&self.recognizer, &self.vocabulary, set, deadline) {
+                Ok((mut mask, observation)) => {
+                    self.composed.fetch_add(1, Ordering::Relaxed);
+                    add_whole_tokens(&self.recognizer, &self.vocabulary, set, &mut mask)?;
+                    self.add_end_tokens(set, &mut mask);
+                    if mask.is_empty() {
+                        return Ok(None);
+                    }
+                    let mask = self.masks.insert(set, mask, max_bytes);
+                    rules.remember(observation, mask.clone());
+                    return Ok(Some(mask));
+                }
+                Err(Refusal::Limit(limit)) => return Err(limit),
+                Err(Refusal::TooMuchWork) => {}
+            }
+        }
+        self.walked.fetch_add(1, Ordering::Relaxed);
+        let mut mask = walk(&self.recognizer, &self.vocabulary, set, deadline)?;
+        self.add_end_tokens(set, &mut mask);
+        Ok(if mask.is_empty() { None } else { Some(self.masks.insert(set, mask, max_bytes)) })
+    }
+
+    fn add_end_tokens(&self, set: SetId, mask: &mut TokenSet) {
+        if self.options.end == EndMode::Eos && self.recognizer.is_complete(set) {
+            mask.extend(self.vocabulary.eos().iter().copied());
+        }
+    }
+
+    pub(crate) fn limit_error(&self, limit: LimitExceeded) -> GrammarError {
+        GrammarError::new(vec![limit.diagnostic()], self.source.clone())
+    }
+
+    fn dead_end(&self, set: SetId) -> GrammarError {
+        let expected = self.recognizer.expectations(set).unwrap_or_default();
+        let mut labels: Vec<String> = expected.into_iter().map(|expectation| expectation.terminal).collect();
+        labels.dedup();
+        labels.truncate(8);
+        let diagnostic =
+            Diagnostic::error(Code::DeadEnd, "no token of the vocabulary can spell what the grammar needs next")
+                .expected(labels)
+                .help("check that the vocabulary is the model's own and complete: byte-level vocabularies can spell everything");
+        GrammarError::new(vec![diagnostic], self.source.clone())
+    }
+}

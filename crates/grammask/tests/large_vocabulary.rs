@@ -1,0 +1,131 @@
+//! On a large vocabulary, where node sets become bitsets and terminals are walked in rows, composed masks equal
+//! walked ones bit for bit.
+//!
+//! The property tests against the oracles use small vocabularies; walking is compared with the oracles there.
+
+use std::sync::Arc;
+
+use grammask::frontends::kbnf;
+use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
+use grammask::{CompileOptions, CompiledGrammar, Limits, MaskStrategy};
+
+/// A small generator of pseudo-random numbers (Marsaglia's xorshift), so that every run tests the same.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+
+    fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.below(list.len())]
+    }
+}
+
+/// All bytes, and words like those of real vocabularies: letters, spaces, punctuation, characters of two to four
+/// bytes, and some that end inside a character.
+fn vocabulary() -> Arc<Vocabulary> {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let pieces = [
+        "a", "b", "e", "i", "n", "o", "r", "s", "t", "th", "er", "in", " ", " ", "  ", "\n", "\"", "\\",
+        "\\n", "{", "}", "[", "]", ",", ":", "\":", "\", \"", "0", "1", "23", ".", "-", "_", "@", "/", "é",
+        "ü", "你", "好", "🙂", "<", ">", "|", "(", ")", "true", "null", "A", "Z", "http", ";", "=", "+",
+    ];
+    let mut words: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
+    while words.len() < 60_000 {
+        let mut word = Vec::new();
+        let letters_only = random.below(2) == 0;
+        for _ in 0..=random.below(7) {
+            let range = if letters_only { 14 } else { pieces.len() };
+            word.extend_from_slice(pieces[random.below(range)].as_bytes());
+        }
+        if random.below(40) == 0 {
+            word.pop();
+        }
+        words.push(word);
+    }
+    let mut texts: TokenTexts = words.into_iter().filter(|word| !word.is_empty()).map(Some).collect();
+    texts.push_textless();
+    let eos = texts.len() as u32 - 1;
+    Arc::new(Vocabulary::new(texts, vec![], vec![eos], None).expect("a vocabulary"))
+}
+
+fn compare(grammar: &str, texts: usize, steps: usize) {
+    let vocabulary = vocabulary();
+    assert!(vocabulary.trie().len() > 100_000, "the trie is large enough for bitsets");
+    let (grammar, _) = kbnf::grammar(grammar.as_bytes(), "start", &Limits::default()).expect("a grammar");
+    let compiled = [MaskStrategy::Summaries, MaskStrategy::Walk].map(|masks| {
+        let mut options = CompileOptions::default();
+        options.masks = masks;
+        CompiledGrammar::new(&grammar, vocabulary.clone(), options).expect("a compiled grammar")
+    });
+    let mut random = Random(7);
+    for _ in 0..texts {
+        let mut matchers = compiled.each_ref().map(CompiledGrammar::matcher);
+        for _ in 0..steps {
+            let [composed, walked] = matchers.each_ref().map(|matcher| matcher.mask().expect("a mask"));
+            assert!(composed == walked, "masks differ after {:?}", matchers[0].tokens());
+            let allowed: Vec<TokenId> = composed.iter().filter(|&id| !vocabulary.is_eos(id)).collect();
+            if allowed.is_empty() {
+                break;
+            }
+            let token = *random.pick(&allowed);
+            for matcher in &mut matchers {
+                assert!(matcher.accept(token).expect("no limit is passed"));
+            }
+        }
+    }
+    let statistics = compiled[0].tables().statistics();
+    assert!(statistics.composed > 0 && statistics.walked == 0, "{statistics:?}");
+}
+
+const JSON: &str = r#"
+start ::= ws value ws;
+value ::= object | array | string | number | "true" | "false" | "null";
+object ::= "{" ws [pair {ws "," ws pair}] ws "}";
+pair ::= string ws ":" ws value;
+array ::= "[" ws [value {ws "," ws value}] ws "]";
+string ::= '"' {#r'[^"\\\x00-\x1f]' | '\\' #r'["\\/bfnrt]'} '"';
+number ::= ["-"] ("0" | #"[1-9][0-9]*") ["." #"[0-9]+"];
+ws ::= {" " | "\n"};
+"#;
+
+#[test]
+fn json() {
+    compare(JSON, 12, 25);
+}
+
+#[test]
+fn free_text_before_a_trigger() {
+    compare(r#"start ::= #e"(?s).*<\\|" #"[a-z]+" "(" #ex"\\)|<" ")";"#, 8, 20);
+}
+
+#[test]
+fn counted_text() {
+    compare(
+        r#"start ::= '"' #r'[^"\\]{0,40}' '"' ("," '"' #r'[a-z ]{3,12}' '"'){2,400} #r'(é|[a-c]{2}){9,}' "." | #r'[^x]{30,}' "x";"#,
+        10,
+        25,
+    );
+}
+
+#[test]
+fn text_inside_text() {
+    compare(
+        r#"start ::= part {part}; part ::= #r"\w+" | #r"[^\w]+" | "(" start ")" | #r"[a-z]*" "@" #r"(?s).*" ";";"#,
+        6,
+        15,
+    );
+}
+
+#[test]
+fn substrings_and_ambiguity() {
+    compare(
+        r#"start ::= start start | #substrs"the rain in Spain: 你好, é" "." | #r"(th|e|er|in| )+";"#,
+        8,
+        15,
+    );
+}

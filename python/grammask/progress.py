@@ -1,0 +1,32 @@
+"""A progress bar for work that makes masks ahead."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@contextmanager
+def progress_bar(description: str = "Making masks") -> Iterator[Callable[[int, int], None]]:
+    """Draw a progress bar on the terminal's standard error while the block runs.
+
+    >>> import grammask
+    >>> vocabulary = grammask.Vocabulary([b"a", b"b", None], eos=2)
+    >>> compiled = grammask.Grammar.from_kbnf('start ::= "ab" | "b";').compile(vocabulary)
+    >>> with grammask.progress_bar() as progress:
+    ...     compiled.precompute(progress=progress)
+    3
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(description)
+
+        def show(done: int, known: int) -> None:
+            bar.update(task, completed=done, total=known)
+
+        yield show

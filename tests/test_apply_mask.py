@@ -1,0 +1,182 @@
+"""Masks applied to logits of every kind of array that is installed; numpy's float64 is the measure."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from grammask import apply_mask
+
+ROOT = Path(__file__).parents[1]
+INF = float("inf")
+
+
+def random_mask(rows: int, words: int) -> np.ndarray:
+    return np.random.default_rng(rows * words).integers(-(1 << 31), 1 << 31, (rows, words)).astype(np.int32)
+
+
+def expected(width: int, rows: int, mask: np.ndarray, chosen: list[int] | None) -> np.ndarray:
+    """Compute by hand which logits become negative infinity; the others are 1."""
+    logits = np.ones((rows, width))
+    chosen = list(range(rows)) if chosen is None else chosen
+    for index, row in enumerate(chosen):
+        words = mask[index % len(mask)]
+        for column in range(width):
+            if column >> 5 >= len(words) or not words[column >> 5] >> (column & 31) & 1:
+                logits[row, column] = -INF
+    return logits
+
+
+def of_numpy(dtype: Any) -> Callable[[int, int], Any]:
+    return lambda rows, width: np.ones((rows, width), dtype)
+
+
+def bits_of_bfloat16(rows: int, width: int) -> np.ndarray:
+    return np.full((rows, width), 0x3F80, np.uint16)
+
+
+def of_ml_dtypes(rows: int, width: int) -> Any:
+    return np.ones((rows, width), pytest.importorskip("ml_dtypes").bfloat16)
+
+
+def of_torch(dtype: str, device: str = "cpu") -> Callable[[int, int], Any]:
+    def make(rows: int, width: int) -> Any:
+        torch = pytest.importorskip("torch")
+        if device == "cuda" and not torch.cuda.is_available():
+            pytest.skip("there is no CUDA device")
+        return torch.ones((rows, width), dtype=getattr(torch, dtype), device=device)
+
+    return make
+
+
+def of_mlx(dtype: str) -> Callable[[int, int], Any]:
+    def make(rows: int, width: int) -> Any:
+        mlx = pytest.importorskip("mlx.core")
+        return mlx.ones((rows, width), dtype=getattr(mlx, dtype))
+
+    return make
+
+
+KINDS = {
+    "numpy-float16": of_numpy(np.float16),
+    "numpy-float32": of_numpy(np.float32),
+    "numpy-float64": of_numpy(np.float64),
+    "numpy-bits": bits_of_bfloat16,
+    "ml_dtypes-bfloat16": of_ml_dtypes,
+    **{f"torch-{dtype}": of_torch(dtype) for dtype in ("float16", "bfloat16", "float32")},
+    **{f"cuda-{dtype}": of_torch(dtype, "cuda") for dtype in ("float16", "bfloat16", "float32")},
+    **{f"mlx-{dtype}": of_mlx(dtype) for dtype in ("float16", "bfloat16", "float32")},
+}
+
+
+def values(logits: Any) -> np.ndarray:
+    if isinstance(logits, np.ndarray) and logits.dtype == np.uint16:
+        return (logits.astype(np.uint32) << 16).view(np.float32)
+    if hasattr(logits, "cpu"):
+        return logits.float().cpu().numpy()
+    if not isinstance(logits, np.ndarray):
+        import mlx.core as mx
+
+        return np.array(logits.astype(mx.float32))
+    return logits.astype(np.float64)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("width", [1, 31, 32, 33, 64, 100])
+@pytest.mark.parametrize("words", [1, 2])
+def test_all_rows(kind: str, width: int, words: int) -> None:
+    if words * 32 - 31 > width:
+        with pytest.raises(ValueError, match="do not fit"):
+            apply_mask(KINDS[kind](3, width), random_mask(3, words))
+        return
+    for rows_of_mask in (1, 3):
+        mask = random_mask(rows_of_mask, words)
+        logits = KINDS[kind](3, width)
+        result = apply_mask(logits, mask)
+        assert result.dtype == logits.dtype
+        assert (values(result) == expected(width, 3, mask, None)).all()
+        if kind.startswith("mlx"):
+            assert (values(logits) == 1).all()
+        else:
+            assert result is logits
+    vector = apply_mask(KINDS[kind](1, width)[0], mask[0])
+    assert vector.shape == (width,)
+    assert (values(vector) == expected(width, 1, mask, None)[0]).all()
+    assert (values(apply_mask(KINDS[kind](1, width)[0], mask[:1])) == expected(width, 1, mask, None)[0]).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_some_rows(kind: str) -> None:
+    for chosen in ([2, 0], [1], [], [-1, 1]):
+        positive = [row % 4 for row in chosen]
+        for mask in (random_mask(len(chosen), 3), random_mask(1, 3)):
+            result = apply_mask(KINDS[kind](4, 90), mask, rows=chosen)
+            assert (values(result) == expected(90, 4, mask, positive)).all()
+    with pytest.raises(IndexError, match="no row 4"):
+        apply_mask(KINDS[kind](4, 90), random_mask(1, 3), rows=[4])
+    with pytest.raises(ValueError, match="2 rows of them"):
+        apply_mask(KINDS[kind](4, 90), random_mask(4, 3), rows=[0, 1])
+    with pytest.raises(ValueError, match="do not fit"):
+        apply_mask(KINDS[kind](1, 90)[0], random_mask(1, 3), rows=[0])
+
+
+@pytest.mark.parametrize("kind", ["torch-float32", "cuda-float32", "cuda-float16"])
+def test_tensors_that_are_not_contiguous(kind: str) -> None:
+    mask = random_mask(3, 2)
+    wide = KINDS[kind](3, 140)
+    apply_mask(wide[:, ::2], mask)
+    assert (values(wide[:, ::2]) == expected(70, 3, mask, None)).all()
+    assert (values(wide[:, 1::2]) == 1).all()
+    narrow = KINDS[kind](3, 140)
+    apply_mask(narrow[:, 70:], mask)
+    assert (values(narrow[:, 70:]) == expected(70, 3, mask, None)).all()
+    assert (values(narrow[:, :70]) == 1).all()
+
+
+def test_integers_are_no_logits() -> None:
+    for make in (of_numpy(np.int32), of_torch("int32"), of_mlx("int32")):
+        try:
+            logits = make(1, 32)
+        except pytest.skip.Exception:
+            continue
+        with pytest.raises(TypeError, match="floating"):
+            apply_mask(logits, random_mask(1, 1))
+
+
+@pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in ("torch", "triton")),
+    reason="needs torch and triton",
+)
+def test_the_kernel_in_the_interpreter_of_triton() -> None:
+    """The kernel itself, on a machine without a GPU."""
+    code = """if True:
+        import sys
+        sys.path.insert(0, sys.argv[1])
+        import numpy as np, torch
+        from apply_cuda import load_kernel, expected, random_mask
+        refuse = load_kernel().refuse
+        random = np.random.default_rng(3)
+        for dtype in (torch.float16, torch.bfloat16, torch.float32):
+            for width, words in ((1, 1), (33, 2), (4097, 128), (5000, 157)):
+                for of_mask, rows in ((3, None), (1, None), (2, [2, 0])):
+                    logits = torch.randn((3, width)).to(dtype)
+                    mask = random_mask(random, of_mask, words)
+                    right = expected(logits.float().numpy(), mask, rows or [0, 1, 2])
+                    refuse(logits, torch.from_numpy(mask), None if rows is None else torch.tensor(rows))
+                    assert np.array_equal(logits.float().numpy(), right), (dtype, width, words, rows)
+        print("equal")
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(ROOT / "benches")],
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert run.stdout == "equal\n", run.stderr
