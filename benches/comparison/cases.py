@@ -29,6 +29,8 @@ class Case:
     """``tokenizer``, or ``bytes`` for a token per byte."""
     unambiguous: bool
     """Whether the cost of a token must not grow with its position."""
+    differences: dict[str, str]
+    """Why the masks of an engine are known to differ, by engine: its grammar cannot mean quite the same."""
     least_gain: int
     """How many times cheaper than the best peer a mask is to be."""
 
@@ -48,9 +50,9 @@ def names() -> list[str]:
 
 def load(name: str, *, quick: bool) -> Case:
     """Read a case, with fewer and shorter texts if ``quick``."""
-    shared, definition = next(pair for pair in _definitions() if pair[1]["name"] == name)
+    file, definition = next(pair for pair in _definitions() if pair[1]["name"] == name)
     source = dict(definition["quick" if quick else "documents"])
-    grammars = definition.get("grammar", shared)
+    grammars = definition.get("grammar", file.get("grammar", {}))
     values = _values(definition)
     return Case(
         name=name,
@@ -59,12 +61,13 @@ def load(name: str, *, quick: bool) -> Case:
         texts=documents.generate(source.pop("generator"), source),
         tokens=definition.get("tokens", "tokenizer"),
         unambiguous=definition["unambiguous"],
+        differences=file.get("differences", {}),
         least_gain=definition.get("least_gain", 3),
     )
 
 
-def _definitions() -> list[tuple[dict[str, str], dict[str, Any]]]:
-    """Return each case with the grammars that its file has for all its cases."""
+def _definitions() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Return each case with its file, which has what several cases share."""
     order = (
         "json",
         "arithmetic",
@@ -77,7 +80,7 @@ def _definitions() -> list[tuple[dict[str, str], dict[str, Any]]]:
         "literals",
     )
     files = (tomllib.loads((_FOLDER / f"{stem}.toml").read_text("utf-8")) for stem in order)
-    return [(file.get("grammar", {}), case) for file in files for case in file["case"]]
+    return [(file, case) for file in files for case in file["case"]]
 
 
 def _values(definition: dict[str, Any]) -> dict[str, str]:

@@ -234,7 +234,9 @@ def _remarks(item: Compared, name: str, figures: Figures) -> str:
         remarks.append(
             f"refuses {figures.refused}{'+' if figures.refused == 20 else ''} tokens of the documents"
         )
-    if verdict and (verdict.wrongly_allowed or verdict.wrongly_refused):
+    if verdict and verdict.differing and name in item.case.differences:
+        remarks.append(f"{verdict.differing} of {verdict.compared} masks differ, as is known")
+    elif verdict and (verdict.wrongly_allowed or verdict.wrongly_refused):
         remarks.append(
             f"masks: {verdict.wrongly_allowed} tokens wrongly allowed, {verdict.wrongly_refused} wrongly refused"
         )
@@ -387,7 +389,8 @@ def _differences(compared: list[Compared]) -> list[str]:
                 continue
             lines.append(
                 f"- {item.case.title}, {name}: {verdict.differing} of {verdict.compared} masks differ; by judgement "
-                f"{verdict.wrongly_allowed} wrongly allowed, {verdict.wrongly_refused} wrongly refused."
+                f"{verdict.wrongly_allowed} wrongly allowed, {verdict.wrongly_refused} wrongly refused"
+                f"{f' ({reason})' if (reason := item.case.differences.get(name)) else ''}."
             )
             lines += [f"  - {_code(example)}" for example in verdict.examples[:3]]
     return lines
