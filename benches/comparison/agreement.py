@@ -1,6 +1,6 @@
 """Compares the masks of the engines bit for bit, and judges where they differ.
 
-The judge is :meth:`grammask.Matcher.accept` on a fork, token by token: it steps the recogniser over the token's
+The judge is :meth:`grammask.Matcher.accept`, token by token: it steps the recogniser over the token's
 bytes and uses no mask. It judges grammask's own masks too, over the whole vocabulary in a few places. It is no
 independent oracle: that is the textbook recogniser in the engine's tests. Peers that agree bit for bit are
 independent witnesses.
@@ -89,7 +89,7 @@ class _Judge:
         self._matcher = self._compiled.matcher()
 
     def can_come(self, place: tuple[int, int], token: int) -> bool:
-        """Try a token on a fork. Places are asked for in order."""
+        """Try a token and take it back. Places are asked for in order."""
         document, position = place
         if document != self._place[0]:
             self._matcher = self._compiled.matcher()
@@ -97,7 +97,10 @@ class _Judge:
         for read in self._documents[document][self._place[1] : position]:
             self._matcher.accept(read)
         self._place = place
-        return self._matcher.fork().accept(token)
+        accepted = self._matcher.accept(token)
+        if accepted:
+            self._matcher.rollback()
+        return accepted
 
     def describe(self, place: tuple[int, int], token: int) -> str:
         """Describe a token and where it stands, for people."""
