@@ -194,6 +194,7 @@ def _case(definition: dict[str, Any]) -> Case:
         tokens=tokens,
         unambiguous=definition["flat"],
         least_gain=1,
+        differences={},
     )
 
 
