@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from datetime import datetime, timezone
 from pathlib import Path
 
 from comparison import agreement, cases, measurement, report, summary, vocabularies
@@ -30,6 +31,7 @@ def main() -> None:
         pass_seconds=options.pass_seconds or (3 if options.quick else 20),
         seconds=options.seconds or (30 if options.quick else 150),
         memory_bytes=int(options.memory_gib * 2**30),
+        run=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     )
     options.results.mkdir(parents=True, exist_ok=True)
     compared = []

@@ -30,13 +30,15 @@ _SAMPLED_MASKS = 48
 
 @dataclass(frozen=True)
 class Limits:
-    """What a measured process may take."""
+    """What a measured process may take, and the run that it belongs to."""
 
     pass_seconds: float
     """After so much CPU time a pass over the documents ends where it is."""
     seconds: float
     """After so much CPU time, or four times as long, the process is killed."""
     memory_bytes: int
+    run: str
+    """When the run was started. A measurement that is reused keeps that of its own run, and the record says so."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ def _run(
                 stderr=error_file,
             )
             ended = _watch(process, limits)
-        facts: dict[str, Any] = {"language": language}
+        facts: dict[str, Any] = {"language": language, "run": limits.run, "load": os.getloadavg()[0]}
         for line in ended.lines:
             facts |= json.loads(line)
         facts["ended"] = None if facts.get("phase") == "done" else _reason(ended, facts, errors)

@@ -306,6 +306,8 @@ def _page(compared: list[Compared], stem: str, command: str) -> str:
         "",
         f"Machine: {os.cpu_count()} cores, shared with other programs; {platform.system()}, Python "
         f"{platform.python_version()}, numpy {np.__version__}. {_NOISE}",
+        _runs(compared),
+        "",
         "Versions: " + ", ".join(f"{name} {version}" for name, version in versions.items()) + ".",
         "",
         *(f"- {name}: {text}." for name, text in settings.items()),
@@ -351,6 +353,22 @@ def _page(compared: list[Compared], stem: str, command: str) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _runs(compared: list[Compared]) -> str:
+    """Say when it was measured, whether all in one run, and how busy the machine was."""
+    facts = [m.facts for item in compared for m in item.measured.values() if "run" in m.facts]
+    loads = [fact["load"] for fact in facts]
+    busy = f"Load average after each measurement: {min(loads):.1f} to {max(loads):.1f}, median {np.median(loads):.1f}."
+    by_run: dict[str, set[str]] = {}
+    for item in compared:
+        for name, measurement in item.measured.items():
+            if "run" in measurement.facts:
+                by_run.setdefault(measurement.facts["run"], set()).add(f"{item.case.name} of {name}")
+    if len(by_run) == 1:
+        return f"All measured in one run, started {next(iter(by_run))}. {busy}"
+    runs = "; ".join(f"{run}: {', '.join(sorted(names))}" for run, names in sorted(by_run.items()))
+    return f"**Not one run**: figures of different runs are not strictly comparable. {runs}. {busy}"
 
 
 def _summary_row(item: Compared) -> list[str]:
