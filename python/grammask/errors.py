@@ -38,6 +38,7 @@ class Diagnostic:
         expected: What could stand there.
         help: What to do about it.
         rendered: All of this for people, with an excerpt of the text and a caret.
+        pointer: JSON pointer as a URI fragment (``#/properties/a``), if the place is in a JSON document.
     """
 
     code: str
@@ -49,6 +50,7 @@ class Diagnostic:
     expected: list[str]
     help: str | None
     rendered: str
+    pointer: str | None = None
 
     def __str__(self) -> str:
         return self.rendered
@@ -93,6 +95,10 @@ class GrammarSemanticError(GrammarError):
 
 class UnsupportedGrammar(GrammarError):
     """The grammar asks for something that cannot be enforced exactly."""
+
+
+class UnsupportedSchema(UnsupportedGrammar):
+    """A schema asks for something that cannot be enforced exactly; each diagnostic has the ``pointer``."""
 
 
 class LimitExceeded(GrammarError):

@@ -1,7 +1,7 @@
 //! The exceptions of `grammask.errors`, raised from Rust with the stable code of the engine's error.
 
 use grammask::RowError;
-use grammask::grammar::{Diagnostic, ErrorKind, GrammarError, Position, Severity};
+use grammask::grammar::{Code, Diagnostic, ErrorKind, GrammarError, Position, Severity};
 use pyo3::PyErr;
 use pyo3::prelude::*;
 
@@ -10,6 +10,7 @@ mod python {
     pyo3::import_exception!(grammask.errors, GrammarSyntaxError);
     pyo3::import_exception!(grammask.errors, GrammarSemanticError);
     pyo3::import_exception!(grammask.errors, UnsupportedGrammar);
+    pyo3::import_exception!(grammask.errors, UnsupportedSchema);
     pyo3::import_exception!(grammask.errors, LimitExceeded);
     pyo3::import_exception!(grammask.errors, DeadEnd);
 }
@@ -32,6 +33,9 @@ pub(crate) fn grammar_error(py: Python<'_>, error: &GrammarError) -> PyErr {
     };
     let arguments = (error.to_string(), diagnostics);
     match error.kind() {
+        ErrorKind::Unsupported if error.code() == Code::UnsupportedSchema => {
+            python::UnsupportedSchema::new_err(arguments)
+        }
         ErrorKind::Syntax => python::GrammarSyntaxError::new_err(arguments),
         ErrorKind::Semantic => python::GrammarSemanticError::new_err(arguments),
         ErrorKind::Unsupported => python::UnsupportedGrammar::new_err(arguments),
@@ -65,6 +69,7 @@ pub(crate) fn diagnostics(py: Python<'_>, list: &[Diagnostic], source: &str) -> 
                 diagnostic.expected.clone(),
                 diagnostic.help.as_deref(),
                 diagnostic.render(source),
+                diagnostic.pointer.as_deref(),
             );
             Ok(class.call1(arguments)?.unbind())
         })

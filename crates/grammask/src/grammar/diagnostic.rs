@@ -88,6 +88,18 @@ codes! {
     UnknownToken = "unknown-token", Semantic;
     /// A regular expression uses a feature outside regular languages, or outside what is supported.
     UnsupportedRegex = "unsupported-regex", Unsupported;
+    /// The text is not JSON.
+    InvalidJson = "invalid-json", Syntax;
+    /// A keyword of a schema has a value that its standard does not allow.
+    InvalidSchema = "invalid-schema", Syntax;
+    /// A reference of a schema leads nowhere.
+    UnresolvedReference = "unresolved-reference", Semantic;
+    /// No value satisfies a schema.
+    UnsatisfiableSchema = "unsatisfiable-schema", Semantic;
+    /// A keyword of a schema that cannot be enforced exactly.
+    UnsupportedSchema = "unsupported-schema", Unsupported;
+    /// Warning: a keyword of a schema constrains nothing, though it might be thought to.
+    IgnoredAnnotation = "ignored-annotation", Semantic;
     /// A limit of [`Limits`](crate::Limits) was passed.
     LimitExceeded = "limit-exceeded", Limit;
     /// No token of the vocabulary can continue a text that the grammar has not finished.
@@ -120,6 +132,8 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// Where, if it has a place in the source text.
     pub span: Option<Span>,
+    /// Where in a JSON document, as a JSON pointer (RFC 6901) in a URI fragment, for example `#/properties/a`.
+    pub pointer: Option<String>,
     /// One sentence without a full stop.
     pub message: String,
     /// What stands there.
@@ -138,6 +152,7 @@ impl Diagnostic {
             code,
             severity: Severity::Error,
             span: None,
+            pointer: None,
             message: message.into(),
             found: None,
             expected: Vec::new(),
@@ -155,6 +170,13 @@ impl Diagnostic {
     #[must_use]
     pub fn at(mut self, span: Span) -> Self {
         self.span = Some(span);
+        self
+    }
+
+    /// The same at a place of a JSON document.
+    #[must_use]
+    pub fn at_pointer(mut self, pointer: impl Into<String>) -> Self {
+        self.pointer = Some(pointer.into());
         self
     }
 
@@ -187,6 +209,9 @@ impl Diagnostic {
             Severity::Warning => "warning",
         };
         let mut text = format!("{severity}[{}]: {}", self.code.as_str(), self.message);
+        if let Some(pointer) = &self.pointer {
+            text.push_str(&format!("\n  at {pointer}"));
+        }
         if let Some(span) = self.span {
             text.push('\n');
             text.push_str(&excerpt(source, span));
