@@ -59,6 +59,14 @@ impl PyCompiledGrammar {
         diagnostics(py, self.compiled.warnings(), self.compiled.source())
     }
 
+    fn first_error(&self, py: Python<'_>, text: &[u8]) -> PyResult<Option<usize>> {
+        py.detach(|| self.compiled.first_error(text)).map_err(|error| grammar_error(py, &error))
+    }
+
+    fn is_valid(&self, py: Python<'_>, text: &[u8]) -> PyResult<bool> {
+        Ok(self.first_error(py, text)?.is_none())
+    }
+
     #[pyo3(signature = (max_sets=1000, progress=None))]
     fn precompute(&self, py: Python<'_>, max_sets: usize, progress: Option<Py<PyAny>>) -> PyResult<usize> {
         let tables = self.compiled.tables();

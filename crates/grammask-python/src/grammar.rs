@@ -17,6 +17,19 @@ use crate::vocabulary::PyVocabulary;
 pub(crate) struct PyGrammar {
     grammar: Arc<Grammar>,
     warnings: Vec<Diagnostic>,
+    relaxations: Vec<Diagnostic>,
+}
+
+impl PyGrammar {
+    pub(crate) fn new(grammar: Grammar, warnings: Vec<Diagnostic>) -> Self {
+        Self { grammar: Arc::new(grammar), warnings, relaxations: Vec::new() }
+    }
+
+    /// The same with what a schema asks for and the grammar does not enforce.
+    pub(crate) fn with_relaxations(mut self, relaxations: Vec<Diagnostic>) -> Self {
+        self.relaxations = relaxations;
+        self
+    }
 }
 
 #[pymethods]
@@ -28,7 +41,23 @@ impl PyGrammar {
         let (grammar, warnings) = py
             .detach(|| frontends::kbnf::grammar(text, start, &limits))
             .map_err(|error| grammar_error(py, &error))?;
-        Ok(Self { grammar: Arc::new(grammar), warnings })
+        Ok(Self::new(grammar, warnings))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (pattern, limits=None))]
+    fn from_regex(py: Python<'_>, pattern: &str, limits: Option<&PyLimits>) -> PyResult<Self> {
+        let limits = or_default(limits);
+        let grammar = py.detach(|| frontends::regex::grammar(pattern, &limits));
+        Ok(Self::new(grammar.map_err(|error| grammar_error(py, &error))?, Vec::new()))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (texts, limits=None))]
+    fn from_choices(py: Python<'_>, texts: Vec<Vec<u8>>, limits: Option<&PyLimits>) -> PyResult<Self> {
+        let limits = or_default(limits);
+        let grammar = py.detach(|| frontends::choices::grammar(&texts, &limits));
+        Ok(Self::new(grammar.map_err(|error| grammar_error(py, &error))?, Vec::new()))
     }
 
     #[getter]
@@ -38,6 +67,10 @@ impl PyGrammar {
 
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         diagnostics(py, &self.warnings, self.grammar.source())
+    }
+
+    fn relaxations(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        diagnostics(py, &self.relaxations, self.grammar.source())
     }
 
     #[pyo3(signature = (vocabulary, end, limits=None, finite=false))]
@@ -94,7 +127,7 @@ pub(crate) fn quote_bytes(bytes: &[u8]) -> String {
     grammask::grammar::quote_bytes(bytes)
 }
 
-fn or_default(limits: Option<&PyLimits>) -> Limits {
+pub(crate) fn or_default(limits: Option<&PyLimits>) -> Limits {
     limits.map_or_else(Limits::default, |limits| limits.limits.clone())
 }
 
