@@ -6,6 +6,7 @@ use grammask::grammar::{Diagnostic, Grammar, GrammarError};
 use grammask::{CompileOptions, CompiledGrammar, EndMode, EndlessRules, Limits, frontends, lowering};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 
 use crate::compiled::PyCompiledGrammar;
 use crate::errors::{diagnostics, grammar_error};
@@ -54,7 +55,7 @@ impl PyGrammar {
 
     #[staticmethod]
     #[pyo3(signature = (texts, limits=None))]
-    fn from_choices(py: Python<'_>, texts: Vec<Vec<u8>>, limits: Option<&PyLimits>) -> PyResult<Self> {
+    fn from_choices(py: Python<'_>, texts: Vec<PyBackedBytes>, limits: Option<&PyLimits>) -> PyResult<Self> {
         let limits = or_default(limits);
         let grammar = py.detach(|| frontends::choices::grammar(&texts, &limits));
         Ok(Self::new(grammar.map_err(|error| grammar_error(py, &error))?, Vec::new()))
@@ -69,6 +70,7 @@ impl PyGrammar {
         diagnostics(py, &self.warnings, self.grammar.source())
     }
 
+    #[getter]
     fn relaxations(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         diagnostics(py, &self.relaxations, self.grammar.source())
     }
@@ -90,7 +92,7 @@ impl PyGrammar {
         let compiled = py
             .detach(|| CompiledGrammar::new(&self.grammar, vocabulary, options))
             .map_err(|error| grammar_error(py, &error))?;
-        Ok(PyCompiledGrammar::new(compiled))
+        Ok(PyCompiledGrammar::new(compiled, self.relaxations.clone()))
     }
 
     /// Warnings of the analysis after the grammar's text was read.

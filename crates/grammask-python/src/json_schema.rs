@@ -5,6 +5,7 @@ use grammask::frontends::json_schema::{
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::grammar_error;
 use crate::grammar::{PyGrammar, or_default};
@@ -48,12 +49,10 @@ impl PySchemaOptions {
             (_, _, Some(most)) => Whitespace::Flexible { most },
             (None, None, None) => Whitespace::Compact,
         };
-        options.key_order =
-            choose("key_order", key_order, &[("declared", KeyOrder::Declared), ("any", KeyOrder::Any)])?;
+        options.key_order = choose("key_order", key_order, KEY_ORDERS)?;
         options.escapes = choose("escapes", escapes, ESCAPES)?;
-        options.numbers = choose("numbers", numbers, &[("any", Numbers::Any), ("plain", Numbers::Plain)])?;
-        let refusals = &[("error", OnUnsupported::Refuse), ("relax", OnUnsupported::Relax)];
-        options.on_unsupported = choose("on_unsupported", on_unsupported, refusals)?;
+        options.numbers = choose("numbers", numbers, NUMBERS)?;
+        options.on_unsupported = choose("on_unsupported", on_unsupported, REFUSALS)?;
         options.formats = if formats { Formats::Enforce } else { Formats::Annotate };
         options.openapi = if openapi_nullable { OpenApi::Nullable } else { OpenApi::Ignore };
         options.resources = resources;
@@ -66,6 +65,29 @@ impl PySchemaOptions {
         options.resources.extend(resources);
         Self { options }
     }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+        let options = &self.options;
+        let (most, separators, indent) = match &options.whitespace {
+            Whitespace::Compact => (None, None, None),
+            Whitespace::Flexible { most } => (Some(*most), None, None),
+            Whitespace::Separators { item, key } => (None, Some((&**item, &**key)), None),
+            Whitespace::Indent(width) => (None, None, Some(*width)),
+        };
+        let fields = PyDict::new(py);
+        fields.set_item("draft", name_of(options.draft, DRAFTS))?;
+        fields.set_item("max_whitespace", most)?;
+        fields.set_item("separators", separators)?;
+        fields.set_item("indent", indent)?;
+        fields.set_item("key_order", name_of(options.key_order, KEY_ORDERS))?;
+        fields.set_item("escapes", name_of(options.escapes, ESCAPES))?;
+        fields.set_item("numbers", name_of(options.numbers, NUMBERS))?;
+        fields.set_item("on_unsupported", name_of(options.on_unsupported, REFUSALS))?;
+        fields.set_item("formats", options.formats == Formats::Enforce)?;
+        fields.set_item("openapi_nullable", options.openapi == OpenApi::Nullable)?;
+        fields.set_item("resources", &options.resources)?;
+        Ok((PyTuple::empty(py), fields))
+    }
 }
 
 const DRAFTS: &[(&str, Draft)] = &[
@@ -76,8 +98,19 @@ const DRAFTS: &[(&str, Draft)] = &[
     ("2020-12", Draft::Draft2020),
 ];
 
+const KEY_ORDERS: &[(&str, KeyOrder)] = &[("declared", KeyOrder::Declared), ("any", KeyOrder::Any)];
+
+const NUMBERS: &[(&str, Numbers)] = &[("any", Numbers::Any), ("plain", Numbers::Plain)];
+
+const REFUSALS: &[(&str, OnUnsupported)] =
+    &[("error", OnUnsupported::Refuse), ("relax", OnUnsupported::Relax)];
+
 const ESCAPES: &[(&str, Escapes)] =
     &[("natural", Escapes::Natural), ("any", Escapes::Any), ("ascii", Escapes::Ascii), ("raw", Escapes::Raw)];
+
+fn name_of<T: PartialEq>(value: T, choices: &'static [(&'static str, T)]) -> Option<&'static str> {
+    choices.iter().find(|(_, choice)| *choice == value).map(|(name, _)| *name)
+}
 
 fn choose<T: Copy>(option: &str, value: &str, choices: &[(&str, T)]) -> PyResult<T> {
     choices.iter().find(|(name, _)| *name == value).map(|&(_, choice)| choice).ok_or_else(|| {
