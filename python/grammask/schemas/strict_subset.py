@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from grammask.errors import Diagnostic
+from grammask.schemas.keywords import escaped
 
 __all__ = ["strict_violations"]
 
@@ -80,7 +81,7 @@ class _Violations:
             self.add(pointer, f"a strict schema nests at most {DEEPEST_NESTING} levels", None)
         for keyword in node:
             if keyword in _REFUSED:
-                self.add(f"{pointer}/{_escaped(keyword)}", f"a strict schema has no `{keyword}`", None)
+                self.add(f"{pointer}/{escaped(keyword)}", f"a strict schema has no `{keyword}`", None)
         if "format" in node and node["format"] not in _FORMATS:
             self.add(f"{pointer}/format", f"strict schemas do not know the format {node['format']!r}", None)
         self._check_object(node, pointer)
@@ -92,7 +93,7 @@ class _Violations:
                 self._characters += sum(map(len, named))
                 next_depth = depth + 1 if keyword == "properties" else depth
                 inside += [
-                    (value, f"{pointer}/{keyword}/{_escaped(name)}", next_depth)
+                    (value, f"{pointer}/{keyword}/{escaped(name)}", next_depth)
                     for name, value in named.items()
                 ]
         if "items" in node:
@@ -146,8 +147,3 @@ class _Violations:
             most = f"{MOST_CHARACTERS_OF_MANY} characters"
             message = f"an enumeration of more than {MANY_ENUM_VALUES} strings has at most {most}"
             self.add(f"{pointer}/enum", message, None)
-
-
-def _escaped(name: str) -> str:
-    """A name as a part of a JSON pointer (RFC 6901)."""
-    return name.replace("~", "~0").replace("/", "~1")
