@@ -1,9 +1,9 @@
 """Runs grammask over the official JSON-Schema-Test-Suite, and counts what it gets right.
 
-Each instance is given in several spellings that the options allow; all of them must get the verdict that the suite says.
-A schema is *exact* if every instance is right, and if nothing satisfies it and the engine says so. It is exact *in any
-order* if that takes ``key_order="any"``. What the engine refuses with a typed error is *refused*; nothing may be
-*accepted* that is invalid.
+Each instance is given in several spellings that the options allow; all of them must get the suite's verdict. A schema
+is *exact* if every instance is right, or if nothing satisfies it and the engine says so. It is exact *in any order* if
+that takes ``key_order="any"``. What the engine refuses with a typed error is *refused*; nothing may be *accepted* that
+is invalid.
 """
 
 from __future__ import annotations

@@ -96,22 +96,32 @@ def _keywords(item: Any, schema: dict[str, Any], path: str) -> dict[str, Any]:
     keywords: dict[str, Any] = {}
     unknown = []
     for name, value in _attributes(item):
-        if value is None or name in _HARMLESS:
+        if name in _HARMLESS:
             continue
-        if name in _NUMBERS:
-            keywords[_NUMBERS[name]] = value
-        elif name in ("min_length", "max_length") and schema.get("type") in _SIZES:
-            if not (name == "min_length" and value == 0):
-                keywords[_SIZES[schema["type"]][name == "max_length"]] = value
-        elif name in ("pattern", "regex"):
-            keywords["pattern"] = value.pattern if isinstance(value, re.Pattern) else value
-        elif value is not False:
-            unknown.append(name)
+        keyword = _keyword(name, schema)
+        if keyword is None:
+            # What is off in a group of constraints constrains nothing; a single constraint is there to constrain.
+            if _library(item) == "annotated_types" or value not in (None, False):
+                unknown.append(name)
+        elif value is not None and (keyword, value) not in (
+            ("minLength", 0),
+            ("minItems", 0),
+            ("minProperties", 0),
+        ):
+            keywords[keyword] = value.pattern if isinstance(value, re.Pattern) else value
     if unknown or not any(True for _ in _attributes(item)):
         what = f" ({', '.join(unknown)})" if unknown else ""
         msg = f"{path}: the constraint {item!r} has no JSON Schema form that grammask knows{what}"
         raise UnsupportedType(msg)
     return keywords
+
+
+def _keyword(name: str, schema: dict[str, Any]) -> str | None:
+    """The keyword that an attribute of a constraint stands for."""
+    if name in ("min_length", "max_length"):
+        sizes = _SIZES.get(schema.get("type", ""))
+        return sizes and sizes[name == "max_length"]
+    return "pattern" if name in ("pattern", "regex") else _NUMBERS.get(name)
 
 
 def _attributes(item: Any) -> Iterator[tuple[str, Any]]:

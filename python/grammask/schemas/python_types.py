@@ -136,13 +136,13 @@ class _Writer:
             return self._variable(tp, path, variables)
         if isinstance(tp, dataclasses.InitVar):
             return self.schema(tp.type, path, variables)
+        if hasattr(tp, "__metadata__"):
+            schema = self.schema(tp.__origin__, path, variables)
+            return constraints.apply(schema, tp.__metadata__, path)
         if _is_hashable(tp) and tp in _SIMPLE:
             return dict(_SIMPLE[tp])
         origin = typing.get_origin(tp)
         arguments = typing.get_args(tp)
-        if hasattr(tp, "__metadata__"):
-            schema = self.schema(tp.__origin__, path, variables)
-            return constraints.apply(schema, tp.__metadata__, path)
         if origin is typing.Literal or _special_name(origin) == "Literal":
             return _enumeration(list(arguments), path)
         if origin in _UNIONS:
@@ -246,7 +246,9 @@ class _Writer:
 
     def _defined(self, tp: Any, name: str, write: typing.Callable[[], _Schema]) -> _Schema:
         """A reference to the definition of a named type, which is written at its first use."""
-        known = self._names.get(tp)
+        # Metadata inside may have no hash.
+        key = tp if _is_hashable(tp) else repr(tp)
+        known = self._names.get(key)
         if known is None:
             # What a reference can hold without being encoded.
             known = name = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)
@@ -254,7 +256,7 @@ class _Writer:
             while known in self.definitions:
                 known = f"{name}-{count}"
                 count += 1
-            self._names[tp] = known
+            self._names[key] = known
             self.definitions[known] = {}
             self.definitions[known] = write()
         return {"$ref": f"#/$defs/{known}"}
@@ -401,7 +403,11 @@ def _is_typed_dict(kind: Any) -> bool:
 
 
 def _is_hashable(value: Any) -> bool:
-    return getattr(type(value), "__hash__", None) is not None and not isinstance(value, (list, dict, set))
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _name(tp: Any) -> str:
