@@ -1,6 +1,8 @@
 //! The JSON Schema front end: exact or refused.
 
 mod options;
+#[allow(dead_code, reason = "for the front end under construction")]
+mod spelling;
 
 pub use options::{
     Draft, Escapes, Formats, KeyOrder, Numbers, OnUnsupported, OpenApi, SchemaOptions, Whitespace,
