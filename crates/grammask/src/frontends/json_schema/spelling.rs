@@ -11,6 +11,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::lengths::KnownPieces;
 use super::options::Escapes;
 use crate::automata::{TableBuilder, TableState, TermId, Terms};
 
@@ -23,12 +24,14 @@ pub(super) struct Spelling {
     escapes: Escapes,
     classes: FxHashMap<Vec<CharRange>, TermId>,
     trees: Trees,
+    /// What terms are made of, for bounds of length.
+    pub(super) pieces: KnownPieces,
 }
 
 impl Spelling {
     /// The universe of spellings that `escapes` allows.
     pub(super) fn new(escapes: Escapes) -> Self {
-        Self { escapes, classes: FxHashMap::default(), trees: Trees::new() }
+        Self { escapes, classes: FxHashMap::default(), trees: Trees::new(), pieces: KnownPieces::default() }
     }
 
     /// One character of `ranges`, in any order.
