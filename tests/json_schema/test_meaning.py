@@ -101,7 +101,9 @@ def keywords(draft: str, inner: st.SearchStrategy[Any]) -> dict[str, st.SearchSt
         "additionalProperties": inner,
         "patternProperties": st.dictionaries(st.sampled_from(["^a", "b", "^é$"]), inner, max_size=2),
         "propertyNames": st.fixed_dictionaries({"maxLength": INTEGERS})
-        | st.fixed_dictionaries({"enum": name_lists.filter(bool)}),
+        | st.fixed_dictionaries(
+            {"enum": st.lists(st.sampled_from(NAMES), unique=True, min_size=1, max_size=3)}
+        ),
         "minProperties": INTEGERS,
         "maxProperties": INTEGERS,
         "allOf": some,
