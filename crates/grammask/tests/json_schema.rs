@@ -31,7 +31,8 @@ fn texts_are_in_the_language_or_not() {
     let text = include_str!("../../../testdata/json_schema/cases.toml");
     let cases: Cases = toml::from_str(text).expect("the cases are TOML");
     let texts: TokenTexts = (0..=255_u8).map(|byte| Some(vec![byte])).chain([None]).collect();
-    let vocabulary = Arc::new(Vocabulary::new(texts, vec![], vec![256], None).expect("bytes make a vocabulary"));
+    let vocabulary =
+        Arc::new(Vocabulary::new(texts, vec![], vec![256], None).expect("bytes make a vocabulary"));
     let mut wrong = Vec::new();
     for case in &cases.case {
         let mut options = SchemaOptions::default();
@@ -53,9 +54,14 @@ fn texts_are_in_the_language_or_not() {
         for (texts, expected) in [(&case.accepted, true), (&case.refused, false)] {
             for text in texts {
                 let mut matcher = compiled.matcher();
-                let found = matcher.accept_bytes(text.as_bytes()).expect("within the limits") && matcher.is_complete();
+                let found = matcher.accept_bytes(text.as_bytes()).expect("within the limits")
+                    && matcher.is_complete();
                 if found != expected {
-                    wrong.push(format!("{}: {text} {}", case.name, if expected { "is refused" } else { "is accepted" }));
+                    wrong.push(format!(
+                        "{}: {text} {}",
+                        case.name,
+                        if expected { "is refused" } else { "is accepted" }
+                    ));
                 }
             }
         }

@@ -201,7 +201,7 @@ impl Translation<'_> {
             Step::And(parts) => parts.into_iter().all(|part| part),
             Step::Or(parts) => parts.into_iter().any(|part| part),
             Step::Literal(literal) => match literal {
-                AboutArray::Relaxed | AboutArray::If(..) | AboutArray::Each(..) => true,
+                AboutArray::If(..) | AboutArray::Each(..) => true,
                 AboutArray::AtMost(_) | AboutArray::MatchAtMost(..) | AboutArray::Unique(..) => true,
                 AboutArray::Has(..) | AboutArray::Some(..) | AboutArray::Repeated(..) => false,
                 AboutArray::AtLeast(count) | AboutArray::MatchAtLeast(count, _) => *count == 0,
@@ -211,7 +211,11 @@ impl Translation<'_> {
 
     /// The linear form of `formula`: what the next item may satisfy, and what is left to satisfy then. Rests are
     /// different from each other.
-    pub(super) fn array_outcomes(&mut self, formula: ArrayFormula, depth: u32) -> Result<Vec<Outcome>, LimitExceeded> {
+    pub(super) fn array_outcomes(
+        &mut self,
+        formula: ArrayFormula,
+        depth: u32,
+    ) -> Result<Vec<Outcome>, LimitExceeded> {
         if let Some(outcomes) = self.unique_outcomes(formula, depth)? {
             return Ok(outcomes);
         }
@@ -250,7 +254,7 @@ impl Translation<'_> {
     fn literal_outcomes(&mut self, id: ArrayFormula, literal: AboutArray) -> Vec<Outcome> {
         let any = truth();
         match literal {
-            AboutArray::Relaxed | AboutArray::Unique(..) | AboutArray::Repeated(..) => vec![(any, id)],
+            AboutArray::Unique(..) | AboutArray::Repeated(..) => vec![(any, id)],
             AboutArray::If(0, value) | AboutArray::Has(0, value) => vec![(value, truth())],
             AboutArray::If(at, value) => vec![(any, self.arrays.literal(AboutArray::If(at - 1, value)))],
             AboutArray::Has(at, value) => vec![(any, self.arrays.literal(AboutArray::Has(at - 1, value)))],

@@ -15,6 +15,9 @@ use super::{Draft, Formats, Numbers, OpenApi, formats, lengths, pattern};
 use crate::LimitExceeded;
 use crate::automata::TermId;
 
+/// Names of members.
+pub(super) type Names = Box<[Id<Box<str>>]>;
+
 /// A schema that is being read.
 #[derive(Clone, Copy)]
 pub(super) struct Reading {
@@ -371,7 +374,7 @@ impl Translation<'_> {
             }
             Value::Object(_) => {
                 let members = self.members(location);
-                let names: Box<[Id<Box<str>>]> = members.iter().map(|(name, _)| self.name(name)).collect();
+                let names: Names = members.iter().map(|(name, _)| self.name(name)).collect();
                 let list = self.name_lists.intern(names.clone());
                 let mut parts = vec![self.objects.literal(AboutObject::Declares(list))];
                 for (&name, (_, place)) in names.iter().zip(&members) {
@@ -387,7 +390,7 @@ impl Translation<'_> {
     }
 
     /// The names that are none of `names` and in none of `patterns`.
-    pub(super) fn others(&mut self, names: Box<[Id<Box<str>>]>, patterns: Vec<TermId>) -> Id<NameSet> {
+    pub(super) fn others(&mut self, names: Names, patterns: Vec<TermId>) -> Id<NameSet> {
         let mut names = names.into_vec();
         names.sort_unstable();
         names.dedup();
@@ -677,7 +680,7 @@ impl Translation<'_> {
             }
             "properties" => {
                 let members = self.members(place);
-                let names: Box<[Id<Box<str>>]> = members.iter().map(|(name, _)| self.name(name)).collect();
+                let names: Names = members.iter().map(|(name, _)| self.name(name)).collect();
                 let list = self.name_lists.intern(names.clone());
                 let mut parts = vec![self.objects.literal(AboutObject::Declares(list))];
                 for (&name, (_, schema)) in names.iter().zip(&members) {
@@ -770,7 +773,7 @@ impl Translation<'_> {
     }
 
     /// The declared names and the patterns of the same schema; none if one of the patterns is not known.
-    pub(super) fn names_beside(&mut self, reading: &Reading) -> Option<(Box<[Id<Box<str>>]>, Vec<TermId>)> {
+    pub(super) fn names_beside(&mut self, reading: &Reading) -> Option<(Names, Vec<TermId>)> {
         let mut names = Vec::new();
         if let Some(properties) = self.library.member(reading.location, "properties") {
             for (name, _) in self.members(properties) {

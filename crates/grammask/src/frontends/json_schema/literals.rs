@@ -75,8 +75,6 @@ pub(super) type Seen = Box<[u32]>;
 /// An assertion about an array. Positions count from the part of the array that is still to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum AboutArray {
-    /// Says nothing in either polarity: a constraint that was left out.
-    Relaxed,
     /// If there is an item at the position, it satisfies the formula.
     If(u32, ValueFormula),
     /// There is an item at the position, and it satisfies the formula.

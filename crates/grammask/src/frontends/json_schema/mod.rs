@@ -95,7 +95,7 @@ pub fn grammar(
 ) -> Result<SchemaGrammar, GrammarError> {
     let source: Arc<str> = Arc::from(schema);
     let fail = |diagnostics| GrammarError::new(diagnostics, source.clone());
-    let document = read(schema, limits).map_err(|diagnostic| fail(vec![diagnostic]))?;
+    let document = read(schema, limits).map_err(|diagnostic| fail(vec![*diagnostic]))?;
     let exceeded = |limit: LimitExceeded| fail(vec![limit.diagnostic()]);
     let mut translation = Translation::new(Library::new(document, options), options, limits);
     let root = translation.library.root();
@@ -124,13 +124,13 @@ pub fn missing_documents(
     limits: &Limits,
 ) -> Result<Vec<String>, GrammarError> {
     let document =
-        read(schema, limits).map_err(|diagnostic| GrammarError::new(vec![diagnostic], Arc::from(schema)))?;
+        read(schema, limits).map_err(|diagnostic| GrammarError::new(vec![*diagnostic], Arc::from(schema)))?;
     Ok(Library::new(document, options).missing())
 }
 
-fn read(schema: &str, limits: &Limits) -> Result<Document, Diagnostic> {
+fn read(schema: &str, limits: &Limits) -> Result<Document, Box<Diagnostic>> {
     if schema.len() > limits.grammar_bytes {
-        return Err(LimitExceeded::new("grammar_bytes", limits.grammar_bytes).diagnostic());
+        return Err(Box::new(LimitExceeded::new("grammar_bytes", limits.grammar_bytes).diagnostic()));
     }
     Document::parse(schema)
         .map_err(|error| Diagnostic::error(Code::InvalidJson, error.message).at(error.span))

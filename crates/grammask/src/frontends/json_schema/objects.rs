@@ -109,11 +109,7 @@ impl Translation<'_> {
                 AboutObject::Declares(list) => {
                     names.extend(self.name_lists.get(list).iter().filter(|name| seen.insert(**name)));
                 }
-                AboutObject::If(name, _) | AboutObject::Has(name, _) => {
-                    if seen.insert(name) {
-                        names.push(name);
-                    }
-                }
+                AboutObject::If(name, _) | AboutObject::Has(name, _) if seen.insert(name) => names.push(name),
                 _ => {}
             }
         }

@@ -173,7 +173,7 @@ impl<'o> Library<'o> {
         let inherited =
             parent.map_or_else(|| self.default_dialect(), |parent| self.resources[parent.0 as usize].dialect);
         let dialect = match self.text_member(root, "$schema") {
-            Some(metaschema) => self.dialect_named(&metaschema.to_owned(), inherited),
+            Some(metaschema) => self.dialect_named(metaschema, inherited),
             None => inherited,
         };
         self.by_uri.entry(uri.clone()).or_insert(id);

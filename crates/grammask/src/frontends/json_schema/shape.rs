@@ -263,7 +263,6 @@ impl Translation<'_> {
                 Formula::And(parts) => self.arrays.or(parts.iter().map(|part| negated[part])),
                 Formula::Or(parts) => self.arrays.and(parts.iter().map(|part| negated[part])),
                 Formula::Literal(literal) => match literal {
-                    AboutArray::Relaxed => id,
                     AboutArray::If(at, value) => {
                         let value = self.negated_value(value);
                         self.arrays.literal(AboutArray::Has(at, value))
