@@ -37,6 +37,13 @@ def compile(language: str, grammar: str, vocabulary: grammask.Vocabulary) -> gra
     return grammask.Grammar.from_kbnf(grammar).compile(vocabulary, cache=False)
 
 
+def compile_in_any_order(schema: str, vocabulary: grammask.Vocabulary) -> grammask.CompiledGrammar:
+    """Compile a schema such that keys may stand in any order, to learn why an instance was rejected."""
+    limits = grammask.Limits(seconds=10)
+    grammar = grammask.Grammar.from_json_schema(schema, key_order="any", limits=limits)
+    return grammar.compile(vocabulary, limits=limits, cache=False)
+
+
 def start(compiled: grammask.CompiledGrammar, mask: npt.NDArray[np.int32]) -> Steps:
     """Begin a text."""
     matcher = compiled.matcher()

@@ -74,10 +74,12 @@ class Report:
         row("schemas with instances", lambda total: str(total.with_instances.total()))
         for outcome in Outcome:
             row(f"- {outcome.value}", lambda total, outcome=outcome: _share(total.with_instances, outcome))
+        row("- rejects valid, only because of the order of keys", lambda total: str(total.schemas_by_order))
         row("schemas without instances", lambda total: str(total.without_instances.total()))
         row("- compile", lambda total: _share(total.without_instances, Outcome.PASSES))
         row("instances wrongly accepted", lambda total: str(total.wrongly_accepted))
         row("instances wrongly rejected", lambda total: str(total.wrongly_rejected))
+        row("- because of the order of keys", lambda total: str(total.only_order))
         return "### Verdicts\n\n" + _table(header, rows)
 
     def _costs(self) -> str:
@@ -136,6 +138,7 @@ class Report:
                     else f"rejected at token {instance['at']}, valid"
                 )
                 problem = f" ({instance['problem']})" if instance["problem"] else ""
+                problem += ", because of the order of keys" if index in result.only_order else ""
                 lines.append(f"- {case} instance {index}: {wrong}{problem}")
         return _shortened(lines)
 

@@ -62,6 +62,11 @@ class Result:
             return Outcome.ACCEPTS_INVALID
         return Outcome.REJECTS_VALID if self.wrongly_rejected else Outcome.PASSES
 
+    @property
+    def only_order(self) -> list[int]:
+        """Instances that are valid and were rejected only because of the order of their keys."""
+        return list(self.facts.get("only_order") or ())
+
     @cached_property
     def wrongly_accepted(self) -> list[int]:
         """Instances that are invalid and were accepted."""
@@ -145,21 +150,36 @@ class Totals:
     """Instances."""
     wrongly_rejected: int
     """Instances."""
+    only_order: int
+    """Those among them that are rejected because of the order of their keys."""
+    schemas_by_order: int
+    """Schemas with instances that would pass without them."""
     reasons: Counter[str]
     """Schemas, with and without instances, by what was in the way; a schema can count more than once."""
 
     @staticmethod
     def of(results: Iterable[Result]) -> Totals:
         """Count."""
-        totals = Totals(Counter(), Counter(), 0, 0, Counter())
-        accepted = rejected = 0
+        totals = Totals(Counter(), Counter(), 0, 0, 0, 0, Counter())
+        accepted = rejected = only_order = schemas = 0
         for result in results:
             group = totals.with_instances if result.has_instances else totals.without_instances
             group[result.outcome] += 1
             totals.reasons.update(result.reasons())
             accepted += len(result.wrongly_accepted)
             rejected += len(result.wrongly_rejected)
-        return Totals(totals.with_instances, totals.without_instances, accepted, rejected, totals.reasons)
+            only_order += len(result.only_order)
+            is_all = set(result.wrongly_rejected) <= set(result.only_order)
+            schemas += result.outcome is Outcome.REJECTS_VALID and is_all
+        return Totals(
+            totals.with_instances,
+            totals.without_instances,
+            accepted,
+            rejected,
+            only_order,
+            schemas,
+            totals.reasons,
+        )
 
 
 def mask_times(results: Iterable[Result]) -> npt.NDArray[np.int64]:

@@ -105,8 +105,10 @@ class Run:
     def _one(self, worker: _Worker, encoding: tiktoken.Encoding, name: str, limits: Limits) -> dict[str, Any]:
         case = cases.load(self.folder, name, self.spelling)
         instances = [encoding.encode_ordinary(instance.text) for instance in case.instances]
-        facts = worker.run({"schema": case.schema, "instances": instances}, limits)
         labels = [instance.is_valid for instance in case.instances]
+        texts = [instance.text for instance in case.instances]
+        job = {"schema": case.schema, "instances": instances, "texts": texts, "valid": labels}
+        facts = worker.run(job, limits)
         return {"case": name, "valid": labels, "features": case.features, **facts}
 
 
@@ -143,7 +145,8 @@ class _Worker:
         while True:
             said, problem = self._next(limits)
             if said is None:
-                facts["ended"] = problem
+                # What is asked beyond the verdicts must not spoil them.
+                facts["any_order_problem" if facts.get("phase") == "any order" else "ended"] = problem
                 return facts
             if "instance" in said:
                 facts["instances"].append(said["instance"])

@@ -61,10 +61,29 @@ def _run(
     except Exception as error:  # noqa: BLE001
         _say(done=True, refused=_reasons(error), compile_ns=time.process_time_ns() - before)
         return
-    for tokens in job["instances"]:
-        _say(instance=_instance(engine, compiled, tokens, (mask, overhead, eos)))
+    rejected = []
+    for index, tokens in enumerate(job["instances"]):
+        outcome = _instance(engine, compiled, tokens, (mask, overhead, eos))
+        _say(instance=outcome)
+        if job["valid"][index] and not outcome["accepted"]:
+            rejected.append(index)
+    _try_any_order(engine, vocabulary, job, rejected)
     relaxations = [_reason(item) for item in getattr(compiled, "relaxations", ())]
     _say(done=True, refused=None, relaxations=relaxations)
+
+
+def _try_any_order(engine: Engine, vocabulary: Any, job: Any, rejected: list[int]) -> None:
+    """See whether valid instances that were rejected have their keys in another order, where an engine can say so."""
+    compile = getattr(engine, "compile_in_any_order", None)
+    if compile is None or not rejected:
+        return
+    _say(phase="any order")
+    try:
+        compiled = compile(job["schema"], vocabulary)
+        accepted = [index for index in rejected if compiled.is_valid(job["texts"][index].encode())]
+        _say(only_order=accepted)
+    except Exception as error:  # noqa: BLE001
+        _say(any_order_problem=str(error)[:300])
 
 
 def _instance(

@@ -58,9 +58,8 @@ def _description(compiled: CompiledGrammar, text: bytes, begin: int, position: i
         "utf-8", "replace"
     )
     column = len(text[line_begin:position].decode("utf-8", "replace")) + 1
-    what = (
-        "the text ends too early" if position >= len(text.rstrip(_WHITE_SPACE)) else "the first wrong byte is"
-    )
+    is_end = position >= len(text.rstrip(_WHITE_SPACE))
+    what = f"the text ends too early, at byte {position}" if is_end else f"byte {position} does not fit"
     number = str(line)
     shown = "".join(character if character.isprintable() else " " for character in before + after)
     lines = [

@@ -55,12 +55,9 @@ def schema_options(
     if indent is not None and separators is not None:
         msg = "indent and separators exclude each other: with an indent, the separators are ',' and ': '"
         raise ValueError(msg)
-    if not 0 <= max_whitespace < 1 << 32:
-        msg = f"max_whitespace={max_whitespace} is not between 0 and 4294967295"
-        raise ValueError(msg)
-    if indent is not None and not 0 <= indent < 1 << 32:
-        msg = f"indent={indent} is not between 0 and 4294967295"
-        raise ValueError(msg)
+    _check_count("max_whitespace", max_whitespace)
+    if indent is not None:
+        _check_count("indent", indent)
     if ensure_ascii is not None:
         if escapes != "natural":
             msg = "ensure_ascii and escapes exclude each other"
@@ -74,6 +71,15 @@ def schema_options(
         escapes=escapes,
         **others,
     )
+
+
+def _check_count(name: str, value: Any) -> None:
+    if not isinstance(value, int):
+        msg = f"{name}={value!r} is no integer"
+        raise TypeError(msg)
+    if not 0 <= value < 1 << 32:
+        msg = f"{name}={value} is not between 0 and 4294967295"
+        raise ValueError(msg)
 
 
 def _separators(separators: tuple[str, str]) -> tuple[str, str]:
