@@ -133,5 +133,5 @@ fn read(schema: &str, limits: &Limits) -> Result<Document, Box<Diagnostic>> {
         return Err(Box::new(LimitExceeded::new("grammar_bytes", limits.grammar_bytes).diagnostic()));
     }
     Document::parse(schema)
-        .map_err(|error| Diagnostic::error(Code::InvalidJson, error.message).at(error.span))
+        .map_err(|error| Box::new(Diagnostic::error(Code::InvalidJson, error.message).at(error.span)))
 }
