@@ -2,6 +2,8 @@
 
 #[allow(dead_code, reason = "for the front end under construction")]
 mod lengths;
+#[allow(dead_code, reason = "for the front end under construction")]
+mod numbers;
 mod options;
 #[allow(dead_code, reason = "for the front end under construction")]
 mod pattern;
