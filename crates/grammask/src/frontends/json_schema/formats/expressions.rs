@@ -1,7 +1,7 @@
 //! Regular expressions of ECMA-262, as texts, with groups up to a certain depth.
 //!
 //! What is balanced or counted in them is not regular, so valid expressions are left out here: groups nested deeper
-//! than [`MOST_DEPTH`], back-references, counts above 99, ranges between characters that are not plain ASCII.
+//! than [`MOST_DEPTH`], back-references, `\0`, counts above 99, ranges between characters that are not plain ASCII.
 //! Everything else is as with the `u` flag, but any punctuation may be escaped.
 
 use std::fmt::Write;
@@ -14,7 +14,7 @@ use crate::automata::TermId;
 const MOST_DEPTH: usize = 6;
 
 /// Escapes that stand for a character or a class, after the backslash. Letters escape nothing else.
-const ESCAPE: &str = "[dDsSwWtnvfr]|0(?!\\d)|c[A-Za-z]|x[0-9A-Fa-f]{2}|u[0-9A-CE-Fa-ce-f][0-9A-Fa-f]{3}|u[Dd][0-7][0-9A-Fa-f]{2}|\
+const ESCAPE: &str = "[dDsSwWtnvfr]|c[A-Za-z]|x[0-9A-Fa-f]{2}|u[0-9A-CE-Fa-ce-f][0-9A-Fa-f]{3}|u[Dd][0-7][0-9A-Fa-f]{2}|\
      u\\{0*(?:[0-9A-Fa-f]{1,5}|10[0-9A-Fa-f]{4})\\}|[pP]\\{(?:L[ulmto]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|C[cfon]?|\
      (?:Script|sc|scx|Script_Extensions)=(?:Latin|Greek|Cyrillic|Han|Hiragana|Katakana|Arabic|Hebrew|Thai|Hangul)|\
      Letter|Alphabetic|Uppercase|Lowercase|White_Space|Any|ASCII|ASCII_Hex_Digit|Emoji)\\}|[^A-Za-z0-9]";
@@ -24,13 +24,11 @@ pub(super) fn regex(maker: &mut Maker) -> Result<TermId, PatternError> {
     let quantifier = format!("(?:[*+?]|\\{{(?:\\d{{1,2}},?|{})\\}})\\??", ascending_counts());
     let quantifier = maker.full(&quantifier)?;
     let quantifier = maker.terms.repeat(quantifier, 0, Some(1));
-    let class_escape = ESCAPE.replace("(?!\\d)", "");
-    let single = format!("[^\\\\\\]-]|\\\\(?:b|-|{class_escape})");
+    let single = format!("[^\\\\\\]-]|\\\\(?:b|-|{ESCAPE})");
     let atom = maker.full(&format!(
-        "[^\\\\^$.*+?()\\[\\]{{}}|]|\\.|\\\\(?:{class_escape})|\\[\\^?-?(?:(?:{})-?|(?:{single}))*-?\\]",
+        "[^\\\\^$.*+?()\\[\\]{{}}|]|\\.|\\\\(?:{ESCAPE})|\\[\\^?-?(?:(?:{})-?|(?:{single}))*-?\\]",
         ascending_ranges()
     ))?;
-    // A zero is no escape where a digit follows.
     let atom_text = maker.terms.concat(&[atom, quantifier]);
     let assertion = maker.full("[$^]|\\\\[bB]")?;
     let bar = maker.full("\\|")?;
@@ -45,7 +43,7 @@ pub(super) fn regex(maker: &mut Maker) -> Result<TermId, PatternError> {
         let branch = maker.terms.repeat(part, 0, None);
         inside = maker.separated(branch, bar);
     }
-    maker.without(inside, "\\\\0\\d")
+    Ok(inside)
 }
 
 /// Two counts of up to two digits, the first not above the second.

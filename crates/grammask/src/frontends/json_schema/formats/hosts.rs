@@ -42,7 +42,7 @@ pub(super) fn idn_hostname(maker: &mut Maker) -> Result<TermId, PatternError> {
     let left_to_right = maker.without(label, &format!("[{right}\\u0660-\\u0669]"))?;
     let (mark, number) = ("\\p{Mn}", "0-9\\u06f0-\\u06f9");
     let is_right = format!("[{right}][{right}{number}\\u0660-\\u0669{mark}\\u05f3\\u05f4\\u200c\\u200d-]*");
-    let right_to_left = maker.full(&format!("{is_right}"))?;
+    let right_to_left = maker.full(&is_right)?;
     let right_to_left = maker.terms.intersection(&[label, right_to_left]);
     let right_to_left = maker.without(
         right_to_left,

@@ -88,7 +88,7 @@ impl Maker<'_> {
     /// The texts of `term` in which `source` matches nowhere.
     fn without(&mut self, term: TermId, source: &str) -> Result<TermId, PatternError> {
         let found = pattern(self.terms, self.spelling, source, self.limits)?;
-        let others = self.terms.complement(found);
+        let others = self.spelling.outside(self.terms, found);
         Ok(self.terms.intersection(&[term, others]))
     }
 

@@ -67,6 +67,15 @@ impl Decimal {
         Ok(Self { negative, digits, exponent: exponent as i32 })
     }
 
+    /// The number as a count, if it is one; cut to 32 bits.
+    pub(in super::super) fn to_count(&self) -> Option<u32> {
+        if self.negative || !self.is_integer() {
+            return None;
+        }
+        let digits = (0..self.integer_len()).map(|index| u32::from(self.integer_digit(index)));
+        Some(digits.fold(0, |count: u32, digit| count.saturating_mul(10).saturating_add(digit)))
+    }
+
     /// Whether it is zero.
     pub(in super::super) fn is_zero(&self) -> bool {
         self.digits.is_empty()

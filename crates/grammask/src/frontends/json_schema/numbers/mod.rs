@@ -58,7 +58,7 @@ impl fmt::Display for NumberError {
 impl std::error::Error for NumberError {}
 
 /// A set of numbers: the spellings of what is in it, and of what is not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NumberSet {
     /// Spellings whose value is surely in the set.
     pub(super) yes: TermId,
@@ -66,6 +66,7 @@ pub(super) struct NumberSet {
     pub(super) no: TermId,
 }
 
+#[allow(dead_code, reason = "the algebra is whole; tests use all of it")]
 impl NumberSet {
     /// All numbers, in all spellings.
     pub(super) fn any(terms: &mut Terms, numbers: Numbers) -> Self {
