@@ -1,7 +1,8 @@
 //! The formats of JSON Schema as languages of spellings, a file for each family, after the RFCs it names.
 //!
-//! A format is known from the draft on that names it first; unknown formats, `url` and the like among them, are
-//! annotations and not known here. All formats are exact but these, which leave texts out and let nothing wrong in:
+//! Every draft lets implementations know more formats than it names, and schemas of old drafts use the names of newer
+//! ones in their meaning; so all formats are known in all drafts, each as that draft, or the first that names it, has it.
+//! Other names, `url` and the like among them, are annotations and not known here. All formats are exact but these, which leave texts out and let nothing wrong in:
 //! `hostname` and `idn-hostname` have no A-labels (`xn--...`, from draft 7 on; Punycode is not regular) and Arabic
 //! joiners between common letters only; `regex` has groups up to a certain depth and no back-references.
 //! `idn-hostname` does not count the octets of a label's Punycode.
@@ -21,7 +22,7 @@ use super::spelling::Spelling;
 use crate::Limits;
 use crate::automata::{TermId, Terms};
 
-/// The texts of the format `name`; none if no draft up to `draft` knows it.
+/// The texts of the format `name` in a schema of `draft`; none if no draft knows it.
 ///
 /// # Errors
 /// If the limits do not allow the format.
@@ -32,9 +33,6 @@ pub(super) fn format(
     draft: Draft,
     limits: &Limits,
 ) -> Option<Result<TermId, PatternError>> {
-    if since(name)? > draft {
-        return None;
-    }
     let mut maker = Maker { terms, spelling, limits };
     Some(match name {
         "date-time" => maker.full(&dates::date_time()),
@@ -56,18 +54,6 @@ pub(super) fn format(
         "json-pointer" => maker.full(pointers::JSON_POINTER),
         "relative-json-pointer" => maker.full(&pointers::relative(draft)),
         "regex" => expressions::regex(&mut maker),
-        _ => return None,
-    })
-}
-
-/// The first draft that names a format; none if no draft does.
-pub(super) fn since(name: &str) -> Option<Draft> {
-    Some(match name {
-        "date-time" | "email" | "hostname" | "ipv4" | "ipv6" | "uri" => Draft::Draft4,
-        "uri-reference" | "uri-template" | "json-pointer" => Draft::Draft6,
-        "date" | "time" | "idn-email" | "idn-hostname" | "iri" | "iri-reference" => Draft::Draft7,
-        "relative-json-pointer" | "regex" => Draft::Draft7,
-        "duration" | "uuid" => Draft::Draft2019,
         _ => return None,
     })
 }
