@@ -249,6 +249,37 @@ impl<L: Literal> Formulas<L> {
     }
 }
 
+/// What the next value satisfies, and what is left to satisfy then.
+pub(super) type Outcome<V, L> = (FormulaId<V>, FormulaId<L>);
+
+/// The same outcomes with each value formula once, and then with each rest once. Joining rests keeps the number of
+/// different rests small: the rest of `a or b` after something that concerns neither is `a or b`, not `a` and `b` apart.
+pub(super) fn merged<V: Literal, L: Literal>(
+    values: &mut Formulas<V>,
+    rests: &mut Formulas<L>,
+    outcomes: Vec<Outcome<V, L>>,
+) -> Vec<Outcome<V, L>> {
+    let possible = outcomes.into_iter().filter(|&(value, rest)| value != falsehood() && rest != falsehood());
+    let by_value = grouped(possible);
+    let joined: Vec<_> = by_value.into_iter().map(|(value, group)| (rests.or(group), value)).collect();
+    let by_rest = grouped(joined);
+    by_rest.into_iter().map(|(rest, group)| (values.or(group), rest)).collect()
+}
+
+/// The second parts of pairs by their first parts, in the order in which these first occur.
+fn grouped<A: Copy + Eq + Hash, B>(pairs: impl IntoIterator<Item = (A, B)>) -> Vec<(A, Vec<B>)> {
+    let mut groups: Vec<(A, Vec<B>)> = Vec::new();
+    let mut places = FxHashMap::default();
+    for (key, item) in pairs {
+        let place = *places.entry(key).or_insert_with(|| {
+            groups.push((key, Vec::new()));
+            groups.len() - 1
+        });
+        groups[place].1.push(item);
+    }
+    groups
+}
+
 /// A formula's top with the values of what it is made of.
 pub(super) enum Step<'f, L, T> {
     /// Satisfied by nothing.
