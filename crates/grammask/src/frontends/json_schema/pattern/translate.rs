@@ -539,6 +539,11 @@ impl<'a> Translator<'a> {
             }
             return Ok(rests);
         }
+        if min <= MOST_COPIES && rests.iter().all(|rest| *rest == self.open()) {
+            // Before any text, more copies than must be make no difference.
+            tasks.extend((0..min).map(|_| Task::Node(body)));
+            return Ok(rests);
+        }
         if (min, max) == (0, Some(1)) {
             tasks.push(Task::Or(rests.clone()));
             tasks.push(Task::Node(body));
