@@ -546,7 +546,11 @@ impl Translation<'_> {
         let (terms, spelling) = (self.automata.terms_mut(), &mut self.spelling);
         match formats::format(terms, spelling, &name, draft, self.limits) {
             Some(Ok(term)) => {
-                let string = self.string_set(term);
+                let mut string = self.string_set(term);
+                if matches!(&*name, "hostname" | "idn-hostname" | "regex") {
+                    // These leave out some texts that belong; nothing else is known to be outside.
+                    string.no = self.automata.terms().nothing();
+                }
                 Some(Shape { string, ..self.any_shape() })
             }
             Some(Err(error)) => {

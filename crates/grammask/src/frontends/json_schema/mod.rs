@@ -34,6 +34,7 @@ mod metaschemas;
 mod numbers;
 mod objects;
 mod options;
+mod outcomes;
 mod pattern;
 mod resources;
 mod rules;
