@@ -129,3 +129,22 @@ fn substrings_and_ambiguity() {
         15,
     );
 }
+
+/// Subtrees that a state is not left in are taken as a whole: by bytes, by characters, and what differs in a few letters.
+#[test]
+fn text_that_keeps_its_state() {
+    for body in [
+        r#"#r'[^"\\\x00-\x1f]*'"#,
+        r#"#r"(?s).*""#,
+        r#"#r"[^é]*""#,
+        r#"#r"[\p{L}_][\p{L}\p{N}_]*""#,
+        r#"#r"[a-zé🙂]*""#,
+        r#"#ex"th|你|🙂""#,
+        r#"#r"[^th]*" #r"(?s).*""#,
+        r#"#r"([^ab]|a[^b])*""#,
+        r#"#r"(你|[a-z])*好?""#,
+        r#"#substrs"a man a plan a canal""#,
+    ] {
+        compare(&format!(r#"start ::= "\"" {body} "\"" [":" start];"#), 2, 8);
+    }
+}

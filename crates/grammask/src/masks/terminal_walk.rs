@@ -2,10 +2,13 @@
 //!
 //! Small parts of the trie are walked with the automaton as it is. Where much of the trie lies ahead (the body
 //! of a string: every token of the vocabulary), transitions are first copied into plain rows of 256 cells, as
-//! they are met: the walk is then one load per node, and what it finds goes into bitsets.
+//! they are met: the walk is then one load per node. And where a state leads to itself with all that is below a
+//! node (letters, or any characters), everything below is live in that state, and is not looked at: free text costs what
+//! it costs to find the few tokens that leave it.
 //!
 //! A state that differs from a known one only in some first bytes (the first letter of a name, and its other letters)
-//! pays only for these: below the others both are in the same state, and what is known there is copied.
+//! pays only for these: below the others both are in the same state, so what is known is copied as a whole, and only what
+//! is below these is taken out and walked anew.
 
 use std::sync::Arc;
 
@@ -14,11 +17,16 @@ use rustc_hash::FxHashMap;
 use crate::LimitExceeded;
 use crate::automata::{Automata, ByteSet, StateId};
 use crate::vocabulary::{
-    Columns, LiveTokens, NodeSet, TerminalSummary, TokenId, TokenSet, TokenTrie, TrieNode, Vocabulary,
+    ByteGroups, LiveTokens, NodeSet, TerminalSummary, TokenId, TokenRanges, TokenSet, TokenTrie, TrieNode,
+    Vocabulary, words_of,
 };
+
+use super::loops::Loops;
 
 /// Trie nodes ahead from which rows are worth their making.
 const MANY_NODES: usize = 8192;
+/// Trie nodes at and below a node from which it is worth asking whether a state is left there.
+const WORTH_SKIPPING: usize = 4;
 
 /// What a walk finds.
 pub(super) struct Walked {
@@ -35,8 +43,8 @@ pub(super) struct Known {
     pub(super) summary: Arc<TerminalSummary>,
 }
 
-/// Walks the words that continue `state`, of which `first_bytes` are the first bytes, below `nodes`. Where many nodes
-/// are ahead, what `known` holds for the same nodes is used.
+/// Walks the words that continue `state`, of which `first_bytes` are the first bytes, below `nodes`. What `known` holds
+/// is used where the only node is the root and many nodes are ahead.
 ///
 /// # Errors
 /// When the automaton passes its limit.
@@ -69,8 +77,11 @@ pub(super) fn walk_terminal(
             }
         }
     }
-    let ahead: usize = entries.iter().map(|&(node, _)| trie.subtree_end(node).index() - node.index()).sum();
-    if ahead < MANY_NODES {
+    let ahead = |entries: &[(TrieNode, StateId)]| -> usize {
+        entries.iter().map(|&(node, _)| trie.subtree_end(node).index() - node.index()).sum()
+    };
+    let nodes_ahead = ahead(&entries);
+    if nodes_ahead < MANY_NODES {
         let mut found = Listed { tokens: Vec::new(), ends: Vec::new() };
         for (node, state) in entries {
             work += found.walk(automata, trie, node, state)?;
@@ -80,38 +91,64 @@ pub(super) fn walk_terminal(
     }
     let mut found = Dense {
         rows: Rows::default(),
-        tokens: TokenSet::new(vocabulary.size()),
+        tokens: TokenRanges::default(),
         ends: vec![0; trie.len().div_ceil(64)],
         path: vec![0; trie.max_depth() + 1],
     };
-    let similar = most_similar(automata, known, state, first_bytes)?;
-    for (node, state) in entries {
-        match similar {
-            Some(similar) if automata.step(similar.state, trie.byte(node))? == Some(state) => {
-                work += found.copy(trie, node, &similar.summary);
+    let mut copied = None;
+    if let Some((similar, differing)) = most_similar(automata, known, state, first_bytes)? {
+        let differs = |node: TrieNode| differing.contains(trie.byte(node));
+        let others: Vec<_> = entries.iter().copied().filter(|&(node, _)| differs(node)).collect();
+        if ahead(&others) < nodes_ahead / 2 {
+            let mut live = TokenSet::new(vocabulary.size());
+            similar.live.add_to(&mut live);
+            similar.ends.copy_range(0..trie.len(), &mut found.ends);
+            for node in trie.children(TrieNode::ROOT).filter(|&node| differs(node)) {
+                let tokens = trie.subtree_tokens(node);
+                work += tokens.len();
+                for &token in tokens {
+                    live.remove(token);
+                }
+                for (word, bits) in words_of(node.index()..trie.subtree_end(node).index()) {
+                    found.ends[word] &= !bits;
+                }
             }
-            _ => work += found.walk(automata, trie.columns(), node, state)?,
+            work += found.ends.len();
+            entries = others;
+            copied = Some(live);
         }
     }
-    Ok(Walked { live: LiveTokens::from_set(found.tokens), ends: NodeSet::from_bits(found.ends, trie), work })
+    for (node, state) in entries {
+        work += found.walk(automata, trie, node, state)?;
+    }
+    let live = match copied {
+        Some(mut live) => {
+            found.tokens.add_to(&mut live, trie);
+            LiveTokens::from_set(live)
+        }
+        None => found.tokens.finish(vocabulary),
+    };
+    Ok(Walked { live, ends: NodeSet::from_bits(found.ends, trie), work })
 }
 
-/// The known state that goes on as `state` does for most first bytes, if there is one.
+/// What is known of the state that goes on as `state` does for most first bytes, if there is one, and the bytes for which
+/// it does not.
 fn most_similar<'k>(
     automata: &mut Automata,
     known: &'k [Known],
     state: StateId,
     first_bytes: ByteSet,
-) -> Result<Option<&'k Known>, LimitExceeded> {
-    let mut best = None;
-    let mut most = 0;
+) -> Result<Option<(&'k TerminalSummary, ByteSet)>, LimitExceeded> {
+    let mut best: Option<(&TerminalSummary, ByteSet)> = None;
     for candidate in known {
-        let mut alike = 0;
-        for byte in first_bytes.iter() {
-            alike += usize::from(automata.step(candidate.state, byte)? == automata.step(state, byte)?);
+        let mut differing = ByteSet::EMPTY;
+        for byte in first_bytes.union(automata.first_bytes(candidate.state)?).iter() {
+            if automata.step(candidate.state, byte)? != automata.step(state, byte)? {
+                differing.insert(byte);
+            }
         }
-        if alike > most {
-            (best, most) = (Some(candidate), alike);
+        if best.is_none_or(|(_, least)| differing.len() < least.len()) {
+            best = Some((&candidate.summary, differing));
         }
     }
     Ok(best)
@@ -163,56 +200,62 @@ impl Listed {
     }
 }
 
-/// Results in bitsets, with transitions in rows.
+/// Results in ranges and bits, with transitions in rows.
 struct Dense {
     rows: Rows,
-    tokens: TokenSet,
+    tokens: TokenRanges,
     ends: Vec<u64>,
     /// The cell that led to each node of the path to the current one, by depth.
     path: Vec<u32>,
 }
 
 impl Dense {
-    /// Copies what is known at and below `node`; returns how many tokens and words of nodes it looked at.
-    fn copy(&mut self, trie: &TokenTrie, node: TrieNode, known: &TerminalSummary) -> usize {
-        let tokens = trie.subtree_tokens(node);
-        self.tokens.extend(tokens.iter().copied().filter(|&token| known.live.contains(token)));
-        let nodes = node.index()..trie.subtree_end(node).index();
-        known.ends.copy_range(nodes.clone(), &mut self.ends);
-        tokens.len() + nodes.len() / 64
-    }
-
     /// As [`Listed::walk`].
     fn walk(
         &mut self,
         automata: &mut Automata,
-        trie: Columns<'_>,
+        trie: &TokenTrie,
         node: TrieNode,
         state: StateId,
     ) -> Result<usize, LimitExceeded> {
-        let end = trie.subtree_ends[node.index()] as usize;
+        let columns = trie.columns();
+        let end = columns.subtree_ends[node.index()] as usize;
         let mut cell = self.rows.of_state(automata, state);
         let mut current = node.index();
         let mut work = 0;
-        let tokens = self.tokens.words_mut();
         loop {
             work += 1;
             if cell == Rows::DEAD {
-                current = trie.subtree_ends[current] as usize;
+                current = columns.subtree_ends[current] as usize;
             } else {
-                self.path[usize::from(trie.depths[current])] = cell;
-                self.ends[current >> 6] |= u64::from(cell & 1) << (current & 63);
-                let (first, last) = (trie.token_starts[current], trie.token_starts[current + 1]);
-                for id in &trie.sorted_ids[first as usize..last as usize] {
-                    tokens[id.index() >> 5] |= 1 << (id.0 & 31);
+                let below = columns.subtree_ends[current] as usize;
+                let kept = if below - current < WORTH_SKIPPING {
+                    None
+                } else {
+                    let groups = columns.groups_below[current];
+                    let loops = self.rows.loops(automata, cell, columns.bytes[current + 1], groups)?;
+                    loops.and_then(|loops| loops.kept(groups))
+                };
+                let next = if kept.is_some() { below } else { current + 1 };
+                let position = |node: usize| columns.token_starts[node] as usize;
+                self.tokens.add(position(current)..position(next));
+                match kept {
+                    Some(kept) if cell & 1 == 1 => {
+                        work += kept.add_words(trie, current..next, &mut self.ends);
+                    }
+                    Some(_) => {}
+                    None => {
+                        self.path[usize::from(columns.depths[current])] = cell;
+                        self.ends[current >> 6] |= u64::from(cell & 1) << (current & 63);
+                    }
                 }
-                current += 1;
+                current = next;
             }
             if current >= end {
                 return Ok(work);
             }
-            let before = self.path[usize::from(trie.depths[current]) - 1];
-            let byte = trie.bytes[current];
+            let before = self.path[usize::from(columns.depths[current]) - 1];
+            let byte = columns.bytes[current];
             cell = self.rows.cells[Rows::cell(before, byte)];
             if cell == Rows::OPEN {
                 cell = self.rows.fill(automata, before, byte)?;
@@ -229,6 +272,8 @@ struct Rows {
     states: Vec<StateId>,
     /// 256 cells per state.
     cells: Vec<u32>,
+    /// What keeps each state, as far as it was asked for.
+    loops: Vec<Option<Option<Loops>>>,
 }
 
 impl Rows {
@@ -243,9 +288,40 @@ impl Rows {
         let number = *self.numbers.entry(state).or_insert(next);
         if number == next {
             self.states.push(state);
+            self.loops.push(None);
             self.cells.resize(self.states.len() * 256, Self::OPEN);
         }
         number << 1 | u32::from(automata.is_accepting(state))
+    }
+
+    /// What keeps the state that `cell` leads to; nothing where it is left by the first byte of what is below a node.
+    #[inline]
+    fn loops(
+        &mut self,
+        automata: &mut Automata,
+        cell: u32,
+        first: u8,
+        below: ByteGroups,
+    ) -> Result<Option<Loops>, LimitExceeded> {
+        let mut next = self.cells[Self::cell(cell, first)];
+        if next == Self::OPEN {
+            next = self.fill(automata, cell, first)?;
+        }
+        let may_be_character = first >= 0x80 && next != Self::DEAD && !below.is_broken();
+        if next != cell && !may_be_character {
+            return Ok(None);
+        }
+        match self.loops[(cell >> 1) as usize] {
+            Some(known) => Ok(known),
+            None => self.find_loops(automata, (cell >> 1) as usize),
+        }
+    }
+
+    #[cold]
+    fn find_loops(&mut self, automata: &mut Automata, number: usize) -> Result<Option<Loops>, LimitExceeded> {
+        let loops = Loops::of(automata, self.states[number])?;
+        self.loops[number] = Some(loops);
+        Ok(loops)
     }
 
     /// Where the transition over `byte` is, from the state that `cell` leads to.

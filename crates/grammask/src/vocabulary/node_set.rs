@@ -3,7 +3,7 @@
 //! Symbol summaries start from the nodes where something may begin and end in the nodes where it may end. Most
 //! such sets are tiny; those of free text hold most of the trie.
 
-use super::{NodeSetRef, TerminalSummaries, TokenTrie, TrieNode};
+use super::{NodeSetRef, TerminalSummaries, TokenTrie, TrieNode, words_of};
 
 /// Largest set kept as a list. A list of this size takes about as long to go through as the bitset of a
 /// vocabulary of 128k tokens.
@@ -201,15 +201,8 @@ impl NodeSet {
                 }
             }
             Nodes::Bits(own) => {
-                for word in range.start >> 6..range.end.div_ceil(64) {
-                    // Bits below the start and from the end on, in the first and the last word.
-                    let below =
-                        if word == range.start >> 6 { u64::MAX << (range.start & 63) } else { u64::MAX };
-                    let above = match range.end - (word << 6) {
-                        64.. => u64::MAX,
-                        count => (1 << count) - 1,
-                    };
-                    bits[word] |= own[word] & below & above;
+                for (word, inside) in words_of(range) {
+                    bits[word] |= own[word] & inside;
                 }
             }
         }

@@ -57,11 +57,6 @@ impl TokenSet {
         new
     }
 
-    /// The words, to write bits into. Bits at or above the size must stay zero.
-    pub(crate) fn words_mut(&mut self) -> &mut [u32] {
-        &mut self.words
-    }
-
     /// Takes a token away; returns whether it was in the set.
     pub fn remove(&mut self, id: TokenId) -> bool {
         let was_in = self.contains(id);
