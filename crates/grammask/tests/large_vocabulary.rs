@@ -148,3 +148,19 @@ fn text_that_keeps_its_state() {
         compare(&format!(r#"start ::= "\"" {body} "\"" [":" start];"#), 2, 8);
     }
 }
+
+/// Copies of a code are counted by the characters of whole subtrees, where all of these are copies.
+#[test]
+fn counted_characters() {
+    for body in [
+        r#"#r'[^"\\\x00-\x1f]{0,5}'"#,
+        r#"#r'([^"\\\x00-\x1f]|\\["\\n])'{3,40}"#,
+        r#"#r"(?s).{9,12}""#,
+        r#"#r"(你|[a-z]|好é)"{2,9}"#,
+        r#"#r"[a-z ]"{0,30} #r"[a-z:]*""#,
+        r#"#r"(é|[^éa])"{1,10}"#,
+        r#"#r"(ab|[^a])"{2,6}"#,
+    ] {
+        compare(&format!(r#"start ::= "\"" {body} "\"" [":" start];"#), 3, 12);
+    }
+}

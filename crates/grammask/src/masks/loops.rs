@@ -1,4 +1,4 @@
-//! What a state of a terminal is not left by: groups of bytes, and characters of UTF-8.
+//! What a state of a terminal is not left by, or one copy of a code is: groups of bytes, and characters of UTF-8.
 //!
 //! Below a node of the trie that has nothing else below it, a walk is in the same state everywhere, or inside a character
 //! and back in it after that. So the subtree is known as a whole.
@@ -44,8 +44,28 @@ impl Loops {
             return Ok(None);
         }
         let bytes = ByteGroups::within(|byte| own.contains(byte));
-        let characters = leads_back(automata, state)?.then(|| bytes.with_characters());
-        Ok(Some(Self { bytes, characters }))
+        let leads_back = all_characters_lead(automata, state, |_, target| target == state)?;
+        Ok(Some(Self { bytes, characters: leads_back.then(|| bytes.with_characters()) }))
+    }
+
+    /// Finds the characters, among those of ASCII and all others together, that are words of the code that `start` begins;
+    /// `None` if no character of ASCII is.
+    ///
+    /// # Errors
+    /// When the automaton passes its limit.
+    pub(super) fn of_code(automata: &mut Automata, start: StateId) -> Result<Option<Self>, LimitExceeded> {
+        let mut own = ByteSet::EMPTY;
+        for (bytes, target) in automata.successors(start)? {
+            if automata.is_accepting(target) {
+                own = own.union(bytes.intersection(ByteSet::range(0, 0x7f)));
+            }
+        }
+        if own.is_empty() {
+            return Ok(None);
+        }
+        let bytes = ByteGroups::within(|byte| own.contains(byte));
+        let are_words = all_characters_lead(automata, start, Automata::is_accepting)?;
+        Ok(Some(Self { bytes, characters: are_words.then(|| bytes.with_characters()) }))
     }
 
     /// How everything below a place is in the state, if it is.
@@ -62,6 +82,14 @@ impl Loops {
 }
 
 impl Kept {
+    /// Whether the state holds at a node of such a subtree.
+    pub(super) fn holds_at(self, trie: &TokenTrie, node: usize) -> bool {
+        match self {
+            Self::AllNodes => true,
+            Self::WholeCharacters => trie.whole_characters()[node >> 6] >> (node & 63) & 1 == 1,
+        }
+    }
+
     /// Sets the bits of the nodes of a subtree that are in the state; returns how many words it looked at.
     pub(super) fn add_words(self, trie: &TokenTrie, nodes: Range<usize>, bits: &mut [u64]) -> usize {
         let mut count = 0;
@@ -76,8 +104,12 @@ impl Kept {
     }
 }
 
-/// Whether every character beyond ASCII leads from `state` back to it, and no word ends inside of one.
-fn leads_back(automata: &mut Automata, state: StateId) -> Result<bool, LimitExceeded> {
+/// Whether every character beyond ASCII leads from `state` to one that `is_goal`, and no word ends inside of one.
+fn all_characters_lead(
+    automata: &mut Automata,
+    state: StateId,
+    is_goal: impl Fn(&Automata, StateId) -> bool,
+) -> Result<bool, LimitExceeded> {
     let mut seen = vec![(Character::Boundary, state)];
     let mut next = 0;
     while let Some(&(character, current)) = seen.get(next) {
@@ -89,7 +121,7 @@ fn leads_back(automata: &mut Automata, state: StateId) -> Result<bool, LimitExce
             }
             let Some(target) = automata.step(current, byte)? else { return Ok(false) };
             if character == Character::Boundary {
-                if target != state {
+                if !is_goal(automata, target) {
                     return Ok(false);
                 }
             } else if automata.is_accepting(target) {

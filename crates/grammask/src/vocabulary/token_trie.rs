@@ -9,7 +9,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{ByteGroups, Character, TokenId, TokenTexts, Vocabulary};
+use super::{ByteGroups, Character, TokenId, TokenTexts, Vocabulary, words_of};
 
 /// A node of a [`TokenTrie`], numbered in preorder: a nonempty prefix of a token, or the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,6 +59,10 @@ pub struct TokenTrie {
     groups_below: Vec<ByteGroups>,
     /// The nodes whose prefixes are whole characters, as a bitset.
     whole_characters: Vec<u64>,
+    /// How many characters begin on the way to each node: bytes but those from 0x80 to 0xBF.
+    characters: Vec<u16>,
+    /// The same for each entry of `sorted_ids`.
+    token_characters: Vec<u16>,
     max_depth: u16,
 }
 
@@ -106,6 +110,8 @@ impl TokenTrie {
             edges: EdgesByByte::default(),
             groups_below: Vec::new(),
             whole_characters: Vec::new(),
+            characters: Vec::new(),
+            token_characters: Vec::new(),
             max_depth: 0,
         };
         let mut path = vec![0];
@@ -257,7 +263,34 @@ impl TokenTrie {
         &self.whole_characters
     }
 
-    /// Finds out for each node what is below it.
+    /// How many characters begin on the way to a node, whole or not: bytes but those from 0x80 to 0xBF.
+    #[inline]
+    #[must_use]
+    pub(crate) fn characters(&self, node: TrieNode) -> u16 {
+        self.characters[node.index()]
+    }
+
+    /// The same for the [`TokenTrie::subtree_tokens`] of a node.
+    #[must_use]
+    pub(crate) fn subtree_token_characters(&self, node: TrieNode) -> &[u16] {
+        let end = self.subtree_end(node).index();
+        &self.token_characters[self.token_starts[node.index()] as usize..self.token_starts[end] as usize]
+    }
+
+    /// The nodes with children in a range of positions, ascending.
+    pub(crate) fn inner_nodes_in(&self, range: std::ops::Range<usize>) -> impl Iterator<Item = TrieNode> {
+        words_of(range).flat_map(|(word, inside)| {
+            let mut rest = self.inner_nodes[word] & inside;
+            std::iter::from_fn(move || {
+                let bit = (rest != 0).then(|| rest.trailing_zeros())?;
+                rest &= rest - 1;
+                // A trie has fewer than 2^32 nodes.
+                Some(TrieNode((word as u32) << 6 | bit))
+            })
+        })
+    }
+
+    /// Finds out for each node what is below it, and how many characters lead to it.
     fn index_texts_below(&mut self) {
         /// A node of the path to the current one.
         struct Open {
@@ -287,6 +320,13 @@ impl TokenTrie {
                 let before = path.last().map(|parent| parent.character);
                 let character = before.map_or(Character::Boundary, |before| before.step(self.bytes[node]));
                 path.push(Open { node, character, below: ByteGroups::default() });
+                let parent = path.len().checked_sub(2).map(|parent| path[parent].node);
+                let before = parent.map_or(0, |parent| self.characters[parent]);
+                let begins = node > 0 && !(0x80..0xc0).contains(&self.bytes[node]);
+                let characters = before + u16::from(begins);
+                self.characters.push(characters);
+                let tokens = self.token_starts[node + 1] - self.token_starts[node];
+                self.token_characters.extend((0..tokens).map(|_| characters));
             }
         }
     }
@@ -368,6 +408,8 @@ impl TokenTrie {
             + size_of_val(&self.child_sets[..])
             + size_of_val(&self.groups_below[..])
             + size_of_val(&self.whole_characters[..])
+            + size_of_val(&self.characters[..])
+            + size_of_val(&self.token_characters[..])
     }
 }
 
