@@ -17,6 +17,7 @@ use crate::grammar::{Terminal, TerminalId};
 use crate::graph::strong_components;
 
 use super::productions::{Body, Productions, Symbol};
+use super::split_counters::is_counted;
 
 /// A language is small if its automaton has at most this many states.
 const SMALL_STATES: usize = 32;
@@ -221,6 +222,9 @@ impl Merging<'_> {
                     return Ok(());
                 }
                 let Some(inner) = self.term(id) else { return Ok(()) };
+                if is_counted(&mut self.productions.automata, inner, min, max)? {
+                    return Ok(());
+                }
                 let profile = match weight {
                     Weight::Small(profile) if (min, max) == (0, None) => profile.repeated(),
                     _ => None,

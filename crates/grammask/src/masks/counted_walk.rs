@@ -9,9 +9,9 @@
 
 use crate::LimitExceeded;
 use crate::automata::{Automata, StateId};
-use crate::vocabulary::{CountedSummary, CountedSummaryBuilder, NodeSet, TrieNode, Vocabulary};
+use crate::vocabulary::{CountedSummary, CountedSummaryBuilder, NodeSet, TrieNode, Vocabulary, WhichNodes};
 
-use super::loops::{Kept, Loops};
+use super::loops::Loops;
 use super::rows::Rows;
 
 /// Walks all repetitions of the code that `start` begins below `nodes`. Also says how many nodes it looked at.
@@ -86,45 +86,27 @@ impl Walk<'_> {
                 continue;
             }
             let begun = before.begun + u32::from(before.is_between_words);
+            let difference = begun as i32 - i32::from(columns.characters[current]);
             let is_between_words = cell & 1 == 1;
             if is_between_words
                 && below - current >= Rows::WORTH_SKIPPING
                 && let Some(characters) = self.characters
-                && let Some(kept) = characters.kept(columns.groups_below[current])
+                && let Some(which) = characters.kept(columns.groups_below[current])
             {
-                work += self.add_characters(current..below, begun, kept);
+                self.found.add_tokens(trie, current..below, difference);
+                self.found.add_ends(current..below, difference, which);
+                work += (below - current) / 4;
                 current = below;
                 continue;
             }
-            let node = TrieNode(current as u32);
-            for &token in trie.tokens(node) {
-                self.found.add_token(begun, token);
-            }
-            if is_between_words && trie.has_children(node) {
-                self.found.add_end(begun, node);
+            self.found.add_tokens(trie, current..current + 1, difference);
+            if is_between_words {
+                self.found.add_ends(current..current + 1, difference, WhichNodes::All);
             }
             let cell = if is_between_words { first.cell } else { cell };
             self.path[depth] = Place { cell, begun, is_between_words };
             current += 1;
         }
         Ok(work)
-    }
-
-    /// Adds a subtree below whose first node, where `begun` words have ended, each character is a word.
-    fn add_characters(&mut self, nodes: std::ops::Range<usize>, begun: u32, kept: Kept) -> usize {
-        let trie = self.vocabulary.trie();
-        let first = TrieNode(nodes.start as u32);
-        let before = trie.characters(first);
-        let tokens = trie.subtree_tokens(first);
-        for (&token, &characters) in tokens.iter().zip(trie.subtree_token_characters(first)) {
-            self.found.add_token(begun + u32::from(characters) - u32::from(before), token);
-        }
-        let work = tokens.len() + nodes.len() / 64;
-        for node in trie.inner_nodes_in(nodes) {
-            if kept.holds_at(trie, node.index()) {
-                self.found.add_end(begun + u32::from(trie.characters(node)) - u32::from(before), node);
-            }
-        }
-        work
     }
 }

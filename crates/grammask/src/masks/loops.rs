@@ -3,11 +3,9 @@
 //! Below a node of the trie that has nothing else below it, a walk is in the same state everywhere, or inside a character
 //! and back in it after that. So the subtree is known as a whole.
 
-use std::ops::Range;
-
 use crate::LimitExceeded;
 use crate::automata::{Automata, ByteSet, StateId};
-use crate::vocabulary::{ByteGroups, Character, TokenTrie, words_of};
+use crate::vocabulary::{ByteGroups, Character, WhichNodes};
 
 /// What a state leads back to itself with.
 #[derive(Clone, Copy, Debug)]
@@ -16,16 +14,6 @@ pub(super) struct Loops {
     bytes: ByteGroups,
     /// The same, and all characters beyond ASCII, if they too lead back.
     characters: Option<ByteGroups>,
-}
-
-/// How a subtree is in one state.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Kept {
-    /// At each node.
-    AllNodes,
-    /// At each node that ends a character; at the others the state is one inside a character, not accepting but where the
-    /// state itself would be left.
-    WholeCharacters,
 }
 
 impl Loops {
@@ -68,39 +56,17 @@ impl Loops {
         Ok(Some(Self { bytes, characters: are_words.then(|| bytes.with_characters()) }))
     }
 
-    /// How everything below a place is in the state, if it is.
+    /// At which nodes of a subtree the state holds, if it is not left below the first of them. At the others it is one
+    /// inside a character.
     #[inline]
-    pub(super) fn kept(self, below: ByteGroups) -> Option<Kept> {
+    pub(super) fn kept(self, below: ByteGroups) -> Option<WhichNodes> {
         if below.is_within(self.bytes) {
-            Some(Kept::AllNodes)
+            Some(WhichNodes::All)
         } else if self.characters.is_some_and(|characters| below.is_within(characters)) {
-            Some(Kept::WholeCharacters)
+            Some(WhichNodes::WholeCharacters)
         } else {
             None
         }
-    }
-}
-
-impl Kept {
-    /// Whether the state holds at a node of such a subtree.
-    pub(super) fn holds_at(self, trie: &TokenTrie, node: usize) -> bool {
-        match self {
-            Self::AllNodes => true,
-            Self::WholeCharacters => trie.whole_characters()[node >> 6] >> (node & 63) & 1 == 1,
-        }
-    }
-
-    /// Sets the bits of the nodes of a subtree that are in the state; returns how many words it looked at.
-    pub(super) fn add_words(self, trie: &TokenTrie, nodes: Range<usize>, bits: &mut [u64]) -> usize {
-        let mut count = 0;
-        for (word, below) in words_of(nodes) {
-            bits[word] |= match self {
-                Self::AllNodes => below,
-                Self::WholeCharacters => below & trie.whole_characters()[word],
-            };
-            count += 1;
-        }
-        count
     }
 }
 
@@ -160,8 +126,8 @@ mod tests {
             text.bytes().fold(ByteGroups::default(), |groups, byte| groups.union(ByteGroups::of(byte)))
         };
         let body = loops(r#"([^"\\\x00-\x1f]|\\n)*"#).expect("text");
-        assert!(matches!(body.kept(groups("some text, 12 words!")), Some(Kept::AllNodes)));
-        assert!(matches!(body.kept(groups("Größe")), Some(Kept::WholeCharacters)));
+        assert!(matches!(body.kept(groups("some text, 12 words!")), Some(WhichNodes::All)));
+        assert!(matches!(body.kept(groups("Größe")), Some(WhichNodes::WholeCharacters)));
         assert!(body.kept(groups("Größe").union(ByteGroups::broken())).is_none());
         assert!(body.kept(groups("\"")).is_none());
         assert!(body.kept(groups("a\\n")).is_none());

@@ -237,7 +237,7 @@ impl Dense {
                 self.tokens.add(position(current)..position(next));
                 match kept {
                     Some(kept) if cell & 1 == 1 => {
-                        work += kept.add_words(trie, current..next, &mut self.ends);
+                        work += trie.set_bits(current..next, kept, &mut self.ends);
                     }
                     Some(_) => {}
                     None => {

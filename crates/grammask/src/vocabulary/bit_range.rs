@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// The words of a bitset that hold some position of a range, each with the bits of its positions in the range.
-pub(crate) fn words_of(range: Range<usize>) -> impl Iterator<Item = (usize, u64)> {
+pub(crate) fn words_of(range: Range<usize>) -> impl Iterator<Item = (usize, u64)> + Clone {
     let (first, end) = (range.start >> 6, if range.is_empty() { 0 } else { range.end.div_ceil(64) });
     (first..end).map(move |word| {
         let from = if word == first { u64::MAX << (range.start & 63) } else { u64::MAX };

@@ -35,6 +35,7 @@ pub use terminal_summaries::{LiveTokens, NodeSetRef, TerminalSummaries, Terminal
 pub(crate) use token_ranges::TokenRanges;
 pub use token_set::TokenSet;
 pub use token_texts::TokenTexts;
+pub(crate) use token_trie::WhichNodes;
 pub use token_trie::{Children, TokenTrie, TrieNode};
 
 use std::collections::hash_map::Entry;

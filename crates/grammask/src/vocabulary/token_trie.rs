@@ -7,6 +7,8 @@
 //! Building sorts the tokens by their first eight bytes as one integer, by the rest only where these are
 //! equal, and makes the nodes in one pass over the longest common prefixes of neighbours.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 
 use super::{ByteGroups, Character, TokenId, TokenTexts, Vocabulary, words_of};
@@ -66,6 +68,15 @@ pub struct TokenTrie {
     max_depth: u16,
 }
 
+/// Which nodes of a subtree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WhichNodes {
+    /// Each.
+    All,
+    /// Those that end a character.
+    WholeCharacters,
+}
+
 /// The arrays of a trie, for loops that go through much of it. All have an entry per node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Columns<'a> {
@@ -74,8 +85,10 @@ pub(crate) struct Columns<'a> {
     pub(crate) subtree_ends: &'a [u32],
     /// Where the tokens of each node start in `sorted_ids`, and one entry more for their end.
     pub(crate) token_starts: &'a [u32],
-    /// What is below each node; see [`TokenTrie::whole_characters`] for what it says of characters.
+    /// What is below each node; broken where the node is inside a character or something below it belongs to none.
     pub(crate) groups_below: &'a [ByteGroups],
+    /// How many characters begin on the way to each node.
+    pub(crate) characters: &'a [u16],
 }
 
 /// All edges of the trie, those over one byte together.
@@ -257,10 +270,24 @@ impl TokenTrie {
         }
     }
 
-    /// The nodes whose prefixes are whole characters of UTF-8, the root among them, as a bitset of 64 nodes a word.
+    /// Whether the prefix that a node stands for is whole characters of UTF-8.
+    #[inline]
     #[must_use]
-    pub(crate) fn whole_characters(&self) -> &[u64] {
-        &self.whole_characters
+    pub(crate) fn is_whole(&self, node: TrieNode) -> bool {
+        self.whole_characters[node.index() >> 6] >> (node.0 & 63) & 1 == 1
+    }
+
+    /// Sets the bits, 64 nodes a word, of nodes in a range; returns how many words it looked at.
+    pub(crate) fn set_bits(&self, nodes: Range<usize>, which: WhichNodes, bits: &mut [u64]) -> usize {
+        let mut count = 0;
+        for (word, inside) in words_of(nodes) {
+            bits[word] |= match which {
+                WhichNodes::All => inside,
+                WhichNodes::WholeCharacters => inside & self.whole_characters[word],
+            };
+            count += 1;
+        }
+        count
     }
 
     /// How many characters begin on the way to a node, whole or not: bytes but those from 0x80 to 0xBF.
@@ -270,16 +297,22 @@ impl TokenTrie {
         self.characters[node.index()]
     }
 
-    /// The same for the [`TokenTrie::subtree_tokens`] of a node.
+    /// The same for each of [`TokenTrie::sorted_ids`].
     #[must_use]
-    pub(crate) fn subtree_token_characters(&self, node: TrieNode) -> &[u16] {
-        let end = self.subtree_end(node).index();
-        &self.token_characters[self.token_starts[node.index()] as usize..self.token_starts[end] as usize]
+    pub(crate) fn token_characters(&self) -> &[u16] {
+        &self.token_characters
+    }
+
+    /// Where the tokens of neighbouring nodes are in [`TokenTrie::sorted_ids`].
+    #[inline]
+    #[must_use]
+    pub(crate) fn token_positions(&self, nodes: Range<usize>) -> Range<usize> {
+        self.token_starts[nodes.start] as usize..self.token_starts[nodes.end] as usize
     }
 
     /// The nodes with children in a range of positions, ascending.
-    pub(crate) fn inner_nodes_in(&self, range: std::ops::Range<usize>) -> impl Iterator<Item = TrieNode> {
-        words_of(range).flat_map(|(word, inside)| {
+    pub(crate) fn inner_nodes_in(&self, range: Range<usize>) -> impl Iterator<Item = TrieNode> + Clone {
+        words_of(range).flat_map(move |(word, inside)| {
             let mut rest = self.inner_nodes[word] & inside;
             std::iter::from_fn(move || {
                 let bit = (rest != 0).then(|| rest.trailing_zeros())?;
@@ -346,6 +379,7 @@ impl TokenTrie {
             subtree_ends: &self.subtree_ends,
             token_starts: &self.token_starts,
             groups_below: &self.groups_below,
+            characters: &self.characters,
         }
     }
 
@@ -496,8 +530,13 @@ mod tests {
                 trie.children(node).map(|child| trie.byte(child)).collect::<Vec<_>>(),
                 children.iter().map(|child| child[prefix.len()]).collect::<Vec<_>>()
             );
-            let whole = trie.whole_characters()[node.index() >> 6] >> (node.0 & 63) & 1 == 1;
+            let whole = trie.is_whole(node);
             assert_eq!(whole, std::str::from_utf8(prefix).is_ok());
+            let begun = prefix.iter().filter(|byte| !(0x80..0xc0).contains(*byte)).count();
+            assert_eq!(usize::from(trie.characters(node)), begun);
+            let own = trie.token_positions(node.index()..node.index() + 1);
+            assert_eq!(own.len(), trie.tokens(node).len());
+            assert!(trie.token_characters()[own].iter().all(|&characters| usize::from(characters) == begun));
             let is_broken =
                 |text: &[u8]| std::str::from_utf8(text).is_err_and(|error| error.error_len().is_some());
             let below: Vec<&[u8]> = prefixes
