@@ -40,14 +40,19 @@ impl Nodes {
     }
 
     fn from_bits(bits: Vec<u64>) -> Self {
-        let mut count = 0;
-        for word in &bits {
-            count += word.count_ones() as usize;
-            if count > MOST_LISTED {
+        let mut list = Vec::new();
+        for (index, &word) in bits.iter().enumerate().filter(|&(_, &word)| word != 0) {
+            if list.len() + word.count_ones() as usize > MOST_LISTED {
                 return Self::Bits(bits.into());
             }
+            let mut rest = word;
+            while rest != 0 {
+                // A trie has fewer than 2^32 nodes.
+                list.push((index as u32) << 6 | rest.trailing_zeros());
+                rest &= rest - 1;
+            }
         }
-        Self::List(ones(&bits).collect())
+        Self::List(list.into())
     }
 
     fn contains(&self, node: u32) -> bool {

@@ -20,7 +20,7 @@ use super::{CountedSummary, NodeSet, TokenId, TokenSet};
 const DEFAULT_CAPACITY: usize = 256 << 20;
 
 /// Of more than this part of all ids a bitset finds the order faster than sorting.
-const FEW: usize = 1024;
+const FEW: usize = 512;
 
 /// A node set that is known by identity: as long as one holds it, equal sets of the same store are the same.
 #[derive(Clone, Debug)]
@@ -106,8 +106,11 @@ impl LiveTokens {
         }
         let listed = parts.iter().map(|part| if let Self::List(tokens) = part { tokens.len() } else { size });
         if listed.sum::<usize>() <= size / 32 {
-            let list = |part: &Self| if let Self::List(tokens) = part { tokens.to_vec() } else { Vec::new() };
-            return Self::new(parts.iter().flat_map(list).collect(), size);
+            let lists: Vec<&[TokenId]> = parts
+                .iter()
+                .filter_map(|part| if let Self::List(tokens) = part { Some(&tokens[..]) } else { None })
+                .collect();
+            return Self::new(lists.concat(), size);
         }
         let mut set = TokenSet::new(size);
         for part in parts {
