@@ -60,7 +60,7 @@ struct Profile {
     has_wide: bool,
 }
 
-/// What is known of the automaton of a whole from those of its parts.
+/// What the automata of the parts say about that of the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Small(Profile),
@@ -68,6 +68,12 @@ enum Outcome {
     Large,
     /// Parts overlap, so that only a walk tells.
     Unclear,
+}
+
+impl Outcome {
+    fn small(self) -> Option<Profile> {
+        if let Self::Small(profile) = self { Some(profile) } else { None }
+    }
 }
 
 impl Profile {
@@ -226,10 +232,7 @@ impl Merging<'_> {
                 .collect();
             let set: Vec<Box<[u8]>> =
                 words.iter().filter_map(|&id| self.literal(id).map(Into::into)).collect();
-            let profile = match self.profile_of_union(words.iter().chain(&small).copied())? {
-                Outcome::Small(profile) => Some(profile),
-                Outcome::Large | Outcome::Unclear => None,
-            };
+            let profile = self.profile_of_union(words.iter().chain(&small).copied())?.small();
             let terms = self.productions.automata.terms_mut();
             let mut parts = vec![terms.literals(&set)];
             parts.extend(small.iter().filter_map(|&id| self.term(id)));
@@ -259,8 +262,9 @@ impl Merging<'_> {
                 if is_counted(&mut self.productions.automata, inner, min, max)? {
                     return Ok(());
                 }
-                let profile = match weight {
-                    Weight::Small(profile) if (min, max) == (0, None) => profile.repeated(),
+                let profile = match (weight, min, max) {
+                    (Weight::Small(profile), 0, None) => profile.repeated(),
+                    (Weight::Small(profile), 0, Some(1)) => profile.or(Profile::of_literal(b"")).small(),
                     _ => None,
                 };
                 (self.productions.automata.terms_mut().repeat(inner, min, max), profile)
@@ -307,7 +311,7 @@ impl Merging<'_> {
             parts.extend(self.term(id));
         }
         let outcome = self.profile_of_union(ids.iter().copied())?;
-        let profile = if let Outcome::Small(profile) = outcome { Some(profile) } else { None };
+        let profile = outcome.small();
         if profile.is_none() && parts.len() > 1 {
             let union = self.productions.automata.terms_mut().union(&parts);
             if outcome == Outcome::Large || !self.term_weight(union)?.is_small() {
@@ -321,10 +325,7 @@ impl Merging<'_> {
             None
         };
         let profile = match (profile, empty) {
-            (Some(profile), Some(empty)) => match profile.or(empty) {
-                Outcome::Small(profile) => Some(profile),
-                Outcome::Large | Outcome::Unclear => None,
-            },
+            (Some(profile), Some(empty)) => profile.or(empty).small(),
             (profile, _) => profile,
         };
         Ok(Some((self.productions.automata.terms_mut().union(&parts), profile)))

@@ -24,6 +24,9 @@ use super::rows::Rows;
 /// Trie nodes ahead from which rows are worth their making.
 const MANY_NODES: usize = 8192;
 
+/// Where at most so many bytes go on, rows are not worth their making.
+const FEW_BYTES: usize = 12;
+
 /// What a walk finds.
 pub(super) struct Walked {
     pub(super) live: LiveTokens,
@@ -77,7 +80,7 @@ pub(super) fn walk_terminal(
         entries.iter().map(|&(node, _)| trie.subtree_end(node).index() - node.index()).sum()
     };
     let nodes_ahead = ahead(&entries);
-    if nodes_ahead < MANY_NODES {
+    if nodes_ahead < MANY_NODES || goes_on_narrowly(automata, &entries)? {
         let mut found = Listed { tokens: Vec::new(), ends: Vec::new() };
         for (node, state) in entries {
             work += found.walk(automata, trie, node, state)?;
@@ -125,6 +128,17 @@ pub(super) fn walk_terminal(
         None => found.tokens.finish(vocabulary),
     };
     Ok(Walked { live, ends: NodeSet::from_bits(found.ends, trie), work })
+}
+
+/// Whether few bytes go on in each state, so that little of what is ahead will be met.
+fn goes_on_narrowly(automata: &mut Automata, entries: &[(TrieNode, StateId)]) -> Result<bool, LimitExceeded> {
+    let mut last = None;
+    for &(_, state) in entries {
+        if last.replace(state) != Some(state) && automata.first_bytes(state)?.len() > FEW_BYTES {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// What is known of the state that goes on as `state` does for most first bytes, if there is one, and the bytes for which
