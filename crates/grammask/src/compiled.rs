@@ -96,7 +96,7 @@ pub enum EndlessRules {
 /// ```
 #[derive(Debug)]
 pub struct CompiledGrammar {
-    form: NormalForm,
+    form: Arc<NormalForm>,
     token_matches: Vec<Option<TokenMatch>>,
     vocabulary: Arc<Vocabulary>,
     options: CompileOptions,
@@ -148,6 +148,7 @@ impl CompiledGrammar {
             ]));
         }
         let token_matches = resolve_tokens(&normal_form, &vocabulary).map_err(fail)?;
+        let normal_form = Arc::new(normal_form);
         let tables = Tables::new(&normal_form, &token_matches, vocabulary.clone(), &options, source.clone())
             .map_err(|limit| fail(vec![limit.diagnostic()]))?;
         Ok(Arc::new(Self {

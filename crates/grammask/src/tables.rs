@@ -39,7 +39,7 @@ pub struct Tables {
 
 impl Tables {
     pub(crate) fn new(
-        form: &NormalForm,
+        form: &Arc<NormalForm>,
         token_matches: &[Option<TokenMatch>],
         vocabulary: Arc<Vocabulary>,
         options: &CompileOptions,

@@ -9,6 +9,38 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::byte_set::ByteSet;
 use super::term::{Term, TermId, Terms};
 
+/// Derivatives of the terms that were met: a list while they are few, as they mostly are.
+#[derive(Default)]
+struct Memo {
+    few: Vec<(TermId, TermId)>,
+    more: FxHashMap<TermId, TermId>,
+}
+
+impl Memo {
+    /// Terms above which there is a map.
+    const FEW: usize = 12;
+
+    fn get(&self, term: TermId) -> Option<TermId> {
+        match self.few.iter().find(|(known, _)| *known == term) {
+            Some(&(_, derivative)) => Some(derivative),
+            None => self.more.get(&term).copied(),
+        }
+    }
+
+    /// The derivative of a term that was met.
+    fn of(&self, term: TermId) -> TermId {
+        self.get(term).expect("terms are visited before those that are built of them")
+    }
+
+    fn insert(&mut self, term: TermId, derivative: TermId) {
+        if self.few.len() < Self::FEW {
+            self.few.push((term, derivative));
+        } else {
+            self.more.insert(term, derivative);
+        }
+    }
+}
+
 enum Task {
     Visit(TermId),
     Build(TermId),
@@ -22,12 +54,12 @@ impl Terms {
         if let Some(leaf) = self.leaf_derivative(term, byte) {
             return leaf;
         }
-        let mut derivatives = FxHashMap::default();
+        let mut derivatives = Memo::default();
         let mut stack = vec![Task::Visit(term)];
         while let Some(task) = stack.pop() {
             match task {
                 Task::Visit(term) => {
-                    if derivatives.contains_key(&term) {
+                    if derivatives.get(term).is_some() {
                         continue;
                     }
                     if let Some(leaf) = self.leaf_derivative(term, byte) {
@@ -43,7 +75,7 @@ impl Terms {
                 }
             }
         }
-        derivatives[&term]
+        derivatives.of(term)
     }
 
     fn leaf_derivative(&mut self, term: TermId, byte: u8) -> Option<TermId> {
@@ -92,30 +124,30 @@ impl Terms {
         }
     }
 
-    fn build_derivative(&mut self, term: TermId, derivatives: &FxHashMap<TermId, TermId>) -> TermId {
+    fn build_derivative(&mut self, term: TermId, derivatives: &Memo) -> TermId {
         match *self.get(term) {
             Term::Union(ref parts) => {
-                let parts: Vec<TermId> = parts.iter().map(|part| derivatives[part]).collect();
+                let parts: Vec<TermId> = parts.iter().map(|part| derivatives.of(*part)).collect();
                 self.union(&parts)
             }
             Term::Intersection(ref parts) => {
-                let parts: Vec<TermId> = parts.iter().map(|part| derivatives[part]).collect();
+                let parts: Vec<TermId> = parts.iter().map(|part| derivatives.of(*part)).collect();
                 self.intersection(&parts)
             }
-            Term::Complement(part) => self.complement(derivatives[&part]),
+            Term::Complement(part) => self.complement(derivatives.of(part)),
             Term::FirstMatch(part) => {
-                let rest = derivatives[&part];
+                let rest = derivatives.of(part);
                 if self.is_nullable(rest) { TermId::EPSILON } else { self.first_match(rest) }
             }
             Term::Repeat { term: part, min, max } => {
                 // Exact for a nullable part too: its shortest factor can always be taken first.
                 let rest = self.repeat(part, min.saturating_sub(1), max.map(|max| max - 1));
-                self.chained(derivatives[&part], rest)
+                self.chained(derivatives.of(part), rest)
             }
             Term::Concat(..) => {
                 let mut links = Vec::new();
                 self.for_each_link(term, |head, tail| {
-                    let derivative = derivatives[&head];
+                    let derivative = derivatives.of(head);
                     if derivative != TermId::NOTHING {
                         links.push((derivative, tail));
                     }

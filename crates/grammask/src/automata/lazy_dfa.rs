@@ -75,12 +75,9 @@ impl Partition {
         let mut starts = vec![0];
         starts.extend(boundaries.iter().filter(|&byte| byte > 0));
         let mut class_of = Box::new([0; 256]);
-        let mut class = 0;
-        for byte in 0..=u8::MAX {
-            if byte > 0 && boundaries.contains(byte) {
-                class += 1;
-            }
-            class_of[usize::from(byte)] = class;
+        for (class, &start) in starts.iter().enumerate().skip(1) {
+            // A class has one byte at least, so there are at most 256.
+            class_of[usize::from(start)..].fill(class as u8);
         }
         Self { class_of, starts: starts.into() }
     }
@@ -176,6 +173,9 @@ impl Automata {
     /// # Errors
     /// If there would be more states than there may be.
     pub fn continues(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
+        if self.terms.extends_by_shape(self.term(state)) {
+            return Ok(true);
+        }
         for class in 0..self.class_count(state) {
             if self.step_class(state, class)?.is_some() {
                 return Ok(true);

@@ -221,6 +221,11 @@ impl Terms {
         self.facts(term).inhabited
     }
 
+    /// Whether the shape alone says that the language has a nonempty word.
+    pub(super) fn extends_by_shape(&self, term: TermId) -> bool {
+        self.facts(term).extends
+    }
+
     pub(super) fn get(&self, term: TermId) -> &Term {
         &self.nodes[term.index()].term
     }
