@@ -217,7 +217,7 @@ class SchemaOptions:
     def __new__(
         cls,
         *,
-        draft: str,
+        draft: str | None,
         max_whitespace: int | None,
         separators: tuple[str, str] | None,
         indent: int | None,

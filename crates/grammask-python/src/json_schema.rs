@@ -29,7 +29,7 @@ impl PySchemaOptions {
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
-        draft: &str,
+        draft: Option<&str>,
         max_whitespace: Option<u32>,
         separators: Option<(String, String)>,
         indent: Option<u32>,
@@ -42,7 +42,7 @@ impl PySchemaOptions {
         resources: Vec<(String, String)>,
     ) -> PyResult<Self> {
         let mut options = SchemaOptions::default();
-        options.draft = choose("draft", draft, DRAFTS)?;
+        options.draft = draft.map(|draft| choose("draft", draft, DRAFTS)).transpose()?;
         options.whitespace = match (indent, separators, max_whitespace) {
             (Some(width), _, _) => Whitespace::Indent(width),
             (_, Some((item, key)), _) => Whitespace::Separators { item: item.into(), key: key.into() },
@@ -75,7 +75,7 @@ impl PySchemaOptions {
             Whitespace::Indent(width) => (None, None, Some(*width)),
         };
         let fields = PyDict::new(py);
-        fields.set_item("draft", name_of(options.draft, DRAFTS))?;
+        fields.set_item("draft", options.draft.and_then(|draft| name_of(draft, DRAFTS)))?;
         fields.set_item("max_whitespace", most)?;
         fields.set_item("separators", separators)?;
         fields.set_item("indent", indent)?;

@@ -30,8 +30,6 @@ Draft: TypeAlias = Literal["4", "6", "7", "2019-09", "2020-12"]
 KeyOrder: TypeAlias = Literal["declared", "any"]
 Escapes: TypeAlias = Literal["natural", "any", "ascii", "raw"]
 
-_DEFAULT_DRAFT = "2020-12"
-
 
 def schema_options(
     *,
@@ -64,7 +62,7 @@ def schema_options(
             raise ValueError(msg)
         escapes = "ascii" if ensure_ascii else "raw"
     return _grammask.SchemaOptions(
-        draft=draft or _DEFAULT_DRAFT,
+        draft=draft,
         max_whitespace=max_whitespace if whitespace == "flexible" else None,
         separators=None if separators is None else _separators(separators),
         indent=indent,
