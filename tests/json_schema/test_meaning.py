@@ -11,6 +11,7 @@ import itertools
 import json
 import os
 import random
+import re
 from typing import Any
 
 import jsonschema
@@ -202,7 +203,7 @@ class Oracle:
     """The ``jsonschema`` library with exact numbers, and without formats."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
-        exact = read(json.dumps(schema))
+        exact = with_ends(read(json.dumps(schema)))
         kind = (
             jsonschema.Draft7Validator if "draft-07" in schema["$schema"] else jsonschema.Draft202012Validator
         )
@@ -211,6 +212,20 @@ class Oracle:
     def is_valid(self, text: str) -> bool:
         with decimal.localcontext(EXACT):
             return bool(self._validator.is_valid(read(text)))
+
+
+def with_ends(schema: Any) -> Any:
+    """Write the ends of patterns as Python writes them, where `$` also matches before a last line end."""
+    if isinstance(schema, list):
+        return [with_ends(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name.replace("$", r"\Z") if name.startswith("^") else name: (
+            part.replace("$", r"\Z") if name == "pattern" and isinstance(part, str) else with_ends(part)
+        )
+        for name, part in schema.items()
+    }
 
 
 def read(text: str) -> Any:
@@ -281,11 +296,11 @@ def likely(schema: dict[str, Any], data: st.DataObject) -> list[Any]:
     if "draft-07" not in schema["$schema"]:
         return []
     try:
-        value = data.draw(from_schema(schema), "instance")
-    except Exception as error:
-        if type(error).__module__.startswith("hypothesis"):
-            raise
+        strategy = from_schema(schema)
+        strategy.validate()
+    except Exception:  # noqa: BLE001
         return []
+    value = data.draw(strategy, "instance")
     assume(len(json.dumps(value)) < 2_000 and is_plain(value))
     found = [value]
     if isinstance(value, dict) and value:
@@ -362,7 +377,7 @@ def test_generated_texts_are_valid(
         assert compiled.is_valid(text.encode()), text
         repeated = repeated_names(text)
         assert not repeated & declared, text
-        if not repeated:
+        if not repeated and not re.search(r"\d[eE][+-]?\d{4}", text):  # What the oracle can compute.
             assert oracle.is_valid(text), text
 
 
