@@ -105,10 +105,12 @@ impl Translation<'_> {
         let mut seen = FxHashSet::default();
         let literals = self.objects.literals(formula);
         for literal in &literals {
+            if let AboutObject::Declares(list) = *literal {
+                names.extend(self.name_lists.get(list).iter().filter(|name| seen.insert(**name)));
+            }
+        }
+        for literal in &literals {
             match *literal {
-                AboutObject::Declares(list) => {
-                    names.extend(self.name_lists.get(list).iter().filter(|name| seen.insert(**name)));
-                }
                 AboutObject::If(name, _) | AboutObject::Has(name, _) if seen.insert(name) => names.push(name),
                 _ => {}
             }

@@ -63,7 +63,6 @@ pub(super) struct Library<'o> {
     resources: Vec<Resource>,
     by_uri: FxHashMap<String, ResourceId>,
     scopes: Interner<Scope>,
-    has_dynamic_references: bool,
 }
 
 /// Why a reference leads nowhere.
@@ -89,7 +88,6 @@ impl<'o> Library<'o> {
             resources: Vec::new(),
             by_uri: FxHashMap::default(),
             scopes: Interner::new(),
-            has_dynamic_references: false,
         };
         library.add(document, NAMELESS);
         library
@@ -242,10 +240,6 @@ impl<'o> Library<'o> {
     fn read_identity(&mut self, location: Location, outer: ResourceId) -> ResourceId {
         let dialect = self.resources[outer.0 as usize].dialect;
         let old = dialect.draft <= Draft::Draft7;
-        if self.member(location, "$dynamicRef").is_some() || self.member(location, "$recursiveRef").is_some()
-        {
-            self.has_dynamic_references = true;
-        }
         if old && self.member(location, "$ref").is_some() {
             // Up to draft 7, a reference hides all that stands beside it.
             return outer;
@@ -334,9 +328,6 @@ impl<'o> Library<'o> {
 
     /// The dynamic scope inside `location`, which was reached under `scope`.
     pub(super) fn enter(&mut self, location: Location, scope: Id<Scope>) -> Id<Scope> {
-        if !self.has_dynamic_references {
-            return scope;
-        }
         let resource = &self.resources[self.resource(location).0 as usize];
         let current = self.scopes.get(scope);
         let new: Vec<_> = resource

@@ -2,6 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::SchemaOptions;
 use super::findings::Findings;
 use super::formula::{Formula, Formulas, falsehood, truth};
 use super::interner::{Id, Interner};
@@ -15,7 +16,6 @@ use super::resources::{Library, Location, Scope, Unresolved};
 use super::rules::{RuleId, Rules};
 use super::shape::{Shape, StringSet};
 use super::spelling::Spelling;
-use super::{SchemaOptions, numbers};
 use crate::automata::{Automata, TermId, Terms};
 use crate::grammar::Code;
 use crate::{Deadline, LimitExceeded, Limits};
@@ -68,7 +68,7 @@ impl<'o> Translation<'o> {
         let mut terms = Terms::new();
         let mut spelling = Spelling::new(options.escapes);
         let texts = spelling.texts(&mut terms);
-        let any_number = numbers::any(&mut terms, options.numbers);
+        let any_number = NumberSet::any(&mut terms, options.numbers);
         let any_string = StringSet { yes: texts, no: terms.nothing() };
         Self {
             options,
