@@ -9,7 +9,7 @@ import pytest
 
 BENCHES = Path(__file__).parents[2] / "benches"
 
-REQUIRED = {"draft4": 0, "draft6": 0, "draft7": 0, "draft2019-09": 0, "draft2020-12": 0}
+REQUIRED = {"draft4": 155, "draft6": 227, "draft7": 252, "draft2019-09": 367, "draft2020-12": 378}
 """Schemas of the required part that must be exactly right, modulo the order of keys."""
 
 FORMATS = {"draft4": 0, "draft6": 0, "draft7": 0, "draft2019-09": 0, "draft2020-12": 0}
