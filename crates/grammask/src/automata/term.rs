@@ -258,14 +258,15 @@ impl Terms {
     }
 
     /// The language that `table` accepts from its start.
-    pub fn table(&mut self, table: Table) -> TermId {
+    pub fn table(&mut self, table: impl Into<Arc<Table>>) -> TermId {
+        let table = table.into();
         let Some(start) = table.start() else { return TermId::NOTHING };
         let known = |state| self.ids.get(&table_state_hash(&table, state));
         if let Some(&id) = known(start) {
             return id;
         }
         let id = TableId(u32::try_from(self.tables.len()).expect("memory ends before four billion tables"));
-        self.tables.push(Arc::new(table));
+        self.tables.push(table);
         self.table_state(id, start)
     }
 

@@ -1,7 +1,7 @@
 //! Reads the decided spellings of numbers digit by digit and judges their values.
 //!
 //! The decided spellings are plain decimals and normalised scientific notation (one digit that is not zero before
-//! the point, up to [`MOST_FRACTION`] behind it, an exponent of any length). [`explore`] walks the states of a
+//! the point, an exponent of any length; for some judges only so many digits behind the point). [`explore`] walks the states of a
 //! reader and of a [`Judge`] in lockstep and makes the minimal automaton of the spellings that the judge takes.
 
 use std::cmp::Ordering;
@@ -13,11 +13,14 @@ use super::super::options::Numbers;
 use super::decimal::Decimal;
 use crate::automata::{Table, TableBuilder, TableState};
 
-/// Most digits behind the point in scientific notation: as many as a double-precision number needs.
-pub(super) const MOST_FRACTION: u8 = 17;
+/// As many digits behind the point of scientific notation as a double-precision number needs.
+const DOUBLE_PRECISION: u8 = 17;
 
 /// What is asked of a number's value.
 pub(super) trait Judge {
+    /// The most digits behind the point that are decided in scientific notation, if there is a bound.
+    const MOST_FRACTION: Option<u8> = None;
+
     /// What is remembered of the digits so far, read as a plain decimal.
     type Plain: Clone + Eq + Hash;
     /// What is remembered of the digits so far, read as the mantissa of scientific notation.
@@ -167,10 +170,10 @@ impl<J: Judge> Reading<J> {
             (Zero | Integer, b'.') => Point,
             (Point | Fraction, b'0'..=b'9') => {
                 judge.fraction_digit(next.plain.as_mut()?, byte - b'0');
-                next.mantissa = next.mantissa.filter(|(_, count)| *count < MOST_FRACTION);
+                next.mantissa = next.mantissa.filter(|(_, count)| Some(*count) != J::MOST_FRACTION);
                 if let Some((mantissa, count)) = &mut next.mantissa {
                     judge.mantissa_digit(mantissa, byte - b'0');
-                    *count += 1;
+                    *count += u8::from(J::MOST_FRACTION.is_some());
                 }
                 Fraction
             }
@@ -385,6 +388,8 @@ impl PowerOfTen {
 }
 
 impl Judge for PowerOfTen {
+    const MOST_FRACTION: Option<u8> = Some(DOUBLE_PRECISION);
+
     type Plain = Places;
     /// Digits behind the point, and those up to the last that is not zero.
     type Mantissa = (i32, i32);

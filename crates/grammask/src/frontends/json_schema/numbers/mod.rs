@@ -4,8 +4,8 @@
 //! both ends of its text to know the first digit's place. So a set is two languages: the spellings whose value is
 //! surely in it, and those whose value is surely not. What is in neither is never generated, under negation
 //! neither. The *decided* spellings are plain decimals with any zeros behind them, and normalised scientific
-//! notation, `d.ddde+dd` with one digit that is not zero before the point and at most 17 behind it: all that
-//! common programs write. Values are compared exactly, as decimals.
+//! notation, `d.ddde+dd` with one digit that is not zero before the point (for integers, with at most 17 digits behind
+//! it): all that common programs write. Values are compared exactly, as decimals.
 //!
 //! A multiple of anything but a power of ten is decided on plain decimals only. With [`Numbers::Plain`] there are
 //! plain decimals only, and an integer is written without a point.
@@ -18,12 +18,13 @@ pub(super) use decimal::Decimal;
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
 use super::options::Numbers;
-use crate::automata::{ByteSet, TableBuilder, TableState, TermId, Terms};
-use judge::{Comparison, Everything, Judge, MOST_FRACTION, PowerOfTen, explore};
+use crate::automata::{ByteSet, Table, TableBuilder, TableState, TermId, Terms};
+use judge::{Comparison, Everything, PowerOfTen, explore};
 
 /// Most states for the remainders of one divisor.
 const MOST_REMAINDERS: u64 = 200_000;
@@ -112,6 +113,7 @@ impl NumberSet {
     }
 
     /// Only `value`.
+    #[cfg(test)]
     pub(super) fn equal(terms: &mut Terms, numbers: Numbers, value: &Decimal) -> Self {
         Self {
             yes: spelled(terms, numbers, std::slice::from_ref(value), numbers),
@@ -171,22 +173,23 @@ impl NumberSet {
     }
 
     /// The numbers in any of both sets.
+    #[cfg(test)]
     pub(super) fn or(self, terms: &mut Terms, other: Self) -> Self {
         Self { yes: terms.union(&[self.yes, other.yes]), no: terms.intersection(&[self.no, other.no]) }
     }
 
     /// The multiples of a power of ten.
     fn powers(terms: &mut Terms, numbers: Numbers, power: i32) -> Self {
-        Self {
-            yes: judged(terms, numbers, &PowerOfTen { power, is_multiple: true }),
-            no: judged(terms, numbers, &PowerOfTen { power, is_multiple: false }),
-        }
+        let [yes, no] = [true, false].map(|is_multiple| {
+            let subject = Subject::Powers(numbers, power, is_multiple);
+            known(terms, subject, || explore(&PowerOfTen { power, is_multiple }, numbers))
+        });
+        Self { yes, no }
     }
 }
 
-/// The same spellings of numbers as one minimal automaton where it is small, so that equal sets are one term and
-/// what is empty is the empty language.
-pub(super) fn compact(terms: &mut Terms, term: TermId) -> TermId {
+/// The minimal automaton of a language of spellings of numbers, where it is small.
+fn automaton(terms: &mut Terms, term: TermId) -> Option<Table> {
     let mut builder = TableBuilder::new();
     let start = builder.add_state();
     let mut states: FxHashMap<TermId, TableState> = FxHashMap::default();
@@ -202,7 +205,7 @@ pub(super) fn compact(terms: &mut Terms, term: TermId) -> TermId {
                 continue;
             }
             if states.len() >= MOST_STATES {
-                return states.iter().find(|(_, state)| **state == start).map_or(term, |(start, _)| *start);
+                return None;
             }
             let to = *states.entry(next).or_insert_with(|| {
                 let to = builder.add_state();
@@ -212,15 +215,48 @@ pub(super) fn compact(terms: &mut Terms, term: TermId) -> TermId {
             builder.transition(from, byte, byte, to);
         }
     }
-    terms.table(builder.finish(start))
+    Some(builder.finish(start))
 }
 
-fn judged(terms: &mut Terms, numbers: Numbers, judge: &impl Judge) -> TermId {
-    terms.table(explore(judge, numbers))
+/// What a ready-made automaton of numbers is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Subject {
+    /// All JSON numbers.
+    All,
+    /// All decided spellings.
+    Decided(Numbers),
+    /// What stands in one of these orders to a bound.
+    Compared(Numbers, Decimal, &'static [Ordering]),
+    /// The multiples of a power of ten, or what is none.
+    Powers(Numbers, i32, bool),
+}
+
+/// The automata made so far, for all grammars: most schemas use the same few bounds, and "an integer" takes some
+/// milliseconds to find.
+static KNOWN: LazyLock<Mutex<FxHashMap<Subject, Arc<Table>>>> = LazyLock::new(Mutex::default);
+
+/// When so many are known, all are forgotten; those in use stay with their grammars.
+const MOST_KNOWN: usize = 4096;
+
+/// The language of `subject`, made by `make` if it is not known.
+fn known(terms: &mut Terms, subject: Subject, make: impl FnOnce() -> Table) -> TermId {
+    // A thread that panics leaves the map whole.
+    let lock = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = lock().get(&subject).cloned();
+    let table = found.unwrap_or_else(|| {
+        let table = Arc::new(make());
+        let mut known = lock();
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(subject, table.clone());
+        table
+    });
+    terms.table(table)
 }
 
 fn decided(terms: &mut Terms, numbers: Numbers) -> TermId {
-    judged(terms, numbers, &Everything)
+    known(terms, Subject::Decided(numbers), || explore(&Everything, numbers))
 }
 
 fn decided_outside(terms: &mut Terms, numbers: Numbers, term: TermId) -> TermId {
@@ -230,7 +266,8 @@ fn decided_outside(terms: &mut Terms, numbers: Numbers, term: TermId) -> TermId 
 }
 
 fn compared(terms: &mut Terms, numbers: Numbers, bound: &Decimal, wanted: &'static [Ordering]) -> TermId {
-    judged(terms, numbers, &Comparison { bound, wanted })
+    let subject = Subject::Compared(numbers, bound.clone(), wanted);
+    known(terms, subject, || explore(&Comparison { bound, wanted }, numbers))
 }
 
 fn digit(terms: &mut Terms) -> TermId {
@@ -252,6 +289,14 @@ fn without_point(terms: &mut Terms) -> TermId {
 
 /// Every JSON number: RFC 8259, section 6.
 fn all_spellings(terms: &mut Terms) -> TermId {
+    known(terms, Subject::All, || {
+        let mut scratch = Terms::new();
+        let all = every_number(&mut scratch);
+        automaton(&mut scratch, all).unwrap_or_else(|| explore(&Everything, Numbers::Any))
+    })
+}
+
+fn every_number(terms: &mut Terms) -> TermId {
     let integer = without_point(terms);
     let digit = digit(terms);
     let digits = terms.repeat(digit, 1, None);
@@ -263,8 +308,7 @@ fn all_spellings(terms: &mut Terms) -> TermId {
     let sign = terms.repeat(sign, 0, Some(1));
     let exponent = terms.concat(&[exponent, sign, digits]);
     let exponent = terms.repeat(exponent, 0, Some(1));
-    let all = terms.concat(&[integer, fraction, exponent]);
-    compact(terms, all)
+    terms.concat(&[integer, fraction, exponent])
 }
 
 fn exponent_mark(terms: &mut Terms) -> TermId {
@@ -284,7 +328,7 @@ fn spelled(terms: &mut Terms, numbers: Numbers, values: &[Decimal], points: Numb
         }
         if value.is_integer() { &mut integers } else { &mut fractions }.push(plain);
         let digits = value.digits();
-        if numbers == Numbers::Any && !value.is_zero() && digits.len() <= usize::from(MOST_FRACTION) + 1 {
+        if numbers == Numbers::Any && !value.is_zero() {
             let mut text = String::from(if value.is_negative() { "-" } else { "" });
             for (index, digit) in digits.iter().enumerate() {
                 if index == 1 {
@@ -316,11 +360,11 @@ fn spelled(terms: &mut Terms, numbers: Numbers, values: &[Decimal], points: Numb
     for ((power, len), texts) in groups {
         let mantissas = terms.literals(&texts);
         let zeros = if len == 1 {
-            let zeros = terms.repeat(zero, 1, Some(u32::from(MOST_FRACTION)));
+            let zeros = terms.repeat(zero, 1, None);
             let zeros = terms.concat(&[point, zeros]);
             terms.repeat(zeros, 0, Some(1))
         } else {
-            terms.repeat(zero, 0, Some(u32::from(MOST_FRACTION) + 1 - len as u32))
+            terms.repeat(zero, 0, None)
         };
         let exponent = exponent(terms, power);
         union.push(terms.concat(&[mantissas, zeros, exponent]));
