@@ -175,13 +175,16 @@ class _Worker:
                 line = self._lines.get(timeout=_POLL_SECONDS)
             except queue.Empty:
                 if time.monotonic() > deadline:
-                    self._process.kill()
-                    return None, f"no end within {limits.seconds:.0f} s"
+                    return None, self._kill(f"no end within {limits.seconds:.0f} s")
                 if self._resident() > limits.memory_bytes:
-                    self._process.kill()
-                    return None, f"more than {limits.memory_bytes / 2**30:.0f} GiB of memory"
+                    return None, self._kill(f"more than {limits.memory_bytes / 2**30:.0f} GiB of memory")
                 continue
             return (json.loads(line), None) if line is not None else (None, self._crash())
+
+    def _kill(self, reason: str) -> str:
+        self._process.kill()
+        self._process.wait()
+        return reason
 
     def _crash(self) -> str:
         code = self._process.wait()
