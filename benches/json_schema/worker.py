@@ -3,8 +3,8 @@
 Usage: ``python -m json_schema.worker ENGINE VOCABULARY.pickle OPTIONS``; the options are JSON. Each line of standard
 input is a job: a schema and the instances as lists of tokens. What has been reached goes to standard output, a JSON
 object a line, so that the parent knows it even if the process has to be killed. The process lives on from schema to
-schema, as a server's does, so what an engine learns about the vocabulary stays with it; compile caches that know a whole
-schema are not used.
+schema, as a server's does, so what an engine learns about the vocabulary stays with it; compile caches that know a
+whole schema are not used.
 """
 
 from __future__ import annotations
