@@ -36,6 +36,7 @@ mod term;
 mod text;
 
 pub use byte_set::ByteSet;
+pub(crate) use content_hash::ContentHasher;
 pub use lazy_dfa::{Automata, StateId};
 pub use table::{Table, TableBuilder, TableState};
 pub use term::{Structure, TermId, Terms};

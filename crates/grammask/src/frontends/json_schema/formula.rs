@@ -39,6 +39,14 @@ pub(super) enum Formula<L> {
     Or(Box<[FormulaId<L>]>),
 }
 
+/// An assertion that formulas are made of.
+pub(super) trait Literal: Clone + Eq + Hash {
+    /// The assertion that holds exactly when this one does not, if the formula should know it.
+    fn opposite(&self) -> Option<Self> {
+        None
+    }
+}
+
 /// The arena.
 #[derive(Debug)]
 pub(super) struct Formulas<L> {
@@ -46,7 +54,7 @@ pub(super) struct Formulas<L> {
     operands: usize,
 }
 
-impl<L: Clone + Eq + Hash> Formulas<L> {
+impl<L: Literal> Formulas<L> {
     pub(super) fn new() -> Self {
         let mut nodes = Interner::new();
         nodes.intern(Formula::False);
@@ -78,16 +86,39 @@ impl<L: Clone + Eq + Hash> Formulas<L> {
                 _ => operands.add(part),
             }
         }
-        // a and (a or b) is a.
-        self.absorb(&mut operands, |formula| match formula {
-            Formula::Or(inner) => Some(inner),
-            _ => None,
-        });
-        match operands.list[..] {
-            [] => truth(),
-            [only] => only,
-            _ => self.intern(Formula::And(operands.list.into())),
+        if operands.list.len() < 2 {
+            return operands.list.first().copied().unwrap_or(truth());
         }
+        for index in 0..operands.list.len() {
+            if self.opposite_of(operands.list[index]).is_some_and(|other| operands.seen.contains(&other)) {
+                return falsehood();
+            }
+        }
+        // a and (a or b) is a; a and (not a or b) is a and b.
+        let mut shorter = Vec::new();
+        let Operands { list, seen } = &mut operands;
+        list.retain(|&operand| {
+            let Formula::Or(inner) = self.get(operand) else { return true };
+            if inner.iter().any(|part| seen.contains(part)) {
+                return false;
+            }
+            let kept: Vec<_> = inner.iter().copied().filter(|&part| !self.is_refuted(part, seen)).collect();
+            if kept.len() < inner.len() {
+                shorter.push(kept);
+                return false;
+            }
+            true
+        });
+        let list = operands.list;
+        if shorter.is_empty() {
+            return match list[..] {
+                [] => truth(),
+                [only] => only,
+                _ => self.intern(Formula::And(list.into())),
+            };
+        }
+        let shorter: Vec<_> = shorter.into_iter().map(|parts| self.or(parts)).collect();
+        self.and(list.into_iter().chain(shorter))
     }
 
     /// Any of `parts`.
@@ -101,10 +132,19 @@ impl<L: Clone + Eq + Hash> Formulas<L> {
                 _ => operands.add(part),
             }
         }
+        if operands.list.len() < 2 {
+            return operands.list.first().copied().unwrap_or(falsehood());
+        }
+        for index in 0..operands.list.len() {
+            if self.opposite_of(operands.list[index]).is_some_and(|other| operands.seen.contains(&other)) {
+                return truth();
+            }
+        }
         // a or (a and b) is a.
-        self.absorb(&mut operands, |formula| match formula {
-            Formula::And(inner) => Some(inner),
-            _ => None,
+        let Operands { list, seen } = &mut operands;
+        list.retain(|&operand| match self.get(operand) {
+            Formula::And(inner) => !inner.iter().any(|part| seen.contains(part)),
+            _ => true,
         });
         match operands.list[..] {
             [] => falsehood(),
@@ -113,14 +153,22 @@ impl<L: Clone + Eq + Hash> Formulas<L> {
         }
     }
 
-    fn absorb(&self, operands: &mut Operands<L>, inner: impl Fn(&Formula<L>) -> Option<&[FormulaId<L>]>) {
-        if operands.list.len() < 2 {
-            return;
+    /// The formula of the opposite of a literal, if there is such a formula.
+    fn opposite_of(&self, formula: FormulaId<L>) -> Option<FormulaId<L>> {
+        match self.get(formula) {
+            Formula::Literal(literal) => self.nodes.find(&Formula::Literal(literal.opposite()?)),
+            _ => None,
         }
-        let Operands { list, seen } = operands;
-        list.retain(|&operand| {
-            inner(self.get(operand)).is_none_or(|parts| !parts.iter().any(|part| seen.contains(part)))
-        });
+    }
+
+    /// Whether `formula`, or a part that it needs, is the opposite of one of `known`.
+    fn is_refuted(&self, formula: FormulaId<L>, known: &FxHashSet<FormulaId<L>>) -> bool {
+        let refuted = |part| self.opposite_of(part).is_some_and(|other| known.contains(&other));
+        match self.get(formula) {
+            Formula::Literal(_) => refuted(formula),
+            Formula::And(parts) => parts.iter().any(|&part| refuted(part)),
+            _ => false,
+        }
     }
 
     /// Computes a value for `root` from the values of its literals, bottom up.
@@ -237,6 +285,25 @@ impl<L> Operands<L> {
 mod tests {
     use super::*;
 
+    impl Literal for &'static str {}
+
+    impl Literal for i32 {
+        fn opposite(&self) -> Option<Self> {
+            Some(-self)
+        }
+    }
+
+    #[test]
+    fn knows_opposites() {
+        let mut formulas = Formulas::new();
+        let [a, b, not_a, not_b] = [1, 2, -1, -2].map(|literal| formulas.literal(literal));
+        assert_eq!(formulas.and([a, b, not_a]), falsehood());
+        assert_eq!(formulas.or([a, b, not_a]), truth());
+        let (both, neither) = (formulas.and([a, b]), formulas.or([not_a, not_b]));
+        assert_eq!(formulas.and([both, neither]), falsehood());
+        assert_eq!(formulas.and([a, neither]), formulas.and([a, not_b]));
+    }
+
     #[test]
     fn simplifies() {
         let mut formulas = Formulas::new();
@@ -254,8 +321,8 @@ mod tests {
     #[test]
     fn folds_deep_formulas_without_recursion() {
         let mut formulas = Formulas::new();
-        let mut formula = formulas.literal(0_u32);
-        for level in 1..50_000 {
+        let mut formula = formulas.literal(1);
+        for level in 2..=50_000 {
             let literal = formulas.literal(level);
             formula = if level % 2 == 0 {
                 formulas.and([formula, literal])

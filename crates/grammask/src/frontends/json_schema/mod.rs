@@ -37,6 +37,7 @@ mod options;
 mod pattern;
 mod resources;
 mod rules;
+mod sameness;
 mod shape;
 mod spelling;
 mod translation;

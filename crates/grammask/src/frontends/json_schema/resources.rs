@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::interner::{Id, Interner};
 use super::json::{Document, Value, ValueId};
-use super::{Draft, SchemaOptions, metaschemas, uri};
+use super::{Draft, SchemaOptions, metaschemas, sameness, uri};
 
 /// A value in one of the documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -50,6 +50,8 @@ struct Loaded {
     document: Document,
     /// The resource of each value that is known to be a schema.
     resource_of: Vec<Option<ResourceId>>,
+    /// For each schema, the first one that says the same.
+    same: Vec<ValueId>,
 }
 
 /// Which dynamic anchor leads where: the outermost resource that has it wins.
@@ -151,6 +153,13 @@ impl<'o> Library<'o> {
         }
     }
 
+    /// The first schema of the same resource that says the same as the one at `location`.
+    pub(super) fn first_of_the_same(&self, location: Location) -> Location {
+        let value = self.documents[location.document.0 as usize].same[location.value.index()];
+        let first = Location { value, ..location };
+        if self.resource_of(first) == self.resource_of(location) { first } else { location }
+    }
+
     /// How the keywords of the schema at `location` are read.
     pub(super) fn dialect(&self, location: Location) -> Dialect {
         self.resources[self.resource(location).0 as usize].dialect
@@ -160,7 +169,8 @@ impl<'o> Library<'o> {
         let id = DocumentId(u32::try_from(self.documents.len()).unwrap_or(u32::MAX));
         let root = Location { document: id, value: document.root() };
         let resource_of = vec![None; document.len()];
-        self.documents.push(Loaded { document, resource_of });
+        let same = sameness::first_of_the_same(&document);
+        self.documents.push(Loaded { document, resource_of, same });
         let resource = self.new_resource(uri.to_owned(), root, None);
         self.read_schemas(root, resource);
         id

@@ -122,6 +122,7 @@ impl<'o> Translation<'o> {
     /// The schema at `location`, entered under `scope`.
     pub(super) fn schema_at(&mut self, location: Location, scope: Id<Scope>) -> Id<Schema> {
         let scope = self.library.enter(location, scope);
+        let location = self.library.first_of_the_same(location);
         self.schemas.intern(Schema::At(location, scope))
     }
 
