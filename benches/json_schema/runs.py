@@ -148,7 +148,8 @@ class _Worker:
             said, problem = self._next(limits)
             if said is None:
                 # What is asked beyond the verdicts must not spoil them.
-                facts["any_order_problem" if facts.get("phase") == "any order" else "ended"] = problem
+                is_after = facts.get("phase") == "other orders"
+                facts["other_orders_problem" if is_after else "ended"] = problem
                 return facts
             if "instance" in said:
                 facts["instances"].append(said["instance"])

@@ -70,23 +70,25 @@ def _run(
         _say(instance=outcome)
         if job["valid"][index] and not outcome["accepted"]:
             rejected.append(index)
-    _try_any_order(engine, vocabulary, job, rejected)
+    _try_other_orders(engine, compiled, job, rejected)
     relaxations = [_reason(item) for item in getattr(compiled, "relaxations", ())]
     _say(done=True, refused=None, relaxations=relaxations)
 
 
-def _try_any_order(engine: Engine, vocabulary: Any, job: Any, rejected: list[int]) -> None:
+def _try_other_orders(engine: Engine, compiled: Any, job: Any, rejected: list[int]) -> None:
     """See whether valid instances that were rejected have their keys in another order, where an engine can say so."""
-    compile = getattr(engine, "compile_in_any_order", None)
-    if compile is None or not rejected:
+    is_accepted = getattr(engine, "is_accepted_in_some_order", None)
+    if is_accepted is None or not rejected:
         return
-    _say(phase="any order")
+    _say(phase="other orders")
     try:
-        compiled = compile(job["schema"], vocabulary)
-        accepted = [index for index in rejected if compiled.is_valid(job["texts"][index].encode())]
-        _say(only_order=accepted)
+        _say(
+            only_order=[
+                index for index in rejected if is_accepted(compiled, job["schema"], job["texts"][index])
+            ]
+        )
     except Exception as error:  # noqa: BLE001
-        _say(any_order_problem=str(error)[:300])
+        _say(other_orders_problem=f"{type(error).__name__}: {error}"[:300])
 
 
 def _instance(
