@@ -36,6 +36,7 @@ mod objects;
 mod options;
 mod outcomes;
 mod pattern;
+mod ready_made;
 mod resources;
 mod rules;
 mod sameness;
