@@ -4,27 +4,35 @@
 //! the terms it has met, so neither depth nor sharing of a term hurts. Chains of optional elements contribute
 //! to one union, in place of one nested union per element.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::byte_set::ByteSet;
 use super::term::{Term, TermId, Terms};
 
-/// Derivatives of the terms that were met: a list while they are few, as they mostly are.
-#[derive(Default)]
-struct Memo {
-    few: Vec<(TermId, TermId)>,
-    more: FxHashMap<TermId, TermId>,
+/// Derivatives of the terms that were met, by term; those of earlier derivations are told apart by their round. Kept by
+/// the arena, so that a derivation neither hashes nor allocates.
+#[derive(Debug, Default)]
+pub(super) struct Memo {
+    round: u32,
+    derivatives: Vec<(u32, TermId)>,
 }
 
 impl Memo {
-    /// Terms above which there is a map.
-    const FEW: usize = 12;
+    /// Forgets everything; terms will be among the first `count` of the arena.
+    fn begin(&mut self, count: usize) {
+        if self.round == u32::MAX {
+            self.derivatives.clear();
+            self.round = 0;
+        }
+        self.round += 1;
+        if self.derivatives.len() < count {
+            self.derivatives.resize(count, (0, TermId::NOTHING));
+        }
+    }
 
     fn get(&self, term: TermId) -> Option<TermId> {
-        match self.few.iter().find(|(known, _)| *known == term) {
-            Some(&(_, derivative)) => Some(derivative),
-            None => self.more.get(&term).copied(),
-        }
+        let (round, derivative) = self.derivatives[term.index()];
+        (round == self.round).then_some(derivative)
     }
 
     /// The derivative of a term that was met.
@@ -33,11 +41,18 @@ impl Memo {
     }
 
     fn insert(&mut self, term: TermId, derivative: TermId) {
-        if self.few.len() < Self::FEW {
-            self.few.push((term, derivative));
-        } else {
-            self.more.insert(term, derivative);
-        }
+        self.derivatives[term.index()] = (self.round, derivative);
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.derivatives.capacity() * size_of::<(u32, TermId)>()
+    }
+}
+
+/// A copy of an arena begins with an empty memo.
+impl Clone for Memo {
+    fn clone(&self) -> Self {
+        Self::default()
     }
 }
 
@@ -54,7 +69,8 @@ impl Terms {
         if let Some(leaf) = self.leaf_derivative(term, byte) {
             return leaf;
         }
-        let mut derivatives = Memo::default();
+        let mut derivatives = std::mem::take(&mut self.memo);
+        derivatives.begin(self.len());
         let mut stack = vec![Task::Visit(term)];
         while let Some(task) = stack.pop() {
             match task {
@@ -75,7 +91,9 @@ impl Terms {
                 }
             }
         }
-        derivatives.of(term)
+        let derivative = derivatives.of(term);
+        self.memo = derivatives;
+        derivative
     }
 
     fn leaf_derivative(&mut self, term: TermId, byte: u8) -> Option<TermId> {

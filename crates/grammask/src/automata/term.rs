@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::byte_set::ByteSet;
 use super::content_hash::ContentHasher;
+use super::derivative::Memo;
 use super::table::{StateFingerprint, Table, TableState};
 
 /// A regular language in a [`Terms`] arena; equal ids are the same term.
@@ -142,6 +143,7 @@ pub struct Terms {
     tables: Vec<Arc<Table>>,
     /// How many operands all unions and intersections have together.
     operands: usize,
+    pub(super) memo: Memo,
 }
 
 impl Default for Terms {
@@ -154,8 +156,13 @@ impl Terms {
     /// An arena that holds the simplest terms only.
     #[must_use]
     pub fn new() -> Self {
-        let mut terms =
-            Self { nodes: Vec::new(), ids: FxHashMap::default(), tables: Vec::new(), operands: 0 };
+        let mut terms = Self {
+            nodes: Vec::new(),
+            ids: FxHashMap::default(),
+            tables: Vec::new(),
+            operands: 0,
+            memo: Memo::default(),
+        };
         assert_eq!(terms.intern(Term::Nothing), TermId::NOTHING);
         assert_eq!(terms.intern(Term::Epsilon), TermId::EPSILON);
         assert_eq!(terms.intern(Term::Bytes(ByteSet::ALL)), TermId::ANY_BYTE);
@@ -199,6 +206,7 @@ impl Terms {
         self.nodes.capacity() * size_of::<Node>()
             + self.ids.capacity() * per_id
             + self.operands * size_of::<TermId>()
+            + self.memo.memory_bytes()
             + tables
     }
 
