@@ -316,6 +316,12 @@ impl Automata {
 
     pub(super) fn set_life(&mut self, state: StateId, life: Life) {
         self.states[state.index()].life = life;
+        let term = self.term(state);
+        match life {
+            Life::Unknown => {}
+            Life::Live => self.terms.record_inhabited(term, true),
+            Life::Dead => self.terms.record_inhabited(term, false),
+        }
     }
 
     /// How many classes of bytes `state` tells apart.
@@ -331,7 +337,7 @@ impl Automata {
 
     /// The state of `term`, which is not known to be live; none for the term that is empty by its shape.
     fn candidate(&mut self, term: TermId) -> Result<Option<StateId>, LimitExceeded> {
-        if term == self.terms.nothing() {
+        if term == self.terms.nothing() || self.terms.is_known_empty(term) {
             return Ok(None);
         }
         if let Some(&state) = self.state_of.get(&term) {
@@ -340,7 +346,7 @@ impl Automata {
         if self.states.len() >= self.max_states {
             return Err(LimitExceeded::new("automaton_states", self.max_states));
         }
-        let life = if self.terms.is_inhabited_by_shape(term) { Life::Live } else { Life::Unknown };
+        let life = if self.terms.is_known_inhabited(term) { Life::Live } else { Life::Unknown };
         let state = StateId(self.states.len() as u32);
         self.states.push(State { term, life, row: None });
         self.state_of.insert(term, state);

@@ -124,13 +124,15 @@ struct Node {
     facts: Facts,
 }
 
-/// What is known of a language from its shape.
+/// What is known of a language, from its shape or from a search.
 #[derive(Clone, Copy, Debug)]
 struct Facts {
     /// The empty word is in it.
     nullable: bool,
     /// Some word is in it. Where this is false nothing is known, except of `Nothing`.
     inhabited: bool,
+    /// A search found no word in it. Where this is false nothing is known.
+    empty: bool,
     /// Some nonempty word is in it. Where this is false nothing is known.
     extends: bool,
 }
@@ -223,9 +225,21 @@ impl Terms {
         self.nodes[term.index()].hash
     }
 
-    /// Whether the shape alone says that the language has a word. Every term without intersections and
+    /// Records whether the language has a word, which a search found out: who uses the term later need not search again.
+    pub(super) fn record_inhabited(&mut self, term: TermId, inhabited: bool) {
+        let facts = &mut self.nodes[term.index()].facts;
+        facts.inhabited |= inhabited;
+        facts.empty |= !inhabited;
+    }
+
+    /// Whether a search found that the language has no word.
+    pub(super) fn is_known_empty(&self, term: TermId) -> bool {
+        self.facts(term).empty
+    }
+
+    /// Whether the shape, or a search before, says that the language has a word. Every term without intersections and
     /// complements is [`TermId::NOTHING`] or has one.
-    pub(super) fn is_inhabited_by_shape(&self, term: TermId) -> bool {
+    pub(super) fn is_known_inhabited(&self, term: TermId) -> bool {
         self.facts(term).inhabited
     }
 
@@ -375,7 +389,7 @@ impl Terms {
             // A table holds no dead state, and a state without edges is `Epsilon`.
             Term::Table { table, state } => (self.get_table(*table).is_accepting(*state), true, true),
         };
-        Facts { nullable, inhabited, extends }
+        Facts { nullable, inhabited, empty: false, extends }
     }
 }
 
