@@ -1,7 +1,7 @@
 //! From the keywords of one schema to its shape.
 //!
 //! Each keyword is a shape of its own, most of them "any value" in all parts but one, and the schema is all of them.
-//! Keywords are taken in the order of the text, because the members of an object come out in it.
+//! Keywords are taken in the order of the text but for `properties`, because the members of an object come out in it.
 
 use super::formula::{falsehood, truth};
 use super::interner::Id;
@@ -141,7 +141,10 @@ impl Translation<'_> {
         }
         let mut parts = Vec::new();
         let mut strings_done = false;
-        for (keyword, place) in self.members(location) {
+        // The members of an object come out in the order of the parts; its own declarations come first.
+        let mut members = self.members(location);
+        members.sort_by_key(|(keyword, _)| &**keyword != "properties");
+        for (keyword, place) in members {
             let text_keyword = matches!(&*keyword, "pattern" | "minLength" | "maxLength");
             if text_keyword && std::mem::replace(&mut strings_done, true) {
                 continue;
@@ -546,7 +549,11 @@ impl Translation<'_> {
         let (terms, spelling) = (self.automata.terms_mut(), &mut self.spelling);
         match formats::format(terms, spelling, &name, draft, self.limits) {
             Some(Ok(term)) => {
-                let string = self.string_set(term);
+                let mut string = self.string_set(term);
+                if matches!(&*name, "hostname" | "idn-hostname" | "regex") {
+                    // These leave out some texts that belong; nothing else is known to be outside.
+                    string.no = self.automata.terms().nothing();
+                }
                 Some(Shape { string, ..self.any_shape() })
             }
             Some(Err(error)) => {

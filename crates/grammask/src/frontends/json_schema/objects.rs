@@ -671,13 +671,16 @@ impl Translation<'_> {
                             }
                         }
                         form = merged(&mut self.values, &mut self.objects, product);
+                        self.drop_impossible(&mut form)?;
                         self.check_limits()?;
                     }
                     form
                 }
                 Formula::Or(parts) => {
                     let all = parts.iter().flat_map(|part| forms[part].iter().copied()).collect();
-                    merged(&mut self.values, &mut self.objects, all)
+                    let mut form = merged(&mut self.values, &mut self.objects, all);
+                    self.separate(&mut form)?;
+                    form
                 }
             };
             forms.insert(id, form);

@@ -42,6 +42,11 @@ impl Spelling {
         }
     }
 
+    /// Which escapes the universe has.
+    pub(super) fn escapes(&self) -> Escapes {
+        self.escapes
+    }
+
     /// One character of `ranges`, in any order.
     pub(super) fn class(&mut self, terms: &mut Terms, ranges: &[CharRange]) -> TermId {
         let ranges = normalized(ranges);

@@ -1,7 +1,8 @@
 //! Regular expressions of ECMA-262, as texts, with groups up to a certain depth.
 //!
 //! What is balanced or counted in them is not regular, so valid expressions are left out here: groups nested deeper
-//! than [`MOST_DEPTH`], back-references, `\0`, counts above 99, ranges between characters that are not plain ASCII.
+//! than [`MOST_DEPTH`], back-references, `\0`, counts above 99, ranges between other characters than digits and some
+//! letters, two bounds of two digits. The automaton has to stay small: people combine `regex` with patterns.
 //! Everything else is as with the `u` flag, but any punctuation may be escaped.
 
 use std::fmt::Write;
@@ -11,7 +12,7 @@ use super::Maker;
 use crate::automata::TermId;
 
 /// How deep groups may be nested.
-const MOST_DEPTH: usize = 6;
+const MOST_DEPTH: usize = 3;
 
 /// Escapes that stand for a character or a class, after the backslash. Letters escape nothing else.
 const ESCAPE: &str = "[dDsSwWtnvfr]|c[A-Za-z]|x[0-9A-Fa-f]{2}|u[0-9A-CE-Fa-ce-f][0-9A-Fa-f]{3}|u[Dd][0-7][0-9A-Fa-f]{2}|\
@@ -46,36 +47,19 @@ pub(super) fn regex(maker: &mut Maker) -> Result<TermId, PatternError> {
     Ok(inside)
 }
 
-/// Two counts of up to two digits, the first not above the second.
+/// Two counts, the first not above the second: of one digit each, or of one and two.
 fn ascending_counts() -> String {
-    let mut counts = String::from("0?\\d,[1-9]\\d");
+    let mut counts = String::from("\\d,[1-9]\\d");
     for first in 0..10 {
         let _ = write!(counts, "|{first},[{first}-9]");
-        if first > 0 {
-            for second in 0..10 {
-                let _ = write!(counts, "|{first}{second},{first}[{second}-9]");
-            }
-        }
-        if (1..9).contains(&first) {
-            let _ = write!(counts, "|{first}\\d,[{}-9]\\d", first + 1);
-        }
     }
     counts
 }
 
-/// Two characters of ASCII with a hyphen between, the first not above the second.
+/// Two characters with a hyphen between, the first not above the second: two digits, or letters of one case of which
+/// the first is the first of all or the last the last of all, which keeps the automaton small.
 fn ascending_ranges() -> String {
-    let plain = |code: u8| !b"\\]-^[".contains(&code);
-    let mut ranges = Vec::new();
-    for first in (b' '..=b'~').filter(|code| plain(*code)) {
-        // No range ends inside what the class of the pattern needs escaped.
-        let parts = [(first, b','), (first.max(b'.'), b'Z'), (first.max(b'_'), b'~')];
-        let last: String = parts
-            .iter()
-            .filter(|(low, high)| low <= high)
-            .map(|&(low, high)| format!("{}-{}", char::from(low), char::from(high)))
-            .collect();
-        ranges.push(format!("[{}]-[{last}]", char::from(first)));
-    }
+    let mut ranges = vec!["a-[a-z]|[a-z]-z|A-[A-Z]|[A-Z]-Z".to_owned()];
+    ranges.extend((0..10).map(|first| format!("{first}-[{first}-9]")));
     ranges.join("|")
 }

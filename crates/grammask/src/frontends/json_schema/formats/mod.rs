@@ -16,8 +16,9 @@ mod pointers;
 mod resources;
 mod unicode_tables;
 
-use super::options::Draft;
+use super::options::{Draft, Escapes};
 use super::pattern::{PatternError, full, pattern};
+use super::ready_made::ReadyMade;
 use super::spelling::Spelling;
 use crate::Limits;
 use crate::automata::{TermId, Terms};
@@ -33,7 +34,40 @@ pub(super) fn format(
     draft: Draft,
     limits: &Limits,
 ) -> Option<Result<TermId, PatternError>> {
-    let mut maker = Maker { terms, spelling, limits };
+    let subject = (Box::from(name), draft, spelling.escapes());
+    let mut failed = None;
+    let table = KNOWN.get(subject, || {
+        if is_large(name) {
+            return None;
+        }
+        let mut scratch = Terms::new();
+        let mut spelling = Spelling::new(spelling.escapes());
+        match made(&mut Maker { terms: &mut scratch, spelling: &mut spelling, limits }, name, draft)? {
+            Ok(term) => scratch.determinized(term, MOST_STATES),
+            Err(error) => {
+                failed = Some(error);
+                None
+            }
+        }
+    });
+    match (table, failed) {
+        (Some(table), _) => Some(Ok(terms.table(table))),
+        (None, Some(error)) => Some(Err(error)),
+        (None, None) => made(&mut Maker { terms, spelling, limits }, name, draft),
+    }
+}
+
+/// No format has more, but for the large ones.
+const MOST_STATES: usize = 20_000;
+
+/// Formats with counts within counts, or with much of Unicode, are made anew for each schema, and run lazily.
+fn is_large(name: &str) -> bool {
+    matches!(name, "hostname" | "idn-hostname")
+}
+
+static KNOWN: ReadyMade<(Box<str>, Draft, Escapes)> = ReadyMade::new();
+
+fn made(maker: &mut Maker<'_>, name: &str, draft: Draft) -> Option<Result<TermId, PatternError>> {
     Some(match name {
         "date-time" => maker.full(&dates::date_time()),
         "date" => maker.full(dates::DATE),
@@ -41,8 +75,8 @@ pub(super) fn format(
         "duration" => maker.full(dates::DURATION),
         "email" => maker.full(&mailboxes::email()),
         "idn-email" => maker.full(&mailboxes::idn_email()),
-        "hostname" => hosts::hostname(&mut maker, draft),
-        "idn-hostname" => hosts::idn_hostname(&mut maker),
+        "hostname" => hosts::hostname(maker, draft),
+        "idn-hostname" => hosts::idn_hostname(maker),
         "ipv4" => maker.full(addresses::IPV4),
         "ipv6" => maker.full(&addresses::ipv6()),
         "uri" => maker.full(&resources::uri()),
@@ -53,7 +87,7 @@ pub(super) fn format(
         "uuid" => maker.full("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"),
         "json-pointer" => maker.full(pointers::JSON_POINTER),
         "relative-json-pointer" => maker.full(&pointers::relative(draft)),
-        "regex" => expressions::regex(&mut maker),
+        "regex" => expressions::regex(maker),
         _ => return None,
     })
 }

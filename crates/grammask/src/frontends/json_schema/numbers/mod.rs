@@ -18,19 +18,19 @@ pub(super) use decimal::Decimal;
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
 use super::options::Numbers;
-use crate::automata::{ByteSet, Table, TableBuilder, TableState, TermId, Terms};
+use super::ready_made::ReadyMade;
+use crate::automata::{ByteSet, Table, TermId, Terms};
 use judge::{Comparison, Everything, PowerOfTen, explore};
 
 /// Most states for the remainders of one divisor.
 const MOST_REMAINDERS: u64 = 200_000;
 
-/// Most states of a set that is made one automaton.
-const MOST_STATES: usize = 4000;
+/// Most states of the automaton of all numbers.
+const MOST_STATES: usize = 100;
 
 /// Why a number cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,36 +189,6 @@ impl NumberSet {
     }
 }
 
-/// The minimal automaton of a language of spellings of numbers, where it is small.
-fn automaton(terms: &mut Terms, term: TermId) -> Option<Table> {
-    let mut builder = TableBuilder::new();
-    let start = builder.add_state();
-    let mut states: FxHashMap<TermId, TableState> = FxHashMap::default();
-    states.insert(term, start);
-    let mut stack = vec![(term, start)];
-    while let Some((term, from)) = stack.pop() {
-        if terms.is_nullable(term) {
-            builder.accept(from);
-        }
-        for &byte in b"+-.0123456789Ee" {
-            let next = terms.derivative(term, byte);
-            if next == terms.nothing() {
-                continue;
-            }
-            if states.len() >= MOST_STATES {
-                return None;
-            }
-            let to = *states.entry(next).or_insert_with(|| {
-                let to = builder.add_state();
-                stack.push((next, to));
-                to
-            });
-            builder.transition(from, byte, byte, to);
-        }
-    }
-    Some(builder.finish(start))
-}
-
 /// What a ready-made automaton of numbers is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Subject {
@@ -232,28 +202,14 @@ enum Subject {
     Powers(Numbers, i32, bool),
 }
 
-/// The automata made so far, for all grammars: most schemas use the same few bounds, and "an integer" takes some
-/// milliseconds to find.
-static KNOWN: LazyLock<Mutex<FxHashMap<Subject, Arc<Table>>>> = LazyLock::new(Mutex::default);
-
-/// When so many are known, all are forgotten; those in use stay with their grammars.
-const MOST_KNOWN: usize = 4096;
+static KNOWN: ReadyMade<Subject> = ReadyMade::new();
 
 /// The language of `subject`, made by `make` if it is not known.
 fn known(terms: &mut Terms, subject: Subject, make: impl FnOnce() -> Table) -> TermId {
-    // A thread that panics leaves the map whole.
-    let lock = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = lock().get(&subject).cloned();
-    let table = found.unwrap_or_else(|| {
-        let table = Arc::new(make());
-        let mut known = lock();
-        if known.len() >= MOST_KNOWN {
-            known.clear();
-        }
-        known.insert(subject, table.clone());
-        table
-    });
-    terms.table(table)
+    match KNOWN.get(subject, || Some(make())) {
+        Some(table) => terms.table(table),
+        None => terms.nothing(),
+    }
 }
 
 fn decided(terms: &mut Terms, numbers: Numbers) -> TermId {
@@ -293,7 +249,7 @@ fn all_spellings(terms: &mut Terms) -> TermId {
     known(terms, Subject::All, || {
         let mut scratch = Terms::new();
         let all = every_number(&mut scratch);
-        automaton(&mut scratch, all).unwrap_or_else(|| explore(&Everything, Numbers::Any))
+        scratch.determinized(all, MOST_STATES).unwrap_or_else(|| explore(&Everything, Numbers::Any))
     })
 }
 
