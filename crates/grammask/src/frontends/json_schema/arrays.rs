@@ -203,7 +203,8 @@ impl Translation<'_> {
             Step::Literal(literal) => match literal {
                 AboutArray::If(..) | AboutArray::Each(..) => true,
                 AboutArray::AtMost(_) | AboutArray::MatchAtMost(..) | AboutArray::Unique(..) => true,
-                AboutArray::Has(..) | AboutArray::Some(..) | AboutArray::Repeated(..) => false,
+                AboutArray::Has(..) | AboutArray::Some(..) => false,
+                AboutArray::Repeated(place, _) => self.relaxed_uniqueness.contains(place),
                 AboutArray::AtLeast(count) | AboutArray::MatchAtLeast(count, _) => *count == 0,
             },
         })

@@ -58,6 +58,8 @@ pub(super) struct Translation<'o> {
     pub(super) pending: Vec<(Shape, u32, RuleId)>,
     /// The values of formulas that have few.
     pub(super) listed: FxHashMap<ValueFormula, Option<Vec<(u32, ValueFormula)>>>,
+    /// Places of `uniqueItems` that could not be enforced.
+    pub(super) relaxed_uniqueness: FxHashSet<Location>,
     /// Single values that were listed, by their shapes.
     pub(super) constants: Interner<Shape>,
     schemas: Interner<Schema>,
@@ -125,6 +127,7 @@ impl<'o> Translation<'o> {
             value_rules: FxHashMap::default(),
             pending: Vec::new(),
             listed: FxHashMap::default(),
+            relaxed_uniqueness: FxHashSet::default(),
             constants: Interner::new(),
             schemas: Interner::new(),
             progress: FxHashMap::default(),
