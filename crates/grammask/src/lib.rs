@@ -23,6 +23,7 @@ mod forced;
 pub mod frontends;
 pub mod grammar;
 mod graph;
+pub mod lexing;
 mod limits;
 pub mod lowering;
 pub mod masks;

@@ -7,6 +7,8 @@
 //! Building sorts the tokens by their first eight bytes as one integer, by the rest only where these are
 //! equal, and makes the nodes in one pass over the longest common prefixes of neighbours.
 
+use std::sync::OnceLock;
+
 use rustc_hash::FxHashMap;
 
 use super::{TokenId, TokenTexts, Vocabulary};
@@ -55,6 +57,14 @@ pub struct TokenTrie {
     child_sets: Vec<[u64; 4]>,
     edges: EdgesByByte,
     max_depth: u16,
+    bytes_below: OnceLock<BytesBelow>,
+}
+
+/// For each node which of `sets` holds the bytes on all edges below it.
+#[derive(Clone, Debug)]
+struct BytesBelow {
+    set_of: Box<[u32]>,
+    sets: Box<[[u64; 4]]>,
 }
 
 /// The arrays of a trie, for loops that go through much of it. All have an entry per node.
@@ -99,6 +109,7 @@ impl TokenTrie {
             child_sets: Vec::new(),
             edges: EdgesByByte::default(),
             max_depth: 0,
+            bytes_below: OnceLock::new(),
         };
         let mut path = vec![0];
         let mut previous: &[u8] = &[];
@@ -240,6 +251,32 @@ impl TokenTrie {
             };
             self.child_set_of.push(number);
         }
+    }
+
+    /// The bytes on all edges below a node, as a bitset. The first call costs a pass over the trie.
+    #[must_use]
+    pub fn bytes_below(&self, node: TrieNode) -> &[u64; 4] {
+        let below = self.bytes_below.get_or_init(|| self.collect_bytes_below());
+        &below.sets[below.set_of[node.index()] as usize]
+    }
+
+    fn collect_bytes_below(&self) -> BytesBelow {
+        let mut known: FxHashMap<[u64; 4], u32> = FxHashMap::default();
+        let mut sets: Vec<[u64; 4]> = Vec::new();
+        let mut set_of = vec![0; self.bytes.len()].into_boxed_slice();
+        // Children come after their parents.
+        for node in (0..self.bytes.len() as u32).rev().map(TrieNode) {
+            let mut set = *self.child_bytes(node);
+            for child in self.children(node) {
+                let below = &sets[set_of[child.index()] as usize];
+                set.iter_mut().zip(below).for_each(|(word, more)| *word |= more);
+            }
+            set_of[node.index()] = *known.entry(set).or_insert_with(|| {
+                sets.push(set);
+                sets.len() as u32 - 1
+            });
+        }
+        BytesBelow { set_of, sets: sets.into() }
     }
 
     /// All edges over `byte` as (parent, child), ascending by child.
@@ -394,6 +431,14 @@ mod tests {
             assert_eq!(trie.subtree_tokens(node), below.copied().collect::<Vec<_>>());
             let subtree = prefixes.iter().filter(|other| other.starts_with(prefix)).count();
             assert_eq!(trie.subtree_end(node).index(), node.index() + subtree);
+            let below: BTreeSet<u8> = prefixes
+                .iter()
+                .filter(|other| other.starts_with(prefix))
+                .flat_map(|other| other[prefix.len()..].iter().copied())
+                .collect();
+            let found = trie.bytes_below(node);
+            let is_found = |byte: &u8| found[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
+            assert_eq!((0..=255).filter(is_found).collect::<BTreeSet<u8>>(), below);
             let children: Vec<&[u8]> = prefixes
                 .iter()
                 .copied()

@@ -1,0 +1,359 @@
+//! Which terminals can still come out of a configuration of the lexer, and whether what the parser wants can be written.
+//!
+//! That a lexeme can be completed is not enough for a token to be legal: something that the parser takes must be able
+//! to follow without merging into it. In `start: "if" NAME` without white space nothing ever can, because `ifx` is a
+//! name. This analysis runs over all configurations of the lexer before anything is read. It computes, for each
+//! configuration, the *future*: the terminals that can come out of it first, completed as *open* lexemes. A lexeme of
+//! T is open if every terminal that the parser accepts in any state after T can be written behind it, again as an
+//! open lexeme, with ignored lexemes between if need be; the largest such notion is a greatest fixpoint.
+//!
+//! Then a run is alive exactly if the parser accepts a terminal of its future: by induction every sequence of
+//! terminals that the parser takes can be written. The converse needs that there is no gap: where a terminal could
+//! come out at all, it can come out open. Grammars with a gap are refused, with the two terminals that do not go
+//! together. Where white space may stand everywhere there is none.
+
+use rustc_hash::FxHashMap;
+
+use super::grammar::LexedGrammar;
+use super::lalr::LalrTable;
+use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
+use super::lr_automaton::LrState;
+use super::terminal_set::{TerminalSet, unite_along};
+use crate::grammar::{Code, Diagnostic, GrammarError, TerminalId, id_type};
+
+id_type! {
+    /// What can come out of a configuration.
+    FutureId
+}
+
+/// Terminals that can come out of a configuration first; the end of the text among them if only ignored text is left.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Future {
+    /// Outside of brackets.
+    pub(crate) outside: TerminalSet,
+    /// Inside of brackets, where newlines are ignored.
+    pub(crate) inside: TerminalSet,
+}
+
+/// The futures of all configurations that texts can lead to, in the class that their lexeme began in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Futures {
+    ids: FxHashMap<(ConfigurationId, ClassId), FutureId>,
+    futures: Vec<Future>,
+}
+
+/// The classes of terminals that the lexer looks for, by state of the parser.
+#[derive(Clone, Debug)]
+pub(crate) struct Classes {
+    pub(crate) of_state: Vec<ClassId>,
+    pub(crate) terminals: Vec<TerminalSet>,
+}
+
+impl Futures {
+    /// The future of a configuration.
+    #[inline]
+    pub(crate) fn of(&self, configuration: ConfigurationId, class: ClassId) -> Option<FutureId> {
+        self.ids.get(&(configuration, class)).copied()
+    }
+
+    pub(crate) fn get(&self, id: FutureId) -> &Future {
+        &self.futures[id.index()]
+    }
+
+    /// Runs the analysis.
+    ///
+    /// # Errors
+    /// `inseparable-terminals` if there is a gap; a limit that was passed.
+    pub(crate) fn of_lexer(
+        lexer: &mut Lexer,
+        grammar: &LexedGrammar,
+        table: &LalrTable,
+        classes: &Classes,
+    ) -> Result<Self, GrammarError> {
+        let mut analysis = Analysis::new(lexer, grammar, table, classes);
+        analysis.explore()?;
+        analysis.solve()
+    }
+}
+
+/// A commit's guards for each class of bytes, where a commit is possible.
+type Profile = Box<[Option<GuardsId>]>;
+
+/// What the lexeme of a configuration would be, and the profile of its commit.
+type Label = (TerminalId, usize);
+
+/// What a set of terminals is computed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Variable {
+    /// A configuration in a class.
+    Inside(ConfigurationId, ClassId),
+    /// After a lexeme that can be committed as a profile says, before a lexeme of a class.
+    After(usize, ClassId),
+}
+
+struct Analysis<'a> {
+    lexer: &'a mut Lexer,
+    grammar: &'a LexedGrammar,
+    table: &'a LalrTable,
+    classes: &'a Classes,
+    /// The states of the parser in which the lexeme after each terminal begins.
+    states_after: Vec<Vec<LrState>>,
+    classes_after: Vec<Vec<ClassId>>,
+    profiles: FxHashMap<Profile, usize>,
+    profile_list: Vec<Profile>,
+    variables: Vec<Variable>,
+    variable_ids: FxHashMap<Variable, usize>,
+    successors: Vec<Vec<usize>>,
+    /// For each variable of a configuration what the lexeme would be, and its profile.
+    labels: Vec<Option<Label>>,
+}
+
+impl<'a> Analysis<'a> {
+    fn new(
+        lexer: &'a mut Lexer,
+        grammar: &'a LexedGrammar,
+        table: &'a LalrTable,
+        classes: &'a Classes,
+    ) -> Self {
+        let mut states_after: Vec<Vec<LrState>> = vec![Vec::new(); grammar.terminals.len()];
+        for (state, entered_by) in table.automaton.entered_by.iter().enumerate() {
+            if let Some(super::Symbol::Terminal(terminal)) = *entered_by {
+                states_after[terminal.index()].push(LrState::new(state));
+            }
+        }
+        if let Some(indentation) = &grammar.indentation {
+            let after_layout = [indentation.indent, indentation.dedent];
+            let more: Vec<LrState> =
+                after_layout.iter().flat_map(|terminal| states_after[terminal.index()].clone()).collect();
+            states_after[indentation.newline.index()].extend(more);
+        }
+        let classes_after = states_after
+            .iter()
+            .map(|states| {
+                let mut after: Vec<ClassId> =
+                    states.iter().map(|state| classes.of_state[state.index()]).collect();
+                after.sort_unstable();
+                after.dedup();
+                after
+            })
+            .collect();
+        Self {
+            lexer,
+            grammar,
+            table,
+            classes,
+            states_after,
+            classes_after,
+            profiles: FxHashMap::default(),
+            profile_list: Vec::new(),
+            variables: Vec::new(),
+            variable_ids: FxHashMap::default(),
+            successors: Vec::new(),
+            labels: Vec::new(),
+        }
+    }
+
+    /// Whether a terminal may leave the parser where it is.
+    fn may_be_ignored(&self, terminal: TerminalId) -> bool {
+        self.grammar.terminals[terminal.index()].is_ignored || self.is_newline(terminal)
+    }
+
+    fn is_newline(&self, terminal: TerminalId) -> bool {
+        self.grammar.indentation.as_ref().is_some_and(|indentation| indentation.newline == terminal)
+    }
+
+    fn variable(&mut self, variable: Variable) -> usize {
+        if let Some(&known) = self.variable_ids.get(&variable) {
+            return known;
+        }
+        let id = self.variables.len();
+        self.variables.push(variable);
+        self.variable_ids.insert(variable, id);
+        id
+    }
+
+    /// Finds all configurations that texts can lead to, and how they depend on each other.
+    fn explore(&mut self) -> Result<(), GrammarError> {
+        let class = self.classes.of_state[LrState::START.index()];
+        let start = self.lexer.start(class).map_err(|limit| limit.diagnostic())?;
+        self.variable(Variable::Inside(start, class));
+        while self.successors.len() < self.variables.len() {
+            let (successors, label) = match self.variables[self.successors.len()] {
+                Variable::Inside(configuration, class) => self.explore_inside(configuration, class)?,
+                Variable::After(profile, class) => (self.explore_after(profile, class)?, None),
+            };
+            self.successors.push(successors);
+            self.labels.push(label);
+        }
+        Ok(())
+    }
+
+    fn explore_inside(
+        &mut self,
+        configuration: ConfigurationId,
+        class: ClassId,
+    ) -> Result<(Vec<usize>, Option<Label>), GrammarError> {
+        let bytes = self.lexer.byte_of_class().to_vec();
+        let mut successors = Vec::new();
+        let mut profile = Vec::with_capacity(bytes.len());
+        for byte in bytes {
+            let steps = self.lexer.step(configuration, byte).map_err(|limit| limit.diagnostic())?;
+            if let Some(next) = steps.go_on {
+                successors.push(self.variable(Variable::Inside(next, class)));
+            }
+            profile.push(steps.commit);
+        }
+        successors.sort_unstable();
+        successors.dedup();
+        let Some(terminal) = self.lexer.label(configuration) else { return Ok((successors, None)) };
+        let profile: Profile = profile.into();
+        let profile = match self.profiles.get(&profile) {
+            Some(&known) => known,
+            None => {
+                self.profile_list.push(profile.clone());
+                self.profiles.insert(profile, self.profile_list.len() - 1);
+                self.profile_list.len() - 1
+            }
+        };
+        if self.may_be_ignored(terminal) {
+            self.variable(Variable::After(profile, class));
+        }
+        if !self.grammar.terminals[terminal.index()].is_ignored {
+            for index in 0..self.classes_after[terminal.index()].len() {
+                let class = self.classes_after[terminal.index()][index];
+                self.variable(Variable::After(profile, class));
+            }
+        }
+        Ok((successors, Some((terminal, profile))))
+    }
+
+    fn explore_after(&mut self, profile: usize, class: ClassId) -> Result<Vec<usize>, GrammarError> {
+        let mut successors = Vec::new();
+        for index in 0..self.profile_list[profile].len() {
+            let Some(guards) = self.profile_list[profile][index] else { continue };
+            let byte = self.lexer.byte_of_class()[index];
+            let next = self.lexer.enter(class, byte, guards).map_err(|limit| limit.diagnostic())?;
+            if let Some(next) = next {
+                successors.push(self.variable(Variable::Inside(next, class)));
+            }
+        }
+        successors.sort_unstable();
+        successors.dedup();
+        Ok(successors)
+    }
+
+    /// The terminals that can come out first at each variable, if only the lexemes `is_open` can be completed.
+    fn first_terminals(&self, in_brackets: bool, is_open: &FxHashMap<Label, bool>) -> Vec<TerminalSet> {
+        let width = self.grammar.terminals.len() + 1;
+        let mut sets = vec![TerminalSet::new(width); self.variables.len()];
+        let mut successors = self.successors.clone();
+        for (index, label) in self.labels.iter().enumerate() {
+            let (Some((terminal, profile)), Variable::Inside(_, class)) = (*label, self.variables[index])
+            else {
+                continue;
+            };
+            let is_ignored = self.grammar.terminals[terminal.index()].is_ignored
+                || (in_brackets && self.is_newline(terminal));
+            if is_ignored {
+                sets[index].insert(self.table.end());
+                successors[index].extend(self.variable_ids.get(&Variable::After(profile, class)));
+            } else if is_open[&(terminal, profile)] {
+                sets[index].insert(terminal);
+            }
+        }
+        unite_along(&mut sets, &successors);
+        sets
+    }
+
+    /// What the parser may want after a lexeme that cannot be written there.
+    fn missing_after(
+        &self,
+        terminal: TerminalId,
+        profile: usize,
+        sets: &[TerminalSet],
+    ) -> Option<TerminalId> {
+        for &state in &self.states_after[terminal.index()] {
+            let class = self.classes.of_state[state.index()];
+            let mut needed = self.table.accepts(state);
+            needed.remove(self.table.end());
+            if let Some(indentation) = &self.grammar.indentation {
+                needed.remove(indentation.indent);
+                needed.remove(indentation.dedent);
+            }
+            let missing = match self.variable_ids.get(&Variable::After(profile, class)) {
+                Some(&after) => needed.without(&sets[after]),
+                None => needed,
+            };
+            if let Some(missing) = missing.iter().next() {
+                return Some(missing);
+            }
+        }
+        None
+    }
+
+    fn solve(self) -> Result<Futures, GrammarError> {
+        let mut is_open: FxHashMap<Label, bool> =
+            self.labels.iter().flatten().map(|&label| (label, true)).collect();
+        let possible = self.first_terminals(false, &is_open);
+        let mut outside = possible.clone();
+        let mut shut: Vec<(TerminalId, TerminalId)> = Vec::new();
+        loop {
+            let mut changed = false;
+            for (&(terminal, profile), is_open) in &mut is_open {
+                if *is_open
+                    && !self.grammar.terminals[terminal.index()].is_ignored
+                    && let Some(missing) = self.missing_after(terminal, profile, &outside)
+                {
+                    *is_open = false;
+                    changed = true;
+                    shut.push((terminal, missing));
+                }
+            }
+            if !changed {
+                break;
+            }
+            outside = self.first_terminals(false, &is_open);
+        }
+        let mut gaps: Vec<(TerminalId, TerminalId)> = Vec::new();
+        for (possible, open) in possible.iter().zip(&outside) {
+            for terminal in possible.without(open).iter() {
+                gaps.extend(shut.iter().filter(|&&(first, _)| first == terminal));
+            }
+        }
+        if !gaps.is_empty() {
+            gaps.sort_unstable();
+            gaps.dedup();
+            return Err(self.report(&gaps));
+        }
+        let inside = match self.grammar.indentation {
+            Some(_) => self.first_terminals(true, &is_open),
+            None => outside.clone(),
+        };
+        let mut futures = Futures::default();
+        let mut known: FxHashMap<Future, FutureId> = FxHashMap::default();
+        for (index, &variable) in self.variables.iter().enumerate() {
+            let Variable::Inside(configuration, class) = variable else { continue };
+            let future = Future { outside: outside[index].clone(), inside: inside[index].clone() };
+            let id = *known.entry(future.clone()).or_insert_with(|| {
+                futures.futures.push(future);
+                FutureId::new(futures.futures.len() - 1)
+            });
+            futures.ids.insert((configuration, class), id);
+        }
+        Ok(futures)
+    }
+
+    fn report(&self, gaps: &[(TerminalId, TerminalId)]) -> GrammarError {
+        let diagnostics = gaps.iter().take(10).map(|&(first, second)| {
+            let (first, second) = (self.grammar.terminal_name(first), self.grammar.terminal_name(second));
+            Diagnostic::error(
+                Code::InseparableTerminals,
+                format!("`{second}` can follow `{first}` by the rules, and no text has it there"),
+            )
+            .help(
+                "the lexer reads both as one lexeme or as others; ignore white space, so that it can stand between them",
+            )
+        });
+        GrammarError::new(diagnostics.collect(), std::sync::Arc::from(""))
+    }
+}

@@ -1,0 +1,314 @@
+//! Token spanner tables: for a configuration of the lexer, which tokens emit which terminals and where they end.
+//!
+//! After K. Park, T. Zhou and L. D'Antoni, "Flexible and Efficient Grammar-Constrained Decoding" (2025). The table of
+//! a configuration is a prefix tree of the terminals that tokens emit. A node holds the tokens that emit just these
+//! and nothing more, grouped by what can come out of where they end, as ranges of the sorted tokens; and for each next
+//! terminal a branch with the places in the token trie where that terminal is emitted.
+//!
+//! The tree grows as it is used: what is behind a branch is walked when a parser takes the terminal for the first
+//! time, in the class of terminals that the parser expects then. So one tree serves all states of the parser, and what
+//! the parser never takes is never walked. A subtree of the trie in which all bytes leave the configuration as it is,
+//! such as the inside of a string, is one range.
+
+use rustc_hash::FxHashMap;
+
+use super::futures::{FutureId, Futures};
+use super::grammar::LexedGrammar;
+use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
+use crate::grammar::{TerminalId, id_type};
+use crate::vocabulary::{TokenSet, TokenTrie, TrieNode};
+use crate::{Deadline, LimitExceeded};
+
+id_type! {
+    /// A node of a spanner table.
+    SpannerId
+}
+
+/// Tokens above which a group keeps them as a bitset.
+const MANY_TOKENS: usize = 2048;
+/// Nodes of the trie between two looks at the clock.
+const NODES_PER_LOOK: usize = 1 << 14;
+
+/// The column after the last newline of a lexeme. Kept for lexemes that may become the terminal for newlines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Column {
+    /// So many columns after that of the lexeme's part before the token.
+    After(u32),
+    /// This one.
+    At(u32),
+}
+
+impl Column {
+    /// The column where the lexeme's part before the token ended in column `before`.
+    pub(crate) fn resolve(self, before: u32) -> u32 {
+        match self {
+            Self::After(more) => before.saturating_add(more),
+            Self::At(column) => column,
+        }
+    }
+}
+
+/// How bytes move the column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Columns {
+    newline: Option<(TerminalId, u32)>,
+}
+
+impl Columns {
+    pub(crate) fn of(grammar: &LexedGrammar) -> Self {
+        let indentation = grammar.indentation.as_ref();
+        Self { newline: indentation.map(|indentation| (indentation.newline, indentation.tab_length)) }
+    }
+
+    /// The column after a byte, in a lexeme that is in `configuration` after it.
+    pub(crate) fn step(
+        self,
+        lexer: &Lexer,
+        configuration: ConfigurationId,
+        column: Column,
+        byte: u8,
+    ) -> Column {
+        let Some((newline, tab_length)) = self.newline else { return Column::At(0) };
+        if !lexer.live(configuration).any(|terminal| terminal == newline) {
+            return Column::At(0);
+        }
+        let more = match byte {
+            b'\n' => return Column::At(0),
+            b' ' => 1,
+            b'\t' => tab_length,
+            _ => 0,
+        };
+        match column {
+            Column::After(columns) => Column::After(columns.saturating_add(more)),
+            Column::At(columns) => Column::At(columns.saturating_add(more)),
+        }
+    }
+
+    /// The column that is emitted with a terminal.
+    fn emitted(self, terminal: TerminalId, column: Column) -> Column {
+        match self.newline {
+            Some((newline, _)) if newline == terminal => column,
+            _ => Column::At(0),
+        }
+    }
+
+    fn are_tracked(self, lexer: &Lexer, configuration: ConfigurationId) -> bool {
+        self.newline.is_some_and(|(newline, _)| lexer.live(configuration).any(|terminal| terminal == newline))
+    }
+}
+
+/// Some tokens.
+#[derive(Clone, Debug)]
+pub(crate) enum Tokens {
+    /// Ranges of the trie's sorted tokens.
+    Ranges(Box<[(u32, u32)]>),
+    /// Many.
+    Set(TokenSet),
+}
+
+impl Tokens {
+    /// Adds the tokens to a mask.
+    pub(crate) fn add_to(&self, mask: &mut TokenSet, trie: &TokenTrie) {
+        match self {
+            Self::Set(set) => mask.union_with(set),
+            Self::Ranges(ranges) => {
+                for &(start, end) in ranges {
+                    mask.extend(trie.sorted_ids()[start as usize..end as usize].iter().copied());
+                }
+            }
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Ranges(ranges) => size_of_val(&ranges[..]),
+            Self::Set(set) => size_of_val(set.words()),
+        }
+    }
+}
+
+/// Tokens that emit nothing more.
+#[derive(Clone, Debug)]
+pub(crate) struct End {
+    pub(crate) future: FutureId,
+    pub(crate) tokens: Tokens,
+}
+
+/// A next terminal of tokens.
+#[derive(Clone, Debug)]
+pub(crate) struct Branch {
+    pub(crate) terminal: TerminalId,
+    pub(crate) column: Column,
+    /// The nodes over whose byte the terminal is emitted, and the guards behind it.
+    points: Box<[(TrieNode, GuardsId)]>,
+    children: Vec<(ClassId, SpannerId)>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Spanner {
+    pub(crate) ends: Box<[End]>,
+    pub(crate) branches: Box<[Branch]>,
+}
+
+/// The spanner tables of a grammar on a vocabulary.
+#[derive(Clone, Debug)]
+pub(crate) struct Spanners {
+    nodes: Vec<Spanner>,
+    roots: FxHashMap<(ConfigurationId, ClassId), SpannerId>,
+    columns: Columns,
+    vocabulary_size: usize,
+    memory_bytes: usize,
+}
+
+/// A place of a walk: the text of `node` was read.
+struct Place {
+    node: TrieNode,
+    configuration: ConfigurationId,
+    column: Column,
+}
+
+impl Spanners {
+    pub(crate) fn new(columns: Columns, vocabulary_size: usize) -> Self {
+        Self { nodes: Vec::new(), roots: FxHashMap::default(), columns, vocabulary_size, memory_bytes: 0 }
+    }
+
+    pub(crate) fn get(&self, id: SpannerId) -> &Spanner {
+        &self.nodes[id.index()]
+    }
+
+    /// The table of a configuration.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub(crate) fn root(
+        &mut self,
+        lexer: &mut Lexer,
+        futures: &Futures,
+        trie: &TokenTrie,
+        (configuration, class): (ConfigurationId, ClassId),
+        deadline: &Deadline,
+    ) -> Result<SpannerId, LimitExceeded> {
+        if let Some(&known) = self.roots.get(&(configuration, class)) {
+            return Ok(known);
+        }
+        let start = Place { node: TrieNode::ROOT, configuration, column: Column::After(0) };
+        let id = self.walk(lexer, futures, trie, class, vec![start], deadline)?;
+        self.roots.insert((configuration, class), id);
+        Ok(id)
+    }
+
+    /// What comes after a branch of a node, where the next lexeme begins in a class.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub(crate) fn child(
+        &mut self,
+        lexer: &mut Lexer,
+        futures: &Futures,
+        trie: &TokenTrie,
+        (parent, branch, class): (SpannerId, usize, ClassId),
+        deadline: &Deadline,
+    ) -> Result<SpannerId, LimitExceeded> {
+        let children = &self.nodes[parent.index()].branches[branch].children;
+        if let Some(&(_, known)) = children.iter().find(|&&(of, _)| of == class) {
+            return Ok(known);
+        }
+        let points = self.nodes[parent.index()].branches[branch].points.clone();
+        let mut places = Vec::with_capacity(points.len());
+        for &(node, guards) in points.iter().rev() {
+            let byte = trie.byte(node);
+            if let Some(configuration) = lexer.enter(class, byte, guards)? {
+                let column = self.columns.step(lexer, configuration, Column::At(0), byte);
+                places.push(Place { node, configuration, column });
+            }
+        }
+        let id = self.walk(lexer, futures, trie, class, places, deadline)?;
+        self.nodes[parent.index()].branches[branch].children.push((class, id));
+        Ok(id)
+    }
+
+    /// Walks the trie below some places, as far as nothing is emitted; the place that comes first is last.
+    fn walk(
+        &mut self,
+        lexer: &mut Lexer,
+        futures: &Futures,
+        trie: &TokenTrie,
+        class: ClassId,
+        mut places: Vec<Place>,
+        deadline: &Deadline,
+    ) -> Result<SpannerId, LimitExceeded> {
+        let mut ends: FxHashMap<FutureId, Vec<(u32, u32)>> = FxHashMap::default();
+        let mut branches: FxHashMap<(TerminalId, Column), Vec<(TrieNode, GuardsId)>> = FxHashMap::default();
+        let token_starts = trie.columns().token_starts;
+        let mut looks = 0;
+        while let Some(Place { node, configuration, column }) = places.pop() {
+            looks += 1;
+            if looks % NODES_PER_LOOK == 0 {
+                deadline.check()?;
+            }
+            let Some(future) = futures.of(configuration, class) else { continue };
+            let is_loop = lexer.stays(configuration, trie.bytes_below(node))?
+                && !self.columns.are_tracked(lexer, configuration);
+            let end = if is_loop { trie.subtree_end(node) } else { TrieNode(node.0 + 1) };
+            let range = (token_starts[node.index()], token_starts[end.index()]);
+            if range.0 < range.1 {
+                let ranges = ends.entry(future).or_default();
+                match ranges.last_mut() {
+                    Some(last) if last.1 == range.0 => last.1 = range.1,
+                    _ => ranges.push(range),
+                }
+            }
+            if is_loop {
+                continue;
+            }
+            let first = places.len();
+            for child in trie.children(node) {
+                let byte = trie.byte(child);
+                let steps = lexer.step(configuration, byte)?;
+                if let (Some(guards), Some(terminal)) = (steps.commit, lexer.label(configuration)) {
+                    let key = (terminal, self.columns.emitted(terminal, column));
+                    branches.entry(key).or_default().push((child, guards));
+                }
+                if let Some(next) = steps.go_on {
+                    let column = self.columns.step(lexer, next, column, byte);
+                    places.push(Place { node: child, configuration: next, column });
+                }
+            }
+            places[first..].reverse();
+        }
+        let mut ends: Vec<End> = ends
+            .into_iter()
+            .map(|(future, ranges)| End { future, tokens: self.tokens(ranges, trie) })
+            .collect();
+        ends.sort_unstable_by_key(|end| end.future);
+        let mut branches: Vec<Branch> = branches
+            .into_iter()
+            .map(|((terminal, column), points)| Branch {
+                terminal,
+                column,
+                points: points.into(),
+                children: Vec::new(),
+            })
+            .collect();
+        branches.sort_unstable_by_key(|branch| (branch.terminal, branch.column));
+        self.memory_bytes += ends.iter().map(|end| 48 + end.tokens.memory_bytes()).sum::<usize>()
+            + branches.iter().map(|branch| 96 + size_of_val(&branch.points[..])).sum::<usize>();
+        self.nodes.push(Spanner { ends: ends.into(), branches: branches.into() });
+        Ok(SpannerId::new(self.nodes.len() - 1))
+    }
+
+    fn tokens(&self, ranges: Vec<(u32, u32)>, trie: &TokenTrie) -> Tokens {
+        let count: usize = ranges.iter().map(|&(start, end)| (end - start) as usize).sum();
+        let tokens = Tokens::Ranges(ranges.into());
+        if count < MANY_TOKENS {
+            return tokens;
+        }
+        let mut set = TokenSet::new(self.vocabulary_size);
+        tokens.add_to(&mut set, trie);
+        Tokens::Set(set)
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory_bytes + self.nodes.len() * size_of::<Spanner>() + self.roots.len() * 16
+    }
+}

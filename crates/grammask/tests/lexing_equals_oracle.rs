@@ -1,0 +1,230 @@
+//! Property: on random lexed grammars the engine reads and masks as the oracle does.
+//!
+//! For all texts up to some length the engine says "complete" exactly where the oracle accepts, every beginning of an
+//! accepted text is live, and from every live beginning the engine finds a text that the oracle accepts. Masks of
+//! random vocabularies hold exactly the tokens whose bytes can be read one by one.
+
+mod generators;
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use grammask::grammar::Code;
+use grammask::lexing::reference::LexedReference;
+use grammask::lexing::{
+    ConflictPolicy, LexedDefinition, LexedGrammar, LexedRecognizer, LexerKind, LexingRule, Pattern,
+    PreparedGrammar, ProductionSource, RunsId, TerminalSource,
+};
+use grammask::vocabulary::{TokenSet, Vocabulary};
+use grammask::{Deadline, Limits};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Longest text that is tried.
+const LONGEST: usize = 5;
+/// Most sets that are looked at for a way to the end of a text.
+const MOST_SETS: usize = 3000;
+
+static COMPARED: AtomicU64 = AtomicU64::new(0);
+static ACCEPTED: AtomicU64 = AtomicU64::new(0);
+static ENDLESS: AtomicU64 = AtomicU64::new(0);
+static CONFLICTS: AtomicU64 = AtomicU64::new(0);
+static INSEPARABLE: AtomicU64 = AtomicU64::new(0);
+
+fn terminal(index: usize) -> impl Strategy<Value = TerminalSource> {
+    let pattern = prop_oneof![
+        3 => select(&["a", "b", "ab", "aa", "ba", "aba", "bb"][..])
+            .prop_map(|text| Pattern::Literal(text.as_bytes().to_vec())),
+        4 => select(&["a+", "b+", "[ab]+", "ab+", "a(ba)*", "a?b", "(ab)+b", "a[ab]*b", "b( b)?", "a|aab"][..])
+            .prop_map(|pattern| Pattern::Regex(pattern.to_owned())),
+    ];
+    (pattern, prop_oneof![4 => Just(0), 1 => -1..2]).prop_map(move |(pattern, priority)| TerminalSource {
+        name: format!("T{index}"),
+        pattern,
+        priority,
+        is_ignored: false,
+    })
+}
+
+fn definition() -> impl Strategy<Value = LexedDefinition> {
+    let ignored = prop_oneof![
+        2 => Just(None),
+        4 => Just(Some(Pattern::Regex(" +".to_owned()))),
+        1 => Just(Some(Pattern::Regex(" ".to_owned()))),
+        1 => Just(Some(Pattern::Regex(" +|b b".to_owned()))),
+    ];
+    let terminals = (terminal(0), terminal(1), terminal(2), terminal(3), ignored);
+    let production = (0..3_usize, vec(prop_oneof![3 => 0..4_usize, 2 => 4..7_usize], 0..4));
+    let options = (
+        select(&[LexerKind::Basic, LexerKind::Contextual][..]),
+        select(&[LexingRule::MaximalMunch, LexingRule::Lark][..]),
+    );
+    (terminals, vec(production, 1..7), options).prop_map(
+        |((t0, t1, t2, t3, ignored), productions, (lexer, rule))| {
+            let mut terminals = vec![t0, t1, t2, t3];
+            if let Some(pattern) = ignored {
+                terminals.push(TerminalSource {
+                    name: "WS".to_owned(),
+                    pattern,
+                    priority: 0,
+                    is_ignored: true,
+                });
+            }
+            let lhs_of: Vec<usize> = productions.iter().map(|&(lhs, _)| lhs).chain([0]).collect();
+            let name = |symbol: usize| match symbol {
+                0..4 => format!("T{symbol}"),
+                _ if lhs_of.contains(&(symbol - 4)) => format!("r{}", symbol - 4),
+                _ => "r0".to_owned(),
+            };
+            let mut sources: Vec<ProductionSource> = productions
+                .iter()
+                .map(|(lhs, rhs)| ProductionSource {
+                    lhs: format!("r{lhs}"),
+                    rhs: rhs.iter().map(|&symbol| name(symbol)).collect(),
+                    priority: 0,
+                })
+                .collect();
+            if !productions.iter().any(|&(lhs, _)| lhs == 0) {
+                let rhs = vec![sources[0].lhs.clone()];
+                sources.push(ProductionSource { lhs: "r0".to_owned(), rhs, priority: 0 });
+            }
+            sources.sort_by(|left, right| (&left.lhs, &left.rhs).cmp(&(&right.lhs, &right.rhs)));
+            sources.dedup();
+            LexedDefinition {
+                terminals,
+                productions: sources,
+                start: "r0".to_owned(),
+                lexer,
+                rule,
+                conflicts: ConflictPolicy::Refuse,
+                indentation: None,
+            }
+        },
+    )
+}
+
+fn vocabulary() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    vec(vec(select(&b"ab "[..]), 1..6), 3..12).prop_map(|mut tokens| {
+        tokens.extend([b"a".to_vec(), b"b".to_vec(), b" ".to_vec()]);
+        tokens
+    })
+}
+
+#[test]
+fn engine_equals_oracle() {
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(3000));
+    let result = runner.run(&(definition(), vocabulary()), |(definition, tokens)| {
+        check(&definition, &tokens, b"ab ");
+        Ok(())
+    });
+    println!(
+        "compared {} grammars, {} accepted texts; {} conflicts, {} inseparable, {} beginnings without an end in sight",
+        COMPARED.load(Ordering::Relaxed),
+        ACCEPTED.load(Ordering::Relaxed),
+        CONFLICTS.load(Ordering::Relaxed),
+        INSEPARABLE.load(Ordering::Relaxed),
+        ENDLESS.load(Ordering::Relaxed),
+    );
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
+fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8]) {
+    let limits = Limits::default();
+    let grammar = match LexedGrammar::new(definition, &limits) {
+        Ok(grammar) => grammar,
+        Err(error) => {
+            assert!([Code::EmptyLanguage, Code::UnsupportedGrammar].contains(&error.code()), "{error}");
+            return;
+        }
+    };
+    let reference = LexedReference::new(&grammar, &limits);
+    let prepared = match PreparedGrammar::new(grammar, &limits) {
+        Ok(prepared) => prepared,
+        Err(error) if error.code() == Code::GrammarConflict => {
+            assert!(reference.is_none(), "{error}");
+            CONFLICTS.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        Err(error) => {
+            assert!(
+                [Code::InseparableTerminals, Code::UnsupportedGrammar].contains(&error.code()),
+                "{error}"
+            );
+            INSEPARABLE.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+    };
+    let reference = reference.expect("the engine found no conflict");
+    COMPARED.fetch_add(1, Ordering::Relaxed);
+    let texts = tokens.iter().map(Some).collect();
+    let vocabulary = Vocabulary::new(texts, vec![], vec![], None).expect("a good vocabulary");
+    let recognizer = LexedRecognizer::new(&prepared, vocabulary.size(), &limits).expect("a small grammar");
+    let mut pending: Vec<(Vec<u8>, Option<RunsId>)> = vec![(Vec::new(), Some(recognizer.start()))];
+    while let Some((text, set)) = pending.pop() {
+        let is_complete = set.is_some_and(|set| recognizer.is_complete(set));
+        assert_eq!(is_complete, reference.accepts(&text), "text {:?}", String::from_utf8_lossy(&text));
+        ACCEPTED.fetch_add(u64::from(is_complete), Ordering::Relaxed);
+        if let Some(set) = set {
+            check_mask(&recognizer, set, &vocabulary, &text);
+            if text.len() <= 3 && !text.is_empty() {
+                check_end(&recognizer, set, &text, &reference, alphabet);
+            }
+        }
+        if text.len() < LONGEST {
+            for &byte in alphabet {
+                let next = set.and_then(|set| recognizer.step(set, byte).expect("no limit"));
+                pending.push(([&text[..], &[byte]].concat(), next));
+            }
+        }
+    }
+}
+
+/// The mask holds the tokens that can be read byte by byte.
+fn check_mask(recognizer: &LexedRecognizer, set: RunsId, vocabulary: &Vocabulary, text: &[u8]) {
+    let deadline = Deadline::after(std::time::Duration::from_secs(60));
+    let mut expected = TokenSet::new(vocabulary.size());
+    for (id, token) in vocabulary.texts().iter().enumerate() {
+        let read = token
+            .unwrap_or_default()
+            .iter()
+            .try_fold(set, |set, &byte| recognizer.step(set, byte).expect("no limit"));
+        if read.is_some() {
+            expected.insert(grammask::vocabulary::TokenId(id as u32));
+        }
+    }
+    let mask = recognizer.mask(set, vocabulary, &deadline).expect("no limit");
+    assert_eq!(*mask, expected, "mask after {:?}", String::from_utf8_lossy(text));
+}
+
+/// Some text that begins like this is accepted.
+fn check_end(
+    recognizer: &LexedRecognizer,
+    set: RunsId,
+    text: &[u8],
+    reference: &LexedReference,
+    alphabet: &[u8],
+) {
+    let mut seen = std::collections::HashSet::from([set]);
+    let mut queue = VecDeque::from([(set, text.to_vec())]);
+    while let Some((set, text)) = queue.pop_front() {
+        if recognizer.is_complete(set) {
+            assert!(reference.accepts(&text), "{:?}", String::from_utf8_lossy(&text));
+            return;
+        }
+        for &byte in alphabet {
+            if let Some(next) = recognizer.step(set, byte).expect("no limit")
+                && seen.insert(next)
+            {
+                queue.push_back((next, [&text[..], &[byte]].concat()));
+            }
+        }
+        if seen.len() > MOST_SETS {
+            ENDLESS.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+    }
+    panic!("{:?} is allowed and cannot be completed", String::from_utf8_lossy(text));
+}
