@@ -73,8 +73,8 @@ class Line:
     points: list[tuple[float, float]]
 
 
-def panels(title: str, plots: list[tuple[str, list[Line]]]) -> str:
-    """Draw a small plot of cost against position for each name, two in a row."""
+def panels(title: str, plots: list[tuple[str, list[Line]]], ends: tuple[str, str] | None = None) -> str:
+    """Draw a small plot of cost against position for each name, two in a row; ``ends`` names the axis' ends."""
     width, height, columns = 440, 210, 2
     parts = [
         _text(20, 28, title, size=16),
@@ -82,12 +82,14 @@ def panels(title: str, plots: list[tuple[str, list[Line]]]) -> str:
     ]
     for index, (name, lines) in enumerate(plots):
         x, y = 60 + (index % columns) * (width + 70), 90 + (index // columns) * (height + 70)
-        parts.append(_panel(name, lines, (x, y, width, height)))
+        parts.append(_panel(name, lines, (x, y, width, height), ends))
     rows = -(-len(plots) // columns)
     return _document(60 + columns * (width + 70), 90 + rows * (height + 70), parts)
 
 
-def _panel(name: str, lines: list[Line], box: tuple[float, float, float, float]) -> str:
+def _panel(
+    name: str, lines: list[Line], box: tuple[float, float, float, float], ends: tuple[str, str] | None
+) -> str:
     x, y, width, height = box
     costs = _LogAxis.around([cost for line in lines for _, cost in line.points], y + height, y)
     last = max(position for line in lines for position, _ in line.points)
@@ -98,8 +100,9 @@ def _panel(name: str, lines: list[Line], box: tuple[float, float, float, float])
     for tick in costs.ticks():
         parts.append(_segment(x, costs.place(tick), x + width, costs.place(tick), "#e5e7eb"))
         parts.append(_text(x - 6, costs.place(tick) + 4, _tick_name(tick), anchor="end", size=10))
-    parts.append(_text(x + width, y + height + 16, f"token {last:,.0f}", anchor="end", size=10))
-    parts.append(_text(x, y + height + 16, "token 0", size=10))
+    begin, end = ends or ("token 0", f"token {last:,.0f}")
+    parts.append(_text(x + width, y + height + 16, end, anchor="end", size=10))
+    parts.append(_text(x, y + height + 16, begin, size=10))
     for line in lines:
         points = " ".join(
             f"{x + width * position / last:.1f},{costs.place(cost):.1f}" for position, cost in line.points

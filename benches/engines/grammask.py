@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from comparison.vocabularies import TokenTable
 
-LANGUAGES = ("kbnf",)
+LANGUAGES = ("kbnf", "json_schema")
 SETTINGS = "defaults"
 COMPARES_END = True
 
@@ -31,8 +31,17 @@ def vocabulary(table: TokenTable) -> grammask.Vocabulary:
 
 
 def compile(language: str, grammar: str, vocabulary: grammask.Vocabulary) -> grammask.CompiledGrammar:
-    """Compile a grammar in KBNF."""
-    return grammask.Grammar.from_kbnf(grammar).compile(vocabulary)
+    """Compile a grammar in KBNF, or a JSON Schema, without the cache that would know it from before."""
+    if language == "json_schema":
+        return grammask.Grammar.from_json_schema(grammar).compile(vocabulary, cache=False)
+    return grammask.Grammar.from_kbnf(grammar).compile(vocabulary, cache=False)
+
+
+def compile_in_any_order(schema: str, vocabulary: grammask.Vocabulary) -> grammask.CompiledGrammar:
+    """Compile a schema such that keys may stand in any order, to learn why an instance was rejected."""
+    limits = grammask.Limits(seconds=10)
+    grammar = grammask.Grammar.from_json_schema(schema, key_order="any", limits=limits)
+    return grammar.compile(vocabulary, limits=limits, cache=False)
 
 
 def start(compiled: grammask.CompiledGrammar, mask: npt.NDArray[np.int32]) -> Steps:

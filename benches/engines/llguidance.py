@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from comparison.vocabularies import TokenTable
 
-LANGUAGES = ("lark",)
+LANGUAGES = ("lark", "json_schema")
 SETTINGS = (
     'grammars say `%llguidance {"no_forcing": true}`, without which masks are cut to the canonical tokenisation of '
-    "forced text; limits raised a hundredfold, as the defaults end some cases early; default slices"
+    "forced text (schemas are compiled as they come, as MaskBench does); limits raised a hundredfold, as the "
+    "defaults end some cases early; default slices"
 )
 COMPARES_END = True
 
@@ -58,8 +59,12 @@ def vocabulary(table: TokenTable) -> LLTokenizer:
 
 
 def compile(language: str, grammar: str, vocabulary: LLTokenizer) -> Compiled:
-    """Compile a grammar in llguidance's dialect of Lark."""
-    matcher = LLMatcher(vocabulary, LLMatcher.grammar_from_lark(grammar), log_level=0, limits=_LIMITS)
+    """Compile a grammar in llguidance's dialect of Lark, or a JSON Schema."""
+    is_schema = language == "json_schema"
+    source = (
+        LLMatcher.grammar_from_json_schema(grammar) if is_schema else LLMatcher.grammar_from_lark(grammar)
+    )
+    matcher = LLMatcher(vocabulary, source, log_level=0, limits=_LIMITS)
     if matcher.is_error():
         raise ValueError(matcher.get_error())
     return Compiled(matcher)

@@ -24,7 +24,10 @@ from grammask.errors import (
     GrammarSemanticError,
     GrammarSyntaxError,
     LimitExceeded,
+    SchemaNotStrict,
     UnsupportedGrammar,
+    UnsupportedSchema,
+    UnsupportedType,
     VocabularyError,
 )
 from grammask.grammar import Grammar
@@ -46,7 +49,10 @@ __all__ = [
     "LimitExceeded",
     "Limits",
     "Matcher",
+    "SchemaNotStrict",
     "UnsupportedGrammar",
+    "UnsupportedSchema",
+    "UnsupportedType",
     "Vocabulary",
     "VocabularyError",
     "allocate_mask",

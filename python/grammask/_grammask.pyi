@@ -16,11 +16,14 @@ __all__ = [
     "Grammar",
     "Limits",
     "Matcher",
+    "SchemaOptions",
     "Vocabulary",
     "embedded_vocabulary",
     "encode_ordinary",
     "fill_masks",
+    "json_schema_grammar",
     "kbnf_syntax_tree",
+    "missing_documents",
     "quote_bytes",
     "set_threads",
     "threads",
@@ -189,14 +192,56 @@ class Grammar:
 
     @staticmethod
     def from_kbnf(text: bytes, start: str, limits: Limits | None = None) -> Grammar: ...
+    @staticmethod
+    def from_regex(pattern: str, limits: Limits | None = None) -> Grammar: ...
+    @staticmethod
+    def from_choices(texts: list[bytes], limits: Limits | None = None) -> Grammar: ...
     @property
     def source(self) -> str: ...
+    @property
+    def relaxations(self) -> list[Diagnostic]: ...
     def warnings(self) -> list[Diagnostic]: ...
     def check(self, limits: Limits | None = None) -> list[Diagnostic]: ...
     def compile(
         self, vocabulary: Vocabulary, end: str, limits: Limits | None = None, finite: bool = False
     ) -> CompiledGrammar: ...
     def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]: ...
+
+@final
+class SchemaOptions:
+    """How a JSON schema is read and how its values are written. Use :meth:`grammask.Grammar.from_json_schema`.
+
+    Immutable; compared by value; can be pickled.
+    """
+
+    def __new__(
+        cls,
+        *,
+        draft: str | None,
+        max_whitespace: int | None,
+        separators: tuple[str, str] | None,
+        indent: int | None,
+        key_order: str,
+        escapes: str,
+        numbers: str,
+        on_unsupported: str,
+        formats: bool,
+        openapi_nullable: bool,
+        resources: list[tuple[str, str]],
+    ) -> Self:
+        """Make options. The first of ``indent``, ``separators`` and ``max_whitespace`` that is given counts.
+
+        Raises:
+            ValueError: An option has no such value.
+        """
+
+    def with_resources(self, resources: list[tuple[str, str]]) -> SchemaOptions:
+        """Return the same options with more documents, as (absolute URI, JSON text), that references may name."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]: ...
 
 @final
 class CompiledGrammar:
@@ -222,6 +267,29 @@ class CompiledGrammar:
 
     def warnings(self) -> list[Diagnostic]:
         """What should be said about the grammar: unused rules, rules that never end, and so on."""
+
+    @property
+    def relaxations(self) -> list[Diagnostic]:
+        """What a schema asks for and the grammar does not enforce, with ``on_unsupported="relax"``."""
+
+    def is_valid(self, text: bytes) -> bool:
+        """Whether bytes are a text of the grammar, read by the recogniser that makes the masks.
+
+        Raises:
+            LimitExceeded: A budget was passed.
+
+        Cost: one table lookup per byte where its states were seen before.
+        """
+
+    def first_error(self, text: bytes) -> int | None:
+        """Find the position of the first byte with which no text of the grammar goes on.
+
+        Returns:
+            None if the bytes are a text of the grammar; their number if more would have to come.
+
+        Raises:
+            LimitExceeded: A budget was passed.
+        """
 
     def precompute(self, max_sets: int = 1000, progress: Callable[[int, int], object] | None = None) -> int:
         """Make masks ahead, those nearest to the beginning of texts first; otherwise they are made when needed.
@@ -515,6 +583,12 @@ def set_threads(count: int | None = None) -> None:
 
 def threads() -> int:
     """Return how many threads make the masks of :func:`fill_masks`."""
+
+def json_schema_grammar(schema: str, options: SchemaOptions, limits: Limits | None = None) -> Grammar:
+    """Make the grammar of the JSON texts that are valid under a schema. Use :class:`grammask.Grammar`."""
+
+def missing_documents(schema: str, options: SchemaOptions, limits: Limits | None = None) -> list[str]:
+    """List the URIs of documents that a schema refers to and that the options do not have."""
 
 def kbnf_syntax_tree(text: bytes) -> tuple[str, list[Diagnostic]]:
     """Print the syntax tree of a KBNF text, as far as it can be read, with everything that is wrong with it."""

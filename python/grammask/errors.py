@@ -63,6 +63,7 @@ class GrammarError(ValueError):
         diagnostics: Everything that was found, in the order of the text; at least one error.
         code: Stable identifier of the first error.
         location: Line and column of the first error, if it has a place.
+        pointer: JSON pointer of the first error, if its place is in a schema.
         help: What to do about the first error.
         row: The row of a batch or of a draft whose mask could not be made; None where there are no rows.
     """
@@ -70,6 +71,7 @@ class GrammarError(ValueError):
     diagnostics: list[Diagnostic]
     code: str
     location: tuple[int, int] | None
+    pointer: str | None
     help: str | None
     row: int | None = None
 
@@ -79,6 +81,7 @@ class GrammarError(ValueError):
         first = next(diagnostic for diagnostic in diagnostics if diagnostic.severity == "error")
         self.code = first.code
         self.location = first.location
+        self.pointer = first.pointer
         self.help = first.help
 
     def __str__(self) -> str:
@@ -99,6 +102,14 @@ class UnsupportedGrammar(GrammarError):
 
 class UnsupportedSchema(UnsupportedGrammar):
     """A schema asks for something that cannot be enforced exactly; each diagnostic has the ``pointer``."""
+
+
+class SchemaNotStrict(GrammarError):
+    """A schema is outside OpenAI's strict subset; each diagnostic is a violation and has the ``pointer``."""
+
+
+class UnsupportedType(TypeError):
+    """A Python type has no JSON form that grammask knows, or a constraint that is not understood."""
 
 
 class LimitExceeded(GrammarError):

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use grammask::batch;
-use grammask::grammar::GrammarError;
+use grammask::grammar::{Diagnostic, GrammarError};
 use grammask::recognizer::Expectation;
 use grammask::vocabulary::{TokenId, TokenSet};
 use grammask::{CompiledGrammar, DraftTree, EndMode, Explanation, Matcher, RowError, TokenizeError};
@@ -23,11 +23,12 @@ const SETS_PER_REPORT: usize = 16;
 #[pyclass(name = "CompiledGrammar", module = "grammask._grammask", frozen, weakref)]
 pub(crate) struct PyCompiledGrammar {
     compiled: Arc<CompiledGrammar>,
+    relaxations: Vec<Diagnostic>,
 }
 
 impl PyCompiledGrammar {
-    pub(crate) fn new(compiled: Arc<CompiledGrammar>) -> Self {
-        Self { compiled }
+    pub(crate) fn new(compiled: Arc<CompiledGrammar>, relaxations: Vec<Diagnostic>) -> Self {
+        Self { compiled, relaxations }
     }
 }
 
@@ -57,6 +58,19 @@ impl PyCompiledGrammar {
 
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         diagnostics(py, self.compiled.warnings(), self.compiled.source())
+    }
+
+    #[getter]
+    fn relaxations(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        diagnostics(py, &self.relaxations, self.compiled.source())
+    }
+
+    fn first_error(&self, py: Python<'_>, text: &[u8]) -> PyResult<Option<usize>> {
+        py.detach(|| self.compiled.first_error(text)).map_err(|error| grammar_error(py, &error))
+    }
+
+    fn is_valid(&self, py: Python<'_>, text: &[u8]) -> PyResult<bool> {
+        Ok(self.first_error(py, text)?.is_none())
     }
 
     #[pyo3(signature = (max_sets=1000, progress=None))]

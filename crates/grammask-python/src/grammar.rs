@@ -6,6 +6,7 @@ use grammask::grammar::{Diagnostic, Grammar, GrammarError};
 use grammask::{CompileOptions, CompiledGrammar, EndMode, EndlessRules, Limits, frontends, lowering};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 
 use crate::compiled::PyCompiledGrammar;
 use crate::errors::{diagnostics, grammar_error};
@@ -17,6 +18,19 @@ use crate::vocabulary::PyVocabulary;
 pub(crate) struct PyGrammar {
     grammar: Arc<Grammar>,
     warnings: Vec<Diagnostic>,
+    relaxations: Vec<Diagnostic>,
+}
+
+impl PyGrammar {
+    pub(crate) fn new(grammar: Grammar, warnings: Vec<Diagnostic>) -> Self {
+        Self { grammar: Arc::new(grammar), warnings, relaxations: Vec::new() }
+    }
+
+    /// The same with what a schema asks for and the grammar does not enforce.
+    pub(crate) fn with_relaxations(mut self, relaxations: Vec<Diagnostic>) -> Self {
+        self.relaxations = relaxations;
+        self
+    }
 }
 
 #[pymethods]
@@ -28,7 +42,23 @@ impl PyGrammar {
         let (grammar, warnings) = py
             .detach(|| frontends::kbnf::grammar(text, start, &limits))
             .map_err(|error| grammar_error(py, &error))?;
-        Ok(Self { grammar: Arc::new(grammar), warnings })
+        Ok(Self::new(grammar, warnings))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (pattern, limits=None))]
+    fn from_regex(py: Python<'_>, pattern: &str, limits: Option<&PyLimits>) -> PyResult<Self> {
+        let limits = or_default(limits);
+        let grammar = py.detach(|| frontends::regex::grammar(pattern, &limits));
+        Ok(Self::new(grammar.map_err(|error| grammar_error(py, &error))?, Vec::new()))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (texts, limits=None))]
+    fn from_choices(py: Python<'_>, texts: Vec<PyBackedBytes>, limits: Option<&PyLimits>) -> PyResult<Self> {
+        let limits = or_default(limits);
+        let grammar = py.detach(|| frontends::choices::grammar(&texts, &limits));
+        Ok(Self::new(grammar.map_err(|error| grammar_error(py, &error))?, Vec::new()))
     }
 
     #[getter]
@@ -38,6 +68,11 @@ impl PyGrammar {
 
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         diagnostics(py, &self.warnings, self.grammar.source())
+    }
+
+    #[getter]
+    fn relaxations(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        diagnostics(py, &self.relaxations, self.grammar.source())
     }
 
     #[pyo3(signature = (vocabulary, end, limits=None, finite=false))]
@@ -57,7 +92,7 @@ impl PyGrammar {
         let compiled = py
             .detach(|| CompiledGrammar::new(&self.grammar, vocabulary, options))
             .map_err(|error| grammar_error(py, &error))?;
-        Ok(PyCompiledGrammar::new(compiled))
+        Ok(PyCompiledGrammar::new(compiled, self.relaxations.clone()))
     }
 
     /// Warnings of the analysis after the grammar's text was read.
@@ -94,7 +129,7 @@ pub(crate) fn quote_bytes(bytes: &[u8]) -> String {
     grammask::grammar::quote_bytes(bytes)
 }
 
-fn or_default(limits: Option<&PyLimits>) -> Limits {
+pub(crate) fn or_default(limits: Option<&PyLimits>) -> Limits {
     limits.map_or_else(Limits::default, |limits| limits.limits.clone())
 }
 

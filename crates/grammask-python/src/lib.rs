@@ -4,6 +4,7 @@ mod compiled;
 mod embedded;
 mod errors;
 mod grammar;
+mod json_schema;
 mod limits;
 mod mask_array;
 mod vocabulary;
@@ -22,6 +23,8 @@ mod _grammask {
     use crate::embedded::{embedded_vocabulary, encode_ordinary};
     #[pymodule_export]
     use crate::grammar::{PyGrammar, kbnf_syntax_tree, quote_bytes};
+    #[pymodule_export]
+    use crate::json_schema::{PySchemaOptions, json_schema_grammar, missing_documents};
     #[pymodule_export]
     use crate::limits::PyLimits;
     #[pymodule_export]

@@ -30,6 +30,7 @@ pub mod masks;
 mod matcher;
 pub mod recognizer;
 mod tables;
+mod validation;
 pub mod vocabulary;
 
 pub use batch::RowError;

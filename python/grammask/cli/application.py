@@ -8,6 +8,7 @@ from grammask.cli.explain import explain
 from grammask.cli.failures import ReportingGroup
 from grammask.cli.generate import generate_text
 from grammask.cli.mask import mask
+from grammask.cli.validate import validate
 
 application = typer.Typer(
     cls=ReportingGroup,
@@ -20,4 +21,5 @@ application.command()(check)
 application.command()(mask)
 application.command()(explain)
 application.command("generate")(generate_text)
+application.command()(validate)
 application.add_typer(debug, name="debug")

@@ -1,9 +1,11 @@
 """The arguments and options that several commands share, and the objects that they stand for."""
 
+import inspect
+import json
 import sys
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -21,8 +23,26 @@ class End(str, Enum):
     eager = "eager"
 
 
+_SCHEMA_OPTIONS = set(inspect.signature(Grammar.from_json_schema).parameters) - {
+    "schema",
+    "resolver",
+    "limits",
+}
+
 GrammarFile: TypeAlias = Annotated[
-    str, typer.Argument(metavar="G", help="A KBNF file, or - for standard input.")
+    str, typer.Argument(metavar="G", help="A KBNF file, a JSON Schema (*.json), or - for standard input.")
+]
+Schema: TypeAlias = Annotated[
+    bool, typer.Option("--schema", help="G is a JSON Schema, whatever it is called.")
+]
+SchemaOptions: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        help="An option of a schema as NAME=VALUE, for example key_order=any, indent=2, on_unsupported=relax; "
+        "docs/json_schema.md has all. May be repeated.",
+        metavar="NAME=VALUE",
+    ),
 ]
 Start: TypeAlias = Annotated[str, typer.Option(help="The nonterminal that derives whole texts.")]
 VocabularyName: TypeAlias = Annotated[
@@ -49,10 +69,45 @@ Tokens: TypeAlias = Annotated[
 ]
 
 
-def read_grammar(path: str, start: str) -> Grammar:
-    """Reads a grammar from a file, or from standard input if the path is ``-``."""
-    text = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+def read_grammar(
+    path: str, start: str = "start", *, schema: bool = False, options: list[str] | None = None
+) -> Grammar:
+    """Reads a grammar or a schema from a file, or from standard input if the path is ``-``."""
+    text = read_bytes(path)
+    if schema or is_schema(path):
+        try:
+            return Grammar.from_json_schema(text, **schema_options(options))
+        except (TypeError, UnicodeDecodeError) as error:
+            raise Failure(str(error)) from None
+    if options:
+        msg = "--option is for schemas: files called *.json, or with --schema"
+        raise Failure(msg)
     return Grammar.from_kbnf(text, start=start)
+
+
+def read_bytes(path: str) -> bytes:
+    """Reads a file, or standard input if the path is ``-``."""
+    return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+
+
+def is_schema(path: str) -> bool:
+    """Whether a file is a JSON Schema by its name."""
+    return path.endswith(".json")
+
+
+def schema_options(options: list[str] | None) -> dict[str, Any]:
+    """Reads ``--option``: values are JSON where they can be, and text otherwise."""
+    read: dict[str, Any] = {}
+    for option in options or ():
+        name, equals, value = option.partition("=")
+        if not equals or name not in _SCHEMA_OPTIONS:
+            msg = f"--option {option}: give NAME=VALUE with one of the names {', '.join(sorted(_SCHEMA_OPTIONS))}"
+            raise Failure(msg)
+        try:
+            read[name] = value if name == "draft" else json.loads(value)
+        except json.JSONDecodeError:
+            read[name] = value
+    return read
 
 
 def open_vocabulary(name: str, end_tokens: str | None = None) -> Vocabulary:

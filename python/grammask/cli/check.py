@@ -1,12 +1,17 @@
-"""``grammask check``: everything that is wrong with a grammar, and everything that is odd about it."""
+"""``grammask check``: everything that is wrong with a grammar or a schema, and everything that is odd about it."""
 
-from typing import Annotated
+import json
+from typing import Annotated, Any
 
 import typer
 
-from grammask import GrammarError
+from grammask import Diagnostic, Grammar, GrammarError
 from grammask.cli import arguments
+from grammask.cli.failures import Failure
 from grammask.cli.terminal import OUT, show
+from grammask.schemas import keywords
+
+_LISTED_PLACES = 60
 
 
 def check(
@@ -16,16 +21,17 @@ def check(
         str | None, typer.Option(help="Also look up the tokens that the grammar names.", metavar="V")
     ] = None,
     finite: Annotated[bool, typer.Option("--finite", help="Refuse rules that never end.")] = False,
+    schema: arguments.Schema = False,
+    option: arguments.SchemaOptions = None,
 ) -> None:
-    """Diagnose a grammar. The exit status is 1 if it has errors."""
-    try:
-        checked = arguments.read_grammar(grammar, start)
-        diagnostics = checked.check()
-        if vocab is not None or finite:
-            vocabulary = arguments.open_vocabulary(vocab or "o200k")
-            checked.compile(vocabulary, end="eos" if vocabulary.eos else "eager", finite=finite)
-    except GrammarError as error:
-        diagnostics = error.diagnostics
+    """Diagnose a grammar or a JSON Schema. The exit status is 1 if it has errors.
+
+    Of a schema it also says, by JSON pointer, which keywords are enforced, refused, left out or annotations.
+    """
+    if schema or arguments.is_schema(grammar):
+        diagnostics = _check_schema(arguments.read_bytes(grammar), arguments.schema_options(option))
+    else:
+        diagnostics = _check_grammar(grammar, start, vocab, finite=finite)
     show(diagnostics)
     errors = sum(diagnostic.severity == "error" for diagnostic in diagnostics)
     warnings = len(diagnostics) - errors
@@ -34,6 +40,55 @@ def check(
     OUT.print(f"{name}: {', '.join(counts) or 'no errors'}", style="red" if errors else "green")
     if errors:
         raise typer.Exit(1)
+
+
+def _check_grammar(path: str, start: str, vocab: str | None, *, finite: bool) -> list[Diagnostic]:
+    try:
+        checked = arguments.read_grammar(path, start)
+        diagnostics = checked.check()
+        if vocab is not None or finite:
+            vocabulary = arguments.open_vocabulary(vocab or "o200k")
+            checked.compile(vocabulary, end="eos" if vocabulary.eos else "eager", finite=finite)
+    except GrammarError as error:
+        return error.diagnostics
+    return diagnostics
+
+
+def _check_schema(text: bytes, options: dict[str, Any]) -> list[Diagnostic]:
+    """Lists what is enforced; returns what is refused, relaxed, or an annotation."""
+    try:
+        checked = Grammar.from_json_schema(text, **options)
+        diagnostics = [*checked.relaxations, *checked.check()]
+    except GrammarError as error:
+        diagnostics = error.diagnostics
+    except (TypeError, ValueError) as error:
+        raise Failure(str(error)) from None
+    lines = _enforced(text, {diagnostic.pointer for diagnostic in diagnostics})
+    for line in lines[:_LISTED_PLACES]:
+        OUT.print(line)
+    if len(lines) > _LISTED_PLACES:
+        OUT.print(f"… and {len(lines) - _LISTED_PLACES} more places", style="dim")
+    if lines:
+        OUT.print()
+    return diagnostics
+
+
+def _enforced(text: bytes, excepted: set[str | None]) -> list[str]:
+    """A line for each place of a schema with the keywords that are enforced there."""
+    try:
+        schema = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    lines = []
+    for pointer, names in keywords.places(schema):
+        enforced = [
+            name
+            for name in names
+            if name in keywords.CONSTRAINTS and f"{pointer}/{keywords.escaped(name)}" not in excepted
+        ]
+        if enforced and pointer not in excepted:
+            lines.append(f"enforced at {pointer}: {', '.join(enforced)}")
+    return lines
 
 
 def _count(number: int, what: str) -> str:

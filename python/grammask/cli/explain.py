@@ -22,10 +22,13 @@ def explain(
     end: arguments.EndMode = None,
     eos: arguments.EndTokens = None,
     start: arguments.Start = "start",
+    schema: arguments.Schema = False,
+    option: arguments.SchemaOptions = None,
 ) -> None:
     """Say why a token can or cannot come next, and what the grammar expects."""
     vocabulary = arguments.open_vocabulary(vocab, eos)
-    compiled = arguments.compile_grammar(arguments.read_grammar(grammar, start), vocabulary, end)
+    read = arguments.read_grammar(grammar, start, schema=schema, options=option)
+    compiled = arguments.compile_grammar(read, vocabulary, end)
     matcher = arguments.matcher_after(compiled, vocabulary, prefix, tokens)
     for id in _ids(vocabulary, token):
         OUT.print(str(matcher.explain(id)))

@@ -32,6 +32,8 @@ def generate_text(
     end: arguments.EndMode = None,
     eos: arguments.EndTokens = None,
     start: arguments.Start = "start",
+    schema: arguments.Schema = False,
+    option: arguments.SchemaOptions = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="A line per token: id, allowed, time of mask, text.")
     ] = False,
@@ -44,7 +46,8 @@ def generate_text(
     rng = np.random.default_rng(seed)
     language_model = _model(model, vocabulary, rng)
     begin = time.perf_counter()
-    compiled = arguments.compile_grammar(arguments.read_grammar(grammar, start), vocabulary, end)
+    read = arguments.read_grammar(grammar, start, schema=schema, options=option)
+    compiled = arguments.compile_grammar(read, vocabulary, end)
     compile_seconds = time.perf_counter() - begin
     matcher = compiled.matcher()
     steps: list[Step] = []

@@ -16,12 +16,15 @@ def mask(
     end: arguments.EndMode = None,
     eos: arguments.EndTokens = None,
     start: arguments.Start = "start",
+    schema: arguments.Schema = False,
+    option: arguments.SchemaOptions = None,
     limit: Annotated[int, typer.Option("-n", "--limit", min=0, help="How many tokens to list.")] = 20,
     ids: Annotated[bool, typer.Option("--ids", help="Print all ids, one a line, and nothing else.")] = False,
 ) -> None:
     """Count and list the tokens that can come next."""
     vocabulary = arguments.open_vocabulary(vocab, eos)
-    compiled = arguments.compile_grammar(arguments.read_grammar(grammar, start), vocabulary, end)
+    read = arguments.read_grammar(grammar, start, schema=schema, options=option)
+    compiled = arguments.compile_grammar(read, vocabulary, end)
     matcher = arguments.matcher_after(compiled, vocabulary, prefix, tokens)
     allowed = matcher.allowed_ids().tolist()
     if ids:

@@ -130,6 +130,12 @@ impl Automata {
         &mut self.terms
     }
 
+    /// The arena, when no state is needed any more.
+    #[must_use]
+    pub fn into_terms(self) -> Terms {
+        self.terms
+    }
+
     /// The state of `term`; none if it is the empty language.
     ///
     /// # Errors

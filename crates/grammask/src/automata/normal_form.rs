@@ -128,6 +128,19 @@ impl Terms {
         Some((self.short_literal(first), tail))
     }
 
+    /// The only word of `term`, if its form shows that there is just one.
+    #[must_use]
+    pub fn word(&self, term: TermId) -> Option<Vec<u8>> {
+        let mut word = Vec::new();
+        let mut rest = term;
+        while let Term::Concat(first, next) = *self.get(rest) {
+            word.extend(self.as_word(first)?);
+            rest = next;
+        }
+        word.extend(self.as_word(rest)?);
+        Some(word)
+    }
+
     /// The word of a literal chunk or of a set of one byte.
     fn as_word(&self, term: TermId) -> Option<Vec<u8>> {
         match self.get(term) {

@@ -1,5 +1,6 @@
 //! Front ends: each turns a text of one grammar language into the one [`Grammar`](crate::grammar::Grammar).
 
+pub mod choices;
 pub mod json_schema;
 pub mod kbnf;
 pub mod regex;

@@ -38,8 +38,14 @@ impl GrammarBuilder {
     /// A builder for a grammar written in `source`.
     #[must_use]
     pub fn new(source: &str) -> Self {
+        Self::with_terms(source, Terms::new())
+    }
+
+    /// A builder for a grammar written in `source`, some of whose languages have been made already.
+    #[must_use]
+    pub fn with_terms(source: &str, terms: Terms) -> Self {
         Self {
-            terms: Terms::new(),
+            terms,
             terminals: Vec::new(),
             terminal_ids: FxHashMap::default(),
             nonterminals: Vec::new(),

@@ -1,13 +1,64 @@
 //! The JSON Schema front end: exact or refused.
+//!
+//! A schema says which JSON *values* are valid; a grammar says which *texts* are legal. In between:
+//!
+//! 1. The text becomes a `json` document with the places of all values. `resources` knows which schemas there are,
+//!    in which draft each is read, and where references lead.
+//! 2. `keywords` turns one schema into a `shape`: for each JSON type, which of its values are valid. Applying a schema in place
+//!    (`allOf`, `anyOf`, `oneOf`, `not`, `if`, `$ref`, ...) is an operation on shapes. Strings and numbers are regular languages of
+//!    spellings (`spelling`, `pattern`, `formats`, `numbers`), closed under all operations; arrays and objects are formulas over
+//!    assertions (`formula`, `literals`), with negations pushed down to the assertions.
+//! 3. `arrays` and `objects` split formulas item by item and name by name into what the next value satisfies and what is
+//!    left then: partial derivatives, so every different rest is one rule, and recursion in the schema is recursion in
+//!    the grammar.
+//! 4. `rules` drops what derives no finite text and makes the grammar.
+//!
+//! What a step cannot express is a finding with its JSON pointer; all findings of a schema are reported together. Nothing
+//! recurses on the schema but the descent into `unevaluated*`, which has a bound.
+//!
+//! Names of members that the schema does not declare may repeat, and members are counted as they are written: "no
+//! name twice" is no context-free language. Names that it declares come once.
 
+mod arrays;
+mod emptiness;
+mod findings;
+mod formats;
+mod formula;
+mod interner;
+mod json;
+mod keywords;
+mod layout;
+mod lengths;
+mod literals;
+mod metaschemas;
+mod numbers;
+mod objects;
 mod options;
+mod pattern;
+mod resources;
+mod rules;
+mod shape;
+mod spelling;
+mod translation;
+mod unevaluated;
+mod unique_items;
+mod unsatisfiable;
+mod uri;
+mod values;
 
 pub use options::{
     Draft, Escapes, Formats, KeyOrder, Numbers, OnUnsupported, OpenApi, SchemaOptions, Whitespace,
 };
+use shape::Shape;
 
-use crate::Limits;
-use crate::grammar::{Diagnostic, Grammar, GrammarError};
+use std::sync::Arc;
+
+use json::Document;
+use resources::Library;
+use translation::Translation;
+
+use crate::grammar::{Code, Diagnostic, Grammar, GrammarError};
+use crate::{LimitExceeded, Limits};
 
 /// A schema as a grammar, and what its author should know about it.
 #[derive(Clone, Debug)]
@@ -22,6 +73,18 @@ pub struct SchemaGrammar {
 
 /// The grammar of the JSON texts that are valid under `schema`, a JSON text.
 ///
+/// ```
+/// use grammask::Limits;
+/// use grammask::frontends::json_schema::{self, SchemaOptions, Whitespace};
+///
+/// let mut options = SchemaOptions::default();
+/// options.whitespace = Whitespace::Compact;
+/// let schema = r#"{"properties": {"a": {"type": "boolean"}}, "required": ["a"], "additionalProperties": false, "type": "object"}"#;
+/// let made = json_schema::grammar(schema, &options, &Limits::default())?;
+/// assert_eq!(made.grammar.to_string(), "start ::= \"{\" \"\\\"a\\\":\" #\"(false|true)\" \"}\";\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// Everything in the schema that is wrong or cannot be enforced exactly; references that cannot be resolved;
 /// a schema that nothing satisfies; a limit that was passed.
@@ -30,8 +93,25 @@ pub fn grammar(
     options: &SchemaOptions,
     limits: &Limits,
 ) -> Result<SchemaGrammar, GrammarError> {
-    let _ = (schema, options, limits);
-    unimplemented!("under construction")
+    let source: Arc<str> = Arc::from(schema);
+    let fail = |diagnostics| GrammarError::new(diagnostics, source.clone());
+    let document = read(schema, limits).map_err(|diagnostic| fail(vec![*diagnostic]))?;
+    let exceeded = |limit: LimitExceeded| fail(vec![limit.diagnostic()]);
+    let mut translation = Translation::new(Library::new(document, options), options, limits);
+    let root = translation.library.root();
+    let scope = translation.library.first_scope();
+    let whole = translation.satisfies(root, scope);
+    let start = translation.translate(whole).map_err(exceeded)?;
+    let errors = translation.findings.take_errors(options.on_unsupported);
+    if !errors.is_empty() {
+        return Err(fail(errors));
+    }
+    let Translation { rules, automata, findings, .. } = translation;
+    let Some(grammar) = rules.into_grammar(automata.into_terms(), start, schema) else {
+        let conflict = unsatisfiable::conflict(schema, options, limits);
+        return Err(fail(vec![conflict]));
+    };
+    Ok(SchemaGrammar { grammar, relaxations: findings.unsupported, warnings: findings.warnings })
 }
 
 /// The URIs of documents that `schema` refers to and that are neither among `options.resources` nor built in.
@@ -43,6 +123,15 @@ pub fn missing_documents(
     options: &SchemaOptions,
     limits: &Limits,
 ) -> Result<Vec<String>, GrammarError> {
-    let _ = (schema, options, limits);
-    unimplemented!("under construction")
+    let document =
+        read(schema, limits).map_err(|diagnostic| GrammarError::new(vec![*diagnostic], Arc::from(schema)))?;
+    Ok(Library::new(document, options).missing())
+}
+
+fn read(schema: &str, limits: &Limits) -> Result<Document, Box<Diagnostic>> {
+    if schema.len() > limits.grammar_bytes {
+        return Err(Box::new(LimitExceeded::new("grammar_bytes", limits.grammar_bytes).diagnostic()));
+    }
+    Document::parse(schema)
+        .map_err(|error| Box::new(Diagnostic::error(Code::InvalidJson, error.message).at(error.span)))
 }

@@ -107,8 +107,10 @@ pub enum OpenApi {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct SchemaOptions {
-    /// The draft of schemas that do not say theirs by `$schema`.
-    pub draft: Draft,
+    /// The draft of schemas that do not say theirs by `$schema`. Without one, such schemas are read as 2020-12,
+    /// and older forms that 2020-12 does not know (`items: [...]`, `dependencies`, `exclusiveMinimum: true`, ...)
+    /// keep their meaning.
+    pub draft: Option<Draft>,
     /// White space.
     pub whitespace: Whitespace,
     /// The order of names.
@@ -130,7 +132,7 @@ pub struct SchemaOptions {
 impl Default for SchemaOptions {
     fn default() -> Self {
         Self {
-            draft: Draft::Draft2020,
+            draft: None,
             whitespace: Whitespace::Flexible { most: 32 },
             key_order: KeyOrder::default(),
             escapes: Escapes::default(),

@@ -23,9 +23,11 @@
 
 mod assertions;
 mod error;
+mod grammar;
 mod translate;
 
 pub use error::{RegexError, RegexErrorKind};
+pub use grammar::grammar;
 
 use regex_syntax::ast::parse::ParserBuilder;
 use regex_syntax::ast::{self, Ast};

@@ -1,0 +1,1 @@
+"""What ``maskbench.py`` is made of: cases, the measured process, what it found, and the report."""

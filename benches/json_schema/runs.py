@@ -1,0 +1,213 @@
+"""Runs one engine over cases in a process of its own, within limits of time and memory; keeps each result on disk.
+
+Results are JSON lines, one per case, in a file whose name says engine, build, vocabulary and spelling. A run that was
+broken off goes on where it was; a new build of an engine begins a new file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import pickle
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from json_schema import cases
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import tiktoken
+    from comparison.vocabularies import TokenTable
+
+_BENCHES = Path(__file__).parents[1]
+_PROTOCOL = 1
+"""Raised when results of an older worker must not be reused."""
+_POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one case may take."""
+
+    seconds: float
+    """Wall clock for one step of a case: to compile, to fill the first mask, to go through an instance."""
+    memory_bytes: int
+    """Resident memory of the process. Above half of it a new process is started between cases."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One engine over one folder of cases."""
+
+    engine: str
+    table: TokenTable
+    folder: Path
+    spelling: str
+    results: Path
+
+    @property
+    def file(self) -> Path:
+        """Where results are kept."""
+        return (
+            self.results
+            / f"{self.engine}-{build(self.engine)}-{self.table.name}-{self.spelling}-{_PROTOCOL}.jsonl"
+        )
+
+    def known(self) -> dict[str, dict[str, Any]]:
+        """Read the results that are there, by name of case."""
+        if not self.file.exists():
+            return {}
+        results = {}
+        for line in self.file.read_text("utf-8").splitlines():
+            try:
+                result = json.loads(line)
+            except json.JSONDecodeError:  # The last line of a run that was killed.
+                continue
+            results[result["case"]] = result
+        return results
+
+    def measure(self, names: list[str], limits: Limits) -> Iterator[dict[str, Any]]:
+        """Measure the cases that have no result yet, and yield each result when it is on disk."""
+        known = self.known()
+        missing = [name for name in names if name not in known]
+        if not missing:
+            return
+        encoding = self.table.encoding()
+        self.results.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory() as scratch, self.file.open("a", encoding="utf-8") as output:
+            vocabulary = Path(scratch) / "vocabulary.pickle"
+            vocabulary.write_bytes(pickle.dumps(self.table))
+            worker: _Worker | None = None
+            try:
+                for name in missing:
+                    if worker is None or not worker.is_usable(limits):
+                        if worker is not None:
+                            worker.close()
+                        worker = _Worker(self.engine, vocabulary)
+                    result = self._one(worker, encoding, name, limits)
+                    output.write(json.dumps(result) + "\n")
+                    output.flush()
+                    yield result
+            finally:
+                if worker is not None:
+                    worker.close()
+
+    def _one(self, worker: _Worker, encoding: tiktoken.Encoding, name: str, limits: Limits) -> dict[str, Any]:
+        case = cases.load(self.folder, name, self.spelling)
+        instances = [encoding.encode_ordinary(instance.text) for instance in case.instances]
+        labels = [instance.is_valid for instance in case.instances]
+        texts = [instance.text for instance in case.instances]
+        job = {"schema": case.schema, "instances": instances, "texts": texts, "valid": labels}
+        facts = worker.run(job, limits)
+        return {"case": name, "valid": labels, "features": case.features, **facts}
+
+
+class _Worker:
+    """A measured process."""
+
+    def __init__(self, engine: str, vocabulary: Path) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "json_schema.worker", engine, str(vocabulary)],
+            cwd=_BENCHES,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+        )
+        self._lines: queue.Queue[bytes | None] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+        ready, problem = self._next(Limits(300, 1 << 62))
+        if ready is None:
+            msg = f"{engine} did not start: {problem}"
+            raise RuntimeError(msg)
+        self.facts = ready
+
+    def is_usable(self, limits: Limits) -> bool:
+        """Whether the process lives and has not grown too much."""
+        return self._process.poll() is None and self._resident() < limits.memory_bytes / 2
+
+    def run(self, job: dict[str, Any], limits: Limits) -> dict[str, Any]:
+        """Do a job, and gather what the process says about it until it is done or has to be killed."""
+        assert self._process.stdin is not None  # it was asked for as a pipe
+        self._process.stdin.write(json.dumps(job).encode() + b"\n")
+        self._process.stdin.flush()
+        facts: dict[str, Any] = {"instances": [], "ended": None, "version": self.facts["version"]}
+        while True:
+            said, problem = self._next(limits)
+            if said is None:
+                # What is asked beyond the verdicts must not spoil them.
+                facts["any_order_problem" if facts.get("phase") == "any order" else "ended"] = problem
+                return facts
+            if "instance" in said:
+                facts["instances"].append(said["instance"])
+            else:
+                facts |= said
+            if said.get("done"):
+                return facts
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            if stream is not None:
+                try:
+                    stream.close()
+                except BrokenPipeError:
+                    continue
+
+    def _next(self, limits: Limits) -> tuple[dict[str, Any] | None, str | None]:
+        """Wait for the next thing that the process says, or say why there is none."""
+        deadline = time.monotonic() + limits.seconds
+        while True:
+            try:
+                line = self._lines.get(timeout=_POLL_SECONDS)
+            except queue.Empty:
+                if time.monotonic() > deadline:
+                    self._process.kill()
+                    return None, f"no end within {limits.seconds:.0f} s"
+                if self._resident() > limits.memory_bytes:
+                    self._process.kill()
+                    return None, f"more than {limits.memory_bytes / 2**30:.0f} GiB of memory"
+                continue
+            return (json.loads(line), None) if line is not None else (None, self._crash())
+
+    def _crash(self) -> str:
+        code = self._process.wait()
+        self._errors.seek(0)
+        lines = [line for line in self._errors.read().decode("utf-8", "replace").splitlines() if line.strip()]
+        message = lines[-1][:300] if lines else "no message"
+        return f"crash, signal {-code}: {message}" if code < 0 else f"exit {code}: {message}"
+
+    def _resident(self) -> int:
+        try:
+            return int(Path(f"/proc/{self._process.pid}/statm").read_text("ascii").split()[1]) * 4096
+        except (OSError, IndexError):
+            return 0
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None  # it was asked for as a pipe
+        for line in self._process.stdout:
+            self._lines.put(line)
+        self._lines.put(None)
+
+
+def build(engine: str) -> str:
+    """Identify the engine that is installed."""
+    if engine != "grammask":
+        return importlib.metadata.version(engine)
+    extension = importlib.util.find_spec("grammask._grammask")
+    assert extension is not None
+    assert extension.origin is not None  # grammask is what is measured
+    return hashlib.sha256(Path(extension.origin).read_bytes()).hexdigest()[:12]

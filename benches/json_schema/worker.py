@@ -1,0 +1,157 @@
+"""The measured process: one engine and one vocabulary, schema after schema. ``runs.py`` starts it.
+
+Usage: ``python -m json_schema.worker ENGINE VOCABULARY.pickle``. Each line of standard input is a job: a schema and the
+instances as lists of tokens. What has been reached goes to standard output, a JSON object a line, so that the parent
+knows it even if the process has to be killed. The process lives on from schema to schema, as a server's does, so what
+an engine learns about the vocabulary stays with it; compile caches that know a whole schema are not used.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import pickle
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import engines
+import numpy as np
+from comparison import clock
+from comparison.vocabularies import byte_vocabulary
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from engines import Engine
+
+_WARM_UP = '{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}'
+"""A schema with which an engine runs once, on bytes, so that no case pays for loading its code."""
+
+
+def main(engine_name: str, vocabulary_file: str) -> None:
+    """Make the vocabulary, then do jobs until standard input ends."""
+    with Path(vocabulary_file).open("rb") as file:
+        table = pickle.load(file)
+    engine = engines.load(engine_name)
+    _warm_up(engine)
+    vocabulary = engine.vocabulary(table)
+    mask = np.zeros((1, -(-table.size // 32)), dtype=np.int32)
+    overhead = clock.overhead()
+    gc.collect()
+    gc.disable()
+    _say(ready=True, version=engine.version(), settings=engine.SETTINGS, overhead_ns=overhead)
+    for line in sys.stdin:
+        _run(engine, vocabulary, json.loads(line), mask, overhead, table.eos)
+        gc.collect()
+
+
+def _run(
+    engine: Engine, vocabulary: Any, job: Any, mask: npt.NDArray[np.int32], overhead: int, eos: int
+) -> None:
+    _say(phase="compile")
+    before = time.process_time_ns()
+    try:
+        compiled = engine.compile("json_schema", job["schema"], vocabulary)
+        compile_ns = time.process_time_ns() - before
+        _say(phase="first mask", compile_ns=compile_ns)
+        before = time.process_time_ns()
+        engine.start(compiled, mask).fill()
+        _say(phase="instances", first_mask_ns=time.process_time_ns() - before)
+    except Exception as error:  # noqa: BLE001
+        _say(done=True, refused=_reasons(error), compile_ns=time.process_time_ns() - before)
+        return
+    rejected = []
+    for index, tokens in enumerate(job["instances"]):
+        outcome = _instance(engine, compiled, tokens, (mask, overhead, eos))
+        _say(instance=outcome)
+        if job["valid"][index] and not outcome["accepted"]:
+            rejected.append(index)
+    _try_any_order(engine, vocabulary, job, rejected)
+    relaxations = [_reason(item) for item in getattr(compiled, "relaxations", ())]
+    _say(done=True, refused=None, relaxations=relaxations)
+
+
+def _try_any_order(engine: Engine, vocabulary: Any, job: Any, rejected: list[int]) -> None:
+    """See whether valid instances that were rejected have their keys in another order, where an engine can say so."""
+    compile = getattr(engine, "compile_in_any_order", None)
+    if compile is None or not rejected:
+        return
+    _say(phase="any order")
+    try:
+        compiled = compile(job["schema"], vocabulary)
+        accepted = [index for index in rejected if compiled.is_valid(job["texts"][index].encode())]
+        _say(only_order=accepted)
+    except Exception as error:  # noqa: BLE001
+        _say(any_order_problem=str(error)[:300])
+
+
+def _instance(
+    engine: Engine, compiled: Any, tokens: list[int], setting: tuple[npt.NDArray[np.int32], int, int]
+) -> dict[str, Any]:
+    """Fill a mask and accept a token, all along an instance, up to the first token that is refused."""
+    mask, overhead, eos = setting
+    now, row = clock.now, mask[0]
+    times: list[int] = []
+    outcome: dict[str, Any] = {"accepted": False, "at": None, "problem": None, "times": times}
+    try:
+        steps = engine.start(compiled, mask)
+        fill, accept = steps.fill, steps.accept
+        for position, token in enumerate(tokens):
+            before = now()
+            fill()
+            between = now()
+            if not row[token >> 5] >> (token & 31) & 1:
+                times.append(max(between - before - overhead, 1))
+                outcome["at"] = position
+                outcome["problem"] = steps.error()
+                return outcome
+            again = now()
+            accepted = accept(token)
+            after = now()
+            times.append(max(between - before - overhead, 1) + max(after - again - overhead, 1))
+            if not accepted:
+                outcome["at"] = position
+                outcome["problem"] = steps.error() or "a token of the mask was not accepted"
+                return outcome
+        before = now()
+        fill()
+        times.append(max(now() - before - overhead, 1))
+        outcome["accepted"] = bool(row[eos >> 5] >> (eos & 31) & 1)
+        outcome["problem"] = steps.error()
+        if not outcome["accepted"]:
+            outcome["at"] = len(tokens)
+    except Exception as error:  # noqa: BLE001
+        outcome["accepted"] = False
+        outcome["at"] = len(times)
+        outcome["problem"] = f"{type(error).__name__}: {error}"[:500]
+    return outcome
+
+
+def _reasons(error: Exception) -> list[dict[str, Any]]:
+    diagnostics = getattr(error, "diagnostics", None)
+    if diagnostics:
+        return [_reason(item) for item in diagnostics if item.severity == "error"]
+    return [{"code": type(error).__name__, "pointer": None, "message": str(error)[:500]}]
+
+
+def _reason(diagnostic: Any) -> dict[str, Any]:
+    return {"code": diagnostic.code, "pointer": diagnostic.pointer, "message": diagnostic.message[:500]}
+
+
+def _warm_up(engine: Engine) -> None:
+    table = byte_vocabulary()
+    mask = np.zeros((1, -(-table.size // 32)), dtype=np.int32)
+    steps = engine.start(engine.compile("json_schema", _WARM_UP, engine.vocabulary(table)), mask)
+    for token in b'{"a": "b"}':
+        steps.fill()
+        steps.accept(token)
+
+
+def _say(**facts: Any) -> None:
+    sys.stdout.write(json.dumps(facts) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

@@ -1,0 +1,83 @@
+"""Measures engines on JSON schemas in the manner of MaskBench: verdicts on instances, cost of masks and of compiling.
+
+Usage: ``python benches/maskbench.py [--cases FOLDER] [--engine NAME ...] [--dumps ascii|raw|compact] [--limit N]``,
+and ``--record DATE`` to write down what was found. Results are kept under ``--results`` as JSON lines, so that a run
+that was broken off goes on where it was; ``--report-only`` measures nothing. The method is described in
+``benches/json_schema/README.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from comparison import vocabularies
+from json_schema import cases, runs
+from json_schema.report import Report
+from json_schema.results import Result
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+_BENCHES = Path(__file__).parent
+_DATA = Path(os.environ.get("GRAMMASK_DATA", _BENCHES.parents[1] / "shared" / "data"))
+
+
+def main() -> None:
+    """Measure, show, and write the record if one is asked for."""
+    options = _options()
+    console = Console(width=None if sys.stdout.isatty() else 180)
+    table = vocabularies.load(options.vocabulary)
+    names = [name for name in cases.names(options.cases) if not options.only or options.only in name]
+    names = names[:: options.every][: options.limit]
+    limits = runs.Limits(options.seconds, int(options.memory_gib * 2**30))
+    found: dict[str, dict[str, Result]] = {}
+    for engine in options.engine:
+        run = runs.Run(engine, table, options.cases, options.dumps, options.results)
+        if not options.report_only:
+            _measure(run, names, limits, console)
+        known = run.known()
+        found[engine] = {name: Result(known[name]) for name in names if name in known}
+    spelling = f"instances spelled `{options.dumps}`"
+    setting = f"{options.cases.name}, {len(names)} schemas, {spelling}, vocabulary {table.name}"
+    summary = Report(found, setting)
+    console.print(summary.text())
+    if options.record:
+        for path in summary.write(_BENCHES / "record", options.record):
+            console.print(f"wrote {path}")
+
+
+def _measure(run: runs.Run, names: list[str], limits: runs.Limits, console: Console) -> None:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task(run.engine, total=len(names), completed=len(run.known().keys() & set(names)))
+        for result in run.measure(names, limits):
+            progress.update(task, advance=1, description=f"{run.engine} {result['case'][:40]}")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--cases", type=Path, default=_DATA / "maskbench_dev", help="folder of cases")
+    parser.add_argument(
+        "--engine", nargs="+", default=["grammask", "llguidance", "xgrammar"], help="engines, in this order"
+    )
+    parser.add_argument("--vocabulary", default=vocabularies.default_name())
+    parser.add_argument(
+        "--dumps", choices=list(cases.SPELLINGS), default="ascii", help="spelling of instances"
+    )
+    parser.add_argument("--results", type=Path, default=_BENCHES.parent / "target" / "maskbench")
+    parser.add_argument("--seconds", type=float, default=60, help="limit for each step of a case")
+    parser.add_argument("--memory-gib", type=float, default=4)
+    parser.add_argument("--only", help="cases whose name holds this")
+    parser.add_argument("--every", type=int, default=1, help="only each n-th case")
+    parser.add_argument("--limit", type=int, help="only so many cases")
+    parser.add_argument("--report-only", action="store_true", help="measure nothing")
+    parser.add_argument("--record", metavar="DATE", help="write record/DATE-maskbench.*")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

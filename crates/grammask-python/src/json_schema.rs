@@ -1,0 +1,150 @@
+//! JSON Schema: the options of a schema as a Python value, and schemas as grammars.
+
+use grammask::frontends::json_schema::{
+    self, Draft, Escapes, Formats, KeyOrder, Numbers, OnUnsupported, OpenApi, SchemaOptions, Whitespace,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::errors::grammar_error;
+use crate::grammar::{PyGrammar, or_default};
+use crate::limits::PyLimits;
+
+/// How a schema is read and how its values are written.
+#[pyclass(name = "SchemaOptions", module = "grammask._grammask", frozen, eq, hash)]
+#[derive(Clone, PartialEq, Hash)]
+pub(crate) struct PySchemaOptions {
+    options: SchemaOptions,
+}
+
+impl Eq for PySchemaOptions {}
+
+#[pymethods]
+impl PySchemaOptions {
+    #[new]
+    #[pyo3(signature = (
+        *, draft, max_whitespace, separators, indent, key_order, escapes, numbers, on_unsupported, formats,
+        openapi_nullable, resources
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn new(
+        draft: Option<&str>,
+        max_whitespace: Option<u32>,
+        separators: Option<(String, String)>,
+        indent: Option<u32>,
+        key_order: &str,
+        escapes: &str,
+        numbers: &str,
+        on_unsupported: &str,
+        formats: bool,
+        openapi_nullable: bool,
+        resources: Vec<(String, String)>,
+    ) -> PyResult<Self> {
+        let mut options = SchemaOptions::default();
+        options.draft = draft.map(|draft| choose("draft", draft, DRAFTS)).transpose()?;
+        options.whitespace = match (indent, separators, max_whitespace) {
+            (Some(width), _, _) => Whitespace::Indent(width),
+            (_, Some((item, key)), _) => Whitespace::Separators { item: item.into(), key: key.into() },
+            (_, _, Some(most)) => Whitespace::Flexible { most },
+            (None, None, None) => Whitespace::Compact,
+        };
+        options.key_order = choose("key_order", key_order, KEY_ORDERS)?;
+        options.escapes = choose("escapes", escapes, ESCAPES)?;
+        options.numbers = choose("numbers", numbers, NUMBERS)?;
+        options.on_unsupported = choose("on_unsupported", on_unsupported, REFUSALS)?;
+        options.formats = if formats { Formats::Enforce } else { Formats::Annotate };
+        options.openapi = if openapi_nullable { OpenApi::Nullable } else { OpenApi::Ignore };
+        options.resources = resources;
+        Ok(Self { options })
+    }
+
+    /// The same options with more documents that references may name.
+    fn with_resources(&self, resources: Vec<(String, String)>) -> Self {
+        let mut options = self.options.clone();
+        options.resources.extend(resources);
+        Self { options }
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+        let options = &self.options;
+        let (most, separators, indent) = match &options.whitespace {
+            Whitespace::Compact => (None, None, None),
+            Whitespace::Flexible { most } => (Some(*most), None, None),
+            Whitespace::Separators { item, key } => (None, Some((&**item, &**key)), None),
+            Whitespace::Indent(width) => (None, None, Some(*width)),
+        };
+        let fields = PyDict::new(py);
+        fields.set_item("draft", options.draft.and_then(|draft| name_of(draft, DRAFTS)))?;
+        fields.set_item("max_whitespace", most)?;
+        fields.set_item("separators", separators)?;
+        fields.set_item("indent", indent)?;
+        fields.set_item("key_order", name_of(options.key_order, KEY_ORDERS))?;
+        fields.set_item("escapes", name_of(options.escapes, ESCAPES))?;
+        fields.set_item("numbers", name_of(options.numbers, NUMBERS))?;
+        fields.set_item("on_unsupported", name_of(options.on_unsupported, REFUSALS))?;
+        fields.set_item("formats", options.formats == Formats::Enforce)?;
+        fields.set_item("openapi_nullable", options.openapi == OpenApi::Nullable)?;
+        fields.set_item("resources", &options.resources)?;
+        Ok((PyTuple::empty(py), fields))
+    }
+}
+
+const DRAFTS: &[(&str, Draft)] = &[
+    ("4", Draft::Draft4),
+    ("6", Draft::Draft6),
+    ("7", Draft::Draft7),
+    ("2019-09", Draft::Draft2019),
+    ("2020-12", Draft::Draft2020),
+];
+
+const KEY_ORDERS: &[(&str, KeyOrder)] = &[("declared", KeyOrder::Declared), ("any", KeyOrder::Any)];
+
+const NUMBERS: &[(&str, Numbers)] = &[("any", Numbers::Any), ("plain", Numbers::Plain)];
+
+const REFUSALS: &[(&str, OnUnsupported)] =
+    &[("error", OnUnsupported::Refuse), ("relax", OnUnsupported::Relax)];
+
+const ESCAPES: &[(&str, Escapes)] =
+    &[("natural", Escapes::Natural), ("any", Escapes::Any), ("ascii", Escapes::Ascii), ("raw", Escapes::Raw)];
+
+fn name_of<T: PartialEq>(value: T, choices: &'static [(&'static str, T)]) -> Option<&'static str> {
+    choices.iter().find(|(_, choice)| *choice == value).map(|(name, _)| *name)
+}
+
+fn choose<T: Copy>(option: &str, value: &str, choices: &[(&str, T)]) -> PyResult<T> {
+    choices.iter().find(|(name, _)| *name == value).map(|&(_, choice)| choice).ok_or_else(|| {
+        let names: Vec<String> = choices.iter().map(|(name, _)| format!("{name:?}")).collect();
+        PyValueError::new_err(format!("{option}={value:?} is not one of {}", names.join(", ")))
+    })
+}
+
+/// The grammar of the JSON texts that are valid under a schema.
+#[pyfunction]
+#[pyo3(signature = (schema, options, limits=None))]
+pub(crate) fn json_schema_grammar(
+    py: Python<'_>,
+    schema: &str,
+    options: &PySchemaOptions,
+    limits: Option<&PyLimits>,
+) -> PyResult<PyGrammar> {
+    let limits = or_default(limits);
+    let made = py
+        .detach(|| json_schema::grammar(schema, &options.options, &limits))
+        .map_err(|error| grammar_error(py, &error))?;
+    Ok(PyGrammar::new(made.grammar, made.warnings).with_relaxations(made.relaxations))
+}
+
+/// The URIs of documents that a schema refers to and that are not known.
+#[pyfunction]
+#[pyo3(signature = (schema, options, limits=None))]
+pub(crate) fn missing_documents(
+    py: Python<'_>,
+    schema: &str,
+    options: &PySchemaOptions,
+    limits: Option<&PyLimits>,
+) -> PyResult<Vec<String>> {
+    let limits = or_default(limits);
+    py.detach(|| json_schema::missing_documents(schema, &options.options, &limits))
+        .map_err(|error| grammar_error(py, &error))
+}

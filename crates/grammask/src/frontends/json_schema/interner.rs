@@ -1,0 +1,94 @@
+//! Gives equal values equal ids.
+
+use std::hash::Hash;
+use std::marker::PhantomData;
+
+use rustc_hash::FxHashMap;
+
+/// A value of type `T` in an [`Interner`].
+pub(super) struct Id<T>(u32, PhantomData<fn() -> T>);
+
+impl<T> Id<T> {
+    /// The id of the value that was interned as number `position`, from 0.
+    pub(super) const fn at(position: u32) -> Self {
+        Self(position, PhantomData)
+    }
+
+    /// Position in the interner.
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl<T> Clone for Id<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Id<T> {}
+
+impl<T> PartialEq for Id<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<T> Eq for Id<T> {}
+
+impl<T> PartialOrd for Id<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Id<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+
+impl<T> Hash for Id<T> {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl<T> std::fmt::Debug for Id<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// Values and their ids.
+#[derive(Debug)]
+pub(super) struct Interner<T> {
+    items: Vec<T>,
+    ids: FxHashMap<T, Id<T>>,
+}
+
+impl<T: Clone + Eq + Hash> Interner<T> {
+    pub(super) fn new() -> Self {
+        Self { items: Vec::new(), ids: FxHashMap::default() }
+    }
+
+    /// The id of `item`, new on first use.
+    pub(super) fn intern(&mut self, item: T) -> Id<T> {
+        if let Some(&id) = self.ids.get(&item) {
+            return id;
+        }
+        // The limits on grammars are far below 2^32 values.
+        let id = Id(u32::try_from(self.items.len()).unwrap_or(u32::MAX), PhantomData);
+        self.items.push(item.clone());
+        self.ids.insert(item, id);
+        id
+    }
+
+    pub(super) fn get(&self, id: Id<T>) -> &T {
+        &self.items[id.index()]
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.items.len()
+    }
+}

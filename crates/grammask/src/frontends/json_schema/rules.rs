@@ -1,0 +1,188 @@
+//! The rules that a schema becomes, before they are a grammar: what derives no finite text is dropped here.
+//!
+//! The recogniser allows texts that never end, where a grammar says so; JSON values are finite, so a rule counts only
+//! if it derives a finite text (the least fixpoint of Bar-Hillel, Perles and Shamir's construction of reduced grammars,
+//! with a worklist, linear).
+
+use rustc_hash::FxHashMap;
+
+use crate::automata::{TermId, Terms};
+use crate::grammar::{Grammar, GrammarBuilder, NodeId, NonterminalId, Span, Terminal};
+
+/// A rule in [`Rules`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct RuleId(u32);
+
+impl RuleId {
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A part of an alternative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Part {
+    /// A word of a regular language that is not empty.
+    Text(TermId),
+    /// A word of a rule.
+    Rule(RuleId),
+    /// So many words of a rule.
+    Repeat(RuleId, u32, Option<u32>),
+}
+
+/// Parts in a row.
+pub(super) type Parts = Vec<Part>;
+
+#[derive(Debug)]
+struct Rule {
+    kind: &'static str,
+    alternatives: Vec<Parts>,
+}
+
+/// Rules by id.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    rules: Vec<Rule>,
+    size: usize,
+}
+
+impl Rules {
+    /// A rule without alternatives yet; `kind` becomes part of its name.
+    pub(super) fn reserve(&mut self, kind: &'static str) -> RuleId {
+        self.rules.push(Rule { kind, alternatives: Vec::new() });
+        self.size += 1;
+        RuleId(u32::try_from(self.rules.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// Adds alternatives to a rule.
+    pub(super) fn define(&mut self, rule: RuleId, alternatives: impl IntoIterator<Item = Parts>) {
+        for parts in alternatives {
+            self.size += parts.len() + 1;
+            self.rules[rule.index()].alternatives.push(parts);
+        }
+    }
+
+    /// A rule with these alternatives.
+    pub(super) fn add(
+        &mut self,
+        kind: &'static str,
+        alternatives: impl IntoIterator<Item = Parts>,
+    ) -> RuleId {
+        let rule = self.reserve(kind);
+        self.define(rule, alternatives);
+        rule
+    }
+
+    /// Rules, alternatives and their parts, all together.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Which rules derive a finite text.
+    fn productive(&self) -> Vec<bool> {
+        // How many needed rules of each alternative are not yet known to be productive, and who waits for whom.
+        let mut waiting: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.rules.len()];
+        let mut missing: Vec<Vec<usize>> = Vec::with_capacity(self.rules.len());
+        let mut productive = vec![false; self.rules.len()];
+        let mut found = Vec::new();
+        for (index, rule) in self.rules.iter().enumerate() {
+            let mut counts = Vec::with_capacity(rule.alternatives.len());
+            for (alternative, parts) in rule.alternatives.iter().enumerate() {
+                let needed = parts.iter().filter_map(|part| needed_rule(*part));
+                let count = needed.map(|rule| waiting[rule.index()].push((index, alternative))).count();
+                counts.push(count);
+                if count == 0 && !productive[index] {
+                    productive[index] = true;
+                    found.push(index);
+                }
+            }
+            missing.push(counts);
+        }
+        while let Some(index) = found.pop() {
+            for (rule, alternative) in std::mem::take(&mut waiting[index]) {
+                missing[rule][alternative] -= 1;
+                if missing[rule][alternative] == 0 && !productive[rule] {
+                    productive[rule] = true;
+                    found.push(rule);
+                }
+            }
+        }
+        productive
+    }
+
+    /// Whether `rule` derives a finite text.
+    pub(super) fn derives_something(&self, rule: RuleId) -> bool {
+        self.productive()[rule.index()]
+    }
+
+    /// The grammar that starts with `start`; none if that derives no finite text.
+    pub(super) fn into_grammar(self, terms: Terms, start: RuleId, source: &str) -> Option<Grammar> {
+        let productive = self.productive();
+        if !productive[start.index()] {
+            return None;
+        }
+        let mut builder = GrammarBuilder::with_terms(source, terms);
+        let span = Span::default();
+        let mut nonterminals: FxHashMap<RuleId, NonterminalId> = FxHashMap::default();
+        let mut pending = vec![start];
+        let name = |rule: RuleId, builder: &mut GrammarBuilder| {
+            let kind = self.rules[rule.index()].kind;
+            let name = if rule == start { "start".to_owned() } else { format!("{kind}{}", rule.0) };
+            builder.nonterminal(&name, span)
+        };
+        let first = name(start, &mut builder);
+        nonterminals.insert(start, first);
+        while let Some(rule) = pending.pop() {
+            let mut choices = Vec::new();
+            for parts in &self.rules[rule.index()].alternatives {
+                if parts.iter().any(|part| needed_rule(*part).is_some_and(|rule| !productive[rule.index()])) {
+                    continue;
+                }
+                let mut nodes: Vec<NodeId> = Vec::with_capacity(parts.len());
+                for part in parts {
+                    let mut reference = |rule: RuleId, builder: &mut GrammarBuilder| {
+                        let nonterminal = *nonterminals.entry(rule).or_insert_with(|| {
+                            pending.push(rule);
+                            name(rule, builder)
+                        });
+                        builder.reference(nonterminal, span)
+                    };
+                    match *part {
+                        Part::Text(term) if term == builder.terms().epsilon() => {}
+                        Part::Text(term) => nodes.push(terminal(&mut builder, term)),
+                        Part::Rule(rule) => nodes.push(reference(rule, &mut builder)),
+                        Part::Repeat(rule, ..) if !productive[rule.index()] => {}
+                        Part::Repeat(rule, min, max) => {
+                            let node = reference(rule, &mut builder);
+                            nodes.push(builder.repeat(node, min, max, span));
+                        }
+                    }
+                }
+                choices.push(builder.sequence(nodes, span));
+            }
+            let body = builder.choice(choices, span);
+            builder.define(nonterminals[&rule], body, span);
+        }
+        Some(builder.finish(first))
+    }
+}
+
+/// The rule without which `part` derives nothing.
+fn needed_rule(part: Part) -> Option<RuleId> {
+    match part {
+        Part::Rule(rule) => Some(rule),
+        Part::Repeat(rule, min, _) if min > 0 => Some(rule),
+        _ => None,
+    }
+}
+
+fn terminal(builder: &mut GrammarBuilder, term: TermId) -> NodeId {
+    let span = Span::default();
+    match builder.terms().word(term) {
+        Some(word) => builder.literal(&word, span),
+        None => {
+            let label = builder.terms().display(term);
+            builder.terminal(Terminal::Regular(term), &label, span)
+        }
+    }
+}

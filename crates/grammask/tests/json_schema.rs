@@ -1,0 +1,70 @@
+//! The JSON Schema front end on the cases of testdata/json_schema: texts in and outside the language of a schema.
+
+use std::sync::Arc;
+
+use grammask::frontends::json_schema::{self, KeyOrder, SchemaOptions, Whitespace};
+use grammask::vocabulary::{TokenTexts, Vocabulary};
+use grammask::{CompileOptions, CompiledGrammar, Limits};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Cases {
+    case: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    name: String,
+    schema: String,
+    #[serde(default)]
+    accepted: Vec<String>,
+    #[serde(default)]
+    refused: Vec<String>,
+    #[serde(default)]
+    any_order: bool,
+    #[serde(default)]
+    indent: Option<u32>,
+}
+
+#[test]
+fn texts_are_in_the_language_or_not() {
+    let text = include_str!("../../../testdata/json_schema/cases.toml");
+    let cases: Cases = toml::from_str(text).expect("the cases are TOML");
+    let texts: TokenTexts = (0..=255_u8).map(|byte| Some(vec![byte])).chain([None]).collect();
+    let vocabulary =
+        Arc::new(Vocabulary::new(texts, vec![], vec![256], None).expect("bytes make a vocabulary"));
+    let mut wrong = Vec::new();
+    for case in &cases.case {
+        let mut options = SchemaOptions::default();
+        if case.any_order {
+            options.key_order = KeyOrder::Any;
+        }
+        if let Some(width) = case.indent {
+            options.whitespace = Whitespace::Indent(width);
+        }
+        let made = match json_schema::grammar(&case.schema, &options, &Limits::default()) {
+            Ok(made) => made,
+            Err(error) => {
+                wrong.push(format!("{}: {error}", case.name));
+                continue;
+            }
+        };
+        let compiled = CompiledGrammar::new(&made.grammar, vocabulary.clone(), CompileOptions::default())
+            .unwrap_or_else(|error| panic!("{}: {error}\n{}", case.name, made.grammar));
+        for (texts, expected) in [(&case.accepted, true), (&case.refused, false)] {
+            for text in texts {
+                let mut matcher = compiled.matcher();
+                let found = matcher.accept_bytes(text.as_bytes()).expect("within the limits")
+                    && matcher.is_complete();
+                if found != expected {
+                    wrong.push(format!(
+                        "{}: {text} {}",
+                        case.name,
+                        if expected { "is refused" } else { "is accepted" }
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,117 @@
+"""Schemas as JSON texts: the order of keys is kept, and no nesting is too deep.
+
+``json.dumps`` recurses, so it is used where that works, and an explicit stack where it does not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+__all__ = ["Schema", "json_text", "schema_text"]
+
+Schema: TypeAlias = Mapping[str, Any] | bool | str | bytes
+"""A schema as a value, or as JSON text."""
+
+
+def schema_text(schema: Schema) -> str:
+    """Returns a schema as JSON; strings and bytes are taken to be JSON already.
+
+    Raises:
+        TypeError: It is none of these, or holds what JSON does not have.
+        ValueError: It refers to itself, holds an infinite number, or is not UTF-8.
+    """
+    if isinstance(schema, str):
+        return schema
+    if isinstance(schema, bytes):
+        return schema.decode("utf-8")
+    value: Any = schema
+    if isinstance(value, bool | Mapping):
+        return json_text(value)
+    msg = f"a schema is a dict, a bool, or JSON as str or bytes, not {type(value).__name__}"
+    raise TypeError(msg)
+
+
+def json_text(value: Any) -> str:
+    """Returns a value as compact JSON. Lone surrogates stay as escapes.
+
+    Raises:
+        TypeError: JSON has no such value.
+        ValueError: The value holds itself, or a number that is not finite.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (RecursionError, TypeError):  # Mappings that are no dicts are told from mistakes below.
+        return "".join(_pieces(value))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return text
+
+
+def _pieces(value: Any) -> Iterator[str]:
+    """The text in pieces. Each open container is on a stack with what is left of it."""
+    open_containers: list[tuple[int, Iterator[tuple[str, Any]], str]] = []
+    inside: set[int] = set()
+    pending: Any = value
+    while True:
+        opened = _contents(pending)
+        if opened is None:
+            yield _scalar(pending)
+        else:
+            begin, members, end = opened
+            if id(pending) in inside:
+                msg = "the value holds itself"
+                raise ValueError(msg)
+            inside.add(id(pending))
+            open_containers.append((id(pending), members, end))
+            yield begin
+        while open_containers:
+            identity, members, end = open_containers[-1]
+            following = next(members, None)
+            if following is not None:
+                label, pending = following
+                yield label
+                break
+            yield end
+            open_containers.pop()
+            inside.discard(identity)
+        else:
+            return
+
+
+def _contents(value: Any) -> tuple[str, Iterator[tuple[str, Any]], str] | None:
+    """How a container begins, its members with what stands before each, and how it ends; None for scalars."""
+    if isinstance(value, Mapping):
+        return "{", _separated((f"{_key(key)}:", member) for key, member in value.items()), "}"
+    if isinstance(value, (list, tuple)):
+        return "[", _separated(("", member) for member in value), "]"
+    return None
+
+
+def _separated(members: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    separator = ""
+    for label, member in members:
+        yield separator + label, member
+        separator = ","
+
+
+def _key(key: Any) -> str:
+    if not isinstance(key, str):
+        msg = f"keys of objects are strings, not {type(key).__name__}"
+        raise TypeError(msg)
+    return _scalar(key)
+
+
+def _scalar(value: Any) -> str:
+    if not isinstance(value, (str, int, float, bool, type(None))):
+        msg = f"JSON has no {type(value).__name__}"
+        raise TypeError(msg)
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value)
+    return text

@@ -1,0 +1,67 @@
+"""Where which keywords stand in a schema, for reports about it. What they mean is the engine's business."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = ["CONSTRAINTS", "escaped", "places"]
+
+CONSTRAINTS = frozenset(
+    {
+        "$dynamicRef", "$recursiveRef", "$ref", "additionalItems", "additionalProperties", "allOf", "anyOf", "const",
+        "contains", "dependencies", "dependentRequired", "dependentSchemas", "enum", "exclusiveMaximum",
+        "exclusiveMinimum", "format", "if", "items", "maxContains", "maxItems", "maxLength", "maxProperties", "maximum",
+        "minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "not", "nullable", "oneOf",
+        "pattern", "patternProperties", "prefixItems", "properties", "propertyNames", "required", "type",
+        "unevaluatedItems", "unevaluatedProperties", "uniqueItems",
+    }
+)  # fmt: skip
+"""Keywords that can constrain values, in any draft. ``then`` and ``else`` belong to ``if``."""
+
+_SCHEMAS_BY_NAME = (
+    "$defs",
+    "definitions",
+    "dependencies",
+    "dependentSchemas",
+    "patternProperties",
+    "properties",
+)
+_SCHEMA_LISTS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
+_SCHEMAS = (
+    "additionalItems",
+    "additionalProperties",
+    "contains",
+    "else",
+    "if",
+    "items",
+    "not",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+)
+
+
+def places(schema: Any) -> Iterator[tuple[str, list[str]]]:
+    """Yields each object of a schema that is a schema itself, as (JSON pointer, names of its keywords)."""
+    stack: list[tuple[str, Any]] = [("#", schema)]
+    while stack:
+        pointer, node = stack.pop()
+        if not isinstance(node, Mapping):
+            continue
+        yield pointer, list(node)
+        inside: list[tuple[str, Any]] = []
+        for keyword, value in node.items():
+            if keyword in _SCHEMAS_BY_NAME and isinstance(value, Mapping):
+                inside += [(f"{pointer}/{keyword}/{escaped(name)}", part) for name, part in value.items()]
+            elif keyword in _SCHEMA_LISTS and isinstance(value, list):
+                inside += [(f"{pointer}/{keyword}/{index}", part) for index, part in enumerate(value)]
+            elif keyword in _SCHEMAS:
+                inside.append((f"{pointer}/{keyword}", value))
+        stack.extend(reversed(inside))
+
+
+def escaped(name: str) -> str:
+    """Returns a name as a part of a JSON pointer (RFC 6901)."""
+    return name.replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,435 @@
+"""Random schemas against the ``jsonschema`` library: what the engine accepts and generates is valid, in all spellings.
+
+The short profile runs with the other tests. ``GRAMMASK_PROFILE=long`` runs many more examples. The oracle computes with
+exact decimals. It knows no spelling, so instances are spelled here in the ways that the options allow.
+"""
+
+from __future__ import annotations
+
+import decimal
+import itertools
+import json
+import os
+import random
+from typing import Any
+
+import jsonschema
+import pytest
+from grammask import (
+    CompiledGrammar,
+    Grammar,
+    GrammarError,
+    LimitExceeded,
+    Limits,
+    UnsupportedSchema,
+    Vocabulary,
+)
+from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import strategies as st
+from hypothesis_jsonschema import from_schema
+
+LONG = os.environ.get("GRAMMASK_PROFILE") == "long"
+PROFILE = settings(
+    max_examples=5_000 if LONG else 60,
+    deadline=None,
+    derandomize=not LONG,
+    suppress_health_check=list(HealthCheck),
+)
+LIMITS = Limits(seconds=10)
+EXACT = decimal.Context(prec=2_000, Emax=10_000, Emin=-10_000)
+
+PIECES = [
+    b"true",
+    b"false",
+    b"null",
+    b'"a"',
+    b'":',
+    b'",',
+    b"\\u00",
+    b"10",
+    b".0",
+    b"},",
+    b"]}",
+    b"ab",
+    "é".encode(),
+]
+VOCABULARY = Vocabulary([*(bytes([byte]) for byte in range(256)), *PIECES, None], eos=256 + len(PIECES))
+END = VOCABULARY.eos[0]
+
+NAMES = ["a", "b", "c", "ab", "é", 'x"']
+TEXTS = ["", "a", "b", "ab", "ba", "aab", "é", "你", "a/b", '"', "\\", "\n", "2020-01-01"]
+PATTERNS = ["a", "^a", "^[ab]*$", "b{2}", "^.?$", "^(a|b)+é?$", "[^a]"]
+NUMBERS = [0, 1, -1, 2, 3, 5, 10, -10, 0.5, 1.5, -2.5, 100]
+INTEGERS = st.integers(0, 3)
+
+
+def values(depth: int = 2) -> st.SearchStrategy[Any]:
+    """JSON values that the schemas below speak about."""
+    scalars = st.sampled_from([None, True, False, *NUMBERS, *TEXTS])
+    if not depth:
+        return scalars
+    inner = values(depth - 1)
+    objects = st.dictionaries(st.sampled_from(NAMES), inner, max_size=3)
+    return scalars | st.lists(inner, max_size=4) | objects
+
+
+def keywords(draft: str, inner: st.SearchStrategy[Any]) -> dict[str, st.SearchStrategy[Any]]:
+    """Keywords with what can stand in them."""
+    by_name = st.dictionaries(st.sampled_from(NAMES), inner, max_size=3)
+    name_lists = st.lists(st.sampled_from(NAMES), unique=True, max_size=2)
+    some = st.lists(inner, min_size=1, max_size=3)
+    known: dict[str, st.SearchStrategy[Any]] = {
+        "type": st.sampled_from(["null", "boolean", "integer", "number", "string", "array", "object"])
+        | st.just(["string", "integer"])
+        | st.just(["object", "null"]),
+        "enum": st.lists(values(1), min_size=1, max_size=4, unique_by=json.dumps),
+        "const": values(1),
+        "minimum": st.sampled_from(NUMBERS),
+        "maximum": st.sampled_from(NUMBERS),
+        "exclusiveMinimum": st.sampled_from(NUMBERS),
+        "exclusiveMaximum": st.sampled_from(NUMBERS),
+        "multipleOf": st.sampled_from([1, 2, 5, 0.5, 0.25]),
+        "minLength": INTEGERS,
+        "maxLength": INTEGERS,
+        "pattern": st.sampled_from(PATTERNS),
+        "minItems": INTEGERS,
+        "maxItems": INTEGERS,
+        "uniqueItems": st.booleans(),
+        "contains": inner,
+        "properties": by_name,
+        "required": name_lists,
+        "additionalProperties": inner,
+        "patternProperties": st.dictionaries(st.sampled_from(["^a", "b", "^é$"]), inner, max_size=2),
+        "propertyNames": st.fixed_dictionaries({"maxLength": INTEGERS})
+        | st.fixed_dictionaries(
+            {"enum": st.lists(st.sampled_from(NAMES), unique=True, min_size=1, max_size=3)}
+        ),
+        "minProperties": INTEGERS,
+        "maxProperties": INTEGERS,
+        "allOf": some,
+        "anyOf": some,
+        "oneOf": some,
+        "not": inner,
+        "if": inner,
+        "then": inner,
+        "else": inner,
+        "$ref": st.just("#/definitions/shared"),
+    }
+    if draft == "7":
+        known |= {
+            "items": inner | some,
+            "additionalItems": inner,
+            "dependencies": st.dictionaries(st.sampled_from(NAMES), inner | name_lists, max_size=2),
+        }
+    else:
+        known |= {
+            "prefixItems": some,
+            "items": inner,
+            "minContains": INTEGERS,
+            "maxContains": INTEGERS,
+            "dependentRequired": st.dictionaries(st.sampled_from(NAMES), name_lists, max_size=2),
+            "dependentSchemas": by_name,
+            "unevaluatedProperties": inner,
+            "unevaluatedItems": inner,
+        }
+    return known
+
+
+GROUPS = [
+    ["type", "enum", "const"],
+    ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
+    ["minLength", "maxLength", "pattern"],
+    [
+        "items",
+        "prefixItems",
+        "additionalItems",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "contains",
+        "minContains",
+    ],
+    ["properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties"],
+    ["properties", "required", "maxProperties", "dependencies", "dependentRequired", "dependentSchemas"],
+    ["allOf", "anyOf", "oneOf", "not", "$ref", "properties"],
+    ["if", "then", "else", "properties", "type"],
+    ["unevaluatedProperties", "unevaluatedItems", "properties", "prefixItems", "allOf", "anyOf"],
+]
+"""Keywords that work on each other are drawn together."""
+
+
+@st.composite
+def nodes(draw: st.DrawFn, draft: str, depth: int) -> Any:
+    """A schema without a root."""
+    if not depth or draw(st.integers(0, 9)) == 0:
+        return draw(
+            st.sampled_from(
+                [True, True, False, {}, {"type": "string"}, {"type": "integer"}, {"enum": [1, "a"]}]
+            )
+        )
+    known = keywords(draft, nodes(draft, depth - 1))
+    group = [name for name in draw(st.sampled_from(GROUPS)) if name in known]
+    names = draw(st.lists(st.sampled_from(group), min_size=1, max_size=4, unique=True))
+    if draw(st.booleans()):
+        names = ["type", *names]
+    schema = {name: draw(known[name]) for name in dict.fromkeys(names)}
+    if draft == "7" and "$ref" in schema:
+        return {"$ref": schema["$ref"]}
+    return schema
+
+
+@st.composite
+def schemas(draw: st.DrawFn, draft: str) -> dict[str, Any]:
+    """A schema that says its draft."""
+    root = draw(nodes(draft, 2).filter(lambda node: isinstance(node, dict)))
+    shared = draw(nodes(draft, 1))
+    if "shared" in json.dumps(shared):
+        shared = {"type": ["array", "null"], "items": {"$ref": "#/definitions/shared"}}
+    uri = (
+        "http://json-schema.org/draft-07/schema#"
+        if draft == "7"
+        else "https://json-schema.org/draft/2020-12/schema"
+    )
+    if draft == "7" and "$ref" in root:
+        root = {"allOf": [root]}
+    return {"$schema": uri, **root, "definitions": {"shared": shared}}
+
+
+DRAFTED = st.sampled_from(["7", "2020-12"]).flatmap(schemas)
+
+
+class Oracle:
+    """The ``jsonschema`` library with exact numbers, and without formats."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        exact = read(json.dumps(schema))
+        kind = (
+            jsonschema.Draft7Validator if "draft-07" in schema["$schema"] else jsonschema.Draft202012Validator
+        )
+        self._validator = kind(exact)
+
+    def is_valid(self, text: str) -> bool:
+        with decimal.localcontext(EXACT):
+            return bool(self._validator.is_valid(read(text)))
+
+
+def read(text: str) -> Any:
+    """Read JSON with exact numbers; whole numbers are integers however they are written."""
+
+    def number(digits: str) -> Any:
+        value = EXACT.create_decimal(digits)
+        whole = value == value.to_integral_value(context=EXACT) and value.adjusted() < 1_000
+        return int(value) if whole else value
+
+    return json.loads(text, parse_float=number)
+
+
+def compile(schema: dict[str, Any], **options: Any) -> CompiledGrammar | None:
+    """Compile a schema; None if nothing satisfies it. What cannot be enforced is no example."""
+    try:
+        grammar = Grammar.from_json_schema(schema, limits=LIMITS, **options)
+        return grammar.compile(VOCABULARY, limits=LIMITS, cache=False)
+    except (UnsupportedSchema, LimitExceeded) as error:
+        event(error.code)
+        assume(condition=False)
+    except GrammarError as error:
+        if error.code != "unsatisfiable-schema":
+            raise
+        event(error.code)
+    return None
+
+
+def accepts(compiled: CompiledGrammar | None, text: str) -> bool:
+    return compiled is not None and compiled.is_valid(text.encode())
+
+
+def orders(value: Any) -> list[Any]:
+    """Return the value with the members of its objects in every order, up to a number."""
+    if isinstance(value, list):
+        return [list(items) for items in itertools.islice(itertools.product(*map(orders, value)), 200)]
+    if isinstance(value, dict):
+        members = [[(name, inner) for inner in orders(part)] for name, part in value.items()]
+        found = [
+            dict(chosen)
+            for permuted in itertools.permutations(members)
+            for chosen in itertools.islice(itertools.product(*permuted), 50)
+        ]
+        return found[:300]
+    return [value]
+
+
+@PROFILE
+@given(DRAFTED, st.lists(values(), min_size=8, max_size=8), st.data())
+def test_verdicts_are_those_of_the_oracle(
+    schema: dict[str, Any], instances: list[Any], data: st.DataObject
+) -> None:
+    oracle = Oracle(schema)
+    declared, free = compile(schema), compile(schema, key_order="any")
+    for value in [*instances, *likely(schema, data)]:
+        text = json.dumps(value)
+        expected = oracle.is_valid(text)
+        event(f"valid: {expected}")
+        assert accepts(free, text) == expected, text
+        # In the declared order there is a way to write exactly the valid objects.
+        assert any(accepts(declared, json.dumps(order)) for order in orders(value)) == expected, text
+        if accepts(declared, text):
+            assert expected, text
+
+
+def likely(schema: dict[str, Any], data: st.DataObject) -> list[Any]:
+    """Instances that are valid by construction where ``hypothesis_jsonschema`` knows how, and slips of them."""
+    if "draft-07" not in schema["$schema"]:
+        return []
+    try:
+        value = data.draw(from_schema(schema), "instance")
+    except Exception as error:
+        if type(error).__module__.startswith("hypothesis"):
+            raise
+        return []
+    assume(len(json.dumps(value)) < 2_000 and is_plain(value))
+    found = [value]
+    if isinstance(value, dict) and value:
+        found += [{name: value[name] for name in list(value)[1:]}, {**value, "a": "slip"}]
+    if isinstance(value, list) and value:
+        found += [value[1:], [*value, value[0]]]
+    return found
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value can be written so that it means the same to everybody."""
+    if isinstance(value, dict):
+        return all(is_plain(name) and is_plain(part) for name, part in value.items())
+    if isinstance(value, list):
+        return all(map(is_plain, value))
+    if isinstance(value, str):
+        return not any(0xD800 <= ord(character) < 0xE000 for character in value)
+    return not isinstance(value, float) or value == 0 or 1e-4 < abs(value) < 1e15
+
+
+SPELLINGS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({}, {}),
+    ({}, {"indent": 2, "ensure_ascii": False}),
+    ({"whitespace": "compact"}, {"separators": (",", ":"), "ensure_ascii": False}),
+    ({"separators": (", ", ": ")}, {}),
+    ({"indent": 2}, {"indent": 2}),
+    ({"indent": 0, "ensure_ascii": False}, {"indent": 0, "ensure_ascii": False}),
+    ({"ensure_ascii": True, "whitespace": "compact"}, {"separators": (",", ":")}),
+    ({"escapes": "any", "separators": (",", ":")}, {"separators": (",", ":")}),
+    ({"numbers": "plain"}, {"ensure_ascii": False}),
+]
+"""Options of the grammar, and those of ``json.dumps`` that write what they allow."""
+
+
+@PROFILE
+@given(DRAFTED, st.lists(values(), min_size=6, max_size=6), st.integers(0, len(SPELLINGS) - 1))
+def test_each_spelling_is_that_of_json_dumps(
+    schema: dict[str, Any], instances: list[Any], index: int
+) -> None:
+    oracle = Oracle(schema)
+    options, spelling = SPELLINGS[index]
+    free = compile(schema, key_order="any", **options)
+    for value in instances:
+        text = json.dumps(value, **spelling)
+        assert accepts(free, text) == oracle.is_valid(text), text
+        if options.keys() & {"separators", "indent", "whitespace"}:
+            # No instance has white space in its strings, so all that is left out here stands between them.
+            texts = {json.dumps(value, **other) for _, other in SPELLINGS} - {text}
+            respaced = {other for other in texts if "".join(other.split()) == "".join(text.split())}
+            assert not any(accepts(free, other) for other in respaced), (text, respaced)
+
+
+@PROFILE
+@given(
+    DRAFTED,
+    st.sampled_from(["declared", "any"]),
+    st.sampled_from(SPELLINGS),
+    st.integers(0, 2**32),
+)
+def test_generated_texts_are_valid(
+    schema: dict[str, Any], key_order: str, spelling: tuple[dict[str, Any], dict[str, Any]], seed: int
+) -> None:
+    compiled = compile(schema, key_order=key_order, **spelling[0])
+    assume(compiled is not None)
+    assert compiled is not None
+    oracle = Oracle(schema)
+    random_ = random.Random(seed)
+    declared = declared_names(schema)
+    for _ in range(4):
+        text = generated(compiled, random_)
+        if text is None:
+            event("cut off")
+            continue
+        assert compiled.is_valid(text.encode()), text
+        repeated = repeated_names(text)
+        assert not repeated & declared, text
+        if not repeated:
+            assert oracle.is_valid(text), text
+
+
+def generated(compiled: CompiledGrammar, random_: random.Random) -> str | None:
+    """Make a text of random legal tokens; after a while such that the text comes to its end."""
+    matcher = compiled.matcher()
+    text = b""
+    for length in range(600):
+        allowed = matcher.allowed_ids().tolist()
+        assert allowed
+        if END in allowed and (length > 40 or random_.random() < 0.3 or len(allowed) == 1):
+            matcher.accept(END)
+            assert matcher.is_finished
+            return text.decode()
+        choices = [token for token in allowed if token != END]
+        weights = [weight(VOCABULARY.token(token) or b"", is_late=length > 60) for token in choices]
+        token = random_.choices(choices, weights)[0]
+        assert matcher.accept(token)
+        text += VOCABULARY.token(token) or b""
+    return None
+
+
+def weight(token: bytes, *, is_late: bool) -> float:
+    """How much a token is liked: letters of the schemas more than others, and what closes more than what opens."""
+    if token in (b'"', b"}", b"]", b"},", b"]}"):
+        return 200.0 if is_late else 8.0
+    if token in b" \t\n\r":
+        return 0.001 if is_late else 0.2
+    if token[0] >= 0x80 or token[0] < 0x20 or token == b"\\":
+        return 0.01 if is_late else 0.3
+    if token in (b"[", b"{", b",", b'",', b"-", b"e", b"E", b"+"):
+        return 0.05 if is_late else 2.0
+    return 3.0 if token in (b"a", b"b", b"ab", b"1", b"0", b"true", b"null", b":", b'":') else 0.5
+
+
+def declared_names(schema: Any) -> set[str]:
+    """Names that the schema declares anywhere."""
+    if isinstance(schema, list):
+        return set().union(*map(declared_names, schema))
+    if not isinstance(schema, dict):
+        return set()
+    own = set(schema["properties"]) if isinstance(schema.get("properties"), dict) else set()
+    return own.union(*map(declared_names, schema.values()))
+
+
+def repeated_names(text: str) -> set[str]:
+    """Names that occur twice in one object."""
+    repeated: set[str] = set()
+
+    def look(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in members]
+        repeated.update(name for name in names if names.count(name) > 1)
+        return dict(members)
+
+    json.loads(text, object_pairs_hook=look)
+    return repeated
+
+
+@pytest.mark.parametrize(
+    "draft", ["http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"]
+)
+def test_the_oracle_is_exact(draft: str) -> None:
+    oracle = Oracle({"$schema": draft, "multipleOf": 0.01, "maximum": 1e300})
+    assert oracle.is_valid("0.29")
+    assert oracle.is_valid("6000.0")
+    assert not oracle.is_valid("0.295")
+    assert not oracle.is_valid("1.1e300")
+    assert Oracle({"$schema": draft, "type": "integer"}).is_valid("1e2")
+    assert not Oracle({"$schema": draft, "exclusiveMinimum": 0}).is_valid("-1e-900")
+    assert Oracle({"$schema": draft, "exclusiveMinimum": 0}).is_valid("1e-900")

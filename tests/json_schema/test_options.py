@@ -1,0 +1,277 @@
+"""``Grammar.from_json_schema``: options, errors, documents, pickles, the compile cache."""
+
+import json
+import pickle
+import time
+from typing import Any
+
+import pytest
+from grammask import (
+    CompileCache,
+    Grammar,
+    GrammarError,
+    GrammarSemanticError,
+    GrammarSyntaxError,
+    LimitExceeded,
+    Limits,
+    UnsupportedSchema,
+    Vocabulary,
+)
+
+BYTES = Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+POINT = {
+    "type": "object",
+    "properties": {"x": {"type": "integer"}, "y": {"type": "number"}},
+    "required": ["x"],
+    "additionalProperties": False,
+}
+
+
+def accepts(schema: Any, text: str, **options: Any) -> bool:
+    return Grammar.from_json_schema(schema, **options).compile(BYTES).is_valid(text.encode())
+
+
+def test_schemas_are_values_or_texts() -> None:
+    for schema in (POINT, json.dumps(POINT), json.dumps(POINT).encode()):
+        assert accepts(schema, '{"x": 1, "y": 0.5}')
+        assert not accepts(schema, '{"y": 0.5}')
+    assert accepts(json.loads("true"), "[1]")
+
+
+def test_the_order_of_keys_is_that_of_the_schema() -> None:
+    backwards = {**POINT, "properties": dict(reversed(POINT["properties"].items()))}  # type: ignore[attr-defined]
+    text = '{"y": 1, "x": 1}'
+    assert accepts(backwards, text)
+    assert not accepts(POINT, text)
+    assert accepts(POINT, text, key_order="any")
+
+
+@pytest.mark.parametrize(
+    ("options", "accepted", "refused"),
+    [
+        (
+            {},
+            ['{ "x"\n:\t1 }', '{"x":1}', '{"x": 1e0}', '{"x": 1.0}', '{"x":' + " " * 32 + "1}"],
+            [' {"x":1}'],
+        ),
+        ({}, [], ['{"x":' + " " * 33 + "1}"]),
+        ({"max_whitespace": 1}, ['{"x": 1}'], ['{"x":  1}']),
+        ({"whitespace": "compact"}, ['{"x":1,"y":2}'], ['{"x": 1}', '{"x":1, "y":2}']),
+        ({"separators": (", ", ": ")}, ['{"x": 1, "y": 2}'], ['{"x":1}', '{"x": 1,"y": 2}']),
+        ({"indent": 2}, ['{\n  "x": 1,\n  "y": 2\n}'], ['{"x": 1}']),
+        ({"numbers": "plain"}, ['{"x": 1, "y": 0.5}'], ['{"x": 1.0}', '{"x": 1e0}', '{"x": 1, "y": 1e2}']),
+        ({"escapes": "any"}, [r'{"\u0078": 1}'], []),
+        ({}, [], [r'{"\u0078": 1}']),
+    ],
+)
+def test_spellings_of_a_point(options: dict[str, Any], accepted: list[str], refused: list[str]) -> None:
+    compiled = Grammar.from_json_schema(POINT, **options).compile(BYTES)
+    assert [text for text in accepted if not compiled.is_valid(text.encode())] == []
+    assert [text for text in refused if compiled.is_valid(text.encode())] == []
+
+
+def test_ensure_ascii_is_that_of_dumps() -> None:
+    schema = {"const": "é"}
+    assert accepts(schema, '"é"')
+    assert accepts(schema, r'"\u00e9"')
+    assert not accepts(schema, '"é"', ensure_ascii=True)
+    assert accepts(schema, r'"\u00e9"', ensure_ascii=True)
+    assert accepts(schema, '"é"', ensure_ascii=False)
+    assert not accepts(schema, r'"\u00e9"', ensure_ascii=False)
+
+
+def test_a_draft_can_be_chosen() -> None:
+    schema = {"type": "number", "maximum": 3, "exclusiveMaximum": True}
+    assert not accepts(schema, "3", draft="4")
+    with pytest.raises(GrammarSyntaxError):
+        Grammar.from_json_schema(schema)
+
+
+def test_nullable_and_formats_are_options() -> None:
+    schema = {"type": "string", "nullable": True, "format": "date"}
+    assert not accepts(schema, "null")
+    assert accepts(schema, "null", openapi_nullable=True)
+    assert accepts(schema, '"2024-02-29"')
+    assert not accepts(schema, '"2023-02-29"')
+    assert accepts(schema, '"2023-02-29"', formats=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"draft": "5"}, "draft"),
+        ({"whitespace": "none"}, "whitespace"),
+        ({"max_whitespace": -1}, "max_whitespace"),
+        ({"indent": -1}, "indent"),
+        ({"indent": 2, "separators": (",", ":")}, "exclude"),
+        ({"separators": (";", ":")}, "item separator"),
+        ({"separators": (",", "")}, "key separator"),
+        ({"key_order": "sorted"}, "key_order"),
+        ({"escapes": "all"}, "escapes"),
+        ({"escapes": "any", "ensure_ascii": True}, "exclude"),
+        ({"numbers": "roman"}, "numbers"),
+        ({"on_unsupported": "ignore"}, "on_unsupported"),
+    ],
+)
+def test_wrong_options_are_value_errors(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as error:
+        Grammar.from_json_schema({}, **options)
+    assert not isinstance(error.value, GrammarError)
+
+
+def test_what_cannot_be_enforced_is_refused_with_pointers() -> None:
+    unique = {"type": "array", "uniqueItems": True}
+    schema = {"type": "object", "properties": {"a/b": unique, "c": unique}}
+    with pytest.raises(UnsupportedSchema) as error:
+        Grammar.from_json_schema(schema)
+    pointers = ["#/properties/a~1b/uniqueItems", "#/properties/c/uniqueItems"]
+    assert [item.pointer for item in error.value.diagnostics] == pointers
+    assert error.value.pointer == pointers[0]
+    relaxed = Grammar.from_json_schema(schema, on_unsupported="relax")
+    assert [item.pointer for item in relaxed.relaxations] == pointers
+    assert [item.pointer for item in relaxed.compile(BYTES).relaxations] == pointers
+    assert relaxed.compile(BYTES).is_valid(b'{"c": [1, 1]}')
+    assert Grammar.from_json_schema(POINT).relaxations == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "exception", "code"),
+    [
+        ("{", GrammarSyntaxError, "invalid-json"),
+        ('{"type": "strin"}', GrammarSyntaxError, "invalid-schema"),
+        ({"$ref": "#/$defs/a"}, GrammarSemanticError, "unresolved-reference"),
+        ({"$ref": "https://example.org/a"}, GrammarSemanticError, "unresolved-reference"),
+        ({"type": "string", "enum": [1]}, GrammarSemanticError, "unsatisfiable-schema"),
+    ],
+)
+def test_classes_of_errors(schema: Any, exception: type[GrammarError], code: str) -> None:
+    with pytest.raises(GrammarError) as error:
+        Grammar.from_json_schema(schema)
+    assert type(error.value) is exception
+    assert error.value.code == code
+
+
+def test_unknown_formats_are_warnings() -> None:
+    (warning,) = Grammar.from_json_schema({"type": "string", "format": "nonsense"}).check()
+    assert (warning.code, warning.pointer) == ("ignored-annotation", "#/format")
+
+
+def test_documents_are_asked_for_until_none_is_missing() -> None:
+    documents: dict[str, Any] = {
+        "https://example.org/list": '{"type": "array", "items": {"$ref": "item"}}',
+        "https://example.org/item": {"type": "integer"},
+    }
+    asked: list[str] = []
+
+    def resolver(uri: str) -> Any:
+        asked.append(uri)
+        return documents.get(uri)
+
+    grammar = Grammar.from_json_schema({"$ref": "https://example.org/list"}, resolver=resolver)
+    assert asked == ["https://example.org/list", "https://example.org/item"]
+    compiled = grammar.compile(BYTES)
+    assert compiled.is_valid(b"[1, 2]")
+    assert not compiled.is_valid(b'["1"]')
+    again = pickle.loads(pickle.dumps(grammar))
+    assert again.compile(BYTES) is compiled
+    with pytest.raises(GrammarSemanticError, match="nowhere"):
+        Grammar.from_json_schema({"$ref": "https://example.org/nowhere"}, resolver=resolver)
+
+
+def test_a_resolver_without_end_is_stopped() -> None:
+    with pytest.raises(LimitExceeded):
+        Grammar.from_json_schema({"$ref": "https://example.org/0"}, resolver=lambda uri: {"$ref": uri + "0"})
+
+
+def test_the_compile_cache_tells_options_apart() -> None:
+    cache = CompileCache()
+    made = [
+        Grammar.from_json_schema(POINT, **options).compile(BYTES, cache=cache)  # type: ignore[arg-type]
+        for options in (
+            {},
+            {"whitespace": "compact"},
+            {"key_order": "any"},
+            {"indent": 2},
+            {"numbers": "plain"},
+        )
+    ]
+    assert len({id(compiled) for compiled in made}) == 5
+    assert Grammar.from_json_schema(dict(POINT)).compile(BYTES, cache=cache) is made[0]
+
+
+def test_schemas_can_be_pickled() -> None:
+    grammar = Grammar.from_json_schema(POINT, separators=(", ", ": "), on_unsupported="relax")
+    again = pickle.loads(pickle.dumps(grammar))
+    assert again.source == grammar.source
+    assert again.compile(BYTES).is_valid(b'{"x": 1, "y": 2}')
+    assert not again.compile(BYTES).is_valid(b'{"x":1}')
+
+
+def test_deep_schemas_get_an_answer() -> None:
+    schema: Any = {"type": "integer"}
+    for _ in range(2_000):
+        schema = {"type": "array", "items": schema, "minItems": 1, "maxItems": 1}
+    compiled = Grammar.from_json_schema(schema, whitespace="compact").compile(BYTES)
+    assert compiled.is_valid(b"[" * 2_000 + b"7" + b"]" * 2_000)
+    assert compiled.first_error(b"[" * 2_000 + b"]") == 2_000
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"enum": [f"choice {number}" for number in range(100_000)]},
+        {"type": "string", "maxLength": 1_000_000},
+        {"type": "array", "items": POINT, "maxItems": 1_000},
+        {
+            "type": "object",
+            "properties": {f"p{number}": {"type": "integer"} for number in range(5_000)},
+            "additionalProperties": False,
+        },
+    ],
+    ids=["choices", "long strings", "many objects", "many properties"],
+)
+def test_large_schemas_compile(schema: Any) -> None:
+    before = time.process_time()
+    Grammar.from_json_schema(schema).compile(BYTES, cache=False).matcher().allowed_ids()
+    assert time.process_time() - before < 20, "an order of magnitude above what a debug build takes"
+
+
+def test_limits_hold() -> None:
+    with pytest.raises(LimitExceeded):
+        Grammar.from_json_schema({"enum": list(range(10_000))}, limits=Limits(grammar_bytes=1_000))
+
+
+def test_choices() -> None:
+    compiled = Grammar.from_choices(["yes", b"no", "é"]).compile(BYTES)
+    assert [compiled.is_valid(text) for text in (b"yes", b"no", "é".encode(), b"", b"yesno")] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert compiled.first_error(b"ye") == 2
+    assert pickle.loads(pickle.dumps(Grammar.from_choices(["a"]))).compile(BYTES).is_valid(b"a")
+    with pytest.raises(GrammarSemanticError):
+        Grammar.from_choices([])
+    with pytest.raises(TypeError):
+        Grammar.from_choices("yes")
+    with pytest.raises(TypeError):
+        Grammar.from_choices([1])  # type: ignore[list-item]
+
+
+def test_different_choices_are_different_to_the_compile_cache() -> None:
+    one, other = Grammar.from_choices(["a", "b"]), Grammar.from_choices(["ab"])
+    assert one.compile(BYTES).is_valid(b"a")
+    assert not other.compile(BYTES).is_valid(b"a")
+
+
+def test_regexes() -> None:
+    compiled = Grammar.from_regex("[a-c]{2}|é+").compile(BYTES)
+    assert compiled.is_valid(b"ab")
+    assert compiled.is_valid("éé".encode())
+    assert compiled.first_error(b"abc") == 2
+    assert pickle.loads(pickle.dumps(Grammar.from_regex("a"))).source == "a"
+    with pytest.raises(GrammarSyntaxError) as error:
+        Grammar.from_regex("a(b")
+    assert error.value.location == (1, 2)
