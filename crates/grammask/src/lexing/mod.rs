@@ -11,6 +11,7 @@ mod recognizer;
 pub mod reference;
 mod spanners;
 mod terminal_set;
+mod walk;
 
 pub use grammar::{
     ConflictPolicy, Indentation, IndentationSource, LexedDefinition, LexedGrammar, LexerKind, LexingRule,
@@ -19,3 +20,4 @@ pub use grammar::{
 pub use lalr::{Action, Conflict, LalrTable};
 pub use lr_automaton::LrState;
 pub use recognizer::{ExpectedTerminal, LexedRecognizer, PreparedGrammar, RunsId};
+pub use walk::walk;

@@ -272,6 +272,61 @@ impl LexedRecognizer {
         }
     }
 
+    /// The set after several bytes; `Err` holds the position of the first byte that does not fit.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub fn step_all(
+        &self,
+        set: RunsId,
+        bytes: &[u8],
+        deadline: &Deadline,
+    ) -> Result<Result<RunsId, usize>, LimitExceeded> {
+        let mut set = set;
+        let mut new_steps = self.new_steps();
+        for (position, &byte) in bytes.iter().enumerate() {
+            match self.step(set, byte)? {
+                Some(next) => set = next,
+                None => return Ok(Err(position)),
+            }
+            if new_steps != self.new_steps() {
+                new_steps = self.new_steps();
+                deadline.check()?;
+            }
+        }
+        Ok(Ok(set))
+    }
+
+    /// The set whose texts go on as those of `left` or of `right` do.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub fn union(&self, left: RunsId, right: RunsId) -> Result<RunsId, LimitExceeded> {
+        if left == right {
+            return Ok(left);
+        }
+        let mut runs = self.sets.get(left.index()).runs.to_vec();
+        runs.extend_from_slice(&self.sets.get(right.index()).runs);
+        self.lock().intern(&self.sets, runs)
+    }
+
+    /// The only byte that can follow, if there is only one.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub fn only_byte(&self, set: RunsId) -> Result<Option<u8>, LimitExceeded> {
+        let mut only = None;
+        for (class, &byte) in self.byte_of_class.iter().enumerate() {
+            if self.step(set, byte)?.is_some() {
+                let members = self.class_of_byte.iter().filter(|&&of| usize::from(of) == class).count();
+                if members > 1 || only.replace(byte).is_some() {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(only)
+    }
+
     /// The tokens that can follow the text that led to a set, without end tokens.
     ///
     /// # Errors
