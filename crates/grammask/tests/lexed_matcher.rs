@@ -5,9 +5,7 @@ use std::sync::Arc;
 use grammask::grammar::Code;
 use grammask::lexing::{LexedDefinition, LexedGrammar, Pattern, ProductionSource, TerminalSource};
 use grammask::vocabulary::{TokenId, Vocabulary};
-use grammask::{
-    CompileOptions, CompiledGrammar, EndMode, Explanation, Limits, MaskStrategy, Matcher,
-};
+use grammask::{CompileOptions, CompiledGrammar, EndMode, Explanation, Limits, MaskStrategy, Matcher};
 
 /// A definition from terminals (`%` first means ignored, `/pattern/` is a regular expression) and productions.
 fn definition(terminals: &[(&str, &str)], productions: &[&str]) -> LexedDefinition {
@@ -46,7 +44,8 @@ fn compile(definition: &LexedDefinition, tokens: &[&str], options: CompileOption
 /// The texts of the tokens of the mask; the end token is `$`.
 fn mask(matcher: &Matcher) -> Vec<String> {
     let vocabulary = matcher.compiled().vocabulary();
-    let text = |id| vocabulary.token(id).map_or("$".into(), |text| String::from_utf8_lossy(text).into_owned());
+    let text =
+        |id| vocabulary.token(id).map_or("$".into(), |text| String::from_utf8_lossy(text).into_owned());
     matcher.mask().expect("a mask").iter().map(text).collect()
 }
 
@@ -100,7 +99,9 @@ fn masks_follow_the_longest_match() {
 fn texts_end_between_lexemes_and_after_ignored_ones() {
     let mut matcher = compile(&statements(), &TOKENS, CompileOptions::default()).matcher();
     assert!(matcher.is_complete());
-    for (text, is_complete) in [("x", false), (";", true), (" ", true), ("/*", false), ("*", false), ("/", true)] {
+    for (text, is_complete) in
+        [("x", false), (";", true), (" ", true), ("/*", false), ("*", false), ("/", true)]
+    {
         assert!(matcher.accept_bytes(text.as_bytes()).unwrap(), "{text}");
         assert_eq!(matcher.is_complete(), is_complete, "after {text}");
     }
@@ -155,11 +156,7 @@ fn gaps_and_conflicts_are_refused() {
     let error = prepare(&joined);
     assert_eq!(error.code(), Code::InseparableTerminals);
     assert!(error.to_string().contains("`NAME` can follow `IF` by the rules"), "{error}");
-    joined.productions = definition(
-        &[],
-        &["start:e", "e:IF e", "e:IF e NAME e", "e:NAME"],
-    )
-    .productions;
+    joined.productions = definition(&[], &["start:e", "e:IF e", "e:IF e NAME e", "e:NAME"]).productions;
     let error = prepare(&joined);
     assert_eq!(error.code(), Code::GrammarConflict);
     assert!(error.to_string().contains("after `IF e`, before `NAME`"), "{error}");

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::grammar::LexedGrammar;
 use super::lalr::LalrTable;
-use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
+use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer, Steps};
 use super::lr_automaton::LrState;
 use super::terminal_set::{TerminalSet, unite_along};
 use crate::grammar::{Code, Diagnostic, GrammarError, TerminalId, id_type};
@@ -291,7 +291,7 @@ impl<'a> Analysis<'a> {
         None
     }
 
-    fn solve(self) -> Result<Futures, GrammarError> {
+    fn solve(mut self) -> Result<Futures, GrammarError> {
         let mut is_open: FxHashMap<Label, bool> =
             self.labels.iter().flatten().map(|&label| (label, true)).collect();
         let possible = self.first_terminals(false, &is_open);
@@ -325,6 +325,12 @@ impl<'a> Analysis<'a> {
             gaps.dedup();
             return Err(self.report(&gaps));
         }
+        if let Some(name) = self.newline_without_columns(&outside, &is_open) {
+            let message = "a newline that has begun cannot always be given another column";
+            return Err(Diagnostic::error(Code::UnsupportedGrammar, message)
+                .help(format!("let `{name}` repeat: a line break and then spaces, any number of times"))
+                .into());
+        }
         let inside = match self.grammar.indentation {
             Some(_) => self.first_terminals(true, &is_open),
             None => outside.clone(),
@@ -341,6 +347,63 @@ impl<'a> Analysis<'a> {
             futures.ids.insert((configuration, class), id);
         }
         Ok(futures)
+    }
+
+    /// The terminal for newlines, if it can come out somewhere without its column being free.
+    fn newline_without_columns(
+        &mut self,
+        outside: &[TerminalSet],
+        is_open: &FxHashMap<Label, bool>,
+    ) -> Option<&str> {
+        let newline = self.grammar.indentation.as_ref()?.newline;
+        let mut is_free = vec![TerminalSet::new(self.grammar.terminals.len() + 1); self.variables.len()];
+        for index in 0..self.variables.len() {
+            let Variable::Inside(configuration, class) = self.variables[index] else { continue };
+            // A byte that is not known does not leave the configuration: every step was taken before.
+            let Ok(Steps { go_on: Some(first), .. }) = self.lexer.step(configuration, b'\n') else {
+                continue;
+            };
+            let mut current = first;
+            let mut seen = Vec::new();
+            while !seen.contains(&current) && self.is_open_newline((current, class), is_open) {
+                seen.push(current);
+                match self.lexer.step(current, b' ') {
+                    Ok(Steps { go_on: Some(next), .. }) => current = next,
+                    _ => break,
+                }
+            }
+            if seen.contains(&current)
+                && self.lexer.step(current, b' ').is_ok_and(|steps| steps.go_on.is_some())
+                && let Some(&first) = self.variable_ids.get(&Variable::Inside(first, class))
+            {
+                is_free[first].insert(newline);
+            }
+        }
+        let mut successors = self.successors.clone();
+        for (index, label) in self.labels.iter().enumerate() {
+            if let (Some((terminal, profile)), Variable::Inside(_, class)) = (*label, self.variables[index])
+                && self.grammar.terminals[terminal.index()].is_ignored
+            {
+                successors[index].extend(self.variable_ids.get(&Variable::After(profile, class)));
+            }
+        }
+        unite_along(&mut is_free, &successors);
+        let is_fault = outside
+            .iter()
+            .zip(&is_free)
+            .any(|(outside, is_free)| outside.contains(newline) && !is_free.contains(newline));
+        is_fault.then(|| self.grammar.terminal_name(newline))
+    }
+
+    /// Whether a configuration is that of a newline after which everything can be written.
+    fn is_open_newline(
+        &self,
+        (configuration, class): (ConfigurationId, ClassId),
+        is_open: &FxHashMap<Label, bool>,
+    ) -> bool {
+        let variable = self.variable_ids.get(&Variable::Inside(configuration, class));
+        let label = variable.and_then(|&variable| self.labels[variable]);
+        label.is_some_and(|label| self.is_newline(label.0) && is_open[&label])
     }
 
     fn report(&self, gaps: &[(TerminalId, TerminalId)]) -> GrammarError {

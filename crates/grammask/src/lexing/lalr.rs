@@ -178,6 +178,18 @@ impl LalrTable {
         refused
     }
 
+    /// That it is not known how texts go on in a state, as a diagnostic.
+    pub(super) fn dead_state(&self, grammar: &LexedGrammar, state: LrState) -> Diagnostic {
+        let after: Vec<&str> =
+            self.automaton.way_to(state).iter().map(|&symbol| grammar.symbol_name(symbol)).collect();
+        let message = format!(
+            "after `{}` the parser may find no end, because conflicts were decided by shifting",
+            after.join(" ")
+        );
+        Diagnostic::error(Code::GrammarConflict, message)
+            .help("rewrite the rules so that one terminal of look-ahead decides")
+    }
+
     /// A conflict as a diagnostic.
     fn report(&self, grammar: &LexedGrammar, conflict: &Conflict) -> Diagnostic {
         let after: Vec<&str> = conflict.after.iter().map(|&symbol| grammar.symbol_name(symbol)).collect();

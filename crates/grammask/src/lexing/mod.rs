@@ -2,11 +2,13 @@
 
 mod futures;
 mod grammar;
+mod indentation;
 mod lalr;
 mod lexer;
 mod lr_automaton;
 mod memo;
 mod parser;
+mod productivity;
 mod recognizer;
 pub mod reference;
 mod spanners;

@@ -18,6 +18,7 @@ use super::memo::MaskMemo;
 use super::parser::{Parse, Parser};
 use super::spanners::{Column, Columns, SpannerId, Spanners};
 use super::terminal_set::TerminalSet;
+use super::{indentation, productivity};
 use crate::append_only::AppendOnly;
 use crate::grammar::{GrammarError, TerminalId, id_type};
 use crate::vocabulary::{TokenSet, Vocabulary};
@@ -51,7 +52,15 @@ impl PreparedGrammar {
     /// # Errors
     /// Conflicts; terminals that cannot follow each other though the rules say so; a limit that was passed.
     pub fn new(grammar: LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
+        if let Some(fault) = indentation::find_fault(&grammar, limits).map_err(|limit| limit.diagnostic())? {
+            return Err(fault.into());
+        }
         let table = LalrTable::new(&grammar, limits)?;
+        if !table.resolved().is_empty()
+            && let Some(state) = productivity::find_dead_state(&grammar, &table)
+        {
+            return Err(table.dead_state(&grammar, state).into());
+        }
         let classes = classes(&grammar, &table);
         let mut lexer =
             Lexer::new(&grammar, &classes.terminals, limits).map_err(|limit| limit.diagnostic())?;
