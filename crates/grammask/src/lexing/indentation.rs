@@ -7,54 +7,20 @@
 
 use super::grammar::{Indentation, LexedGrammar, Production, Symbol};
 use super::terminal_set::TerminalSet;
-use crate::automata::Automata;
 use crate::grammar::{Code, Diagnostic, TerminalId};
-use crate::{LimitExceeded, Limits};
 
 /// What stands in the way of exact masks, if anything does.
-///
-/// # Errors
-/// When a limit is passed.
-pub(super) fn find_fault(
-    grammar: &LexedGrammar,
-    limits: &Limits,
-) -> Result<Option<Diagnostic>, LimitExceeded> {
-    let Some(indentation) = &grammar.indentation else { return Ok(None) };
-    if let Some(message) = newline_without_break(grammar, indentation, limits)? {
-        return Ok(Some(unsupported(message)));
-    }
+pub(super) fn find_fault(grammar: &LexedGrammar) -> Option<Diagnostic> {
+    let Some(indentation) = &grammar.indentation else { return None };
     let edges = Edges::of(grammar);
     let message = unbalanced(grammar, indentation)
         .or_else(|| misplaced(grammar, indentation, &edges))
         .or_else(|| newline_in_brackets(grammar, indentation, &edges));
-    Ok(message.map(unsupported))
+    message.map(unsupported)
 }
 
 fn unsupported(message: String) -> Diagnostic {
     Diagnostic::error(Code::UnsupportedGrammar, message)
-}
-
-/// Every newline holds a line break, from which the column counts.
-fn newline_without_break(
-    grammar: &LexedGrammar,
-    indentation: &Indentation,
-    limits: &Limits,
-) -> Result<Option<String>, LimitExceeded> {
-    let name = grammar.terminal_name(indentation.newline);
-    let Some(term) = grammar.terminals[indentation.newline.index()].term else {
-        return Ok(Some(format!("the terminal for newlines, `{name}`, has no pattern")));
-    };
-    let mut terms = grammar.terms.clone();
-    let nothing = terms.nothing();
-    let anything = terms.complement(nothing);
-    let line_break = terms.literal(b"\n");
-    let with_break = terms.concat(&[anything, line_break, anything]);
-    let without_break = terms.complement(with_break);
-    let bad = terms.intersection(&[term, without_break]);
-    let mut automata = Automata::new(terms, limits.automaton_states);
-    Ok(automata
-        .start(bad)?
-        .map(|_| format!("the terminal for newlines, `{name}`, can match without a line break")))
 }
 
 /// Blocks and brackets are balanced in every production.

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use super::grammar::LexedGrammar;
 use super::lalr::{Action, LalrTable};
 use super::lr_automaton::LrState;
+use super::spanners::Column;
 use crate::grammar::{NonterminalId, TerminalId, id_type};
 
 id_type! {
@@ -120,7 +121,8 @@ impl Parser {
         self.layouts[layout.index()].brackets > 0
     }
 
-    /// The parse after a lexeme; none if it cannot come here. `column` counts for newlines only.
+    /// The parse after a lexeme; none if it cannot come here. `column` counts for newlines only: where they mean
+    /// something they have a line break.
     pub(crate) fn feed_lexeme(&mut self, parse: Parse, terminal: TerminalId, column: u32) -> Option<Parse> {
         if self.grammar.terminals[terminal.index()].is_ignored {
             return Some(parse);
@@ -132,6 +134,9 @@ impl Parser {
         if terminal == indentation.newline {
             if self.is_in_brackets(parse.layout) {
                 return Some(parse);
+            }
+            if column == Column::NO_BREAK {
+                return None;
             }
             let mut layout = self.layouts[parse.layout.index()].clone();
             let mut stack = self.feed(parse.stack, terminal)?;

@@ -52,7 +52,7 @@ impl PreparedGrammar {
     /// # Errors
     /// Conflicts; terminals that cannot follow each other though the rules say so; a limit that was passed.
     pub fn new(grammar: LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
-        if let Some(fault) = indentation::find_fault(&grammar, limits).map_err(|limit| limit.diagnostic())? {
+        if let Some(fault) = indentation::find_fault(&grammar) {
             return Err(fault.into());
         }
         let table = LalrTable::new(&grammar, limits)?;
@@ -84,6 +84,12 @@ impl PreparedGrammar {
     #[must_use]
     pub fn table(&self) -> &LalrTable {
         &self.table
+    }
+
+    /// A lexer of its own, with what can come out of its configurations.
+    #[cfg(test)]
+    pub(super) fn lexer_and_futures(&self) -> (Lexer, &Futures) {
+        (self.lexer.clone(), &self.futures)
     }
 
     /// How many configurations of the lexer texts can lead to.
@@ -200,7 +206,8 @@ impl LexedRecognizer {
             limits: limits.clone(),
         };
         let sets = AppendOnly::new();
-        let start = builder.intern(&sets, vec![Run { parse: Parse::START, configuration, column: 0 }])?;
+        let start = builder
+            .intern(&sets, vec![Run { parse: Parse::START, configuration, column: Column::NO_BREAK }])?;
         Ok(Self {
             prepared: prepared.clone(),
             columns,
@@ -498,7 +505,10 @@ impl Builder {
     ) -> Result<(), LimitExceeded> {
         let class = recognizer.class_at(self.parser.top(parse.stack));
         if let Some(configuration) = self.lexer.enter(class, byte, guards)? {
-            let column = recognizer.columns.step(&self.lexer, configuration, Column::At(0), byte).resolve(0);
+            let column = recognizer
+                .columns
+                .step(&self.lexer, configuration, Column::At(Column::NO_BREAK), byte)
+                .resolve(0);
             self.push_live(recognizer, Run { parse, configuration, column }, next);
         }
         Ok(())

@@ -39,12 +39,20 @@ pub(crate) enum Column {
 }
 
 impl Column {
+    /// Of a lexeme without a line break so far.
+    pub(crate) const NO_BREAK: u32 = u32::MAX;
+
     /// The column where the lexeme's part before the token ended in column `before`.
     pub(crate) fn resolve(self, before: u32) -> u32 {
         match self {
-            Self::After(more) => before.saturating_add(more),
+            Self::After(_) if before == Self::NO_BREAK => before,
+            Self::After(more) => Self::add(before, more),
             Self::At(column) => column,
         }
+    }
+
+    fn add(column: u32, more: u32) -> u32 {
+        column.saturating_add(more).min(Self::NO_BREAK - 1)
     }
 }
 
@@ -79,8 +87,9 @@ impl Columns {
             _ => 0,
         };
         match column {
-            Column::After(columns) => Column::After(columns.saturating_add(more)),
-            Column::At(columns) => Column::At(columns.saturating_add(more)),
+            Column::At(Column::NO_BREAK) => column,
+            Column::After(columns) => Column::After(Column::add(columns, more)),
+            Column::At(columns) => Column::At(Column::add(columns, more)),
         }
     }
 
@@ -218,7 +227,8 @@ impl Spanners {
         for &(node, guards) in points.iter().rev() {
             let byte = trie.byte(node);
             if let Some(configuration) = lexer.enter(class, byte, guards)? {
-                let column = self.columns.step(lexer, configuration, Column::At(0), byte);
+                let first = Column::At(Column::NO_BREAK);
+                let column = self.columns.step(lexer, configuration, first, byte);
                 places.push(Place { node, configuration, column });
             }
         }
@@ -310,5 +320,92 @@ impl Spanners {
 
     pub(crate) fn memory_bytes(&self) -> usize {
         self.memory_bytes + self.nodes.len() * size_of::<Spanner>() + self.roots.len() * 16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::Limits;
+    use crate::lexing::grammar::{LexedDefinition, Pattern, ProductionSource, TerminalSource};
+    use crate::lexing::recognizer::PreparedGrammar;
+    use crate::vocabulary::Vocabulary;
+
+    /// The lexer states of Figure 1 of the paper by a text that leads there, with what each token emits from there.
+    const FIGURE_1: [(&str, &str); 4] = [
+        ("", "a:B,C ab:B ac:C aba:BB,BC"),
+        ("a", "b:B c:C"),
+        ("ab", "a:BB,BC b:B ab:BB ac:BC aba:BBB,BBC"),
+        ("ac", "a:CB,CC c:C ab:CB ac:CC aba:CBB,CBC"),
+    ];
+
+    #[test]
+    fn reproduces_figure_1() {
+        let terminal = |name: &str, pattern: &str| TerminalSource {
+            name: name.to_owned(),
+            pattern: Pattern::Regex(pattern.to_owned()),
+            priority: 0,
+            is_ignored: false,
+        };
+        let production = |rhs: &[&str]| ProductionSource {
+            lhs: "S".to_owned(),
+            rhs: rhs.iter().map(|&name| name.to_owned()).collect(),
+            priority: 0,
+        };
+        let definition = LexedDefinition {
+            terminals: vec![terminal("B", "ab+"), terminal("C", "ac+")],
+            productions: vec![production(&["B", "C"]), production(&["B", "C", "S"])],
+            start: "S".to_owned(),
+            ..LexedDefinition::default()
+        };
+        let limits = Limits::default();
+        let grammar = LexedGrammar::new(&definition, &limits).expect("a good grammar");
+        let prepared = PreparedGrammar::new(grammar, &limits).expect("nothing is refused");
+        let (mut lexer, futures) = prepared.lexer_and_futures();
+        let tokens = ["a", "b", "c", "ab", "ac", "aba"];
+        let vocabulary = Vocabulary::new(tokens.iter().map(Some).collect(), vec![], vec![], None)
+            .expect("a good vocabulary");
+        let deadline = Deadline::after(Duration::from_secs(60));
+        let class = ClassId::new(0);
+        let mut spanners = Spanners::new(Columns { newline: None }, vocabulary.size());
+        for (text, expected) in FIGURE_1 {
+            let mut configuration = lexer.start(class).expect("no limit");
+            for byte in text.bytes() {
+                let steps = lexer.step(configuration, byte).expect("no limit");
+                configuration = steps.go_on.expect("the text is a beginning of a lexeme");
+            }
+            let root = spanners
+                .root(&mut lexer, futures, vocabulary.trie(), (configuration, class), &deadline)
+                .expect("no limit");
+            let mut table: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+            let mut pending = vec![(root, String::new())];
+            while let Some((node, emitted)) = pending.pop() {
+                for end in spanners.get(node).ends.clone() {
+                    let mut of_end = TokenSet::new(vocabulary.size());
+                    end.tokens.add_to(&mut of_end, vocabulary.trie());
+                    for token in &of_end {
+                        for terminal in futures.get(end.future).outside.iter() {
+                            let name = prepared.grammar().terminal_name(terminal);
+                            table.entry(token.index()).or_default().push(format!("{emitted}{name}"));
+                        }
+                    }
+                }
+                for index in 0..spanners.get(node).branches.len() {
+                    let terminal = spanners.get(node).branches[index].terminal;
+                    let child = spanners
+                        .child(&mut lexer, futures, vocabulary.trie(), (node, index, class), &deadline)
+                        .expect("no limit");
+                    pending.push((child, format!("{emitted}{}", prepared.grammar().terminal_name(terminal))));
+                }
+            }
+            let rows = table.into_iter().map(|(token, mut sequences)| {
+                sequences.sort();
+                format!("{}:{}", tokens[token], sequences.join(","))
+            });
+            assert_eq!(rows.collect::<Vec<_>>().join(" "), expected, "after {text:?}");
+        }
     }
 }
