@@ -330,7 +330,7 @@ mod tests {
 
     use super::*;
     use crate::Limits;
-    use crate::lexing::grammar::{LexedDefinition, Pattern, ProductionSource, TerminalSource};
+    use crate::lexing::grammar::{LexedDefinition, Pattern, ProductionSource, TerminalRole, TerminalSource};
     use crate::lexing::recognizer::PreparedGrammar;
     use crate::vocabulary::Vocabulary;
 
@@ -348,7 +348,7 @@ mod tests {
             name: name.to_owned(),
             pattern: Pattern::Regex(pattern.to_owned()),
             priority: 0,
-            is_ignored: false,
+            role: TerminalRole::Parsed,
         };
         let production = |rhs: &[&str]| ProductionSource {
             lhs: "S".to_owned(),
