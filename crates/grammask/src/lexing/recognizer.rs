@@ -17,7 +17,7 @@ use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
 use super::lr_automaton::LrState;
 use super::memo::MaskMemo;
 use super::parser::{Lowest, Parse, Parser};
-use super::spanners::{Column, Columns, SpannerId, Spanners};
+use super::spanners::{Column, Columns, Place, SpannerId, Spanners};
 use super::terminal_set::TerminalSet;
 use crate::append_only::AppendOnly;
 use crate::grammar::{GrammarError, TerminalId, id_type};
@@ -497,6 +497,16 @@ impl LexedRecognizer {
         self.builder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether the parser takes something that can come out of a future.
+    fn is_alive(&self, parser: &mut Parser, parse: Parse, future: FutureId) -> bool {
+        let future = self.prepared.futures.get(future);
+        let terminals = if parser.is_in_brackets(parse.layout) { &future.inside } else { &future.outside };
+        let end = self.prepared.table.end();
+        terminals.iter().any(|terminal| {
+            if terminal == end { parser.can_end(parse, None) } else { parser.accepts(parse.stack, terminal) }
+        })
+    }
+
     fn class_at(&self, state: LrState) -> ClassId {
         self.prepared.classes.of_state[state.index()]
     }
@@ -558,25 +568,13 @@ impl Builder {
         }
     }
 
-    /// Whether the parser takes something that can come out of a future.
+    /// Whether a run with this future can be completed; asked again and again inside a lexeme.
     fn is_alive(&mut self, recognizer: &LexedRecognizer, parse: Parse, future: FutureId) -> bool {
         if let Some(&(known, lowest)) = self.alive.get(&(parse, future)) {
             self.parser.count_look(lowest);
             return known;
         }
-        let terminals = recognizer.prepared.futures.get(future);
-        let terminals =
-            if self.parser.is_in_brackets(parse.layout) { &terminals.inside } else { &terminals.outside };
-        let end = recognizer.prepared.table.end();
-        let (is_alive, lowest) = self.parser.observing(|parser| {
-            terminals.iter().any(|terminal| {
-                if terminal == end {
-                    parser.can_end(parse, None)
-                } else {
-                    parser.accepts(parse.stack, terminal)
-                }
-            })
-        });
+        let (is_alive, lowest) = self.parser.observing(|parser| recognizer.is_alive(parser, parse, future));
         self.alive.insert((parse, future), (is_alive, lowest));
         is_alive
     }
@@ -611,21 +609,38 @@ impl Builder {
         let futures = &recognizer.prepared.futures;
         let mut mask = TokenSet::new(vocabulary.size());
         let class = recognizer.class_at(self.parser.top(run.parse.stack));
-        let place = (run.configuration, class);
-        let root = self.spanners.root(&mut self.lexer, futures, trie, place, deadline)?;
+        let place = (Place::before_token(run.configuration), class);
+        let root = self.spanners.at(&mut self.lexer, futures, trie, place, deadline)?;
+        // The same terminals come from many nodes, and the same ends.
+        let mut fed: FxHashMap<(Parse, TerminalId, u32), Option<(Parse, ClassId)>> = FxHashMap::default();
+        let mut alive: FxHashMap<(Parse, FutureId), bool> = FxHashMap::default();
         let mut pending: Vec<(SpannerId, Parse, u32)> = vec![(root, run.parse, run.column)];
         while let Some((node, parse, column)) = pending.pop() {
+            if !self.spanners.get(node).links.is_empty() {
+                let class = recognizer.class_at(self.parser.top(parse.stack));
+                for index in 0..self.spanners.get(node).links.len() {
+                    let place = (self.spanners.get(node).links[index], class);
+                    let link = self.spanners.at(&mut self.lexer, futures, trie, place, deadline)?;
+                    pending.push((link, parse, column));
+                }
+            }
             for index in 0..self.spanners.get(node).ends.len() {
                 let future = self.spanners.get(node).ends[index].future;
-                if self.is_alive(recognizer, parse, future) {
+                let is_alive = *alive
+                    .entry((parse, future))
+                    .or_insert_with(|| recognizer.is_alive(&mut self.parser, parse, future));
+                if is_alive {
                     self.spanners.get(node).ends[index].tokens.add_to(&mut mask, trie);
                 }
             }
             for index in 0..self.spanners.get(node).branches.len() {
                 let branch = &self.spanners.get(node).branches[index];
                 let (terminal, emitted) = (branch.terminal, branch.column.resolve(column));
-                let Some(parse) = self.parser.feed_lexeme(parse, terminal, emitted) else { continue };
-                let class = recognizer.class_at(self.parser.top(parse.stack));
+                let next = *fed.entry((parse, terminal, emitted)).or_insert_with(|| {
+                    let parse = self.parser.feed_lexeme(parse, terminal, emitted)?;
+                    Some((parse, recognizer.class_at(self.parser.top(parse.stack))))
+                });
+                let Some((parse, class)) = next else { continue };
                 let place = (node, index, class);
                 let child = self.spanners.child(&mut self.lexer, futures, trie, place, deadline)?;
                 pending.push((child, parse, 0));
