@@ -126,11 +126,8 @@ impl Tokens {
         match self {
             Self::Set(set) => mask.union_with(set),
             Self::Ranges(ranges) => {
-                let words = mask.words_mut();
                 for &(start, end) in ranges {
-                    for id in &trie.sorted_ids()[start as usize..end as usize] {
-                        words[id.index() >> 5] |= 1 << (id.0 & 31);
-                    }
+                    mask.extend(trie.sorted_ids()[start as usize..end as usize].iter().copied());
                 }
             }
         }
