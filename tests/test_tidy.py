@@ -15,7 +15,7 @@ ENGINE = ROOT / "crates" / "grammask" / "src"
 
 FORBIDDEN_NAMES = {"base", "common", "helper", "helpers", "impl", "inner", "misc", "util", "utils"}
 
-ENGINE_PARTS = {"compiled", "forced", "matcher", "tables", "validation"}
+ENGINE_PARTS = {"compiled", "engine", "forced", "matcher", "tables", "validation"}
 """The parts of the engine that users hold; each makes or shows the others."""
 
 LAYERS = [

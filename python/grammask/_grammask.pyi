@@ -208,6 +208,43 @@ class Grammar:
     def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]: ...
 
 @final
+class LexedGrammar:
+    """A grammar with a lexer, from plain lists that a front end fills.
+
+    Args:
+        terminals: Name, kind (``"literal"``, ``"regex"`` in the syntax of the Rust crate ``regex``, or
+            ``"declared"`` for what comes from indentation), text, priority, and role (``"parsed"``, ``"ignored"``,
+            or ``"refused"``: found everywhere, and makes the text wrong). ``rule`` says what their order means.
+        productions: Left side, right side without operators, priority among rules that could both end at one place.
+        start: The start symbol.
+        lexer: ``"basic"`` looks for all terminals everywhere, ``"contextual"`` for those that the parser has an
+            action for.
+        rule: ``"maximal_munch"`` takes the longest match, then the highest priority, then literals, then the first;
+            ``"lark"`` takes the first terminal that matches at all, by priority and then in the given order.
+        prefer_shift: Decide shift/reduce conflicts as lark does, in place of refusing them.
+        indentation: The terminals for newlines, and for beginnings and ends of blocks; the columns of a tab; the
+            terminals that open and that close brackets.
+
+    Raises:
+        GrammarError: Names without a definition, patterns that are refused, an empty language. On compiling:
+            conflicts, and terminals or layouts that the rules need and no text has.
+    """
+
+    def __new__(
+        cls,
+        terminals: list[tuple[str, str, str, int, str]],
+        productions: list[tuple[str, list[str], int]],
+        start: str,
+        *,
+        lexer: str = "basic",
+        rule: str = "maximal_munch",
+        prefer_shift: bool = False,
+        indentation: tuple[str, str, str, int, list[str], list[str]] | None = None,
+        limits: Limits | None = None,
+    ) -> Self: ...
+    def compile(self, vocabulary: Vocabulary, end: str, limits: Limits | None = None) -> CompiledGrammar: ...
+
+@final
 class SchemaOptions:
     """How a JSON schema is read and how its values are written. Use :meth:`grammask.Grammar.from_json_schema`.
 

@@ -125,10 +125,9 @@ impl PyCompiledGrammar {
     }
 
     fn __repr__(&self) -> String {
-        let form = self.compiled.normal_form();
         format!(
             "<CompiledGrammar of {} nonterminals, end={:?}, {} ids>",
-            form.nonterminal_count(),
+            self.compiled.nonterminal_count(),
             self.end(),
             self.vocabulary_size()
         )

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use crate::engine::Language;
 use crate::grammar::{Code, Diagnostic, Grammar, GrammarError, Terminal, TokenReference};
+use crate::lexing::{LexedGrammar, PreparedGrammar};
 use crate::lowering::{Lowered, NormalForm, lower};
 use crate::masks::StoreStatistics;
 use crate::matcher::Matcher;
@@ -96,8 +98,7 @@ pub enum EndlessRules {
 /// ```
 #[derive(Debug)]
 pub struct CompiledGrammar {
-    form: Arc<NormalForm>,
-    token_matches: Vec<Option<TokenMatch>>,
+    language: Language,
     vocabulary: Arc<Vocabulary>,
     options: CompileOptions,
     warnings: Vec<Diagnostic>,
@@ -132,31 +133,59 @@ impl CompiledGrammar {
                 return Err(fail(errors));
             }
         }
-        if options.end == EndMode::Eos && vocabulary.eos().is_empty() {
-            return Err(fail(vec![
-                Diagnostic::error(
-                    Code::MissingEndToken,
-                    "the vocabulary has no end token, so no text could end",
-                )
-                .help("give the vocabulary its end tokens (`eos=`), or compile with `end=\"eager\"`"),
-            ]));
+        if let Some(error) = missing_end(&options, &vocabulary) {
+            return Err(fail(vec![error]));
         }
         if options.end == EndMode::Eager && normal_form.start.is_none() {
-            return Err(fail(vec![
-                Diagnostic::error(Code::OnlyEmptyText, "only the empty text matches the grammar")
-                    .help("with `end=\"eager\"` a text ends with a token, so it has at least one"),
-            ]));
+            return Err(fail(vec![only_empty_text()]));
         }
         let token_matches = resolve_tokens(&normal_form, &vocabulary).map_err(fail)?;
-        let normal_form = Arc::new(normal_form);
-        let tables = Tables::new(&normal_form, &token_matches, vocabulary.clone(), &options, source.clone())
+        let language = Language::ContextFree { form: Arc::new(normal_form), token_matches };
+        let tables = Tables::new(&language, vocabulary.clone(), &options, source.clone())
             .map_err(|limit| fail(vec![limit.diagnostic()]))?;
         Ok(Arc::new(Self {
-            form: normal_form,
-            token_matches,
+            language,
             vocabulary,
             options,
             warnings,
+            source,
+            tables: RwLock::new(Arc::new(tables)),
+        }))
+    }
+
+    /// Compiles a lexed grammar for `vocabulary`.
+    ///
+    /// # Errors
+    /// Conflicts of the parser; terminals that cannot follow each other though the rules say so; a missing end
+    /// token; a limit that was passed.
+    pub fn from_lexed(
+        grammar: LexedGrammar,
+        vocabulary: Arc<Vocabulary>,
+        options: CompileOptions,
+    ) -> Result<Arc<Self>, GrammarError> {
+        if let Some(error) = missing_end(&options, &vocabulary) {
+            return Err(error.into());
+        }
+        let language = Language::Lexed(Box::new(PreparedGrammar::new(grammar, &options.limits)?));
+        let source: Arc<str> = Arc::from("");
+        let tables = Tables::new(&language, vocabulary.clone(), &options, source.clone())
+            .map_err(|limit| limit.diagnostic())?;
+        if options.end == EndMode::Eager {
+            let engine = tables.recognizer();
+            let mut can_begin = false;
+            for &byte in engine.byte_of_class() {
+                let next = engine.step(engine.start(), byte).map_err(|limit| limit.diagnostic())?;
+                can_begin |= next.is_some();
+            }
+            if !can_begin {
+                return Err(only_empty_text().into());
+            }
+        }
+        Ok(Arc::new(Self {
+            language,
+            vocabulary,
+            options,
+            warnings: Vec::new(),
             source,
             tables: RwLock::new(Arc::new(tables)),
         }))
@@ -174,10 +203,22 @@ impl CompiledGrammar {
         &self.vocabulary
     }
 
-    /// The lowered grammar.
+    /// The lowered grammar, if the grammar is a context-free one.
     #[must_use]
-    pub fn normal_form(&self) -> &NormalForm {
-        &self.form
+    pub fn normal_form(&self) -> Option<&NormalForm> {
+        match &self.language {
+            Language::ContextFree { form, .. } => Some(form),
+            Language::Lexed(_) => None,
+        }
+    }
+
+    /// How many nonterminals the grammar has as it is used.
+    #[must_use]
+    pub fn nonterminal_count(&self) -> usize {
+        match &self.language {
+            Language::ContextFree { form, .. } => form.nonterminal_count(),
+            Language::Lexed(prepared) => prepared.grammar().nonterminals().len(),
+        }
     }
 
     /// What has been learned about the grammar, as new matchers use it.
@@ -191,8 +232,7 @@ impl CompiledGrammar {
         let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
         if Arc::ptr_eq(&tables, outgrown) {
             let (vocabulary, source) = (self.vocabulary.clone(), self.source.clone());
-            *tables =
-                Arc::new(Tables::new(&self.form, &self.token_matches, vocabulary, &self.options, source)?);
+            *tables = Arc::new(Tables::new(&self.language, vocabulary, &self.options, source)?);
         }
         Ok(tables.clone())
     }
@@ -214,6 +254,23 @@ impl CompiledGrammar {
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
     }
+}
+
+/// What is wrong if texts could not end at all.
+fn missing_end(options: &CompileOptions, vocabulary: &Vocabulary) -> Option<Diagnostic> {
+    if options.end == EndMode::Eos && vocabulary.eos().is_empty() {
+        let message = "the vocabulary has no end token, so no text could end";
+        return Some(
+            Diagnostic::error(Code::MissingEndToken, message)
+                .help("give the vocabulary its end tokens (`eos=`), or compile with `end=\"eager\"`"),
+        );
+    }
+    None
+}
+
+fn only_empty_text() -> Diagnostic {
+    Diagnostic::error(Code::OnlyEmptyText, "only the empty text matches the grammar")
+        .help("with `end=\"eager\"` a text ends with a token, so it has at least one")
 }
 
 /// Looks up the tokens that the grammar names.

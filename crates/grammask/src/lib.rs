@@ -10,6 +10,7 @@
 //! | lowering | [`lowering`] | to the [`lowering::NormalForm`]: plain productions, nothing nullable |
 //! | terminals | [`automata`] | regular languages to lazy DFAs |
 //! | recogniser | [`recognizer`] | Earley's algorithm over interned sets |
+//! | lexed grammars | [`lexing`] | lexer and LALR(1) parser for programming languages, with their masks |
 //! | masks | [`masks`] | a set and the [`vocabulary`]'s token trie to a mask |
 //! | batches | [`batch`] | many masks at once on one pool of threads |
 //! | engine | [`CompiledGrammar`], [`Matcher`] | accept, mask, roll back, fork |
@@ -19,10 +20,12 @@ pub mod automata;
 pub mod batch;
 mod compiled;
 mod drafts;
+mod engine;
 mod forced;
 pub mod frontends;
 pub mod grammar;
 mod graph;
+pub mod lexing;
 mod limits;
 pub mod lowering;
 pub mod masks;
@@ -35,6 +38,7 @@ pub mod vocabulary;
 pub use batch::RowError;
 pub use compiled::{CompileOptions, CompiledGrammar, EndMode, EndlessRules, MaskStatistics, MaskStrategy};
 pub use drafts::{DraftTree, DraftTreeError};
+pub use engine::Engine;
 pub use forced::TokenizeError;
 pub use limits::{Deadline, LimitExceeded, Limits};
 pub use matcher::{Explanation, Matcher};

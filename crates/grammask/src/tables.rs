@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::FxHashSet;
 
 use crate::compiled::{CompileOptions, EndMode, MaskStatistics, MaskStrategy};
+use crate::engine::{Engine, Language, lexed_mask};
 use crate::forced::ForcedMemo;
 use crate::grammar::{Code, Diagnostic, GrammarError};
-use crate::lowering::NormalForm;
 use crate::masks::{MaskStore, Refusal, RuleSummaries, add_whole_tokens, walk};
-use crate::recognizer::{Recognizer, SetId, TokenMatch};
+use crate::recognizer::SetId;
 use crate::vocabulary::{TokenSet, Vocabulary};
 use crate::{Deadline, LimitExceeded};
 
@@ -22,7 +22,7 @@ use crate::{Deadline, LimitExceeded};
 /// masks, summaries. Tables only grow; a grammar whose tables have outgrown their budget begins new ones.
 #[derive(Debug)]
 pub struct Tables {
-    recognizer: Recognizer,
+    recognizer: Engine,
     vocabulary: Arc<Vocabulary>,
     masks: MaskStore,
     rules: Mutex<RuleSummaries>,
@@ -39,13 +39,12 @@ pub struct Tables {
 
 impl Tables {
     pub(crate) fn new(
-        form: &Arc<NormalForm>,
-        token_matches: &[Option<TokenMatch>],
+        language: &Language,
         vocabulary: Arc<Vocabulary>,
         options: &CompileOptions,
         source: Arc<str>,
     ) -> Result<Self, LimitExceeded> {
-        let recognizer = Recognizer::new(form.clone(), token_matches.to_vec(), &options.limits)?;
+        let recognizer = Engine::new(language, &vocabulary, &options.limits)?;
         let mut end_mask = TokenSet::new(vocabulary.size());
         end_mask.extend(vocabulary.eos().iter().copied());
         Ok(Self {
@@ -66,7 +65,7 @@ impl Tables {
 
     /// The recogniser of the grammar's texts.
     #[must_use]
-    pub fn recognizer(&self) -> &Recognizer {
+    pub fn recognizer(&self) -> &Engine {
         &self.recognizer
     }
 
@@ -168,17 +167,34 @@ impl Tables {
     /// Makes the mask of a set that is not in the store; none if no token can follow. Such a mask is not kept.
     fn make_mask(&self, set: SetId, deadline: &Deadline) -> Result<Option<Arc<TokenSet>>, LimitExceeded> {
         let max_bytes = self.options.limits.memory_bytes;
-        if self.options.masks == MaskStrategy::Summaries && !self.recognizer.counts_tokens() {
+        let recognizer = match &self.recognizer {
+            Engine::ContextFree(recognizer) => recognizer,
+            Engine::Lexed(recognizer) => {
+                self.walked.fetch_add(1, Ordering::Relaxed);
+                let end_tokens = match self.options.end {
+                    EndMode::Eos => self.vocabulary.eos(),
+                    EndMode::Eager => &[],
+                };
+                let how = (self.options.masks, end_tokens);
+                let mask = lexed_mask(recognizer, set, &self.vocabulary, how, deadline)?;
+                if mask.is_empty() {
+                    return Ok(None);
+                }
+                self.masks.insert_known(set, mask.clone(), max_bytes);
+                return Ok(Some(mask));
+            }
+        };
+        if self.options.masks == MaskStrategy::Summaries && !recognizer.counts_tokens() {
             let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(mask) = rules.recall(&self.recognizer, &self.vocabulary, set) {
+            if let Some(mask) = rules.recall(recognizer, &self.vocabulary, set) {
                 self.recalled.fetch_add(1, Ordering::Relaxed);
                 self.masks.insert_known(set, mask.clone(), max_bytes);
                 return Ok(Some(mask));
             }
-            match rules.mask(&self.recognizer, &self.vocabulary, set, deadline) {
+            match rules.mask(recognizer, &self.vocabulary, set, deadline) {
                 Ok((mut mask, observation)) => {
                     self.composed.fetch_add(1, Ordering::Relaxed);
-                    add_whole_tokens(&self.recognizer, &self.vocabulary, set, &mut mask)?;
+                    add_whole_tokens(recognizer, &self.vocabulary, set, &mut mask)?;
                     self.add_end_tokens(set, &mut mask);
                     if mask.is_empty() {
                         return Ok(None);
@@ -192,7 +208,7 @@ impl Tables {
             }
         }
         self.walked.fetch_add(1, Ordering::Relaxed);
-        let mut mask = walk(&self.recognizer, &self.vocabulary, set, deadline)?;
+        let mut mask = walk(recognizer, &self.vocabulary, set, deadline)?;
         self.add_end_tokens(set, &mut mask);
         Ok(if mask.is_empty() { None } else { Some(self.masks.insert(set, mask, max_bytes)) })
     }

@@ -86,6 +86,14 @@ codes! {
     MissingEndToken = "missing-end-token", Semantic;
     /// A token reference names a token that the vocabulary does not have.
     UnknownToken = "unknown-token", Semantic;
+    /// A terminal of a lexed grammar matches the empty text.
+    EmptyTerminal = "empty-terminal", Semantic;
+    /// Two actions of a parser are possible at one place.
+    GrammarConflict = "grammar-conflict", Unsupported;
+    /// Two terminals of a lexed grammar follow each other in the rules and can not in any text.
+    InseparableTerminals = "inseparable-terminals", Unsupported;
+    /// A lexed grammar asks for something that cannot be enforced exactly.
+    UnsupportedGrammar = "unsupported-grammar", Unsupported;
     /// A regular expression uses a feature outside regular languages, or outside what is supported.
     UnsupportedRegex = "unsupported-regex", Unsupported;
     /// The text is not JSON.

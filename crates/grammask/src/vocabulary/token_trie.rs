@@ -8,6 +8,7 @@
 //! equal, and makes the nodes in one pass over the longest common prefixes of neighbours.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
@@ -66,6 +67,14 @@ pub struct TokenTrie {
     /// The same for each entry of `sorted_ids`.
     token_characters: Vec<u16>,
     max_depth: u16,
+    bytes_below: OnceLock<BytesBelow>,
+}
+
+/// For each node which of `sets` holds the bytes on all edges below it.
+#[derive(Clone, Debug)]
+struct BytesBelow {
+    set_of: Box<[u32]>,
+    sets: Box<[[u64; 4]]>,
 }
 
 /// Which nodes of a subtree.
@@ -126,6 +135,7 @@ impl TokenTrie {
             characters: Vec::new(),
             token_characters: Vec::new(),
             max_depth: 0,
+            bytes_below: OnceLock::new(),
         };
         let mut path = vec![0];
         let mut previous: &[u8] = &[];
@@ -268,6 +278,32 @@ impl TokenTrie {
             };
             self.child_set_of.push(number);
         }
+    }
+
+    /// The bytes on all edges below a node, as a bitset. The first call costs a pass over the trie.
+    #[must_use]
+    pub fn bytes_below(&self, node: TrieNode) -> &[u64; 4] {
+        let below = self.bytes_below.get_or_init(|| self.collect_bytes_below());
+        &below.sets[below.set_of[node.index()] as usize]
+    }
+
+    fn collect_bytes_below(&self) -> BytesBelow {
+        let mut known: FxHashMap<[u64; 4], u32> = FxHashMap::default();
+        let mut sets: Vec<[u64; 4]> = Vec::new();
+        let mut set_of = vec![0; self.bytes.len()].into_boxed_slice();
+        // Children come after their parents.
+        for node in (0..self.bytes.len() as u32).rev().map(TrieNode) {
+            let mut set = *self.child_bytes(node);
+            for child in self.children(node) {
+                let below = &sets[set_of[child.index()] as usize];
+                set.iter_mut().zip(below).for_each(|(word, more)| *word |= more);
+            }
+            set_of[node.index()] = *known.entry(set).or_insert_with(|| {
+                sets.push(set);
+                sets.len() as u32 - 1
+            });
+        }
+        BytesBelow { set_of, sets: sets.into() }
     }
 
     /// Whether the prefix that a node stands for is whole characters of UTF-8.
@@ -521,6 +557,14 @@ mod tests {
             assert_eq!(trie.subtree_tokens(node), below.copied().collect::<Vec<_>>());
             let subtree = prefixes.iter().filter(|other| other.starts_with(prefix)).count();
             assert_eq!(trie.subtree_end(node).index(), node.index() + subtree);
+            let below: BTreeSet<u8> = prefixes
+                .iter()
+                .filter(|other| other.starts_with(prefix))
+                .flat_map(|other| other[prefix.len()..].iter().copied())
+                .collect();
+            let found = trie.bytes_below(node);
+            let is_found = |byte: &u8| found[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
+            assert_eq!((0..=255).filter(is_found).collect::<BTreeSet<u8>>(), below);
             let children: Vec<&[u8]> = prefixes
                 .iter()
                 .copied()

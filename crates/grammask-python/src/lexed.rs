@@ -1,0 +1,122 @@
+//! `LexedGrammar`: a grammar with a lexer, from plain lists that a front end in Python fills.
+
+use grammask::lexing::{
+    ConflictPolicy, IndentationSource, LexedDefinition, LexedGrammar, LexerKind, LexingRule, Pattern,
+    ProductionSource, TerminalRole, TerminalSource,
+};
+use grammask::{CompileOptions, CompiledGrammar};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::compiled::PyCompiledGrammar;
+use crate::errors::grammar_error;
+use crate::grammar::{end_mode, or_default};
+use crate::limits::PyLimits;
+use crate::vocabulary::PyVocabulary;
+
+/// A checked lexed grammar, before it meets a vocabulary.
+#[pyclass(name = "LexedGrammar", module = "grammask._grammask", frozen)]
+pub(crate) struct PyLexedGrammar {
+    grammar: LexedGrammar,
+}
+
+/// Name, kind of pattern, pattern, priority, role.
+type TerminalTuple = (String, String, String, i32, String);
+/// Left side, right side, priority.
+type ProductionTuple = (String, Vec<String>, i32);
+/// Newline, indent, dedent, tab length, opening and closing terminals.
+type IndentationTuple = (String, String, String, u32, Vec<String>, Vec<String>);
+
+#[pymethods]
+impl PyLexedGrammar {
+    #[new]
+    #[pyo3(signature = (terminals, productions, start, *, lexer="basic", rule="maximal_munch", prefer_shift=false, indentation=None, limits=None))]
+    #[expect(clippy::too_many_arguments, reason = "each is an option of its own in Python")]
+    fn new(
+        py: Python<'_>,
+        terminals: Vec<TerminalTuple>,
+        productions: Vec<ProductionTuple>,
+        start: String,
+        lexer: &str,
+        rule: &str,
+        prefer_shift: bool,
+        indentation: Option<IndentationTuple>,
+        limits: Option<&PyLimits>,
+    ) -> PyResult<Self> {
+        let terminals = terminals.into_iter().map(|(name, kind, pattern, priority, role)| {
+            let pattern = match &*kind {
+                "literal" => Pattern::Literal(pattern.into_bytes()),
+                "regex" => Pattern::Regex(pattern),
+                "declared" => Pattern::Declared,
+                _ => {
+                    return Err(PyValueError::new_err(format!(
+                        "{kind:?} is not one of 'literal', 'regex' and 'declared'"
+                    )));
+                }
+            };
+            let role = match &*role {
+                "parsed" => TerminalRole::Parsed,
+                "ignored" => TerminalRole::Ignored,
+                "refused" => TerminalRole::Refused,
+                _ => {
+                    return Err(PyValueError::new_err(format!(
+                        "{role:?} is not one of 'parsed', 'ignored' and 'refused'"
+                    )));
+                }
+            };
+            Ok(TerminalSource { name, pattern, priority, role })
+        });
+        let definition = LexedDefinition {
+            terminals: terminals.collect::<PyResult<_>>()?,
+            productions: productions
+                .into_iter()
+                .map(|(lhs, rhs, priority)| ProductionSource { lhs, rhs, priority })
+                .collect(),
+            start,
+            lexer: match lexer {
+                "basic" => LexerKind::Basic,
+                "contextual" => LexerKind::Contextual,
+                _ => {
+                    let message = format!("lexer={lexer:?} is not one of 'basic' and 'contextual'");
+                    return Err(PyValueError::new_err(message));
+                }
+            },
+            rule: match rule {
+                "maximal_munch" => LexingRule::MaximalMunch,
+                "lark" => LexingRule::Lark,
+                _ => {
+                    let message = format!("rule={rule:?} is not one of 'maximal_munch' and 'lark'");
+                    return Err(PyValueError::new_err(message));
+                }
+            },
+            conflicts: if prefer_shift { ConflictPolicy::PreferShift } else { ConflictPolicy::Refuse },
+            indentation: indentation.map(|(newline, indent, dedent, tab_length, open, close)| {
+                IndentationSource { newline, indent, dedent, tab_length, open, close }
+            }),
+        };
+        let limits = or_default(limits);
+        let grammar = py
+            .detach(|| LexedGrammar::new(&definition, &limits))
+            .map_err(|error| grammar_error(py, &error))?;
+        Ok(Self { grammar })
+    }
+
+    #[pyo3(signature = (vocabulary, end, limits=None))]
+    fn compile(
+        &self,
+        py: Python<'_>,
+        vocabulary: &PyVocabulary,
+        end: &str,
+        limits: Option<&PyLimits>,
+    ) -> PyResult<PyCompiledGrammar> {
+        let mut options = CompileOptions::default();
+        options.end = end_mode(end)?;
+        options.limits = or_default(limits);
+        let vocabulary = vocabulary.shared();
+        let grammar = self.grammar.clone();
+        let compiled = py
+            .detach(|| CompiledGrammar::from_lexed(grammar, vocabulary, options))
+            .map_err(|error| grammar_error(py, &error))?;
+        Ok(PyCompiledGrammar::new(compiled, Vec::new()))
+    }
+}

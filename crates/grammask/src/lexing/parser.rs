@@ -1,0 +1,299 @@
+//! The parser while a text is read: stacks that share their lower parts, blocks by indentation, and feeding terminals.
+//!
+//! Stacks are interned: equal stacks have one id, so equal parses are found by comparing numbers. Whoever feeds
+//! terminals can ask how deep a stack was looked into, because nothing below that had an influence.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::grammar::LexedGrammar;
+use super::lalr::{Action, LalrTable};
+use super::lr_automaton::LrState;
+use super::spanners::Column;
+use crate::grammar::{NonterminalId, TerminalId, id_type};
+
+id_type! {
+    /// A stack of the parser.
+    StackId
+}
+id_type! {
+    /// Open blocks and brackets.
+    LayoutId
+}
+
+/// Where a parse stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Parse {
+    pub(crate) stack: StackId,
+    pub(crate) layout: LayoutId,
+}
+
+impl Parse {
+    /// Before any terminal.
+    pub(crate) const START: Self = Self { stack: StackId(0), layout: LayoutId(0) };
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    below: StackId,
+    state: LrState,
+    depth: u32,
+}
+
+/// The depth of the deepest state that was looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lowest(u32);
+
+/// The columns of open blocks, and how many brackets are open.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Layout {
+    blocks: Vec<u32>,
+    brackets: u32,
+}
+
+/// What became of a terminal after all reductions.
+enum Outcome {
+    Shift(LrState),
+    Accept,
+    Error,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Parser {
+    grammar: Arc<LexedGrammar>,
+    table: Arc<LalrTable>,
+    nodes: Vec<Node>,
+    node_ids: FxHashMap<(StackId, LrState), StackId>,
+    layouts: Vec<Layout>,
+    layout_ids: FxHashMap<Layout, LayoutId>,
+    layout_bytes: usize,
+    /// States above `base` while a terminal is fed.
+    above: Vec<LrState>,
+    /// The smallest depth of a stack's state that was looked at since [`Parser::observe`].
+    lowest: u32,
+}
+
+impl Parser {
+    pub(crate) fn new(grammar: Arc<LexedGrammar>, table: Arc<LalrTable>) -> Self {
+        Self {
+            grammar,
+            table,
+            nodes: vec![Node { below: StackId(0), state: LrState::START, depth: 0 }],
+            node_ids: FxHashMap::default(),
+            layouts: vec![Layout::default()],
+            layout_ids: FxHashMap::from_iter([(Layout::default(), LayoutId(0))]),
+            layout_bytes: 0,
+            above: Vec::new(),
+            lowest: 0,
+        }
+    }
+
+    /// The state on top of a stack.
+    #[inline]
+    pub(crate) fn top(&mut self, stack: StackId) -> LrState {
+        let node = self.nodes[stack.index()];
+        self.lowest = self.lowest.min(node.depth);
+        node.state
+    }
+
+    /// The states of a stack, top down, without counting as a look.
+    pub(crate) fn states(&self, stack: StackId) -> impl Iterator<Item = LrState> {
+        let mut next = Some(stack);
+        std::iter::from_fn(move || {
+            let node = self.nodes[next?.index()];
+            next = (node.depth > 0).then_some(node.below);
+            Some(node.state)
+        })
+    }
+
+    /// How many different stacks there are.
+    pub(crate) fn stack_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Forgets all stacks but the first `count`; nobody may refer to the others.
+    pub(crate) fn forget_stacks(&mut self, count: usize) {
+        for node in self.nodes.drain(count..) {
+            self.node_ids.remove(&(node.below, node.state));
+        }
+    }
+
+    /// Begins to watch how deep stacks are looked into.
+    pub(crate) fn observe(&mut self) {
+        self.lowest = u32::MAX;
+    }
+
+    /// Does something, and says how deep stacks were looked into for it.
+    pub(crate) fn observing<R>(&mut self, action: impl FnOnce(&mut Self) -> R) -> (R, Lowest) {
+        let before = std::mem::replace(&mut self.lowest, u32::MAX);
+        let result = action(self);
+        let lowest = std::mem::replace(&mut self.lowest, before);
+        self.lowest = before.min(lowest);
+        (result, Lowest(lowest))
+    }
+
+    /// Counts what was looked at when a known result was made.
+    pub(crate) fn count_look(&mut self, Lowest(lowest): Lowest) {
+        self.lowest = self.lowest.min(lowest);
+    }
+
+    /// How many states of `stack`, from the top, were looked at since [`Parser::observe`]. Stacks that were made of
+    /// it by feeding count where they are as deep as `stack` or less deep, since they share what is below.
+    pub(crate) fn observed(&self, stack: StackId) -> usize {
+        let depth = self.nodes[stack.index()].depth;
+        if self.lowest > depth { 0 } else { (depth - self.lowest) as usize + 1 }
+    }
+
+    /// Whether a bracket is open, so that newlines mean nothing.
+    pub(crate) fn is_in_brackets(&self, layout: LayoutId) -> bool {
+        self.layouts[layout.index()].brackets > 0
+    }
+
+    /// The parse after a lexeme; none if it cannot come here. `column` counts for newlines only: where they mean
+    /// something they have a line break.
+    pub(crate) fn feed_lexeme(&mut self, parse: Parse, terminal: TerminalId, column: u32) -> Option<Parse> {
+        if self.grammar.terminals[terminal.index()].is_ignored() {
+            return Some(parse);
+        }
+        let grammar = self.grammar.clone();
+        let Some(indentation) = &grammar.indentation else {
+            return Some(Parse { stack: self.feed(parse.stack, terminal)?, ..parse });
+        };
+        if terminal == indentation.newline {
+            if self.is_in_brackets(parse.layout) {
+                return Some(parse);
+            }
+            if column == Column::NO_BREAK {
+                return None;
+            }
+            let mut layout = self.layouts[parse.layout.index()].clone();
+            let mut stack = self.feed(parse.stack, terminal)?;
+            if column > layout.blocks.last().copied().unwrap_or(0) {
+                stack = self.feed(stack, indentation.indent)?;
+                layout.blocks.push(column);
+            }
+            while column < layout.blocks.last().copied().unwrap_or(0) {
+                stack = self.feed(stack, indentation.dedent)?;
+                layout.blocks.pop();
+            }
+            if column != layout.blocks.last().copied().unwrap_or(0) {
+                return None;
+            }
+            return Some(Parse { stack, layout: self.intern_layout(layout) });
+        }
+        let stack = self.feed(parse.stack, terminal)?;
+        let opens = indentation.open.contains(&terminal);
+        if !opens && !indentation.close.contains(&terminal) {
+            return Some(Parse { stack, ..parse });
+        }
+        let mut layout = self.layouts[parse.layout.index()].clone();
+        layout.brackets = if opens { layout.brackets + 1 } else { layout.brackets.checked_sub(1)? };
+        Some(Parse { stack, layout: self.intern_layout(layout) })
+    }
+
+    /// Whether the text may end here, after a last lexeme if there is one.
+    pub(crate) fn can_end(&mut self, parse: Parse, last: Option<(TerminalId, u32)>) -> bool {
+        let parse = match last {
+            Some((terminal, column)) => self.feed_lexeme(parse, terminal, column),
+            None => Some(parse),
+        };
+        let Some(parse) = parse else { return false };
+        let mut stack = parse.stack;
+        if let Some(dedent) = self.grammar.indentation.as_ref().map(|indentation| indentation.dedent) {
+            for _ in 0..self.layouts[parse.layout.index()].blocks.len() {
+                let Some(next) = self.feed(stack, dedent) else { return false };
+                stack = next;
+            }
+        }
+        let end = self.table.end();
+        matches!(self.reduce(stack, end).1, Outcome::Accept)
+    }
+
+    /// Whether a terminal, as the parser sees it, can come next.
+    pub(crate) fn accepts(&mut self, stack: StackId, terminal: TerminalId) -> bool {
+        matches!(self.reduce(stack, terminal).1, Outcome::Shift(_))
+    }
+
+    /// The stack after a terminal.
+    fn feed(&mut self, stack: StackId, terminal: TerminalId) -> Option<StackId> {
+        let (base, outcome) = self.reduce(stack, terminal);
+        let Outcome::Shift(target) = outcome else { return None };
+        let mut stack = base;
+        for index in 0..self.above.len() {
+            stack = self.push(stack, self.above[index]);
+        }
+        Some(self.push(stack, target))
+    }
+
+    /// Reduces as long as the tables say so before a terminal. The stack is then the returned one with `above` on it.
+    fn reduce(&mut self, stack: StackId, terminal: TerminalId) -> (StackId, Outcome) {
+        self.above.clear();
+        let mut base = stack;
+        loop {
+            let state = match self.above.last() {
+                Some(&state) => state,
+                None => self.top(base),
+            };
+            match self.table.action(state, terminal) {
+                Action::Shift(target) => return (base, Outcome::Shift(target)),
+                Action::Accept => return (base, Outcome::Accept),
+                Action::Error => return (base, Outcome::Error),
+                Action::Reduce(production) => {
+                    let production = &self.grammar.productions[production.index()];
+                    let (lhs, length) = (production.lhs, production.rhs.len());
+                    let from_above = length.min(self.above.len());
+                    self.above.truncate(self.above.len() - from_above);
+                    for _ in from_above..length {
+                        self.lowest = self.lowest.min(self.nodes[base.index()].depth);
+                        base = self.nodes[base.index()].below;
+                    }
+                    // Decided conflicts may make a parser reduce nothing for ever: it never gets to the terminal.
+                    if self.above.len() > self.table.state_count() {
+                        return (base, Outcome::Error);
+                    }
+                    match self.goto(base, lhs) {
+                        Some(next) => self.above.push(next),
+                        None => return (base, Outcome::Error),
+                    }
+                }
+            }
+        }
+    }
+
+    fn goto(&mut self, base: StackId, nonterminal: NonterminalId) -> Option<LrState> {
+        let state = match self.above.last() {
+            Some(&state) => state,
+            None => self.top(base),
+        };
+        self.table.goto(state, nonterminal)
+    }
+
+    fn push(&mut self, below: StackId, state: LrState) -> StackId {
+        if let Some(&known) = self.node_ids.get(&(below, state)) {
+            return known;
+        }
+        let id = StackId::new(self.nodes.len());
+        let depth = self.nodes[below.index()].depth + 1;
+        self.nodes.push(Node { below, state, depth });
+        self.node_ids.insert((below, state), id);
+        id
+    }
+
+    fn intern_layout(&mut self, layout: Layout) -> LayoutId {
+        if let Some(&known) = self.layout_ids.get(&layout) {
+            return known;
+        }
+        let id = LayoutId::new(self.layouts.len());
+        self.layout_bytes += 128 + 8 * layout.blocks.len();
+        self.layouts.push(layout.clone());
+        self.layout_ids.insert(layout, id);
+        id
+    }
+
+    /// Estimate of the memory taken, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.nodes.len() * 48 + self.layout_bytes
+    }
+}

@@ -1,0 +1,696 @@
+//! Recognises texts of a lexed grammar: sets of runs as interned values, and their masks.
+//!
+//! A run is a configuration of the lexer with a parse. Mostly there is one; there are several while it is open where
+//! a lexeme ended. Runs that no text completes are dropped at once, so a set that exists can be completed. Equal sets
+//! of runs have one id, and a step over a byte is a memoised function of set and byte class; reading it takes no lock.
+
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use super::futures::{Classes, FutureId, Futures};
+use super::grammar::{LexedGrammar, LexerKind, TerminalRole};
+use super::indentation;
+use super::lalr::LalrTable;
+use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
+use super::lr_automaton::LrState;
+use super::memo::MaskMemo;
+use super::parser::{Lowest, Parse, Parser};
+use super::spanners::{Column, Columns, Place, SpannerId, Spanners};
+use super::terminal_set::TerminalSet;
+use crate::append_only::AppendOnly;
+use crate::grammar::{GrammarError, TerminalId, id_type};
+use crate::vocabulary::{TokenId, TokenSet, Vocabulary};
+use crate::{Deadline, LimitExceeded, Limits};
+
+id_type! {
+    /// A set of runs; equal ids are equal sets, and so equal futures.
+    RunsId
+}
+
+/// A transition that nobody has asked for yet.
+const UNKNOWN: u32 = u32::MAX;
+/// A transition into nothing.
+const DEAD: u32 = u32::MAX - 1;
+/// Most runs of a set. No grammar of a real language has more than a few.
+const MOST_RUNS: usize = 1 << 10;
+
+/// A grammar with all that is known about it before a text is read: immutable, and shared.
+#[derive(Clone, Debug)]
+pub struct PreparedGrammar {
+    grammar: Arc<LexedGrammar>,
+    table: Arc<LalrTable>,
+    classes: Arc<Classes>,
+    futures: Arc<Futures>,
+    lexer: Lexer,
+}
+
+impl PreparedGrammar {
+    /// Makes the tables of a grammar.
+    ///
+    /// # Errors
+    /// Conflicts; terminals that cannot follow each other though the rules say so; a limit that was passed.
+    pub fn new(grammar: LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
+        if let Some(fault) = indentation::find_fault(&grammar) {
+            return Err(fault.into());
+        }
+        let table = LalrTable::new(&grammar, limits)?;
+        let classes = classes(&grammar, &table);
+        let mut lexer =
+            Lexer::new(&grammar, &classes.terminals, limits).map_err(|limit| limit.diagnostic())?;
+        let futures = Futures::of_lexer(&mut lexer, &grammar, &table, &classes)?;
+        Ok(Self {
+            grammar: Arc::new(grammar),
+            table: Arc::new(table),
+            classes: Arc::new(classes),
+            futures: Arc::new(futures),
+            lexer,
+        })
+    }
+
+    /// The grammar.
+    #[must_use]
+    pub fn grammar(&self) -> &LexedGrammar {
+        &self.grammar
+    }
+
+    /// The parser's tables.
+    #[must_use]
+    pub fn table(&self) -> &LalrTable {
+        &self.table
+    }
+
+    /// A lexer of its own, with what can come out of its configurations.
+    #[cfg(test)]
+    pub(super) fn lexer_and_futures(&self) -> (Lexer, &Futures) {
+        (self.lexer.clone(), &self.futures)
+    }
+
+    /// How many configurations of the lexer texts can lead to.
+    #[must_use]
+    pub fn configuration_count(&self) -> usize {
+        self.lexer.configuration_count()
+    }
+}
+
+/// The terminals that the lexer looks for in each state of the parser.
+fn classes(grammar: &LexedGrammar, table: &LalrTable) -> Classes {
+    let width = grammar.terminals.len() + 1;
+    let mut everywhere = TerminalSet::new(width);
+    for (index, terminal) in grammar.terminals.iter().enumerate() {
+        let id = TerminalId::new(index);
+        let is_newline = grammar.indentation.as_ref().is_some_and(|indentation| indentation.newline == id);
+        if terminal.role != TerminalRole::Parsed || is_newline || grammar.lexer == LexerKind::Basic {
+            everywhere.insert(id);
+        }
+    }
+    let mut known: FxHashMap<TerminalSet, ClassId> = FxHashMap::default();
+    let mut terminals = Vec::new();
+    let of_state = (0..table.state_count())
+        .map(|state| {
+            let mut class = everywhere.clone();
+            if grammar.lexer == LexerKind::Contextual {
+                class.union_with(&table.accepts(LrState::new(state)));
+                class.remove(table.end());
+            }
+            *known.entry(class.clone()).or_insert_with(|| {
+                terminals.push(class);
+                ClassId::new(terminals.len() - 1)
+            })
+        })
+        .collect();
+    Classes { of_state, terminals }
+}
+
+/// One way to read a text so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Run {
+    parse: Parse,
+    configuration: ConfigurationId,
+    /// The column of the lexeme, where it may become the terminal for newlines; else 0.
+    column: u32,
+}
+
+/// An interned set of runs.
+#[derive(Debug)]
+struct Set {
+    runs: Arc<[Run]>,
+    is_complete: bool,
+    /// The set after a byte, by class of the byte.
+    row: OnceLock<Box<[AtomicU32]>>,
+}
+
+/// What is needed to make new sets and masks.
+#[derive(Debug)]
+struct Builder {
+    lexer: Lexer,
+    parser: Parser,
+    spanners: Spanners,
+    memo: MaskMemo,
+    set_ids: FxHashMap<Arc<[Run]>, RunsId>,
+    /// Whether a parse can go on with a future, and what was looked at to know.
+    alive: FxHashMap<(Parse, FutureId), (bool, Lowest)>,
+    /// Masks of runs by address, which they keep as long as the first of the pair is there, and the same with the
+    /// end tokens.
+    with_end: FxHashMap<usize, (Arc<TokenSet>, Arc<TokenSet>)>,
+    memory_bytes: usize,
+    limits: Limits,
+}
+
+/// Recognises texts of one lexed grammar; shared by all that read texts under it.
+#[derive(Debug)]
+pub struct LexedRecognizer {
+    prepared: PreparedGrammar,
+    columns: Columns,
+    class_of_byte: Box<[u8; 256]>,
+    byte_of_class: Box<[u8]>,
+    sets: AppendOnly<Set>,
+    start: RunsId,
+    new_steps: AtomicUsize,
+    builder: Mutex<Builder>,
+}
+
+/// A terminal that can come next or that is being read.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ExpectedTerminal {
+    /// Its name.
+    pub terminal: Arc<str>,
+    /// A rule that needs it.
+    pub rule: Arc<str>,
+    /// Whether part of it has been read already.
+    pub has_begun: bool,
+}
+
+impl LexedRecognizer {
+    /// A recogniser for masks over a vocabulary of this size.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub fn new(
+        prepared: &PreparedGrammar,
+        vocabulary_size: usize,
+        limits: &Limits,
+    ) -> Result<Self, LimitExceeded> {
+        let columns = Columns::of(&prepared.grammar);
+        let mut lexer = prepared.lexer.clone();
+        let class = prepared.classes.of_state[LrState::START.index()];
+        let configuration = lexer.start(class)?;
+        let mut builder = Builder {
+            lexer,
+            parser: Parser::new(prepared.grammar.clone(), prepared.table.clone()),
+            spanners: Spanners::new(columns, vocabulary_size),
+            memo: MaskMemo::default(),
+            set_ids: FxHashMap::default(),
+            alive: FxHashMap::default(),
+            with_end: FxHashMap::default(),
+            memory_bytes: 0,
+            limits: limits.clone(),
+        };
+        let sets = AppendOnly::new();
+        let start = builder
+            .intern(&sets, vec![Run { parse: Parse::START, configuration, column: Column::NO_BREAK }])?;
+        Ok(Self {
+            prepared: prepared.clone(),
+            columns,
+            class_of_byte: Box::new(*builder.lexer.class_of_byte()),
+            byte_of_class: builder.lexer.byte_of_class().into(),
+            sets,
+            start,
+            new_steps: AtomicUsize::new(0),
+            builder: Mutex::new(builder),
+        })
+    }
+
+    /// The set before any text.
+    #[must_use]
+    pub fn start(&self) -> RunsId {
+        self.start
+    }
+
+    /// The grammar with its tables.
+    #[must_use]
+    pub fn prepared(&self) -> &PreparedGrammar {
+        &self.prepared
+    }
+
+    /// Whether the text that led to a set is complete.
+    #[must_use]
+    pub fn is_complete(&self, set: RunsId) -> bool {
+        self.sets.get(set.index()).is_complete
+    }
+
+    /// How many sets there are.
+    #[must_use]
+    pub fn set_count(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// Bytes that all texts treat alike, as a class per byte.
+    #[must_use]
+    pub fn class_of_byte(&self) -> &[u8; 256] {
+        &self.class_of_byte
+    }
+
+    /// One byte of each class.
+    #[must_use]
+    pub fn byte_of_class(&self) -> &[u8] {
+        &self.byte_of_class
+    }
+
+    /// How many steps were taken that were not known before.
+    #[must_use]
+    pub fn new_steps(&self) -> usize {
+        self.new_steps.load(Ordering::Relaxed)
+    }
+
+    /// An estimate of the memory taken, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.lock().total_memory()
+    }
+
+    /// The set after one more byte; `None` if no text goes on so.
+    ///
+    /// Cost: one table lookup if the step was taken before, by anyone.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    #[inline]
+    pub fn step(&self, set: RunsId, byte: u8) -> Result<Option<RunsId>, LimitExceeded> {
+        let class = usize::from(self.class_of_byte[usize::from(byte)]);
+        let known = match self.sets.get(set.index()).row.get() {
+            Some(row) => row[class].load(Ordering::Acquire),
+            None => UNKNOWN,
+        };
+        match known {
+            UNKNOWN => self.make_step(set, byte, class),
+            DEAD => Ok(None),
+            next => Ok(Some(RunsId(next))),
+        }
+    }
+
+    /// The set after several bytes; `Err` holds the position of the first byte that does not fit.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub fn step_all(
+        &self,
+        set: RunsId,
+        bytes: &[u8],
+        deadline: &Deadline,
+    ) -> Result<Result<RunsId, usize>, LimitExceeded> {
+        let mut set = set;
+        let mut new_steps = self.new_steps();
+        for (position, &byte) in bytes.iter().enumerate() {
+            match self.step(set, byte)? {
+                Some(next) => set = next,
+                None => return Ok(Err(position)),
+            }
+            if new_steps != self.new_steps() {
+                new_steps = self.new_steps();
+                deadline.check()?;
+            }
+        }
+        Ok(Ok(set))
+    }
+
+    /// The set whose texts go on as those of `left` or of `right` do.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub fn union(&self, left: RunsId, right: RunsId) -> Result<RunsId, LimitExceeded> {
+        if left == right {
+            return Ok(left);
+        }
+        let mut runs = self.sets.get(left.index()).runs.to_vec();
+        runs.extend_from_slice(&self.sets.get(right.index()).runs);
+        self.lock().intern(&self.sets, runs)
+    }
+
+    /// The only byte that can follow, if there is only one.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub fn only_byte(&self, set: RunsId) -> Result<Option<u8>, LimitExceeded> {
+        let mut only = None;
+        for (class, &byte) in self.byte_of_class.iter().enumerate() {
+            if self.step(set, byte)?.is_some() {
+                let members = self.class_of_byte.iter().filter(|&&of| usize::from(of) == class).count();
+                if members > 1 || only.replace(byte).is_some() {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(only)
+    }
+
+    /// The tokens that can follow the text that led to a set, without end tokens.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub fn mask(
+        &self,
+        set: RunsId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Arc<TokenSet>, LimitExceeded> {
+        let runs = self.sets.get(set.index()).runs.clone();
+        let mut builder = self.lock();
+        if let [run] = runs[..] {
+            return builder.mask_of_run(self, run, vocabulary, deadline);
+        }
+        let mut mask = TokenSet::new(vocabulary.size());
+        for &run in &runs[..] {
+            mask.union_with(&*builder.mask_of_run(self, run, vocabulary, deadline)?);
+        }
+        Ok(Arc::new(mask))
+    }
+
+    /// The tokens that can follow the text that led to a set, with `end_tokens` where the text is complete.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub fn mask_with_end(
+        &self,
+        set: RunsId,
+        vocabulary: &Vocabulary,
+        end_tokens: &[TokenId],
+        deadline: &Deadline,
+    ) -> Result<Arc<TokenSet>, LimitExceeded> {
+        let mask = self.mask(set, vocabulary, deadline)?;
+        if end_tokens.is_empty() || !self.is_complete(set) {
+            return Ok(mask);
+        }
+        let mut builder = self.lock();
+        if let Some((_, known)) = builder.with_end.get(&Arc::as_ptr(&mask).addr()) {
+            return Ok(known.clone());
+        }
+        let mut with_end = (*mask).clone();
+        with_end.extend(end_tokens.iter().copied());
+        let with_end = Arc::new(with_end);
+        if self.sets.get(set.index()).runs.len() == 1 {
+            builder.memory_bytes += size_of_val(mask.words());
+            builder.with_end.insert(Arc::as_ptr(&mask).addr(), (mask, with_end.clone()));
+        }
+        Ok(with_end)
+    }
+
+    /// How many masks of runs were found by what had been looked at, and how many were made.
+    #[must_use]
+    pub fn mask_counts(&self) -> (u64, u64) {
+        let builder = self.lock();
+        (builder.memo.hits, builder.memo.misses)
+    }
+
+    /// What can come next after the text that led to a set; what has begun comes first.
+    #[must_use]
+    pub fn expectations(&self, set: RunsId) -> Vec<ExpectedTerminal> {
+        let runs = self.sets.get(set.index()).runs.clone();
+        let mut builder = self.lock();
+        let mut expected = Vec::new();
+        for run in &runs[..] {
+            let begun: Vec<TerminalId> = if builder.lexer.is_fresh(run.configuration) {
+                Vec::new()
+            } else {
+                builder.lexer.live(run.configuration).collect()
+            };
+            let state = builder.parser.top(run.parse.stack);
+            let table = &self.prepared.table;
+            for terminal in table.accepts(state).iter().filter(|&terminal| terminal != table.end()) {
+                if builder.parser.accepts(run.parse.stack, terminal) {
+                    expected.push(ExpectedTerminal {
+                        terminal: Arc::from(self.prepared.grammar.terminal_name(terminal)),
+                        rule: self.rule_that_needs(state, terminal),
+                        has_begun: begun.contains(&terminal),
+                    });
+                }
+            }
+        }
+        expected.sort_by_key(|expected| !expected.has_begun);
+        expected.dedup();
+        expected
+    }
+
+    /// The runs of a set, one a line.
+    #[must_use]
+    pub fn describe(&self, set: RunsId) -> String {
+        let entry = self.sets.get(set.index());
+        let builder = self.lock();
+        let grammar = &self.prepared.grammar;
+        let mut text = format!("set {}", set.0);
+        text.push_str(if entry.is_complete { ", the text may be complete\n" } else { "\n" });
+        for run in &entry.runs[..] {
+            let live: Vec<&str> = builder
+                .lexer
+                .live(run.configuration)
+                .map(|terminal| grammar.terminal_name(terminal))
+                .collect();
+            let entered_by = &self.prepared.table.automaton.entered_by;
+            let mut stack: Vec<&str> = builder
+                .parser
+                .states(run.parse.stack)
+                .filter_map(|state| entered_by[state.index()])
+                .map(|symbol| grammar.symbol_name(symbol))
+                .collect();
+            stack.reverse();
+            text.push_str(&format!("  {} • lexeme: {}\n", stack.join(" "), live.join(" or ")));
+        }
+        text
+    }
+
+    /// A rule of the closure of a state that goes on with a terminal, or that ends before it.
+    fn rule_that_needs(&self, state: LrState, terminal: TerminalId) -> Arc<str> {
+        let automaton = &self.prepared.table.automaton;
+        let grammar = &self.prepared.grammar;
+        let closure = automaton.closure(state);
+        let scans = |item: &&super::lr_automaton::Item| {
+            automaton.symbol_after(**item) == Some(super::Symbol::Terminal(terminal))
+        };
+        let item = closure.iter().find(scans).or(closure.first());
+        let lhs = item.map(|item| automaton.productions[item.production as usize].lhs);
+        lhs.and_then(|lhs| grammar.nonterminals.get(lhs.index()))
+            .unwrap_or(&grammar.nonterminals[grammar.start.index()])
+            .clone()
+    }
+
+    #[cold]
+    fn make_step(&self, set: RunsId, byte: u8, class: usize) -> Result<Option<RunsId>, LimitExceeded> {
+        let entry = self.sets.get(set.index());
+        let mut builder = self.lock();
+        let mut next = Vec::new();
+        for &run in &entry.runs[..] {
+            builder.step_run(self, run, byte, &mut next)?;
+        }
+        let next = if next.is_empty() { None } else { Some(builder.intern(&self.sets, next)?) };
+        self.new_steps.fetch_add(1, Ordering::Relaxed);
+        let row = entry.row.get_or_init(|| {
+            builder.memory_bytes += self.byte_of_class.len() * size_of::<AtomicU32>();
+            self.byte_of_class.iter().map(|_| AtomicU32::new(UNKNOWN)).collect()
+        });
+        row[class].store(next.map_or(DEAD, |next| next.0), Ordering::Release);
+        Ok(next)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Builder> {
+        // A builder that a panicking thread left is still consistent: tables only grow, by complete entries.
+        self.builder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the parser takes something that can come out of a future.
+    fn is_alive(&self, parser: &mut Parser, parse: Parse, future: FutureId) -> bool {
+        let future = self.prepared.futures.get(future);
+        let terminals = if parser.is_in_brackets(parse.layout) { &future.inside } else { &future.outside };
+        let end = self.prepared.table.end();
+        terminals.iter().any(|terminal| {
+            if terminal == end { parser.can_end(parse, None) } else { parser.accepts(parse.stack, terminal) }
+        })
+    }
+
+    fn class_at(&self, state: LrState) -> ClassId {
+        self.prepared.classes.of_state[state.index()]
+    }
+}
+
+impl Builder {
+    /// Adds the live runs after a byte.
+    fn step_run(
+        &mut self,
+        recognizer: &LexedRecognizer,
+        run: Run,
+        byte: u8,
+        next: &mut Vec<Run>,
+    ) -> Result<(), LimitExceeded> {
+        let steps = self.lexer.step(run.configuration, byte)?;
+        if let Some(configuration) = steps.go_on {
+            let column = Column::At(run.column);
+            let column = recognizer.columns.step(&self.lexer, configuration, column, byte).resolve(0);
+            self.push_live(recognizer, Run { configuration, column, ..run }, next);
+        }
+        if let (Some(guards), Some(terminal)) = (steps.commit, self.lexer.label(run.configuration))
+            && let Some(parse) = self.parser.feed_lexeme(run.parse, terminal, run.column)
+        {
+            self.enter(recognizer, parse, guards, byte, next)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the run whose lexeme begins with a byte, if it is live.
+    fn enter(
+        &mut self,
+        recognizer: &LexedRecognizer,
+        parse: Parse,
+        guards: GuardsId,
+        byte: u8,
+        next: &mut Vec<Run>,
+    ) -> Result<(), LimitExceeded> {
+        let class = recognizer.class_at(self.parser.top(parse.stack));
+        if let Some(configuration) = self.lexer.enter(class, byte, guards)? {
+            let column = recognizer
+                .columns
+                .step(&self.lexer, configuration, Column::At(Column::NO_BREAK), byte)
+                .resolve(0);
+            self.push_live(recognizer, Run { parse, configuration, column }, next);
+        }
+        Ok(())
+    }
+
+    fn push_live(&mut self, recognizer: &LexedRecognizer, mut run: Run, next: &mut Vec<Run>) {
+        if self.parser.is_in_brackets(run.parse.layout) {
+            // Newlines mean nothing here, and the lexeme ends before the bracket does.
+            run.column = 0;
+        }
+        let class = recognizer.class_at(self.parser.top(run.parse.stack));
+        if let Some(future) = recognizer.prepared.futures.of(run.configuration, class)
+            && self.is_alive(recognizer, run.parse, future)
+        {
+            next.push(run);
+        }
+    }
+
+    /// Whether a run with this future can be completed; asked again and again inside a lexeme.
+    fn is_alive(&mut self, recognizer: &LexedRecognizer, parse: Parse, future: FutureId) -> bool {
+        if let Some(&(known, lowest)) = self.alive.get(&(parse, future)) {
+            self.parser.count_look(lowest);
+            return known;
+        }
+        let (is_alive, lowest) = self.parser.observing(|parser| recognizer.is_alive(parser, parse, future));
+        self.alive.insert((parse, future), (is_alive, lowest));
+        is_alive
+    }
+
+    fn mask_of_run(
+        &mut self,
+        recognizer: &LexedRecognizer,
+        run: Run,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Arc<TokenSet>, LimitExceeded> {
+        let key = (run.configuration, run.parse.layout, run.column);
+        if let Some(known) = self.memo.get(key, self.parser.states(run.parse.stack)) {
+            return Ok(known);
+        }
+        self.parser.observe();
+        // The stacks that a mask tries are of no use for other masks: most texts take another way.
+        let stacks = self.parser.stack_count();
+        let mask = self.make_mask(recognizer, run, vocabulary, deadline);
+        self.parser.forget_stacks(stacks);
+        let mask = Arc::new(mask?);
+        let observed = self.parser.observed(run.parse.stack);
+        let states: Vec<LrState> = self.parser.states(run.parse.stack).take(observed).collect();
+        Ok(self.memo.insert(key, &states, mask))
+    }
+
+    /// Walks the spanner table of a run's configuration in step with the parser.
+    fn make_mask(
+        &mut self,
+        recognizer: &LexedRecognizer,
+        run: Run,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<TokenSet, LimitExceeded> {
+        let trie = vocabulary.trie();
+        let futures = &recognizer.prepared.futures;
+        let mut mask = TokenSet::new(vocabulary.size());
+        let root =
+            self.spanners.at(&mut self.lexer, trie, Place::before_token(run.configuration), deadline)?;
+        // The same terminals come from many nodes, and the same ends.
+        let mut fed: FxHashMap<(Parse, TerminalId, u32), Option<(Parse, ClassId)>> = FxHashMap::default();
+        let mut alive: FxHashMap<(Parse, ConfigurationId), bool> = FxHashMap::default();
+        let mut pending: Vec<(SpannerId, Parse, u32)> = vec![(root, run.parse, run.column)];
+        while let Some((node, parse, column)) = pending.pop() {
+            for index in 0..self.spanners.get(node).links.len() {
+                let place = self.spanners.get(node).links[index];
+                let link = self.spanners.at(&mut self.lexer, trie, place, deadline)?;
+                pending.push((link, parse, column));
+            }
+            for index in 0..self.spanners.get(node).ends.len() {
+                let configuration = self.spanners.get(node).ends[index].configuration;
+                let is_alive = *alive.entry((parse, configuration)).or_insert_with(|| {
+                    let class = recognizer.class_at(self.parser.top(parse.stack));
+                    futures
+                        .of(configuration, class)
+                        .is_some_and(|future| recognizer.is_alive(&mut self.parser, parse, future))
+                });
+                if is_alive {
+                    self.spanners.get(node).ends[index].tokens.add_to(&mut mask, trie);
+                }
+            }
+            for index in 0..self.spanners.get(node).branches.len() {
+                let branch = &self.spanners.get(node).branches[index];
+                let (terminal, emitted) = (branch.terminal, branch.column.resolve(column));
+                let next = *fed.entry((parse, terminal, emitted)).or_insert_with(|| {
+                    let parse = self.parser.feed_lexeme(parse, terminal, emitted)?;
+                    Some((parse, recognizer.class_at(self.parser.top(parse.stack))))
+                });
+                let Some((parse, class)) = next else { continue };
+                let place = (node, index, class);
+                let child = self.spanners.child(&mut self.lexer, trie, place, deadline)?;
+                pending.push((child, parse, 0));
+            }
+            if self.total_memory() > self.limits.memory_bytes {
+                return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));
+            }
+        }
+        Ok(mask)
+    }
+
+    /// The set of some live runs, which may be none only at the beginning.
+    fn intern(&mut self, sets: &AppendOnly<Set>, mut runs: Vec<Run>) -> Result<RunsId, LimitExceeded> {
+        runs.sort_unstable();
+        runs.dedup();
+        if let Some(&known) = self.set_ids.get(&runs[..]) {
+            return Ok(known);
+        }
+        if runs.len() > MOST_RUNS {
+            return Err(LimitExceeded::new("set_items", MOST_RUNS));
+        }
+        if self.total_memory() > self.limits.memory_bytes {
+            return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));
+        }
+        let is_complete = runs.iter().any(|run| self.can_end(run));
+        let runs: Arc<[Run]> = runs.into();
+        self.memory_bytes += 96 + 2 * size_of_val(&runs[..]);
+        let id = RunsId::new(sets.push(Set { runs: runs.clone(), is_complete, row: OnceLock::new() }));
+        self.set_ids.insert(runs, id);
+        Ok(id)
+    }
+
+    fn can_end(&mut self, run: &Run) -> bool {
+        if self.lexer.is_fresh(run.configuration) {
+            return self.parser.can_end(run.parse, None);
+        }
+        match self.lexer.label(run.configuration) {
+            Some(terminal) => self.parser.can_end(run.parse, Some((terminal, run.column))),
+            None => false,
+        }
+    }
+
+    fn total_memory(&self) -> usize {
+        self.memory_bytes
+            + self.alive.capacity() * 24
+            + self.parser.memory_bytes()
+            + self.spanners.memory_bytes()
+            + self.memo.memory_bytes()
+    }
+}

@@ -1,0 +1,165 @@
+//! Matchers of lexed grammars: masks, acceptance, ends of texts, rollback, forced text, explanations, limits.
+
+use std::sync::Arc;
+
+use grammask::grammar::Code;
+use grammask::lexing::{
+    LexedDefinition, LexedGrammar, Pattern, ProductionSource, TerminalRole, TerminalSource,
+};
+use grammask::vocabulary::{TokenId, Vocabulary};
+use grammask::{CompileOptions, CompiledGrammar, EndMode, Explanation, Limits, MaskStrategy, Matcher};
+
+/// A definition from terminals (`%` first means ignored, `/pattern/` is a regular expression) and productions.
+fn definition(terminals: &[(&str, &str)], productions: &[&str]) -> LexedDefinition {
+    let terminals = terminals
+        .iter()
+        .map(|&(name, pattern)| TerminalSource {
+            name: name.trim_start_matches('%').to_owned(),
+            pattern: match pattern.strip_prefix('/').and_then(|pattern| pattern.strip_suffix('/')) {
+                Some(pattern) => Pattern::Regex(pattern.to_owned()),
+                None => Pattern::Literal(pattern.as_bytes().to_vec()),
+            },
+            priority: 0,
+            role: if name.starts_with('%') { TerminalRole::Ignored } else { TerminalRole::Parsed },
+        })
+        .collect();
+    let productions = productions
+        .iter()
+        .map(|production| {
+            let (lhs, rhs) = production.split_once(':').expect("a production has a colon");
+            let rhs = rhs.split_whitespace().map(str::to_owned).collect();
+            ProductionSource { lhs: lhs.to_owned(), rhs, priority: 0 }
+        })
+        .collect();
+    LexedDefinition { terminals, productions, start: "start".to_owned(), ..LexedDefinition::default() }
+}
+
+fn compile(definition: &LexedDefinition, tokens: &[&str], options: CompileOptions) -> Arc<CompiledGrammar> {
+    let grammar = LexedGrammar::new(definition, &Limits::default()).expect("a good grammar");
+    let eos = tokens.len() as u32;
+    let texts = tokens.iter().copied().map(Some).chain([None]).collect();
+    let vocabulary = Vocabulary::new(texts, vec![], vec![eos], None).expect("a good vocabulary");
+    CompiledGrammar::from_lexed(grammar, Arc::new(vocabulary), options)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The texts of the tokens of the mask; the end token is `$`.
+fn mask(matcher: &Matcher) -> Vec<String> {
+    let vocabulary = matcher.compiled().vocabulary();
+    let text =
+        |id| vocabulary.token(id).map_or("$".into(), |text| String::from_utf8_lossy(text).into_owned());
+    matcher.mask().expect("a mask").iter().map(text).collect()
+}
+
+fn statements() -> LexedDefinition {
+    definition(
+        &[
+            ("IF", "if"),
+            ("NAME", "/[a-z]+/"),
+            ("NUMBER", "/[0-9]+(\\.[0-9]+)?/"),
+            ("DOTS", ".."),
+            ("SEMICOLON", ";"),
+            ("%WS", "/[ \\n]+/"),
+            ("%COMMENT", "/\\/\\*([^*]|\\*+[^*\\/])*\\*+\\//"),
+        ],
+        &[
+            "start:",
+            "start:start statement SEMICOLON",
+            "statement:IF NAME statement",
+            "statement:NAME",
+            "statement:NUMBER DOTS NUMBER",
+        ],
+    )
+}
+
+const TOKENS: [&str; 14] =
+    ["i", "if", "ifx", " ", "x", ";", "1", "1.", ".", "..", "..2", "/*", "*/", "x;if "];
+
+#[test]
+fn masks_follow_the_longest_match() {
+    for strategy in [MaskStrategy::Summaries, MaskStrategy::Walk] {
+        let mut options = CompileOptions::default();
+        options.masks = strategy;
+        let mut matcher = compile(&statements(), &TOKENS, options).matcher();
+        assert_eq!(mask(&matcher), ["i", "if", "ifx", " ", "x", "1", "1.", "/*", "x;if ", "$"]);
+        assert!(matcher.accept_bytes(b"if").unwrap());
+        // `if` may still become a name, and only as a name can it be followed by a semicolon: it cannot.
+        assert_eq!(mask(&matcher), ["i", "if", "ifx", " ", "x", "/*", "x;if "]);
+        assert!(matcher.accept_bytes(b" x").unwrap());
+        assert!(matcher.accept_bytes(b" 1").unwrap());
+        assert_eq!(mask(&matcher), [" ", "1", "1.", ".", "..", "..2", "/*"]);
+        assert!(matcher.accept_bytes(b".").unwrap());
+        assert_eq!(mask(&matcher), ["1", "1.", "."]);
+        assert!(matcher.accept_bytes(b".").unwrap());
+        assert_eq!(mask(&matcher), [" ", "1", "1.", "/*"]);
+        assert!(matcher.accept_bytes(b"2;").unwrap());
+        assert!(matcher.is_complete());
+    }
+}
+
+#[test]
+fn texts_end_between_lexemes_and_after_ignored_ones() {
+    let mut matcher = compile(&statements(), &TOKENS, CompileOptions::default()).matcher();
+    assert!(matcher.is_complete());
+    for (text, is_complete) in
+        [("x", false), (";", true), (" ", true), ("/*", false), ("*", false), ("/", true)]
+    {
+        assert!(matcher.accept_bytes(text.as_bytes()).unwrap(), "{text}");
+        assert_eq!(matcher.is_complete(), is_complete, "after {text}");
+    }
+    let eos = TokenId(TOKENS.len() as u32);
+    assert!(matcher.accept(eos).unwrap());
+    assert!(matcher.is_finished());
+    assert!(matcher.rollback(3));
+    assert!(!matcher.is_complete());
+    assert!(matcher.accept_bytes(b" */ i").unwrap());
+}
+
+#[test]
+fn eager_texts_end_when_they_are_complete() {
+    let mut options = CompileOptions::default();
+    options.end = EndMode::Eager;
+    let mut matcher = compile(&statements(), &TOKENS, options).matcher();
+    assert!(matcher.accept(TokenId(4)).unwrap());
+    assert!(!matcher.is_finished());
+    assert!(matcher.accept(TokenId(5)).unwrap());
+    assert!(matcher.is_finished());
+}
+
+#[test]
+fn text_is_forced_and_refusals_are_explained() {
+    let definition = definition(&[("BEGIN", "begin"), ("END", "end"), ("%WS", " ")], &["start:BEGIN END"]);
+    let mut matcher = compile(&definition, &["begin", "end", " ", "b"], CompileOptions::default()).matcher();
+    assert_eq!(matcher.forced_bytes(100).unwrap(), b"");
+    assert!(matcher.accept(TokenId(3)).unwrap());
+    assert_eq!(matcher.forced_bytes(100).unwrap(), b"egin");
+    let Explanation::RefusedByte { position: 0, expected, is_complete: false } =
+        matcher.explain(TokenId(1)).unwrap_or(Explanation::Finished)
+    else {
+        // `end` begins with the byte that is needed.
+        assert!(matches!(
+            matcher.explain(TokenId(1)),
+            Ok(Explanation::RefusedByte { position: 1, ref expected, .. }) if expected[0].terminal == "BEGIN"
+        ));
+        return;
+    };
+    panic!("{expected:?}");
+}
+
+#[test]
+fn gaps_and_conflicts_are_refused() {
+    let prepare = |definition: &LexedDefinition| {
+        let grammar = LexedGrammar::new(definition, &Limits::default()).expect("a good grammar");
+        let texts = ["a"].map(Some).into_iter().collect();
+        let vocabulary = Vocabulary::new(texts, vec![], vec![0], None).expect("a good vocabulary");
+        CompiledGrammar::from_lexed(grammar, Arc::new(vocabulary), CompileOptions::default()).unwrap_err()
+    };
+    let mut joined = definition(&[("IF", "if"), ("NAME", "/[a-z]+/")], &["start:IF NAME"]);
+    let error = prepare(&joined);
+    assert_eq!(error.code(), Code::InseparableTerminals);
+    assert!(error.to_string().contains("`NAME` can follow `IF` by the rules"), "{error}");
+    joined.productions = definition(&[], &["start:e", "e:IF e", "e:IF e NAME e", "e:NAME"]).productions;
+    let error = prepare(&joined);
+    assert_eq!(error.code(), Code::GrammarConflict);
+    assert!(error.to_string().contains("after `IF e`, before `NAME`"), "{error}");
+}
