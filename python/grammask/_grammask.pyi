@@ -14,6 +14,7 @@ __all__ = [
     "Expectation",
     "Explanation",
     "Grammar",
+    "LexedGrammar",
     "Limits",
     "Matcher",
     "SchemaOptions",
@@ -196,6 +197,53 @@ class Grammar:
     def from_regex(pattern: str, limits: Limits | None = None) -> Grammar: ...
     @staticmethod
     def from_choices(texts: list[bytes], limits: Limits | None = None) -> Grammar: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def relaxations(self) -> list[Diagnostic]: ...
+    def warnings(self) -> list[Diagnostic]: ...
+    def check(self, limits: Limits | None = None) -> list[Diagnostic]: ...
+    def compile(
+        self, vocabulary: Vocabulary, end: str, limits: Limits | None = None, finite: bool = False
+    ) -> CompiledGrammar: ...
+    def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]: ...
+
+@final
+class LexedGrammar:
+    """A grammar with a lexer in the engine's own representation. Use :meth:`grammask.Grammar.from_lark`."""
+
+    def __new__(
+        cls,
+        terminals: list[tuple[str, str, str, int, bool]],
+        productions: list[tuple[str, list[str], int]],
+        *,
+        start: str,
+        lexer: str,
+        rule: str,
+        conflicts: str,
+        indentation: tuple[str, str, str, int, list[str], list[str]] | None = None,
+        source: str = "",
+        limits: Limits | None = None,
+    ) -> Self:
+        """Make a grammar from plain lists.
+
+        Args:
+            terminals: Name, kind of pattern (``"literal"``, ``"regex"`` or ``"declared"``), pattern, priority,
+                whether it is ignored. Among equals in priority, the first wins.
+            productions: Left side, right side, priority.
+            start: The nonterminal that derives whole texts.
+            lexer: ``"basic"`` or ``"contextual"``.
+            rule: ``"maximal_munch"`` (the longest match wins) or ``"lark"`` (the first terminal that matches wins).
+            conflicts: ``"refuse"`` or ``"prefer_shift"``.
+            indentation: Newline, indent, dedent, columns of a tab, opening and closing brackets.
+            source: The text that the grammar was made from, for people.
+            limits: Budgets.
+
+        Raises:
+            GrammarError: Everything that is wrong with it.
+            ValueError: An option has no such value.
+        """
+
     @property
     def source(self) -> str: ...
     @property

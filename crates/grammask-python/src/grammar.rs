@@ -133,7 +133,7 @@ pub(crate) fn or_default(limits: Option<&PyLimits>) -> Limits {
     limits.map_or_else(Limits::default, |limits| limits.limits.clone())
 }
 
-fn end_mode(end: &str) -> PyResult<EndMode> {
+pub(crate) fn end_mode(end: &str) -> PyResult<EndMode> {
     match end {
         "eos" => Ok(EndMode::Eos),
         "eager" => Ok(EndMode::Eager),

@@ -5,6 +5,7 @@ mod embedded;
 mod errors;
 mod grammar;
 mod json_schema;
+mod lexed;
 mod limits;
 mod mask_array;
 mod vocabulary;
@@ -25,6 +26,8 @@ mod _grammask {
     use crate::grammar::{PyGrammar, kbnf_syntax_tree, quote_bytes};
     #[pymodule_export]
     use crate::json_schema::{PySchemaOptions, json_schema_grammar, missing_documents};
+    #[pymodule_export]
+    use crate::lexed::PyLexedGrammar;
     #[pymodule_export]
     use crate::limits::PyLimits;
     #[pymodule_export]

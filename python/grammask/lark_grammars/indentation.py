@@ -1,0 +1,56 @@
+"""Indentation as the lark library describes it: the attributes of its ``Indenter``."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeAlias
+
+from grammask.lark_grammars.refusals import unsupported
+
+IndentationTuple: TypeAlias = tuple[str, str, str, int, list[str], list[str]]
+"""Newline, indent, dedent, columns of a tab, opening and closing brackets: as the engine takes it."""
+
+EXPECTED = ("NL_type", "INDENT_type", "DEDENT_type", "tab_len", "OPEN_PAREN_types", "CLOSE_PAREN_types")
+
+
+class IndentationLike(Protocol):
+    """The interface of ``lark.indenter.Indenter``: any class or object with these attributes."""
+
+    NL_type: Any
+    INDENT_type: Any
+    DEDENT_type: Any
+    tab_len: Any
+    OPEN_PAREN_types: Any
+    CLOSE_PAREN_types: Any
+
+
+METHODS = ("process", "_process", "handle_NL")
+"""What an indenter must not do in its own way."""
+
+
+def indentation_of(postlex: IndentationLike | type[IndentationLike]) -> IndentationTuple:
+    """Return what an indenter of the lark library, or a class of them, says about blocks.
+
+    Raises:
+        UnsupportedGrammar: It is no indenter, or one with its own way of making blocks.
+    """
+    kind = postlex if isinstance(postlex, type) else type(postlex)
+    if any(not hasattr(postlex, name) for name in EXPECTED):
+        message = f"`{kind.__name__}` is no indenter: it lacks one of {', '.join(EXPECTED)}"
+        raise unsupported(message, advice="post-lexers can be subclasses of lark.indenter.Indenter only")
+    indenter = postlex() if isinstance(postlex, type) else postlex
+    values = [getattr(indenter, name) for name in EXPECTED]
+    changed = [name for name in METHODS if _is_changed(kind, name)]
+    if changed:
+        message = f"the indenter `{kind.__name__}` has a method `{changed[0]}` of its own"
+        raise unsupported(message, advice="what it does cannot be seen; use the one of lark.indenter.Indenter")
+    newline, indent, dedent, tab_length, opening, closing = values
+    accepted = tuple(getattr(indenter, "always_accept", (newline,)))
+    if accepted != (newline,):
+        message = f"the indenter `{kind.__name__}` always accepts {accepted}, not only its newline"
+        raise unsupported(message)
+    return str(newline), str(indent), str(dedent), int(tab_length), list(opening), list(closing)
+
+
+def _is_changed(kind: type, method: str) -> bool:
+    found = getattr(kind, method, None)
+    return found is not None and getattr(found, "__module__", "lark.indenter") != "lark.indenter"
