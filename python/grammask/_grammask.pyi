@@ -210,40 +210,41 @@ class Grammar:
 
 @final
 class LexedGrammar:
-    """A grammar with a lexer in the engine's own representation. Use :meth:`grammask.Grammar.from_lark`."""
+    """A grammar with a lexer, from plain lists that a front end fills.
+
+    Args:
+        terminals: Name, kind (``"literal"``, ``"regex"`` in the syntax of the Rust crate ``regex``, or
+            ``"declared"`` for what comes from indentation), text, priority, and role (``"parsed"``, ``"ignored"``,
+            or ``"refused"``: found everywhere, and makes the text wrong). ``rule`` says what their order means.
+        productions: Left side, right side without operators, priority among rules that could both end at one place.
+        start: The start symbol.
+        lexer: ``"basic"`` looks for all terminals everywhere, ``"contextual"`` for those that the parser has an
+            action for.
+        rule: ``"maximal_munch"`` takes the longest match, then the highest priority, then literals, then the first;
+            ``"lark"`` takes the first terminal that matches at all, by priority and then in the given order.
+        prefer_shift: Decide shift/reduce conflicts as lark does, in place of refusing them.
+        indentation: The terminals for newlines, and for beginnings and ends of blocks; the columns of a tab; the
+            terminals that open and that close brackets.
+        source: The text that the grammar was made from, for people.
+
+    Raises:
+        GrammarError: Names without a definition, patterns that are refused, an empty language. On compiling:
+            conflicts, and terminals or layouts that the rules need and no text has.
+    """
 
     def __new__(
         cls,
-        terminals: list[tuple[str, str, str, int, bool]],
+        terminals: list[tuple[str, str, str, int, str]],
         productions: list[tuple[str, list[str], int]],
-        *,
         start: str,
-        lexer: str,
-        rule: str,
-        conflicts: str,
+        *,
+        lexer: str = "basic",
+        rule: str = "maximal_munch",
+        prefer_shift: bool = False,
         indentation: tuple[str, str, str, int, list[str], list[str]] | None = None,
         source: str = "",
         limits: Limits | None = None,
-    ) -> Self:
-        """Make a grammar from plain lists.
-
-        Args:
-            terminals: Name, kind of pattern (``"literal"``, ``"regex"`` or ``"declared"``), pattern, priority,
-                whether it is ignored. Among equals in priority, the first wins.
-            productions: Left side, right side, priority.
-            start: The nonterminal that derives whole texts.
-            lexer: ``"basic"`` or ``"contextual"``.
-            rule: ``"maximal_munch"`` (the longest match wins) or ``"lark"`` (the first terminal that matches wins).
-            conflicts: ``"refuse"`` or ``"prefer_shift"``.
-            indentation: Newline, indent, dedent, columns of a tab, opening and closing brackets.
-            source: The text that the grammar was made from, for people.
-            limits: Budgets.
-
-        Raises:
-            GrammarError: Everything that is wrong with it.
-            ValueError: An option has no such value.
-        """
-
+    ) -> Self: ...
     @property
     def source(self) -> str: ...
     @property

@@ -135,10 +135,10 @@ class Grammar:
         core = _grammask.LexedGrammar(
             definition.terminals,
             definition.productions,
-            start=start,
+            start,
             lexer=lexer,
             rule="lark",
-            conflicts="prefer_shift",
+            prefer_shift=True,
             indentation=indentation,
             source=text,
             limits=limits,

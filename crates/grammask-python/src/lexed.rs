@@ -1,11 +1,8 @@
-//! `LexedGrammar`: a grammar with a lexer, from plain lists.
+//! `LexedGrammar`: a grammar with a lexer, from plain lists that a front end in Python fills.
 
-use std::sync::Arc;
-
-use grammask::grammar::GrammarError;
 use grammask::lexing::{
     ConflictPolicy, IndentationSource, LexedDefinition, LexedGrammar, LexerKind, LexingRule, Pattern,
-    PreparedGrammar, ProductionSource, TerminalSource,
+    PreparedGrammar, ProductionSource, TerminalRole, TerminalSource,
 };
 use grammask::{CompileOptions, CompiledGrammar};
 use pyo3::exceptions::PyValueError;
@@ -17,27 +14,25 @@ use crate::grammar::{end_mode, or_default};
 use crate::limits::PyLimits;
 use crate::vocabulary::PyVocabulary;
 
-/// A terminal as a tuple: name, kind of pattern, pattern, priority, whether it is ignored.
-type TerminalTuple = (String, String, String, i32, bool);
-/// A production as a tuple: left side, right side, priority.
-type ProductionTuple = (String, Vec<String>, i32);
-/// Indentation as a tuple: newline, indent, dedent, columns of a tab, opening and closing brackets.
-type IndentationTuple = (String, String, String, u32, Vec<String>, Vec<String>);
-
-/// A lexed grammar in the engine's own representation.
+/// A checked lexed grammar, before it meets a vocabulary.
 #[pyclass(name = "LexedGrammar", module = "grammask._grammask", frozen)]
 pub(crate) struct PyLexedGrammar {
-    grammar: Arc<LexedGrammar>,
+    grammar: LexedGrammar,
     source: String,
 }
+
+/// Name, kind of pattern, pattern, priority, role.
+type TerminalTuple = (String, String, String, i32, String);
+/// Left side, right side, priority.
+type ProductionTuple = (String, Vec<String>, i32);
+/// Newline, indent, dedent, tab length, opening and closing terminals.
+type IndentationTuple = (String, String, String, u32, Vec<String>, Vec<String>);
 
 #[pymethods]
 impl PyLexedGrammar {
     #[new]
-    #[pyo3(signature = (
-        terminals, productions, *, start, lexer, rule, conflicts, indentation=None, source="", limits=None
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    #[pyo3(signature = (terminals, productions, start, *, lexer="basic", rule="maximal_munch", prefer_shift=false, indentation=None, source="", limits=None))]
+    #[expect(clippy::too_many_arguments, reason = "each is an option of its own in Python")]
     fn new(
         py: Python<'_>,
         terminals: Vec<TerminalTuple>,
@@ -45,21 +40,58 @@ impl PyLexedGrammar {
         start: String,
         lexer: &str,
         rule: &str,
-        conflicts: &str,
+        prefer_shift: bool,
         indentation: Option<IndentationTuple>,
         source: &str,
         limits: Option<&PyLimits>,
     ) -> PyResult<Self> {
+        let terminals = terminals.into_iter().map(|(name, kind, pattern, priority, role)| {
+            let pattern = match &*kind {
+                "literal" => Pattern::Literal(pattern.into_bytes()),
+                "regex" => Pattern::Regex(pattern),
+                "declared" => Pattern::Declared,
+                _ => {
+                    return Err(PyValueError::new_err(format!(
+                        "{kind:?} is not one of 'literal', 'regex' and 'declared'"
+                    )));
+                }
+            };
+            let role = match &*role {
+                "parsed" => TerminalRole::Parsed,
+                "ignored" => TerminalRole::Ignored,
+                "refused" => TerminalRole::Refused,
+                _ => {
+                    return Err(PyValueError::new_err(format!(
+                        "{role:?} is not one of 'parsed', 'ignored' and 'refused'"
+                    )));
+                }
+            };
+            Ok(TerminalSource { name, pattern, priority, role })
+        });
         let definition = LexedDefinition {
-            terminals: terminals.into_iter().map(terminal).collect::<PyResult<_>>()?,
+            terminals: terminals.collect::<PyResult<_>>()?,
             productions: productions
                 .into_iter()
                 .map(|(lhs, rhs, priority)| ProductionSource { lhs, rhs, priority })
                 .collect(),
             start,
-            lexer: choose("lexer", lexer, LEXERS)?,
-            rule: choose("rule", rule, RULES)?,
-            conflicts: choose("conflicts", conflicts, CONFLICTS)?,
+            lexer: match lexer {
+                "basic" => LexerKind::Basic,
+                "contextual" => LexerKind::Contextual,
+                _ => {
+                    let message = format!("lexer={lexer:?} is not one of 'basic' and 'contextual'");
+                    return Err(PyValueError::new_err(message));
+                }
+            },
+            rule: match rule {
+                "maximal_munch" => LexingRule::MaximalMunch,
+                "lark" => LexingRule::Lark,
+                _ => {
+                    let message = format!("rule={rule:?} is not one of 'maximal_munch' and 'lark'");
+                    return Err(PyValueError::new_err(message));
+                }
+            },
+            conflicts: if prefer_shift { ConflictPolicy::PreferShift } else { ConflictPolicy::Refuse },
             indentation: indentation.map(|(newline, indent, dedent, tab_length, open, close)| {
                 IndentationSource { newline, indent, dedent, tab_length, open, close }
             }),
@@ -68,7 +100,7 @@ impl PyLexedGrammar {
         let grammar = py
             .detach(|| LexedGrammar::new(&definition, &limits))
             .map_err(|error| grammar_error(py, &error))?;
-        Ok(Self { grammar: Arc::new(grammar), source: source.to_owned() })
+        Ok(Self { grammar, source: source.to_owned() })
     }
 
     #[getter]
@@ -76,6 +108,7 @@ impl PyLexedGrammar {
         &self.source
     }
 
+    /// There are none: what is not exact is refused.
     fn warnings(&self) -> Vec<Py<PyAny>> {
         Vec::new()
     }
@@ -83,6 +116,35 @@ impl PyLexedGrammar {
     #[getter]
     fn relaxations(&self) -> Vec<Py<PyAny>> {
         Vec::new()
+    }
+
+    /// Makes the tables, which finds conflicts; there are no warnings.
+    #[pyo3(signature = (limits=None))]
+    fn check(&self, py: Python<'_>, limits: Option<&PyLimits>) -> PyResult<Vec<Py<PyAny>>> {
+        let limits = or_default(limits);
+        let grammar = self.grammar.clone();
+        let prepared = py.detach(|| PreparedGrammar::new(grammar, &limits).map(drop));
+        prepared.map_err(|error| grammar_error(py, &error))?;
+        Ok(Vec::new())
+    }
+
+    /// The terminals and productions, for people.
+    #[pyo3(signature = (limits=None))]
+    fn stages(&self, limits: Option<&PyLimits>) -> Vec<(&'static str, String)> {
+        let _ = limits;
+        let terminals = self.grammar.terminals().iter().map(|terminal| {
+            let role = match terminal.role {
+                TerminalRole::Parsed => "",
+                TerminalRole::Ignored => " (ignored)",
+                TerminalRole::Refused => " (refused)",
+            };
+            format!("{}{role}\n", terminal.name)
+        });
+        let productions = self.grammar.productions().iter();
+        let productions = productions
+            .map(|production| format!("{}\n", self.grammar.production_text(production, None)))
+            .collect();
+        vec![("terminals", terminals.collect()), ("productions", productions)]
     }
 
     /// Texts of lexed grammars are finite, so `finite` asks for nothing.
@@ -100,57 +162,10 @@ impl PyLexedGrammar {
         options.end = end_mode(end)?;
         options.limits = or_default(limits);
         let vocabulary = vocabulary.shared();
+        let grammar = self.grammar.clone();
         let compiled = py
-            .detach(|| CompiledGrammar::from_lexed((*self.grammar).clone(), vocabulary, options))
+            .detach(|| CompiledGrammar::from_lexed(grammar, vocabulary, options))
             .map_err(|error| grammar_error(py, &error))?;
         Ok(PyCompiledGrammar::new(compiled, Vec::new()))
     }
-
-    /// Makes the tables, which finds conflicts; there are no warnings.
-    #[pyo3(signature = (limits=None))]
-    fn check(&self, py: Python<'_>, limits: Option<&PyLimits>) -> PyResult<Vec<Py<PyAny>>> {
-        let limits = or_default(limits);
-        let prepared: Result<_, GrammarError> =
-            py.detach(|| PreparedGrammar::new((*self.grammar).clone(), &limits));
-        prepared.map_err(|error| grammar_error(py, &error))?;
-        Ok(Vec::new())
-    }
-
-    /// The terminals and productions, for people.
-    #[pyo3(signature = (limits=None))]
-    fn stages(&self, limits: Option<&PyLimits>) -> Vec<(&'static str, String)> {
-        let _ = limits;
-        let terminals = self.grammar.terminals().iter().map(|terminal| {
-            let ignored = if terminal.is_ignored { " (ignored)" } else { "" };
-            format!("{}{ignored}\n", terminal.name)
-        });
-        let productions = self.grammar.productions().iter();
-        let productions = productions
-            .map(|production| format!("{}\n", self.grammar.production_text(production, None)))
-            .collect();
-        vec![("terminals", terminals.collect()), ("productions", productions)]
-    }
-}
-
-const LEXERS: &[(&str, LexerKind)] = &[("basic", LexerKind::Basic), ("contextual", LexerKind::Contextual)];
-const RULES: &[(&str, LexingRule)] =
-    &[("maximal_munch", LexingRule::MaximalMunch), ("lark", LexingRule::Lark)];
-const CONFLICTS: &[(&str, ConflictPolicy)] =
-    &[("refuse", ConflictPolicy::Refuse), ("prefer_shift", ConflictPolicy::PreferShift)];
-
-fn choose<T: Copy>(option: &str, value: &str, choices: &[(&str, T)]) -> PyResult<T> {
-    choices.iter().find(|(name, _)| *name == value).map(|&(_, choice)| choice).ok_or_else(|| {
-        let names: Vec<_> = choices.iter().map(|(name, _)| format!("'{name}'")).collect();
-        PyValueError::new_err(format!("{option}={value:?} is not one of {}", names.join(", ")))
-    })
-}
-
-fn terminal((name, kind, pattern, priority, is_ignored): TerminalTuple) -> PyResult<TerminalSource> {
-    let pattern = match &*kind {
-        "literal" => Pattern::Literal(pattern.into_bytes()),
-        "regex" => Pattern::Regex(pattern),
-        "declared" => Pattern::Declared,
-        _ => return Err(PyValueError::new_err(format!("{kind:?} is no kind of pattern"))),
-    };
-    Ok(TerminalSource { name, pattern, priority, is_ignored })
 }

@@ -2,11 +2,13 @@
 //!
 //! Both are lazy automata over interned sets, so users of sets need not know which one it is.
 
+use std::sync::Arc;
+
 use crate::compiled::MaskStrategy;
 use crate::lexing::{LexedRecognizer, PreparedGrammar, RunsId, walk};
 use crate::lowering::NormalForm;
 use crate::recognizer::{Expectation, Recognizer, SetId, TokenEvent, TokenMatch};
-use crate::vocabulary::{TokenSet, Vocabulary};
+use crate::vocabulary::{TokenId, TokenSet, Vocabulary};
 use crate::{Deadline, LimitExceeded, Limits};
 
 /// What an engine is made for.
@@ -243,16 +245,22 @@ impl Engine {
     }
 }
 
-/// The mask of a set of a lexed grammar, without end tokens.
+/// The mask of a set of a lexed grammar, with `end_tokens` where the text is complete.
 pub(crate) fn lexed_mask(
     recognizer: &LexedRecognizer,
     set: SetId,
     vocabulary: &Vocabulary,
-    strategy: MaskStrategy,
+    (strategy, end_tokens): (MaskStrategy, &[TokenId]),
     deadline: &Deadline,
-) -> Result<TokenSet, LimitExceeded> {
+) -> Result<Arc<TokenSet>, LimitExceeded> {
     match strategy {
-        MaskStrategy::Summaries => Ok((*recognizer.mask(runs(set), vocabulary, deadline)?).clone()),
-        MaskStrategy::Walk => walk(recognizer, vocabulary, runs(set), deadline),
+        MaskStrategy::Summaries => recognizer.mask_with_end(runs(set), vocabulary, end_tokens, deadline),
+        MaskStrategy::Walk => {
+            let mut mask = walk(recognizer, vocabulary, runs(set), deadline)?;
+            if recognizer.is_complete(runs(set)) {
+                mask.extend(end_tokens.iter().copied());
+            }
+            Ok(Arc::new(mask))
+        }
     }
 }

@@ -171,9 +171,17 @@ impl Tables {
             Engine::ContextFree(recognizer) => recognizer,
             Engine::Lexed(recognizer) => {
                 self.walked.fetch_add(1, Ordering::Relaxed);
-                let mut mask = lexed_mask(recognizer, set, &self.vocabulary, self.options.masks, deadline)?;
-                self.add_end_tokens(set, &mut mask);
-                return Ok((!mask.is_empty()).then(|| self.masks.insert(set, mask, max_bytes)));
+                let end_tokens = match self.options.end {
+                    EndMode::Eos => self.vocabulary.eos(),
+                    EndMode::Eager => &[],
+                };
+                let how = (self.options.masks, end_tokens);
+                let mask = lexed_mask(recognizer, set, &self.vocabulary, how, deadline)?;
+                if mask.is_empty() {
+                    return Ok(None);
+                }
+                self.masks.insert_known(set, mask.clone(), max_bytes);
+                return Ok(Some(mask));
             }
         };
         if self.options.masks == MaskStrategy::Summaries && !recognizer.counts_tokens() {

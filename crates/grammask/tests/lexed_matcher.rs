@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use grammask::grammar::Code;
-use grammask::lexing::{LexedDefinition, LexedGrammar, Pattern, ProductionSource, TerminalSource};
+use grammask::lexing::{
+    LexedDefinition, LexedGrammar, Pattern, ProductionSource, TerminalRole, TerminalSource,
+};
 use grammask::vocabulary::{TokenId, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, EndMode, Explanation, Limits, MaskStrategy, Matcher};
 
@@ -18,7 +20,7 @@ fn definition(terminals: &[(&str, &str)], productions: &[&str]) -> LexedDefiniti
                 None => Pattern::Literal(pattern.as_bytes().to_vec()),
             },
             priority: 0,
-            is_ignored: name.starts_with('%'),
+            role: if name.starts_with('%') { TerminalRole::Ignored } else { TerminalRole::Parsed },
         })
         .collect();
     let productions = productions

@@ -9,15 +9,19 @@
 //!
 //! Then a run is alive exactly if the parser accepts a terminal of its future: by induction every sequence of
 //! terminals that the parser takes can be written. The converse needs that there is no gap: where a terminal could
-//! come out at all, it can come out open. Grammars with a gap are refused, with the two terminals that do not go
-//! together. Where white space may stand everywhere there is none.
+//! come out at all, it can come out open. Where white space may stand everywhere there is none.
+//!
+//! Where there is a gap, the pairs of terminals that make it are taken out of what must be possible: an open lexeme of
+//! T then need not be able to have U behind it. That is as good if every stack of the parser can be completed without
+//! having U right after T, which a plan proves (`productivity`). Without such a plan the grammar is refused.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::grammar::LexedGrammar;
 use super::lalr::LalrTable;
 use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer, Steps};
 use super::lr_automaton::LrState;
+use super::productivity;
 use super::terminal_set::{TerminalSet, unite_along};
 use crate::grammar::{Code, Diagnostic, GrammarError, TerminalId, id_type};
 
@@ -75,6 +79,9 @@ impl Futures {
         analysis.solve()
     }
 }
+
+/// Two terminals that follow each other.
+type Pair = (TerminalId, TerminalId);
 
 /// A commit's guards for each class of bytes, where a commit is possible.
 type Profile = Box<[Option<GuardsId>]>;
@@ -155,7 +162,7 @@ impl<'a> Analysis<'a> {
 
     /// Whether a terminal may leave the parser where it is.
     fn may_be_ignored(&self, terminal: TerminalId) -> bool {
-        self.grammar.terminals[terminal.index()].is_ignored || self.is_newline(terminal)
+        self.grammar.terminals[terminal.index()].is_ignored() || self.is_newline(terminal)
     }
 
     fn is_newline(&self, terminal: TerminalId) -> bool {
@@ -218,7 +225,7 @@ impl<'a> Analysis<'a> {
         if self.may_be_ignored(terminal) {
             self.variable(Variable::After(profile, class));
         }
-        if !self.grammar.terminals[terminal.index()].is_ignored {
+        if !self.grammar.terminals[terminal.index()].is_ignored() {
             for index in 0..self.classes_after[terminal.index()].len() {
                 let class = self.classes_after[terminal.index()][index];
                 self.variable(Variable::After(profile, class));
@@ -252,7 +259,7 @@ impl<'a> Analysis<'a> {
             else {
                 continue;
             };
-            let is_ignored = self.grammar.terminals[terminal.index()].is_ignored
+            let is_ignored = self.grammar.terminals[terminal.index()].is_ignored()
                 || (in_brackets && self.is_newline(terminal));
             if is_ignored {
                 sets[index].insert(self.table.end());
@@ -265,13 +272,59 @@ impl<'a> Analysis<'a> {
         sets
     }
 
-    /// What the parser may want after a lexeme that cannot be written there.
+    /// Which lexemes are open, and what can come out of each variable then; or pairs of terminals that make a gap.
+    fn open_lexemes(
+        &self,
+        avoided: &FxHashSet<Pair>,
+    ) -> Result<(FxHashMap<Label, bool>, Vec<TerminalSet>), Vec<Pair>> {
+        let mut is_open: FxHashMap<Label, bool> =
+            self.labels.iter().flatten().map(|&label| (label, true)).collect();
+        let mut outside = self.first_terminals(false, &is_open);
+        loop {
+            let mut shut: Vec<(Label, Vec<TerminalId>)> = Vec::new();
+            for (&(terminal, profile), is_open) in &mut is_open {
+                if *is_open && !self.grammar.terminals[terminal.index()].is_ignored() {
+                    let missing = self.missing_after(terminal, profile, &outside, avoided);
+                    *is_open = missing.is_empty();
+                    if !missing.is_empty() {
+                        shut.push(((terminal, profile), missing));
+                    }
+                }
+            }
+            if shut.is_empty() {
+                return Ok((is_open, outside));
+            }
+            outside = self.first_terminals(false, &is_open);
+            let mut lost: FxHashSet<Label> = FxHashSet::default();
+            for (label, open) in self.labels.iter().zip(&outside) {
+                lost.extend(label.filter(|&(terminal, _)| !open.contains(terminal)));
+            }
+            // Of each terminal the lexeme behind which the least is missing: others may become open by it.
+            let mut gaps: FxHashMap<TerminalId, Vec<TerminalId>> = FxHashMap::default();
+            for ((terminal, _), missing) in shut.into_iter().filter(|(label, _)| lost.contains(label)) {
+                let least = gaps.entry(terminal).or_insert_with(|| missing.clone());
+                if missing.len() < least.len() {
+                    *least = missing;
+                }
+            }
+            if !gaps.is_empty() {
+                let pairs = |(first, missing): (TerminalId, Vec<TerminalId>)| {
+                    missing.into_iter().map(move |second| (first, second))
+                };
+                return Err(gaps.into_iter().flat_map(pairs).collect());
+            }
+        }
+    }
+
+    /// What the parser may want after a lexeme and cannot be written there, except for what is avoided.
     fn missing_after(
         &self,
         terminal: TerminalId,
         profile: usize,
         sets: &[TerminalSet],
-    ) -> Option<TerminalId> {
+        avoided: &FxHashSet<Pair>,
+    ) -> Vec<TerminalId> {
+        let mut all_missing = TerminalSet::new(self.grammar.terminals.len() + 1);
         for &state in &self.states_after[terminal.index()] {
             let class = self.classes.of_state[state.index()];
             let mut needed = self.table.accepts(state);
@@ -280,50 +333,29 @@ impl<'a> Analysis<'a> {
                 needed.remove(indentation.indent);
                 needed.remove(indentation.dedent);
             }
-            let missing = match self.variable_ids.get(&Variable::After(profile, class)) {
+            all_missing.union_with(&match self.variable_ids.get(&Variable::After(profile, class)) {
                 Some(&after) => needed.without(&sets[after]),
                 None => needed,
-            };
-            if let Some(missing) = missing.iter().next() {
-                return Some(missing);
-            }
+            });
         }
-        None
+        all_missing.iter().filter(|&missing| !avoided.contains(&(terminal, missing))).collect()
     }
 
     fn solve(mut self) -> Result<Futures, GrammarError> {
-        let mut is_open: FxHashMap<Label, bool> =
-            self.labels.iter().flatten().map(|&label| (label, true)).collect();
-        let possible = self.first_terminals(false, &is_open);
-        let mut outside = possible.clone();
-        let mut shut: Vec<(TerminalId, TerminalId)> = Vec::new();
-        loop {
-            let mut changed = false;
-            for (&(terminal, profile), is_open) in &mut is_open {
-                if *is_open
-                    && !self.grammar.terminals[terminal.index()].is_ignored
-                    && let Some(missing) = self.missing_after(terminal, profile, &outside)
-                {
-                    *is_open = false;
-                    changed = true;
-                    shut.push((terminal, missing));
-                }
+        let mut avoided: FxHashSet<Pair> = FxHashSet::default();
+        let (is_open, outside) = loop {
+            match self.open_lexemes(&avoided) {
+                Ok(solution) => break solution,
+                Err(gaps) => avoided.extend(gaps),
             }
-            if !changed {
-                break;
-            }
-            outside = self.first_terminals(false, &is_open);
-        }
-        let mut gaps: Vec<(TerminalId, TerminalId)> = Vec::new();
-        for (possible, open) in possible.iter().zip(&outside) {
-            for terminal in possible.without(open).iter() {
-                gaps.extend(shut.iter().filter(|&&(first, _)| first == terminal));
-            }
-        }
-        if !gaps.is_empty() {
-            gaps.sort_unstable();
-            gaps.dedup();
-            return Err(self.report(&gaps));
+        };
+        if (!avoided.is_empty() || !self.table.resolved().is_empty())
+            && let Some(state) = productivity::find_dead_state(self.grammar, self.table, &avoided)
+        {
+            return Err(match avoided.is_empty() {
+                true => self.table.dead_state(self.grammar, state).into(),
+                false => self.report(avoided),
+            });
         }
         if let Some(name) = self.newline_without_columns(&outside, &is_open) {
             let message = "a newline that has begun cannot always be given another column";
@@ -382,7 +414,7 @@ impl<'a> Analysis<'a> {
         let mut successors = self.successors.clone();
         for (index, label) in self.labels.iter().enumerate() {
             if let (Some((terminal, profile)), Variable::Inside(_, class)) = (*label, self.variables[index])
-                && self.grammar.terminals[terminal.index()].is_ignored
+                && self.grammar.terminals[terminal.index()].is_ignored()
             {
                 successors[index].extend(self.variable_ids.get(&Variable::After(profile, class)));
             }
@@ -406,7 +438,9 @@ impl<'a> Analysis<'a> {
         label.is_some_and(|label| self.is_newline(label.0) && is_open[&label])
     }
 
-    fn report(&self, gaps: &[(TerminalId, TerminalId)]) -> GrammarError {
+    fn report(&self, avoided: FxHashSet<Pair>) -> GrammarError {
+        let mut gaps: Vec<Pair> = avoided.into_iter().collect();
+        gaps.sort_unstable();
         let diagnostics = gaps.iter().take(10).map(|&(first, second)| {
             let (first, second) = (self.grammar.terminal_name(first), self.grammar.terminal_name(second));
             Diagnostic::error(

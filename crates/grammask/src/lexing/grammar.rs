@@ -62,6 +62,19 @@ pub enum Pattern {
     Declared,
 }
 
+/// What becomes of the lexemes of a terminal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TerminalRole {
+    /// The parser reads them.
+    #[default]
+    Parsed,
+    /// They may stand anywhere and mean nothing.
+    Ignored,
+    /// They are found everywhere and make the text wrong. So a terminal can be kept from matching before some text:
+    /// that `0` is no number before another digit is a refused `0[0-9]`.
+    Refused,
+}
+
 /// A terminal of a [`LexedDefinition`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TerminalSource {
@@ -71,8 +84,8 @@ pub struct TerminalSource {
     pub pattern: Pattern,
     /// Terminals with higher priority win.
     pub priority: i32,
-    /// Whether it may stand anywhere and means nothing.
-    pub is_ignored: bool,
+    /// What becomes of its lexemes.
+    pub role: TerminalRole,
 }
 
 /// A production of a [`LexedDefinition`]: `lhs` derives the names of `rhs` in order, or nothing.
@@ -143,8 +156,8 @@ pub struct Terminal {
     pub priority: i32,
     /// Whether it is a literal.
     pub is_literal: bool,
-    /// Whether it may stand anywhere and means nothing.
-    pub is_ignored: bool,
+    /// What becomes of its lexemes.
+    pub role: TerminalRole,
 }
 
 /// A production of a [`LexedGrammar`].
@@ -189,6 +202,14 @@ pub struct LexedGrammar {
     pub(super) rule: LexingRule,
     pub(super) conflicts: ConflictPolicy,
     pub(super) indentation: Option<Indentation>,
+}
+
+impl Terminal {
+    /// Whether its lexemes may stand anywhere and mean nothing.
+    #[must_use]
+    pub fn is_ignored(&self) -> bool {
+        self.role == TerminalRole::Ignored
+    }
 }
 
 impl LexedGrammar {
@@ -411,7 +432,7 @@ impl<'a> Check<'a> {
                 term,
                 priority: source.priority,
                 is_literal: matches!(source.pattern, Pattern::Literal(_)),
-                is_ignored: source.is_ignored,
+                role: source.role,
             });
         }
     }
@@ -457,15 +478,16 @@ impl<'a> Check<'a> {
             }
             for symbol in &rhs {
                 if let Symbol::Terminal(terminal) = *symbol
-                    && self.terminals[terminal.index()].is_ignored
+                    && self.terminals[terminal.index()].role != TerminalRole::Parsed
                 {
                     let name = &self.terminals[terminal.index()].name;
-                    let message =
-                        format!("the ignored terminal `{name}` stands in the rule `{}`", source.lhs);
-                    self.diagnostics.push(
-                        Diagnostic::error(Code::UnsupportedGrammar, message)
-                            .help("the parser never sees an ignored terminal; take it out of the rule"),
+                    let message = format!(
+                        "the terminal `{name}`, which is not for the parser, stands in the rule `{}`",
+                        source.lhs
                     );
+                    self.diagnostics.push(Diagnostic::error(Code::UnsupportedGrammar, message).help(
+                        "the parser sees neither ignored nor refused terminals; take it out of the rule",
+                    ));
                 }
             }
             let lhs = self.nonterminal_ids[&*source.lhs];

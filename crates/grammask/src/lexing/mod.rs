@@ -1,4 +1,27 @@
 //! Lexed grammars: programming languages, read by a lexer and an LALR(1) parser.
+//!
+//! In a programming language `returnx` is a name, not `return x`: which texts are in the language is fixed by the rule
+//! by which a lexer cuts them ([`LexingRule`]), and a mask is exact for that rule. A [`LexedGrammar`] is made of
+//! terminals and productions over them; [`PreparedGrammar`] holds its tables; [`LexedRecognizer`] reads texts byte by
+//! byte and makes masks.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `grammar` | the definition in plain form, and checked |
+//! | `lexer` | the lexer as a lazy automaton: ordered live terminals, and guards for matches that could still be longer |
+//! | `lr_automaton`, `lalr` | LR(0) states, look-aheads, conflicts |
+//! | `futures` | what can come out of a configuration of the lexer, and whether what the parser wants can be written |
+//! | `productivity` | whether every stack of the parser can be completed, where that is not plain |
+//! | `indentation` | what grammars with blocks by indentation must look like |
+//! | `parser` | stacks, blocks and brackets of a text |
+//! | `spanners` | tokens by the terminals that they emit, as a tree that grows where parsers go |
+//! | `memo` | masks by what was looked at on the stack |
+//! | `recognizer` | sets of runs as interned values, and their masks |
+//! | `walk` | the cross-check: masks by stepping along the token trie |
+//! | `reference` | the oracle |
+//!
+//! What cannot be exact is refused when a grammar is prepared: conflicts of the parser that its policy does not decide,
+//! terminals that cannot be written where the rules need them, and layouts that no column can make.
 
 mod futures;
 mod grammar;
@@ -17,7 +40,7 @@ mod walk;
 
 pub use grammar::{
     ConflictPolicy, Indentation, IndentationSource, LexedDefinition, LexedGrammar, LexerKind, LexingRule,
-    Pattern, Production, ProductionId, ProductionSource, Symbol, Terminal, TerminalSource,
+    Pattern, Production, ProductionId, ProductionSource, Symbol, Terminal, TerminalRole, TerminalSource,
 };
 pub use lalr::{Action, Conflict, LalrTable};
 pub use lr_automaton::LrState;

@@ -41,6 +41,10 @@ struct Node {
     depth: u32,
 }
 
+/// The depth of the deepest state that was looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lowest(u32);
+
 /// The columns of open blocks, and how many brackets are open.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Layout {
@@ -109,6 +113,20 @@ impl Parser {
         self.lowest = u32::MAX;
     }
 
+    /// Does something, and says how deep stacks were looked into for it.
+    pub(crate) fn observing<R>(&mut self, action: impl FnOnce(&mut Self) -> R) -> (R, Lowest) {
+        let before = std::mem::replace(&mut self.lowest, u32::MAX);
+        let result = action(self);
+        let lowest = std::mem::replace(&mut self.lowest, before);
+        self.lowest = before.min(lowest);
+        (result, Lowest(lowest))
+    }
+
+    /// Counts what was looked at when a known result was made.
+    pub(crate) fn count_look(&mut self, Lowest(lowest): Lowest) {
+        self.lowest = self.lowest.min(lowest);
+    }
+
     /// How many states of `stack`, from the top, were looked at since [`Parser::observe`]. Stacks that were made of
     /// it by feeding count where they are as deep as `stack` or less deep, since they share what is below.
     pub(crate) fn observed(&self, stack: StackId) -> usize {
@@ -124,7 +142,7 @@ impl Parser {
     /// The parse after a lexeme; none if it cannot come here. `column` counts for newlines only: where they mean
     /// something they have a line break.
     pub(crate) fn feed_lexeme(&mut self, parse: Parse, terminal: TerminalId, column: u32) -> Option<Parse> {
-        if self.grammar.terminals[terminal.index()].is_ignored {
+        if self.grammar.terminals[terminal.index()].is_ignored() {
             return Some(parse);
         }
         let grammar = self.grammar.clone();

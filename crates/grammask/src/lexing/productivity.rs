@@ -1,8 +1,9 @@
-//! Whether every stack that the parser can get to leads on to the end of a text, where conflicts were decided.
+//! Whether every stack that the parser can get to leads on to the end of a text, also without some pairs of terminals.
 //!
 //! In tables without conflicts every stack does. Where the parser shifts although it could have reduced, it may turn
-//! away from the only texts that complete what it has read, and then a mask would lead into a dead end. So for such
-//! tables a *plan* is looked for: for each state an item of its kernel, and as text a shortest derivation of what the
+//! away from the only texts that complete what it has read, and then a mask would lead into a dead end; and where two
+//! terminals cannot be written one after the other, texts with them do not count. In these cases
+//! a *plan* is looked for: for each state an item of its kernel, and as text a shortest derivation of what the
 //! item still needs. The plan is checked on the tables themselves: from the state alone, whatever is below it on the
 //! stack, the parser must read that text and then reduce the item, before each terminal with which the plans of the
 //! states it returns to can go on. If this holds for all states, following the plans completes every stack, because
@@ -11,9 +12,9 @@
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::grammar::{LexedGrammar, Symbol};
+use super::grammar::{Indentation, LexedGrammar, Symbol};
 use super::lalr::{Action, LalrTable};
 use super::lr_automaton::{Item, LrState};
 use super::terminal_set::{TerminalSet, unite_along};
@@ -24,10 +25,15 @@ const LONGEST_STEP: usize = 1 << 12;
 /// Most rounds of looking for a plan.
 const MOST_ROUNDS: usize = 1 << 10;
 
-/// Whether a plan is found; else a state without one.
-pub(super) fn find_dead_state(grammar: &LexedGrammar, table: &LalrTable) -> Option<LrState> {
+/// None if there is a plan in which no pair of `avoided` follows each other; else a state without one.
+pub(super) fn find_dead_state(
+    grammar: &LexedGrammar,
+    table: &LalrTable,
+    avoided: &FxHashSet<(TerminalId, TerminalId)>,
+) -> Option<LrState> {
     let shortest = Shortest::of(table);
-    let mut plan = Plan::new(table, &shortest);
+    let mut plan = Plan::new(table, &shortest, avoided);
+    plan.indentation = grammar.indentation.clone();
     for _ in 0..MOST_ROUNDS {
         match plan.find_fault(grammar) {
             None => return None,
@@ -96,13 +102,19 @@ impl Shortest {
 /// What to do in each state to get to the end of a text.
 struct Plan<'a> {
     table: &'a LalrTable,
+    avoided: &'a FxHashSet<(TerminalId, TerminalId)>,
+    indentation: Option<Indentation>,
     /// The items of each state's kernel with their texts, best first.
     candidates: Vec<Vec<(Item, Vec<TerminalId>)>>,
     chosen: Vec<usize>,
 }
 
 impl<'a> Plan<'a> {
-    fn new(table: &'a LalrTable, shortest: &Shortest) -> Self {
+    fn new(
+        table: &'a LalrTable,
+        shortest: &Shortest,
+        avoided: &'a FxHashSet<(TerminalId, TerminalId)>,
+    ) -> Self {
         let automaton = &table.automaton;
         let candidates = automaton
             .kernels
@@ -119,7 +131,7 @@ impl<'a> Plan<'a> {
                 candidates
             })
             .collect();
-        Self { table, candidates, chosen: vec![0; table.state_count()] }
+        Self { table, avoided, indentation: None, candidates, chosen: vec![0; table.state_count()] }
     }
 
     /// Goes over to the next candidate of a state; false if there is none.
@@ -193,6 +205,9 @@ impl<'a> Plan<'a> {
     /// Whether the parser does what is planned in a state, whatever is below it on the stack.
     fn works(&self, state: LrState, follow: &TerminalSet) -> bool {
         let Some((item, text)) = self.step(state) else { return false };
+        if !self.can_be_written(state, text, follow) {
+            return false;
+        }
         let mut stack = vec![state];
         for &terminal in text {
             loop {
@@ -230,6 +245,26 @@ impl<'a> Plan<'a> {
                 }
             }
         })
+    }
+
+    /// Whether no pair of terminals follows each other that should not.
+    fn can_be_written(&self, state: LrState, text: &[TerminalId], follow: &TerminalSet) -> bool {
+        let entered_by = match self.table.automaton.entered_by[state.index()] {
+            Some(Symbol::Terminal(terminal)) => Some(terminal),
+            _ => None,
+        };
+        // The beginnings and ends of blocks are not written: they come with the newline before them.
+        let (newline, blocks) = match &self.indentation {
+            Some(layout) => (Some(layout.newline), vec![layout.indent, layout.dedent]),
+            None => (None, Vec::new()),
+        };
+        let first = entered_by.and_then(|first| if blocks.contains(&first) { newline } else { Some(first) });
+        let text = text.iter().copied().filter(|terminal| !blocks.contains(terminal));
+        let read: Vec<TerminalId> = first.into_iter().chain(text).collect();
+        let is_avoided = |first, second| self.avoided.contains(&(first, second));
+        let last = read.last().copied();
+        !read.windows(2).any(|pair| is_avoided(pair[0], pair[1]))
+            && !follow.iter().any(|next| last.is_some_and(|last| is_avoided(last, next)))
     }
 
     fn local_action(&self, stack: &[LrState], terminal: TerminalId) -> Option<Action> {

@@ -10,18 +10,18 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use rustc_hash::FxHashMap;
 
 use super::futures::{Classes, FutureId, Futures};
-use super::grammar::{LexedGrammar, LexerKind};
+use super::grammar::{LexedGrammar, LexerKind, TerminalRole};
+use super::indentation;
 use super::lalr::LalrTable;
 use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
 use super::lr_automaton::LrState;
 use super::memo::MaskMemo;
-use super::parser::{Parse, Parser};
-use super::spanners::{Column, Columns, SpannerId, Spanners};
+use super::parser::{Lowest, Parse, Parser};
+use super::spanners::{Column, Columns, Place, SpannerId, Spanners};
 use super::terminal_set::TerminalSet;
-use super::{indentation, productivity};
 use crate::append_only::AppendOnly;
 use crate::grammar::{GrammarError, TerminalId, id_type};
-use crate::vocabulary::{TokenSet, Vocabulary};
+use crate::vocabulary::{TokenId, TokenSet, Vocabulary};
 use crate::{Deadline, LimitExceeded, Limits};
 
 id_type! {
@@ -56,11 +56,6 @@ impl PreparedGrammar {
             return Err(fault.into());
         }
         let table = LalrTable::new(&grammar, limits)?;
-        if !table.resolved().is_empty()
-            && let Some(state) = productivity::find_dead_state(&grammar, &table)
-        {
-            return Err(table.dead_state(&grammar, state).into());
-        }
         let classes = classes(&grammar, &table);
         let mut lexer =
             Lexer::new(&grammar, &classes.terminals, limits).map_err(|limit| limit.diagnostic())?;
@@ -106,7 +101,7 @@ fn classes(grammar: &LexedGrammar, table: &LalrTable) -> Classes {
     for (index, terminal) in grammar.terminals.iter().enumerate() {
         let id = TerminalId::new(index);
         let is_newline = grammar.indentation.as_ref().is_some_and(|indentation| indentation.newline == id);
-        if terminal.is_ignored || is_newline || grammar.lexer == LexerKind::Basic {
+        if terminal.role != TerminalRole::Parsed || is_newline || grammar.lexer == LexerKind::Basic {
             everywhere.insert(id);
         }
     }
@@ -154,6 +149,11 @@ struct Builder {
     spanners: Spanners,
     memo: MaskMemo,
     set_ids: FxHashMap<Arc<[Run]>, RunsId>,
+    /// Whether a parse can go on with a future, and what was looked at to know.
+    alive: FxHashMap<(Parse, FutureId), (bool, Lowest)>,
+    /// Masks of runs by address, which they keep as long as the first of the pair is there, and the same with the
+    /// end tokens.
+    with_end: FxHashMap<usize, (Arc<TokenSet>, Arc<TokenSet>)>,
     memory_bytes: usize,
     limits: Limits,
 }
@@ -202,6 +202,8 @@ impl LexedRecognizer {
             spanners: Spanners::new(columns, vocabulary_size),
             memo: MaskMemo::default(),
             set_ids: FxHashMap::default(),
+            alive: FxHashMap::default(),
+            with_end: FxHashMap::default(),
             memory_bytes: 0,
             limits: limits.clone(),
         };
@@ -360,9 +362,38 @@ impl LexedRecognizer {
         }
         let mut mask = TokenSet::new(vocabulary.size());
         for &run in &runs[..] {
-            mask.union_with(&builder.mask_of_run(self, run, vocabulary, deadline)?.as_ref().clone());
+            mask.union_with(&*builder.mask_of_run(self, run, vocabulary, deadline)?);
         }
         Ok(Arc::new(mask))
+    }
+
+    /// The tokens that can follow the text that led to a set, with `end_tokens` where the text is complete.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub fn mask_with_end(
+        &self,
+        set: RunsId,
+        vocabulary: &Vocabulary,
+        end_tokens: &[TokenId],
+        deadline: &Deadline,
+    ) -> Result<Arc<TokenSet>, LimitExceeded> {
+        let mask = self.mask(set, vocabulary, deadline)?;
+        if end_tokens.is_empty() || !self.is_complete(set) {
+            return Ok(mask);
+        }
+        let mut builder = self.lock();
+        if let Some((_, known)) = builder.with_end.get(&Arc::as_ptr(&mask).addr()) {
+            return Ok(known.clone());
+        }
+        let mut with_end = (*mask).clone();
+        with_end.extend(end_tokens.iter().copied());
+        let with_end = Arc::new(with_end);
+        if self.sets.get(set.index()).runs.len() == 1 {
+            builder.memory_bytes += size_of_val(mask.words());
+            builder.with_end.insert(Arc::as_ptr(&mask).addr(), (mask, with_end.clone()));
+        }
+        Ok(with_end)
     }
 
     /// How many masks of runs were found by what had been looked at, and how many were made.
@@ -466,6 +497,16 @@ impl LexedRecognizer {
         self.builder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether the parser takes something that can come out of a future.
+    fn is_alive(&self, parser: &mut Parser, parse: Parse, future: FutureId) -> bool {
+        let future = self.prepared.futures.get(future);
+        let terminals = if parser.is_in_brackets(parse.layout) { &future.inside } else { &future.outside };
+        let end = self.prepared.table.end();
+        terminals.iter().any(|terminal| {
+            if terminal == end { parser.can_end(parse, None) } else { parser.accepts(parse.stack, terminal) }
+        })
+    }
+
     fn class_at(&self, state: LrState) -> ClassId {
         self.prepared.classes.of_state[state.index()]
     }
@@ -514,7 +555,11 @@ impl Builder {
         Ok(())
     }
 
-    fn push_live(&mut self, recognizer: &LexedRecognizer, run: Run, next: &mut Vec<Run>) {
+    fn push_live(&mut self, recognizer: &LexedRecognizer, mut run: Run, next: &mut Vec<Run>) {
+        if self.parser.is_in_brackets(run.parse.layout) {
+            // Newlines mean nothing here, and the lexeme ends before the bracket does.
+            run.column = 0;
+        }
         let class = recognizer.class_at(self.parser.top(run.parse.stack));
         if let Some(future) = recognizer.prepared.futures.of(run.configuration, class)
             && self.is_alive(recognizer, run.parse, future)
@@ -523,19 +568,15 @@ impl Builder {
         }
     }
 
-    /// Whether the parser takes something that can come out of a future.
+    /// Whether a run with this future can be completed; asked again and again inside a lexeme.
     fn is_alive(&mut self, recognizer: &LexedRecognizer, parse: Parse, future: FutureId) -> bool {
-        let future = recognizer.prepared.futures.get(future);
-        let terminals =
-            if self.parser.is_in_brackets(parse.layout) { &future.inside } else { &future.outside };
-        let end = recognizer.prepared.table.end();
-        terminals.iter().any(|terminal| {
-            if terminal == end {
-                self.parser.can_end(parse, None)
-            } else {
-                self.parser.accepts(parse.stack, terminal)
-            }
-        })
+        if let Some(&(known, lowest)) = self.alive.get(&(parse, future)) {
+            self.parser.count_look(lowest);
+            return known;
+        }
+        let (is_alive, lowest) = self.parser.observing(|parser| recognizer.is_alive(parser, parse, future));
+        self.alive.insert((parse, future), (is_alive, lowest));
+        is_alive
     }
 
     fn mask_of_run(
@@ -568,21 +609,38 @@ impl Builder {
         let futures = &recognizer.prepared.futures;
         let mut mask = TokenSet::new(vocabulary.size());
         let class = recognizer.class_at(self.parser.top(run.parse.stack));
-        let place = (run.configuration, class);
-        let root = self.spanners.root(&mut self.lexer, futures, trie, place, deadline)?;
+        let place = (Place::before_token(run.configuration), class);
+        let root = self.spanners.at(&mut self.lexer, futures, trie, place, deadline)?;
+        // The same terminals come from many nodes, and the same ends.
+        let mut fed: FxHashMap<(Parse, TerminalId, u32), Option<(Parse, ClassId)>> = FxHashMap::default();
+        let mut alive: FxHashMap<(Parse, FutureId), bool> = FxHashMap::default();
         let mut pending: Vec<(SpannerId, Parse, u32)> = vec![(root, run.parse, run.column)];
         while let Some((node, parse, column)) = pending.pop() {
+            if !self.spanners.get(node).links.is_empty() {
+                let class = recognizer.class_at(self.parser.top(parse.stack));
+                for index in 0..self.spanners.get(node).links.len() {
+                    let place = (self.spanners.get(node).links[index], class);
+                    let link = self.spanners.at(&mut self.lexer, futures, trie, place, deadline)?;
+                    pending.push((link, parse, column));
+                }
+            }
             for index in 0..self.spanners.get(node).ends.len() {
                 let future = self.spanners.get(node).ends[index].future;
-                if self.is_alive(recognizer, parse, future) {
+                let is_alive = *alive
+                    .entry((parse, future))
+                    .or_insert_with(|| recognizer.is_alive(&mut self.parser, parse, future));
+                if is_alive {
                     self.spanners.get(node).ends[index].tokens.add_to(&mut mask, trie);
                 }
             }
             for index in 0..self.spanners.get(node).branches.len() {
                 let branch = &self.spanners.get(node).branches[index];
                 let (terminal, emitted) = (branch.terminal, branch.column.resolve(column));
-                let Some(parse) = self.parser.feed_lexeme(parse, terminal, emitted) else { continue };
-                let class = recognizer.class_at(self.parser.top(parse.stack));
+                let next = *fed.entry((parse, terminal, emitted)).or_insert_with(|| {
+                    let parse = self.parser.feed_lexeme(parse, terminal, emitted)?;
+                    Some((parse, recognizer.class_at(self.parser.top(parse.stack))))
+                });
+                let Some((parse, class)) = next else { continue };
                 let place = (node, index, class);
                 let child = self.spanners.child(&mut self.lexer, futures, trie, place, deadline)?;
                 pending.push((child, parse, 0));
@@ -627,6 +685,7 @@ impl Builder {
 
     fn total_memory(&self) -> usize {
         self.memory_bytes
+            + self.alive.capacity() * 24
             + self.parser.memory_bytes()
             + self.spanners.memory_bytes()
             + self.memo.memory_bytes()

@@ -8,7 +8,8 @@
 //! The tree grows as it is used: what is behind a branch is walked when a parser takes the terminal for the first
 //! time, in the class of terminals that the parser expects then. So one tree serves all states of the parser, and what
 //! the parser never takes is never walked. A subtree of the trie in which all bytes leave the configuration as it is,
-//! such as the inside of a string, is one range.
+//! such as the inside of a string, is one range. A large subtree that is entered in a configuration is a node of its
+//! own, which all nodes that come to it share: what ` the(` emits after a name and after a number is walked once.
 
 use rustc_hash::FxHashMap;
 
@@ -26,6 +27,8 @@ id_type! {
 
 /// Tokens above which a group keeps them as a bitset.
 const MANY_TOKENS: usize = 2048;
+/// A subtree with more nodes than this part of the trie is large.
+const SMALLEST_SHARE: usize = 64;
 /// Nodes of the trie between two looks at the clock.
 const NODES_PER_LOOK: usize = 1 << 14;
 
@@ -121,8 +124,11 @@ impl Tokens {
         match self {
             Self::Set(set) => mask.union_with(set),
             Self::Ranges(ranges) => {
+                let words = mask.words_mut();
                 for &(start, end) in ranges {
-                    mask.extend(trie.sorted_ids()[start as usize..end as usize].iter().copied());
+                    for id in &trie.sorted_ids()[start as usize..end as usize] {
+                        words[id.index() >> 5] |= 1 << (id.0 & 31);
+                    }
                 }
             }
         }
@@ -157,52 +163,68 @@ pub(crate) struct Branch {
 pub(crate) struct Spanner {
     pub(crate) ends: Box<[End]>,
     pub(crate) branches: Box<[Branch]>,
+    /// Large subtrees of the trie that are entered without emitting anything.
+    pub(crate) links: Box<[Place]>,
 }
 
 /// The spanner tables of a grammar on a vocabulary.
 #[derive(Clone, Debug)]
 pub(crate) struct Spanners {
     nodes: Vec<Spanner>,
-    roots: FxHashMap<(ConfigurationId, ClassId), SpannerId>,
+    /// The nodes of places, in the class that the lexeme began in.
+    shared: FxHashMap<(Place, ClassId), SpannerId>,
     columns: Columns,
     vocabulary_size: usize,
     memory_bytes: usize,
 }
 
 /// A place of a walk: the text of `node` was read.
-struct Place {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
     node: TrieNode,
     configuration: ConfigurationId,
     column: Column,
 }
 
+impl Place {
+    /// Before a token.
+    pub(crate) fn before_token(configuration: ConfigurationId) -> Self {
+        Self { node: TrieNode::ROOT, configuration, column: Column::After(0) }
+    }
+
+    /// Whether what is below is worth a node of its own.
+    fn is_large(&self, trie: &TokenTrie) -> bool {
+        let nodes = trie.subtree_end(self.node).index() - self.node.index();
+        nodes >= (trie.len() / SMALLEST_SHARE).max(4)
+    }
+}
+
 impl Spanners {
     pub(crate) fn new(columns: Columns, vocabulary_size: usize) -> Self {
-        Self { nodes: Vec::new(), roots: FxHashMap::default(), columns, vocabulary_size, memory_bytes: 0 }
+        Self { nodes: Vec::new(), shared: FxHashMap::default(), columns, vocabulary_size, memory_bytes: 0 }
     }
 
     pub(crate) fn get(&self, id: SpannerId) -> &Spanner {
         &self.nodes[id.index()]
     }
 
-    /// The table of a configuration.
+    /// The node of a place, in the class that the lexeme began in.
     ///
     /// # Errors
     /// When a limit is passed.
-    pub(crate) fn root(
+    pub(crate) fn at(
         &mut self,
         lexer: &mut Lexer,
         futures: &Futures,
         trie: &TokenTrie,
-        (configuration, class): (ConfigurationId, ClassId),
+        (place, class): (Place, ClassId),
         deadline: &Deadline,
     ) -> Result<SpannerId, LimitExceeded> {
-        if let Some(&known) = self.roots.get(&(configuration, class)) {
+        if let Some(&known) = self.shared.get(&(place, class)) {
             return Ok(known);
         }
-        let start = Place { node: TrieNode::ROOT, configuration, column: Column::After(0) };
-        let id = self.walk(lexer, futures, trie, class, vec![start], deadline)?;
-        self.roots.insert((configuration, class), id);
+        let id = self.walk(lexer, futures, trie, class, (vec![place], Vec::new()), deadline)?;
+        self.shared.insert((place, class), id);
         Ok(id)
     }
 
@@ -223,28 +245,30 @@ impl Spanners {
             return Ok(known);
         }
         let points = self.nodes[parent.index()].branches[branch].points.clone();
-        let mut places = Vec::with_capacity(points.len());
+        let (mut places, mut links) = (Vec::with_capacity(points.len()), Vec::new());
         for &(node, guards) in points.iter().rev() {
             let byte = trie.byte(node);
             if let Some(configuration) = lexer.enter(class, byte, guards)? {
                 let first = Column::At(Column::NO_BREAK);
                 let column = self.columns.step(lexer, configuration, first, byte);
-                places.push(Place { node, configuration, column });
+                let place = Place { node, configuration, column };
+                if place.is_large(trie) { links.push(place) } else { places.push(place) }
             }
         }
-        let id = self.walk(lexer, futures, trie, class, places, deadline)?;
+        let id = self.walk(lexer, futures, trie, class, (places, links), deadline)?;
         self.nodes[parent.index()].branches[branch].children.push((class, id));
         Ok(id)
     }
 
-    /// Walks the trie below some places, as far as nothing is emitted; the place that comes first is last.
+    /// Walks the trie below some places, as far as nothing is emitted and no link leads on; the place that comes first
+    /// is last.
     fn walk(
         &mut self,
         lexer: &mut Lexer,
         futures: &Futures,
         trie: &TokenTrie,
         class: ClassId,
-        mut places: Vec<Place>,
+        (mut places, mut links): (Vec<Place>, Vec<Place>),
         deadline: &Deadline,
     ) -> Result<SpannerId, LimitExceeded> {
         let mut ends: FxHashMap<FutureId, Vec<(u32, u32)>> = FxHashMap::default();
@@ -281,7 +305,8 @@ impl Spanners {
                 }
                 if let Some(next) = steps.go_on {
                     let column = self.columns.step(lexer, next, column, byte);
-                    places.push(Place { node: child, configuration: next, column });
+                    let place = Place { node: child, configuration: next, column };
+                    if place.is_large(trie) { links.push(place) } else { places.push(place) }
                 }
             }
             places[first..].reverse();
@@ -302,8 +327,9 @@ impl Spanners {
             .collect();
         branches.sort_unstable_by_key(|branch| (branch.terminal, branch.column));
         self.memory_bytes += ends.iter().map(|end| 48 + end.tokens.memory_bytes()).sum::<usize>()
-            + branches.iter().map(|branch| 96 + size_of_val(&branch.points[..])).sum::<usize>();
-        self.nodes.push(Spanner { ends: ends.into(), branches: branches.into() });
+            + branches.iter().map(|branch| 96 + size_of_val(&branch.points[..])).sum::<usize>()
+            + size_of_val(&links[..]);
+        self.nodes.push(Spanner { ends: ends.into(), branches: branches.into(), links: links.into() });
         Ok(SpannerId::new(self.nodes.len() - 1))
     }
 
@@ -319,7 +345,7 @@ impl Spanners {
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.memory_bytes + self.nodes.len() * size_of::<Spanner>() + self.roots.len() * 16
+        self.memory_bytes + self.nodes.len() * size_of::<Spanner>() + self.shared.capacity() * 32
     }
 }
 
@@ -330,7 +356,7 @@ mod tests {
 
     use super::*;
     use crate::Limits;
-    use crate::lexing::grammar::{LexedDefinition, Pattern, ProductionSource, TerminalSource};
+    use crate::lexing::grammar::{LexedDefinition, Pattern, ProductionSource, TerminalRole, TerminalSource};
     use crate::lexing::recognizer::PreparedGrammar;
     use crate::vocabulary::Vocabulary;
 
@@ -348,7 +374,7 @@ mod tests {
             name: name.to_owned(),
             pattern: Pattern::Regex(pattern.to_owned()),
             priority: 0,
-            is_ignored: false,
+            role: TerminalRole::Parsed,
         };
         let production = |rhs: &[&str]| ProductionSource {
             lhs: "S".to_owned(),
@@ -378,11 +404,23 @@ mod tests {
                 configuration = steps.go_on.expect("the text is a beginning of a lexeme");
             }
             let root = spanners
-                .root(&mut lexer, futures, vocabulary.trie(), (configuration, class), &deadline)
+                .at(
+                    &mut lexer,
+                    futures,
+                    vocabulary.trie(),
+                    (Place::before_token(configuration), class),
+                    &deadline,
+                )
                 .expect("no limit");
             let mut table: BTreeMap<usize, Vec<String>> = BTreeMap::new();
             let mut pending = vec![(root, String::new())];
             while let Some((node, emitted)) = pending.pop() {
+                for place in spanners.get(node).links.clone() {
+                    let link = spanners
+                        .at(&mut lexer, futures, vocabulary.trie(), (place, class), &deadline)
+                        .expect("no limit");
+                    pending.push((link, emitted.clone()));
+                }
                 for end in spanners.get(node).ends.clone() {
                     let mut of_end = TokenSet::new(vocabulary.size());
                     end.tokens.add_to(&mut of_end, vocabulary.trie());

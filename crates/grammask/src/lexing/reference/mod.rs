@@ -8,7 +8,7 @@ mod merged_lr1;
 use std::sync::Mutex;
 
 use self::merged_lr1::MergedTable;
-use super::grammar::{Indentation, LexedGrammar, LexerKind, LexingRule};
+use super::grammar::{Indentation, LexedGrammar, LexerKind, LexingRule, TerminalRole};
 use crate::Limits;
 use crate::automata::{Automata, StateId};
 use crate::grammar::TerminalId;
@@ -68,7 +68,7 @@ impl LexedReference {
             .map(TerminalId::new)
             .filter(|&terminal| {
                 self.grammar.lexer == LexerKind::Basic
-                    || self.grammar.terminals[terminal.index()].is_ignored
+                    || self.grammar.terminals[terminal.index()].role != TerminalRole::Parsed
                     || newline == Some(terminal)
                     || self.table.has_action(state, terminal)
             })
@@ -125,7 +125,7 @@ impl LexedReference {
 
     /// Reads a lexeme; false if it cannot come here.
     fn read(&self, reading: &mut Reading, terminal: TerminalId, lexeme: &[u8]) -> bool {
-        if self.grammar.terminals[terminal.index()].is_ignored {
+        if self.grammar.terminals[terminal.index()].is_ignored() {
             return true;
         }
         let Some(indentation) = &self.grammar.indentation else {
