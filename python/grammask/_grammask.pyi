@@ -214,8 +214,9 @@ class LexedGrammar:
 
     Args:
         terminals: Name, kind (``"literal"``, ``"regex"`` in the syntax of the Rust crate ``regex``, or
-            ``"declared"`` for what comes from indentation), text, priority, and role (``"parsed"``, ``"ignored"``,
-            or ``"refused"``: found everywhere, and makes the text wrong). ``rule`` says what their order means.
+            ``"declared"`` for what comes from indentation), text, other spellings of a literal as a regular expression
+            (or ``""``), priority, and role (``"parsed"``, ``"ignored"``, or ``"refused"``: found everywhere, and makes
+            the text wrong). ``rule`` says what their order means.
         productions: Left side, right side without operators, priority among rules that could both end at one place.
         start: The start symbol.
         lexer: ``"basic"`` looks for all terminals everywhere, ``"contextual"`` for those that the parser has an
@@ -234,7 +235,7 @@ class LexedGrammar:
 
     def __new__(
         cls,
-        terminals: list[tuple[str, str, str, int, str]],
+        terminals: list[tuple[str, str, str, str, int, str]],
         productions: list[tuple[str, list[str], int]],
         start: str,
         *,

@@ -118,8 +118,8 @@ class Grammar:
             ValueError: There is no such lexer.
         """
         text, path = lark_text(grammar)
-        indentation = None if postlex is None else indentation_of(postlex)
-        return cls._from_lark_text(text, path, start, lexer, indentation, limits)
+        indentation, accepted = (None, []) if postlex is None else indentation_of(postlex)
+        return cls._from_lark_text(text, path, start, lexer, indentation, accepted, limits)
 
     @classmethod
     def _from_lark_text(
@@ -129,9 +129,10 @@ class Grammar:
         start: str,
         lexer: str,
         indentation: IndentationTuple | None,
+        accepted: list[str],
         limits: Limits | None,
     ) -> Grammar:
-        definition = lark_definition(text, path=path, start=start, lexer=lexer, indentation=indentation)
+        definition = lark_definition(text, path=path, start=start, lexer=lexer, always_accepted=accepted)
         core = _grammask.LexedGrammar(
             definition.terminals,
             definition.productions,
@@ -145,7 +146,7 @@ class Grammar:
         )
         # Imported files count too, so what was loaded is the key, not the text.
         content = repr((definition.terminals, definition.productions)).encode()
-        recipe = ("_from_lark_text", (text, path, start, lexer, indentation, limits))
+        recipe = ("_from_lark_text", (text, path, start, lexer, indentation, accepted, limits))
         return cls._make(core, content, ("lark", start, lexer, repr(indentation)), recipe)
 
     @classmethod

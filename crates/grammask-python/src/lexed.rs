@@ -21,8 +21,8 @@ pub(crate) struct PyLexedGrammar {
     source: String,
 }
 
-/// Name, kind of pattern, pattern, priority, role.
-type TerminalTuple = (String, String, String, i32, String);
+/// Name, kind of pattern, pattern, the spellings of a literal or nothing, priority, role.
+type TerminalTuple = (String, String, String, String, i32, String);
 /// Left side, right side, priority.
 type ProductionTuple = (String, Vec<String>, i32);
 /// Newline, indent, dedent, tab length, opening and closing terminals.
@@ -45,9 +45,10 @@ impl PyLexedGrammar {
         source: &str,
         limits: Option<&PyLimits>,
     ) -> PyResult<Self> {
-        let terminals = terminals.into_iter().map(|(name, kind, pattern, priority, role)| {
+        let terminals = terminals.into_iter().map(|(name, kind, pattern, spellings, priority, role)| {
             let pattern = match &*kind {
-                "literal" => Pattern::Literal(pattern.into_bytes()),
+                "literal" if spellings.is_empty() => Pattern::Literal(pattern.into_bytes()),
+                "literal" => Pattern::Spelled { text: pattern.into_bytes(), spellings },
                 "regex" => Pattern::Regex(pattern),
                 "declared" => Pattern::Declared,
                 _ => {

@@ -48,6 +48,20 @@ class CodePoints:
         """Return what is in one of the two."""
         return CodePoints.of([*self.ranges, *other.ranges])
 
+    def intersection(self, other: CodePoints) -> CodePoints:
+        """Return what is in both."""
+        common = []
+        position = 0
+        for first, last in self.ranges:
+            while position < len(other.ranges) and other.ranges[position][1] < first:
+                position += 1
+            at = position
+            while at < len(other.ranges) and other.ranges[at][0] <= last:
+                low, high = other.ranges[at]
+                common.append((max(first, low), min(last, high)))
+                at += 1
+        return CodePoints.of(common)
+
     def complement(self) -> CodePoints:
         """Return what is not in the set."""
         gaps = []
@@ -95,7 +109,3 @@ class Partition:
     def parts_of(self, one: CodePoints) -> frozenset[int]:
         """Return the parts of one of the sets."""
         return self._parts_of[one]
-
-    def part_of(self, code_point: int) -> int:
-        """Return the part that a code point is in."""
-        return next(number for number, part in enumerate(self.parts) if code_point in part)

@@ -15,13 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from grammask.lark_grammars.code_points import CodePoints, Partition
+from grammask.lark_grammars.code_points import Partition
 from grammask.lark_grammars.refusals import too_large, unsupported
 from grammask.lark_grammars.regex_tree import Characters, Choice, Look, Repeat, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from grammask.lark_grammars.code_points import CodePoints
     from grammask.lark_grammars.regex_tree import Node
 
 MOST_STATES = 4_000
@@ -44,27 +45,35 @@ class Automaton:
 
     def accepts(self, text: str) -> bool:
         """Return whether a text is in the language."""
-        return self.accepts_any([CodePoints.of([(ord(character), ord(character))]) for character in text])
+        state = 0
+        for character in text:
+            code_point = ord(character)
+            row = self.edges[state]
+            target = next((row[part] for part in row if code_point in self.parts[part]), None)
+            if target is None:
+                return False
+            state = target
+        return self.accepting[state]
 
-    def accepts_any(self, spellings: list[CodePoints]) -> bool:
-        """Return whether all texts are in the language that have one character of each set in order."""
-        states = {0}
-        for members in spellings:
-            following = set()
-            for number, part in enumerate(self.parts):
-                if not any(first in part or _meets(part, first, last) for first, last in members.ranges):
-                    continue
-                for state in states:
-                    target = self.edges[state].get(number)
-                    if target is None:
-                        return False
-                    following.add(target)
-            states = following
-        return bool(states) and all(self.accepting[state] for state in states)
-
-
-def _meets(part: CodePoints, first: int, last: int) -> bool:
-    return any(low <= last and first <= high for low, high in part.ranges)
+    def includes(self, other: Automaton) -> bool:
+        """Return whether all words of another automaton are in the language."""
+        seen = {(0, 0)}
+        pending = [(0, 0)]
+        while pending:
+            own, others = pending.pop()
+            if other.accepting[others] and not self.accepting[own]:
+                return False
+            for part, target in other.edges[others].items():
+                left = other.parts[part]
+                for own_part, own_target in self.edges[own].items():
+                    common = left.intersection(self.parts[own_part])
+                    left = left.intersection(self.parts[own_part].complement())
+                    if common.ranges and (own_target, target) not in seen:
+                        seen.add((own_target, target))
+                        pending.append((own_target, target))
+                if left.ranges:
+                    return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ METHODS = ("process", "_process", "handle_NL")
 """What an indenter must not do in its own way."""
 
 
-def indentation_of(postlex: IndentationLike | type[IndentationLike]) -> IndentationTuple:
-    """Return what an indenter of the lark library, or a class of them, says about blocks.
+def indentation_of(postlex: IndentationLike | type[IndentationLike]) -> tuple[IndentationTuple, list[str]]:
+    """Return what an indenter of the lark library, or a class of them, says about blocks, and what it always accepts.
 
     Raises:
         UnsupportedGrammar: It is no indenter, or one with its own way of making blocks.
@@ -44,11 +44,12 @@ def indentation_of(postlex: IndentationLike | type[IndentationLike]) -> Indentat
         message = f"the indenter `{kind.__name__}` has a method `{changed[0]}` of its own"
         raise unsupported(message, advice="what it does cannot be seen; use the one of lark.indenter.Indenter")
     newline, indent, dedent, tab_length, opening, closing = values
-    accepted = tuple(getattr(indenter, "always_accept", (newline,)))
-    if accepted != (newline,):
-        message = f"the indenter `{kind.__name__}` always accepts {accepted}, not only its newline"
+    accepted = [str(name) for name in getattr(indenter, "always_accept", (newline,))]
+    if newline not in accepted:
+        message = f"the indenter `{kind.__name__}` does not always accept its newline"
         raise unsupported(message)
-    return str(newline), str(indent), str(dedent), int(tab_length), list(opening), list(closing)
+    indentation = (str(newline), str(indent), str(dedent), int(tab_length), list(opening), list(closing))
+    return indentation, accepted
 
 
 def _is_changed(kind: type, method: str) -> bool:

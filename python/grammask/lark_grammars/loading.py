@@ -11,7 +11,6 @@ from grammask.lark_grammars.refusals import invalid, unsupported
 from grammask.lark_grammars.terminals import terminal_tuples
 
 if TYPE_CHECKING:
-    from grammask.lark_grammars.indentation import IndentationTuple
     from grammask.lark_grammars.terminals import TerminalTuple
 
 ProductionTuple: TypeAlias = tuple[str, list[str], int]
@@ -46,9 +45,17 @@ def lark_text(grammar: str | os.PathLike[str]) -> tuple[str, str]:
 
 
 def lark_definition(
-    text: str, *, path: str, start: str, lexer: str, indentation: IndentationTuple | None
+    text: str, *, path: str, start: str, lexer: str, always_accepted: list[str]
 ) -> LarkDefinition:
     """Return the plain form of a lark grammar.
+
+    Args:
+        text: The grammar.
+        path: What its imports are relative to.
+        start: The rule that derives whole texts.
+        lexer: The library's name of the lexer.
+        always_accepted: Terminals that the lexer looks for everywhere: the newline, then others. The others make a text
+            wrong where no rule uses them.
 
     Raises:
         ImportError: The lark library is not installed.
@@ -69,10 +76,9 @@ def lark_definition(
     except ImportError as error:
         message = "grammars of lark are read with the lark library: pip install 'grammask[lark]'"
         raise ImportError(message) from error
-    keep = set() if indentation is None else {indentation[0]}
     try:
         loaded, _ = load_grammar(text, path, [], False)  # noqa: FBT003 - as the library declares it
-        terminals, rules, ignored = loaded.compile([start], keep)
+        terminals, rules, ignored = loaded.compile([start], set(always_accepted))
     except UnexpectedInput as error:
         raise invalid(str(error).strip(), (error.line, error.column)) from error
     except (LarkError, AssertionError, OSError, ValueError) as error:
@@ -81,8 +87,13 @@ def lark_definition(
         message = "the grammar is nested too deeply"
         raise invalid(message) from error
     declared = _declared(terminals, rules, ignored)
+    used = {symbol.name for rule in rules for symbol in rule.expansion}
+    refused = [name for name in always_accepted[1:] if name not in used]
+    if lexer == "contextual" and len(refused) + 1 < len(always_accepted):
+        message = "the post-lexer always accepts a terminal that a rule uses"
+        raise unsupported(message, advice="use the basic lexer, which looks for all terminals everywhere")
     return LarkDefinition(
-        terminal_tuples(terminals, ignored, declared),
+        terminal_tuples(terminals, ignored=ignored, refused=refused, declared=declared),
         [
             (str(rule.origin.name), [str(symbol.name) for symbol in rule.expansion], rule.options.priority or 0)
             for rule in rules
