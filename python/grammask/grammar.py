@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from grammask import _grammask
 from grammask.compile_cache import CompileCache, default_compile_cache
 from grammask.errors import SchemaNotStrict
-from grammask.lark_grammars import indentation_of, lark_definition, lark_text
+from grammask.lark_grammars import bundled, indentation_of, lark_definition, lark_text
 from grammask.schemas import documents, python_types, strict_subset
 from grammask.schemas.json_text import schema_text
 from grammask.schemas.spelling import schema_options
@@ -120,6 +120,19 @@ class Grammar:
         text, path = lark_text(grammar)
         indentation, accepted = (None, []) if postlex is None else indentation_of(postlex)
         return cls._from_lark_text(text, path, start, lexer, indentation, accepted, limits)
+
+    @classmethod
+    def bundled(cls, name: str, *, limits: Limits | None = None) -> Grammar:
+        """Reads a grammar that comes with the package: ``"json"``, ``"python"``; ``grammask grammars`` lists them.
+
+        Needs the lark library. See ``docs/lexed_grammars.md`` for what each of them covers.
+
+        Raises:
+            ImportError: The lark library is not installed.
+            ValueError: There is no such grammar.
+        """
+        grammar = bundled(name)
+        return cls.from_lark(grammar.path, lexer=grammar.lexer, postlex=grammar.postlex, limits=limits)
 
     @classmethod
     def _from_lark_text(

@@ -5,7 +5,16 @@ syntax is read here. What is done here is what the engine needs and the library 
 regular expression matches *first*, as a regular language.
 """
 
+from grammask.lark_grammars.bundled import BUNDLED, BundledGrammar, bundled
 from grammask.lark_grammars.indentation import IndentationLike, indentation_of
 from grammask.lark_grammars.loading import lark_definition, lark_text
 
-__all__ = ["IndentationLike", "indentation_of", "lark_definition", "lark_text"]
+__all__ = [
+    "BUNDLED",
+    "BundledGrammar",
+    "IndentationLike",
+    "bundled",
+    "indentation_of",
+    "lark_definition",
+    "lark_text",
+]

@@ -101,8 +101,8 @@ class Partition:
         self.parts: list[CodePoints] = [part for _, part in parts]
         """The parts, none of them empty."""
         members: list[set[int]] = [set() for _ in distinct]
-        for part, (signature, _) in enumerate(parts):
-            for number in signature:
+        for part, (key, _) in enumerate(parts):
+            for number in key:
                 members[number].add(part)
         self._parts_of = {one: frozenset(parts) for one, parts in zip(distinct, members, strict=True)}
 

@@ -1,13 +1,15 @@
 r"""Which texts a backtracking matcher takes: the automaton of a regular expression's *first* matches.
 
-``re`` tries alternatives in their order and stops at the first that fits, so ``a|ab`` never matches ``ab`` and ``/\*.*?\*/``
-stops at the first ``*/``. Its match at a place is the longest prefix of the rest that is in the language of those words
-which it matches as a whole; that language is regular. The automaton here has as states the *ordered* threads of
+``re`` tries alternatives in their order and stops at the first that fits, so ``a|ab`` never matches ``ab``, and
+``/\*.*?\*/`` stops at the first ``*/``. Its match at a place is the longest prefix of the rest that is in the language
+of those words which it matches as a whole; that language is regular.
+
+The automaton here has as states the *ordered* threads of
 a backtracking matcher: a thread that has matched cuts off all after it. (Thompson's construction with priorities, as in
 Cox, "Regular expression matching: the virtual machine approach", 2009.)
 
-Looks ahead ride on threads as obligations, sets of states of what must, or must not, still come. Looks behind see the last
-characters of the lexeme. Looks that see over one of its ends cannot be decided inside a lexeme and are refused.
+Looks ahead ride on threads as obligations, sets of states of what must, or must not, still come. Looks behind see the
+last characters of the lexeme. Looks that see over one of its ends cannot be decided inside a lexeme and are refused.
 """
 
 from __future__ import annotations
@@ -462,10 +464,9 @@ def _trimmed(automaton: Automaton) -> Automaton:
         signatures: dict[tuple[int, tuple[tuple[int, int], ...]], int] = {}
         refined = {}
         for state in sorted(alive):
-            row = tuple(
-                sorted((part, blocks[to]) for part, to in automaton.edges[state].items() if to in alive)
-            )
-            refined[state] = signatures.setdefault((blocks[state], row), len(signatures))
+            targets = automaton.edges[state].items()
+            ways = tuple(sorted((part, blocks[target]) for part, target in targets if target in alive))
+            refined[state] = signatures.setdefault((blocks[state], ways), len(signatures))
         blocks = refined
         if len(signatures) == block_count:
             break

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from grammask.lark_grammars.refusals import unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 IndentationTuple: TypeAlias = tuple[str, str, str, int, list[str], list[str]]
 """Newline, indent, dedent, columns of a tab, opening and closing brackets: as the engine takes it."""
@@ -15,12 +18,29 @@ EXPECTED = ("NL_type", "INDENT_type", "DEDENT_type", "tab_len", "OPEN_PAREN_type
 class IndentationLike(Protocol):
     """The interface of ``lark.indenter.Indenter``: any class or object with these attributes."""
 
-    NL_type: Any
-    INDENT_type: Any
-    DEDENT_type: Any
-    tab_len: Any
-    OPEN_PAREN_types: Any
-    CLOSE_PAREN_types: Any
+    @property
+    def NL_type(self) -> str:  # noqa: N802 - as the library calls it
+        """The terminal for the end of a line with what the next line begins with."""
+
+    @property
+    def INDENT_type(self) -> str:  # noqa: N802
+        """The declared terminal for the beginning of a block."""
+
+    @property
+    def DEDENT_type(self) -> str:  # noqa: N802
+        """The declared terminal for the end of a block."""
+
+    @property
+    def tab_len(self) -> int:
+        """How many columns a tab counts."""
+
+    @property
+    def OPEN_PAREN_types(self) -> Sequence[str]:  # noqa: N802
+        """Terminals between which and the closing ones newlines mean nothing."""
+
+    @property
+    def CLOSE_PAREN_types(self) -> Sequence[str]:  # noqa: N802
+        """Terminals that close what those open."""
 
 
 METHODS = ("process", "_process", "handle_NL")
@@ -42,12 +62,15 @@ def indentation_of(postlex: IndentationLike | type[IndentationLike]) -> tuple[In
     changed = [name for name in METHODS if _is_changed(kind, name)]
     if changed:
         message = f"the indenter `{kind.__name__}` has a method `{changed[0]}` of its own"
-        raise unsupported(message, advice="what it does cannot be seen; use the one of lark.indenter.Indenter")
+        raise unsupported(
+            message, advice="what it does cannot be seen; use the one of lark.indenter.Indenter"
+        )
     newline, indent, dedent, tab_length, opening, closing = values
     accepted = [str(name) for name in getattr(indenter, "always_accept", (newline,))]
     if newline not in accepted:
         message = f"the indenter `{kind.__name__}` does not always accept its newline"
         raise unsupported(message)
+    accepted = [newline, *(name for name in accepted if name != newline)]
     indentation = (str(newline), str(indent), str(dedent), int(tab_length), list(opening), list(closing))
     return indentation, accepted
 

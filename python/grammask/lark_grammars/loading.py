@@ -11,6 +11,8 @@ from grammask.lark_grammars.refusals import invalid, unsupported
 from grammask.lark_grammars.terminals import terminal_tuples
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from grammask.lark_grammars.terminals import TerminalTuple
 
 ProductionTuple: TypeAlias = tuple[str, list[str], int]
@@ -77,7 +79,8 @@ def lark_definition(
         message = "grammars of lark are read with the lark library: pip install 'grammask[lark]'"
         raise ImportError(message) from error
     try:
-        loaded, _ = load_grammar(text, path, [], False)  # noqa: FBT003 - as the library declares it
+        load: Callable[..., Any] = load_grammar
+        loaded, _ = load(text, path, [], global_keep_all_tokens=False)
         terminals, rules, ignored = loaded.compile([start], set(always_accepted))
     except UnexpectedInput as error:
         raise invalid(str(error).strip(), (error.line, error.column)) from error
@@ -95,7 +98,11 @@ def lark_definition(
     return LarkDefinition(
         terminal_tuples(terminals, ignored=ignored, refused=refused, declared=declared),
         [
-            (str(rule.origin.name), [str(symbol.name) for symbol in rule.expansion], rule.options.priority or 0)
+            (
+                str(rule.origin.name),
+                [str(symbol.name) for symbol in rule.expansion],
+                rule.options.priority or 0,
+            )
             for rule in rules
         ],
     )

@@ -1,6 +1,6 @@
-"""Regular expressions of Python's ``re`` as trees: read by Python's own parser, with sets for all that is one character.
+r"""Regular expressions of Python's ``re`` as trees: read by Python's own parser, with sets for single characters.
 
-What a set holds under flags (``\\w``, case-insensitive letters) is asked of ``re`` itself, by matching the set against
+What a set holds under flags (``\w``, case-insensitive letters) is asked of ``re`` itself, by matching the set against
 all code points; so the sets are those of the running interpreter, exactly.
 """
 
@@ -24,7 +24,8 @@ else:
     import sre_constants
     import sre_parse
 
-MOST_NODES = 50_000
+KINDS_OF_LETTERS = re.ASCII | re.LOCALE | re.UNICODE
+"""Flags of which one holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ Node: TypeAlias = Characters | Sequence | Choice | Repeat | Look
 
 
 def regex_tree(pattern: str, name: str) -> Node:
-    """Return the tree of a pattern.
+    r"""Return the tree of a pattern.
 
     Args:
         pattern: In the syntax of ``re``.
@@ -79,7 +80,7 @@ def regex_tree(pattern: str, name: str) -> Node:
 
     Raises:
         GrammarSyntaxError: The pattern is none.
-        UnsupportedGrammar: It uses back-references, conditions, atomic groups or positions such as ``^`` and ``\\b``.
+        UnsupportedGrammar: It uses back-references, conditions, atomic groups or positions such as ``^`` and ``\b``.
         LimitExceeded: It is nested too deeply.
     """
     try:
@@ -104,7 +105,8 @@ def _node(operation: Any, argument: Any, flags: int, name: str) -> Node:
         return Characters(_members(operation, argument, flags))
     if kind == "SUBPATTERN":
         _, added, removed, body = argument
-        return _sequence(body, (flags | added) & ~removed, name)
+        kept = flags & ~KINDS_OF_LETTERS if added & KINDS_OF_LETTERS else flags
+        return _sequence(body, (kept | added) & ~removed, name)
     if kind == "BRANCH":
         return Choice(tuple(_sequence(item, flags, name) for item in argument[1]))
     if kind in {"MAX_REPEAT", "MIN_REPEAT"}:
@@ -132,7 +134,7 @@ def _members(operation: Any, argument: Any, flags: int) -> CodePoints:
         simple = _without_flags(operation, argument)
         if simple is not None:
             return simple
-    relevant = flags & (re.IGNORECASE | re.DOTALL | re.ASCII | re.UNICODE)
+    relevant = flags & (re.IGNORECASE | re.DOTALL | KINDS_OF_LETTERS)
     return _asked(_Key(str(operation), repr(argument), relevant, (operation, argument)))
 
 
@@ -185,12 +187,11 @@ def _all_code_points() -> str:
 @cache
 def _asked(key: _Key) -> CodePoints:
     """Match runs of a node against all code points. Takes some ten milliseconds."""
-    state = sre_parse.State()
-    state.flags = key.flags | re.UNICODE if not key.flags & re.ASCII else key.flags
+    state: Any = sre_parse.State()
+    state.flags = key.flags
     state.str = ""
     body = sre_parse.SubPattern(state, [key.node])
-    runs = sre_parse.SubPattern(
-        state, [(sre_constants.MAX_REPEAT, (1, sre_constants.MAXREPEAT, body))]
-    )
+    repeat: Any = (sre_constants.MAX_REPEAT, (1, sre_constants.MAXREPEAT, body))
+    runs = sre_parse.SubPattern(state, [repeat])
     compiled = sre_compile.compile(runs)
     return CodePoints.of((found.start(), found.end() - 1) for found in compiled.finditer(_all_code_points()))

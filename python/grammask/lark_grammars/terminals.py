@@ -1,4 +1,4 @@
-"""Terminals of the lark library: their order, their languages, and which texts of patterns are told apart as literals."""
+"""Terminals of the lark library: their order, their languages, and the texts of patterns that are literals."""
 
 from __future__ import annotations
 

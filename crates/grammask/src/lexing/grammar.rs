@@ -413,21 +413,9 @@ impl<'a> Check<'a> {
             let name: Arc<str> = Arc::from(&*source.name);
             let term = match &source.pattern {
                 Pattern::Literal(bytes) => Some(self.terms.literal(bytes)),
-                Pattern::Regex(pattern) | Pattern::Spelled { spellings: pattern, .. } => match regex::term(&mut self.terms, pattern, self.limits) {
-                    Ok(term) => self.without_empty_look(term, &name),
-                    Err(error) => {
-                        let code = match error.kind() {
-                            RegexErrorKind::Invalid => Code::InvalidRegex,
-                            RegexErrorKind::Unsupported => Code::UnsupportedRegex,
-                            RegexErrorKind::TooLarge => Code::LimitExceeded,
-                        };
-                        let mut diagnostic =
-                            Diagnostic::error(code, format!("the terminal `{name}`: {error}")).found(pattern);
-                        diagnostic.help = error.help().map(str::to_owned);
-                        self.diagnostics.push(diagnostic);
-                        None
-                    }
-                },
+                Pattern::Regex(pattern) | Pattern::Spelled { spellings: pattern, .. } => {
+                    self.regex(pattern, &name)
+                }
                 Pattern::Declared => None,
             };
             if let Some(term) = term
@@ -452,6 +440,25 @@ impl<'a> Check<'a> {
                 is_literal: source.pattern.literal().is_some(),
                 role: source.role,
             });
+        }
+    }
+
+    /// The term of a regular expression.
+    fn regex(&mut self, pattern: &str, name: &str) -> Option<TermId> {
+        match regex::term(&mut self.terms, pattern, self.limits) {
+            Ok(term) => self.without_empty_look(term, name),
+            Err(error) => {
+                let code = match error.kind() {
+                    RegexErrorKind::Invalid => Code::InvalidRegex,
+                    RegexErrorKind::Unsupported => Code::UnsupportedRegex,
+                    RegexErrorKind::TooLarge => Code::LimitExceeded,
+                };
+                let mut diagnostic =
+                    Diagnostic::error(code, format!("the terminal `{name}`: {error}")).found(pattern);
+                diagnostic.help = error.help().map(str::to_owned);
+                self.diagnostics.push(diagnostic);
+                None
+            }
         }
     }
 
