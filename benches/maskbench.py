@@ -9,6 +9,7 @@ that was broken off goes on where it was; ``--report-only`` measures nothing. Th
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from pathlib import Path
@@ -34,13 +35,16 @@ def main() -> None:
     limits = runs.Limits(options.seconds, int(options.memory_gib * 2**30))
     found: dict[str, dict[str, Result]] = {}
     for engine in options.engine:
-        run = runs.Run(engine, table, options.cases, options.dumps, options.results)
+        schema_options = _schema_options(options.option) if engine == "grammask" else "{}"
+        run = runs.Run(engine, table, options.cases, options.dumps, options.results, schema_options)
         if not options.report_only:
             _measure(run, names, limits, console)
         known = run.known()
         found[engine] = {name: Result(known[name]) for name in names if name in known}
     spelling = f"instances spelled `{options.dumps}`"
     setting = f"{options.cases.name}, {len(names)} schemas, {spelling}, vocabulary {table.name}"
+    if options.option:
+        setting += f", grammask with {' '.join(options.option)}"
     summary = Report(found, setting)
     console.print(summary.text())
     if options.record:
@@ -54,6 +58,18 @@ def _measure(run: runs.Run, names: list[str], limits: runs.Limits, console: Cons
         task = progress.add_task(run.engine, total=len(names), completed=len(run.known().keys() & set(names)))
         for result in run.measure(names, limits):
             progress.update(task, advance=1, description=f"{run.engine} {result['case'][:40]}")
+
+
+def _schema_options(given: list[str]) -> str:
+    """Options of ``Grammar.from_json_schema`` as JSON; values are JSON where they can be, and text otherwise."""
+    options = {}
+    for option in given:
+        name, _, value = option.partition("=")
+        try:
+            options[name] = json.loads(value)
+        except json.JSONDecodeError:
+            options[name] = value
+    return json.dumps(options, sort_keys=True)
 
 
 def _options() -> argparse.Namespace:
@@ -71,6 +87,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--results", type=Path, default=_BENCHES.parent / "target" / "maskbench")
     parser.add_argument("--seconds", type=float, default=60, help="limit for each step of a case")
     parser.add_argument("--memory-gib", type=float, default=4)
+    parser.add_argument(
+        "--option", nargs="+", default=[], metavar="NAME=VALUE", help="of from_json_schema: key_order=any"
+    )
     parser.add_argument("--only", help="cases whose name holds this")
     parser.add_argument("--every", type=int, default=1, help="only each n-th case")
     parser.add_argument("--limit", type=int, help="only so many cases")

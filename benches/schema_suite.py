@@ -41,13 +41,17 @@ def main() -> None:
 
 
 def _table(parts: dict[str, Tally]) -> str:
-    header = ["part", "schemas", *(verdict.value for verdict in Verdict), "right"]
+    header = ["part", "schemas", *(verdict.value for verdict in Verdict), "right", "instances right"]
     lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
     for part, tally in parts.items():
         counts = [str(tally.verdicts[verdict]) for verdict in Verdict]
-        share = f"{100 * tally.right / max(tally.total, 1):.1f} %"
-        lines.append(f"| {' | '.join([part, str(tally.total), *counts, share])} |")
+        shares = [_share(tally.right, tally.total), _share(tally.right_instances, tally.instances)]
+        lines.append(f"| {' | '.join([part, str(tally.total), *counts, *shares])} |")
     return "\n".join(lines)
+
+
+def _share(count: int, total: int) -> str:
+    return f"{count} ({100 * count / max(total, 1):.1f} %)"
 
 
 def _notes(tally: Tally) -> str:

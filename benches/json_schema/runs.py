@@ -54,14 +54,16 @@ class Run:
     folder: Path
     spelling: str
     results: Path
+    options: str = "{}"
+    """Options of the schema as JSON, for the engines that take them (grammask)."""
 
     @property
     def file(self) -> Path:
         """Where results are kept."""
-        return (
-            self.results
-            / f"{self.engine}-{build(self.engine)}-{self.table.name}-{self.spelling}-{_PROTOCOL}.jsonl"
-        )
+        parts = [self.engine, build(self.engine), self.table.name, self.spelling, str(_PROTOCOL)]
+        if self.options != "{}":
+            parts.append(hashlib.sha256(self.options.encode()).hexdigest()[:6])
+        return self.results / f"{'-'.join(parts)}.jsonl"
 
     def known(self) -> dict[str, dict[str, Any]]:
         """Read the results that are there, by name of case."""
@@ -93,7 +95,7 @@ class Run:
                     if worker is None or not worker.is_usable(limits):
                         if worker is not None:
                             worker.close()
-                        worker = _Worker(self.engine, vocabulary)
+                        worker = _Worker(self.engine, vocabulary, self.options)
                     result = self._one(worker, encoding, name, limits)
                     output.write(json.dumps(result) + "\n")
                     output.flush()
@@ -115,10 +117,10 @@ class Run:
 class _Worker:
     """A measured process."""
 
-    def __init__(self, engine: str, vocabulary: Path) -> None:
+    def __init__(self, engine: str, vocabulary: Path, options: str) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "json_schema.worker", engine, str(vocabulary)],
+            [sys.executable, "-m", "json_schema.worker", engine, str(vocabulary), options],
             cwd=_BENCHES,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -146,7 +148,8 @@ class _Worker:
             said, problem = self._next(limits)
             if said is None:
                 # What is asked beyond the verdicts must not spoil them.
-                facts["any_order_problem" if facts.get("phase") == "any order" else "ended"] = problem
+                is_after = facts.get("phase") == "other orders"
+                facts["other_orders_problem" if is_after else "ended"] = problem
                 return facts
             if "instance" in said:
                 facts["instances"].append(said["instance"])
@@ -175,13 +178,16 @@ class _Worker:
                 line = self._lines.get(timeout=_POLL_SECONDS)
             except queue.Empty:
                 if time.monotonic() > deadline:
-                    self._process.kill()
-                    return None, f"no end within {limits.seconds:.0f} s"
+                    return None, self._kill(f"no end within {limits.seconds:.0f} s")
                 if self._resident() > limits.memory_bytes:
-                    self._process.kill()
-                    return None, f"more than {limits.memory_bytes / 2**30:.0f} GiB of memory"
+                    return None, self._kill(f"more than {limits.memory_bytes / 2**30:.0f} GiB of memory")
                 continue
             return (json.loads(line), None) if line is not None else (None, self._crash())
+
+    def _kill(self, reason: str) -> str:
+        self._process.kill()
+        self._process.wait()
+        return reason
 
     def _crash(self) -> str:
         code = self._process.wait()

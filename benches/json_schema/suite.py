@@ -58,11 +58,23 @@ class Group:
     tests: list[dict[str, Any]]
 
 
+@dataclass(frozen=True)
+class Judgement:
+    """What came out for one schema: how many of its instances are right, and what is wrong."""
+
+    verdict: Verdict
+    right: int
+    note: str = ""
+
+
 @dataclass
 class Tally:
     """What came out for one part of the suite."""
 
     verdicts: Counter[Verdict] = field(default_factory=Counter)
+    instances: int = 0
+    right_instances: int = 0
+    """Instances that are right in all spellings; those of refused schemas are not."""
     notes: list[str] = field(default_factory=list)
     """A line for each schema that is not exact."""
 
@@ -96,24 +108,26 @@ class Suite:
         """Judge schemas. The required part takes ``format`` for an annotation, the optional one for a constraint."""
         tally = Tally()
         for group in groups:
-            verdict, note = self.judge(draft, group, formats=formats)
-            tally.verdicts[verdict] += 1
-            if note:
-                tally.notes.append(f"{group.file}: {group.description}: {verdict.value}: {note}")
+            judgement = self.judge(draft, group, formats=formats)
+            tally.verdicts[judgement.verdict] += 1
+            tally.instances += len(group.tests)
+            tally.right_instances += judgement.right
+            if judgement.note:
+                line = f"{group.file}: {group.description}: {judgement.verdict.value}: {judgement.note}"
+                tally.notes.append(line)
         return tally
 
-    def judge(self, draft: str, group: Group, *, formats: bool) -> tuple[Verdict, str]:
-        """Judge one schema: the verdict, and what is wrong if it is not exact."""
-        verdict, note = self._judge(draft, group, formats=formats, key_order="declared")
-        if verdict is Verdict.REJECTS:
-            again, problem = self._judge(draft, group, formats=formats, key_order="any")
-            if again is Verdict.EXACT:
-                return Verdict.ANY_ORDER, ""
-            if again is Verdict.ACCEPTS:
-                return again, problem
-        return verdict, note
+    def judge(self, draft: str, group: Group, *, formats: bool) -> Judgement:
+        """Judge one schema."""
+        declared = self._judge(draft, group, formats=formats, key_order="declared")
+        if declared.verdict is not Verdict.REJECTS:
+            return declared
+        free = self._judge(draft, group, formats=formats, key_order="any")
+        if free.verdict is Verdict.EXACT:
+            return Judgement(Verdict.ANY_ORDER, free.right)
+        return free if free.verdict is Verdict.ACCEPTS else declared
 
-    def _judge(self, draft: str, group: Group, *, formats: bool, key_order: Any) -> tuple[Verdict, str]:
+    def _judge(self, draft: str, group: Group, *, formats: bool, key_order: Any) -> Judgement:
         try:
             grammar = grammask.Grammar.from_json_schema(
                 group.schema,
@@ -126,19 +140,22 @@ class Suite:
             compiled = grammar.compile(self._vocabulary, limits=_LIMITS, cache=False)
         except grammask.GrammarError as error:
             if error.code == "unsatisfiable-schema" and not any(test["valid"] for test in group.tests):
-                return Verdict.EXACT, ""
+                return Judgement(Verdict.EXACT, len(group.tests))
             reasons = {f"{item.code} at {item.pointer}: {item.message}" for item in error.diagnostics}
-            return Verdict.REFUSED, "; ".join(sorted(reasons))
-        rejected = ""
+            return Judgement(Verdict.REFUSED, 0, "; ".join(sorted(reasons)))
+        right, accepted, rejected = 0, "", ""
         for test in group.tests:
-            for spelling in _SPELLINGS:
-                text = json.dumps(test["data"], **spelling)
-                position = compiled.first_error(text.encode("utf-8", "surrogatepass"))
-                if position is None and not test["valid"]:
-                    return Verdict.ACCEPTS, f"{test['description']}: {text}"
-                if position is not None and test["valid"]:
-                    rejected = rejected or f"{test['description']}: {text} at byte {position}"
-        return (Verdict.REJECTS, rejected) if rejected else (Verdict.EXACT, "")
+            texts = [json.dumps(test["data"], **spelling) for spelling in _SPELLINGS]
+            errors = [compiled.first_error(text.encode("utf-8", "surrogatepass")) for text in texts]
+            wrong = [index for index, error in enumerate(errors) if (error is None) != test["valid"]]
+            right += not wrong
+            if wrong and test["valid"]:
+                text, error = texts[wrong[0]], errors[wrong[0]]
+                rejected = rejected or f"{test['description']}: {text} at byte {error}"
+            elif wrong:
+                accepted = accepted or f"{test['description']}: {texts[wrong[0]]}"
+        verdict = Verdict.ACCEPTS if accepted else Verdict.REJECTS if rejected else Verdict.EXACT
+        return Judgement(verdict, right, accepted or rejected)
 
     def _remote(self, uri: str) -> bytes | None:
         file = self._folder / "remotes" / uri.removeprefix(_REMOTE)

@@ -1,9 +1,10 @@
 """The measured process: one engine and one vocabulary, schema after schema. ``runs.py`` starts it.
 
-Usage: ``python -m json_schema.worker ENGINE VOCABULARY.pickle``. Each line of standard input is a job: a schema and the
-instances as lists of tokens. What has been reached goes to standard output, a JSON object a line, so that the parent
-knows it even if the process has to be killed. The process lives on from schema to schema, as a server's does, so what
-an engine learns about the vocabulary stays with it; compile caches that know a whole schema are not used.
+Usage: ``python -m json_schema.worker ENGINE VOCABULARY.pickle OPTIONS``; the options are JSON. Each line of standard
+input is a job: a schema and the instances as lists of tokens. What has been reached goes to standard output, a JSON
+object a line, so that the parent knows it even if the process has to be killed. The process lives on from schema to
+schema, as a server's does, so what an engine learns about the vocabulary stays with it; compile caches that know a
+whole schema are not used.
 """
 
 from __future__ import annotations
@@ -29,11 +30,13 @@ _WARM_UP = '{"type": "object", "properties": {"a": {"type": "string"}}, "require
 """A schema with which an engine runs once, on bytes, so that no case pays for loading its code."""
 
 
-def main(engine_name: str, vocabulary_file: str) -> None:
+def main(engine_name: str, vocabulary_file: str, options: str) -> None:
     """Make the vocabulary, then do jobs until standard input ends."""
     with Path(vocabulary_file).open("rb") as file:
         table = pickle.load(file)
     engine = engines.load(engine_name)
+    if hasattr(engine, "SCHEMA_OPTIONS"):
+        engine.SCHEMA_OPTIONS.update(json.loads(options))
     _warm_up(engine)
     vocabulary = engine.vocabulary(table)
     mask = np.zeros((1, -(-table.size // 32)), dtype=np.int32)
@@ -67,23 +70,25 @@ def _run(
         _say(instance=outcome)
         if job["valid"][index] and not outcome["accepted"]:
             rejected.append(index)
-    _try_any_order(engine, vocabulary, job, rejected)
+    _try_other_orders(engine, compiled, job, rejected)
     relaxations = [_reason(item) for item in getattr(compiled, "relaxations", ())]
     _say(done=True, refused=None, relaxations=relaxations)
 
 
-def _try_any_order(engine: Engine, vocabulary: Any, job: Any, rejected: list[int]) -> None:
+def _try_other_orders(engine: Engine, compiled: Any, job: Any, rejected: list[int]) -> None:
     """See whether valid instances that were rejected have their keys in another order, where an engine can say so."""
-    compile = getattr(engine, "compile_in_any_order", None)
-    if compile is None or not rejected:
+    is_accepted = getattr(engine, "is_accepted_in_some_order", None)
+    if is_accepted is None or not rejected:
         return
-    _say(phase="any order")
+    _say(phase="other orders")
     try:
-        compiled = compile(job["schema"], vocabulary)
-        accepted = [index for index in rejected if compiled.is_valid(job["texts"][index].encode())]
-        _say(only_order=accepted)
+        _say(
+            only_order=[
+                index for index in rejected if is_accepted(compiled, job["schema"], job["texts"][index])
+            ]
+        )
     except Exception as error:  # noqa: BLE001
-        _say(any_order_problem=str(error)[:300])
+        _say(other_orders_problem=f"{type(error).__name__}: {error}"[:300])
 
 
 def _instance(
@@ -154,4 +159,4 @@ def _say(**facts: Any) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(*sys.argv[1:])

@@ -241,7 +241,7 @@ class Grammar:
         Args:
             schema: The schema, or its JSON text. The order of its properties is the order in texts.
             draft: The draft of a schema that does not say it by ``$schema``: ``"4"``, ``"6"``, ``"7"``, ``"2019-09"``
-                or ``"2020-12"``, which is the default.
+                or ``"2020-12"``. If None it is 2020-12, and forms of older drafts that it lacks keep their meaning.
             whitespace: ``"flexible"``: spaces, tabs and line ends wherever JSON allows them inside a text, at most
                 ``max_whitespace`` in a row. ``"compact"``: none.
             max_whitespace: The bound of ``"flexible"``.

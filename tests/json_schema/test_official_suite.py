@@ -9,11 +9,17 @@ import pytest
 
 BENCHES = Path(__file__).parents[2] / "benches"
 
-REQUIRED = {"draft4": 0, "draft6": 0, "draft7": 0, "draft2019-09": 0, "draft2020-12": 0}
+REQUIRED = {"draft4": 155, "draft6": 227, "draft7": 252, "draft2019-09": 367, "draft2020-12": 378}
 """Schemas of the required part that must be exactly right, modulo the order of keys."""
 
-FORMATS = {"draft4": 0, "draft6": 0, "draft7": 0, "draft2019-09": 0, "draft2020-12": 0}
+FORMATS = {"draft4": 7, "draft6": 10, "draft7": 23, "draft2019-09": 25, "draft2020-12": 25}
 """The same for the optional tests of formats."""
+
+ACCEPTED = {
+    # Punycode is not followed, so the length of a label is that of its Unicode form.
+    "idn-hostname: validation of internationalized host names",
+}
+"""Schemas of the optional tests under which something invalid is accepted."""
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +34,15 @@ def suite(data_directory):
 
 @pytest.mark.parametrize("draft", REQUIRED)
 def test_required_part(suite, draft):
-    check(suite.run(draft, suite.required(draft), formats=False), REQUIRED[draft])
+    tally = suite.run(draft, suite.required(draft), formats=False)
+    assert [note for note in tally.notes if "accepts invalid" in note] == []
+    assert tally.right >= REQUIRED[draft], "\n".join(tally.notes)
 
 
 @pytest.mark.parametrize("draft", FORMATS)
 def test_formats(suite, draft):
-    check(suite.run(draft, suite.formats(draft), formats=True), FORMATS[draft])
-
-
-def check(tally, floor):
-    assert [note for note in tally.notes if "accepts invalid" in note] == []
-    assert tally.right >= floor, "\n".join(tally.notes)
+    tally = suite.run(draft, suite.formats(draft), formats=True)
+    wrong = {note.partition(": accepts invalid")[0] for note in tally.notes if "accepts invalid" in note}
+    assert wrong <= ACCEPTED
+    assert tally.right >= FORMATS[draft], "\n".join(tally.notes)
+    assert tally.right_instances >= 0.95 * tally.instances

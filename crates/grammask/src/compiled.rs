@@ -140,7 +140,7 @@ impl CompiledGrammar {
             return Err(fail(vec![only_empty_text()]));
         }
         let token_matches = resolve_tokens(&normal_form, &vocabulary).map_err(fail)?;
-        let language = Language::ContextFree { form: Box::new(normal_form), token_matches };
+        let language = Language::ContextFree { form: Arc::new(normal_form), token_matches };
         let tables = Tables::new(&language, vocabulary.clone(), &options, source.clone())
             .map_err(|limit| fail(vec![limit.diagnostic()]))?;
         Ok(Arc::new(Self {

@@ -17,7 +17,7 @@ pub(crate) enum Language {
     /// A lowered grammar, and what its terminals that are tokens match.
     ContextFree {
         /// The lowered grammar.
-        form: Box<NormalForm>,
+        form: Arc<NormalForm>,
         /// What each terminal that is a token matches.
         token_matches: Vec<Option<TokenMatch>>,
     },
@@ -50,7 +50,7 @@ impl Engine {
     ) -> Result<Self, LimitExceeded> {
         Ok(match language {
             Language::ContextFree { form, token_matches } => {
-                Self::ContextFree(Box::new(Recognizer::new((**form).clone(), token_matches.clone(), limits)?))
+                Self::ContextFree(Box::new(Recognizer::new(form.clone(), token_matches.clone(), limits)?))
             }
             Language::Lexed(prepared) => {
                 Self::Lexed(Box::new(LexedRecognizer::new(prepared, vocabulary.size(), limits)?))

@@ -316,3 +316,12 @@ fn expansions_are_bounded() {
         timed("expansions", || kbnf::grammar(text.as_bytes(), "start", &limits)).expect_err("too much");
     assert_eq!(error.code(), Code::LimitExceeded);
 }
+
+#[test]
+fn parts_of_a_long_text_ask_for_memory_before_they_are_made() {
+    let mut limits = Limits::default();
+    limits.memory_bytes = 1 << 20;
+    let text = format!("start ::= #substrs\"{}\";", "abcdefgh".repeat(100_000));
+    let error = kbnf::grammar(text.as_bytes(), "start", &limits).expect_err("too large");
+    assert_eq!(error.code(), Code::LimitExceeded);
+}

@@ -129,3 +129,38 @@ fn substrings_and_ambiguity() {
         15,
     );
 }
+
+/// Subtrees that a state is not left in are taken as a whole: by bytes, by characters, and what differs in a few letters.
+#[test]
+fn text_that_keeps_its_state() {
+    for body in [
+        r#"#r'[^"\\\x00-\x1f]*'"#,
+        r#"#r"(?s).*""#,
+        r#"#r"[^é]*""#,
+        r#"#r"[\p{L}_][\p{L}\p{N}_]*""#,
+        r#"#r"[a-zé🙂]*""#,
+        r#"#ex"th|你|🙂""#,
+        r#"#r"[^th]*" #r"(?s).*""#,
+        r#"#r"([^ab]|a[^b])*""#,
+        r#"#r"(你|[a-z])*好?""#,
+        r#"#substrs"a man a plan a canal""#,
+    ] {
+        compare(&format!(r#"start ::= "\"" {body} "\"" [":" start];"#), 2, 8);
+    }
+}
+
+/// Copies of a code are counted by the characters of whole subtrees, where all of these are copies.
+#[test]
+fn counted_characters() {
+    for body in [
+        r#"#r'[^"\\\x00-\x1f]{0,5}'"#,
+        r#"#r'([^"\\\x00-\x1f]|\\["\\n])'{3,40}"#,
+        r#"#r"(?s).{9,12}""#,
+        r#"#r"(你|[a-z]|好é)"{2,9}"#,
+        r#"#r"[a-z ]"{0,30} #r"[a-z:]*""#,
+        r#"#r"(é|[^éa])"{1,10}"#,
+        r#"#r"(ab|[^a])"{2,6}"#,
+    ] {
+        compare(&format!(r#"start ::= "\"" {body} "\"" [":" start];"#), 3, 12);
+    }
+}

@@ -12,31 +12,44 @@ impl Terms {
     /// A class for each byte, numbered from 0 in order of first bytes; bytes of one class are interchangeable
     /// in all words of `terms`.
     ///
-    /// Cost: linear in the size of the terms and tables, and 256 steps per different byte set in them.
+    /// Cost: linear in the size of the terms and tables, and for each different byte set in them a step per run of bytes
+    /// that all sets treat alike.
     #[must_use]
     pub fn byte_classes(&self, terms: &[TermId]) -> [u8; 256] {
-        let mut class_of = [0_u16; 256];
-        let mut count = 1_u16;
-        for set in self.byte_sets(terms) {
-            // Members of a class that is split move to a new class, one per old class.
-            let mut moved = [u16::MAX; 256];
-            let mut left = [false; 256];
-            for byte in (0..=u8::MAX).filter(|&byte| !set.contains(byte)) {
-                left[usize::from(class_of[usize::from(byte)])] = true;
+        let sets = self.byte_sets(terms);
+        // Between two boundaries of all sets bytes are alike, so one byte of each interval is enough.
+        let boundaries = sets.iter().fold(ByteSet::single(0), |all, set| all.union(set.boundaries()));
+        let starts: Vec<u8> = boundaries.iter().collect();
+        let mut class_of = vec![0_usize; starts.len()];
+        let mut count = 1;
+        // For each class the class of its members that are in the set, and whether others are left.
+        let mut moved: Vec<Option<usize>> = Vec::new();
+        let mut left: Vec<bool> = Vec::new();
+        for set in sets {
+            if count == starts.len() {
+                break;
             }
-            for byte in set.iter() {
-                let class = &mut class_of[usize::from(byte)];
-                if left[usize::from(*class)] {
-                    let new = &mut moved[usize::from(*class)];
-                    if *new == u16::MAX {
-                        *new = count;
+            moved.clear();
+            moved.resize(count, None);
+            left.clear();
+            left.resize(count, false);
+            for (&start, &class) in starts.iter().zip(&class_of) {
+                left[class] |= !set.contains(start);
+            }
+            for (&start, class) in starts.iter().zip(&mut class_of) {
+                if set.contains(start) && left[*class] {
+                    *class = *moved[*class].get_or_insert_with(|| {
                         count += 1;
-                    }
-                    *class = *new;
+                        count - 1
+                    });
                 }
             }
         }
-        in_order_of_first_bytes(&class_of)
+        let mut classes = [0; 256];
+        for (&start, class) in starts.iter().zip(class_of) {
+            classes[usize::from(start)..].fill(class as u16);
+        }
+        in_order_of_first_bytes(&classes)
     }
 
     /// All different byte sets that the terms and their tables test for.

@@ -6,14 +6,14 @@
 //! well-studied function that does; some 30 ns for a term.
 
 /// Hashes one sequence of words. The words must be a prefix-free encoding of what is hashed.
-pub(super) struct ContentHasher {
+pub(crate) struct ContentHasher {
     state: [u64; 4],
     words: u64,
 }
 
 impl ContentHasher {
     /// A hasher whose sequence starts with `tag`, which tells kinds of content apart.
-    pub(super) fn new(tag: u64) -> Self {
+    pub(crate) fn new(tag: u64) -> Self {
         let mut hasher = Self::with_key(0, 0);
         hasher.write(tag);
         hasher
@@ -31,7 +31,7 @@ impl ContentHasher {
     }
 
     /// Appends one word.
-    pub(super) fn write(&mut self, word: u64) {
+    pub(crate) fn write(&mut self, word: u64) {
         self.state[3] ^= word;
         self.rounds(2);
         self.state[0] ^= word;
@@ -39,13 +39,13 @@ impl ContentHasher {
     }
 
     /// Appends a hash.
-    pub(super) fn write_hash(&mut self, hash: u128) {
+    pub(crate) fn write_hash(&mut self, hash: u128) {
         self.write(hash as u64);
         self.write((hash >> 64) as u64);
     }
 
     /// Appends a text and its length.
-    pub(super) fn write_bytes(&mut self, bytes: &[u8]) {
+    pub(crate) fn write_bytes(&mut self, bytes: &[u8]) {
         self.write(bytes.len() as u64);
         for chunk in bytes.chunks(8) {
             let mut word = [0; 8];
@@ -55,7 +55,7 @@ impl ContentHasher {
     }
 
     /// The hash of all words so far.
-    pub(super) fn finish(mut self) -> u128 {
+    pub(crate) fn finish(mut self) -> u128 {
         // The last block of SipHash holds the length in bytes in its top byte.
         let length = self.words.wrapping_mul(8) << 56;
         self.write(length);

@@ -4,10 +4,57 @@
 //! the terms it has met, so neither depth nor sharing of a term hurts. Chains of optional elements contribute
 //! to one union, in place of one nested union per element.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::byte_set::ByteSet;
 use super::term::{Term, TermId, Terms};
+
+/// Derivatives of the terms that were met, by term; those of earlier derivations are told apart by their round. Kept by
+/// the arena, so that a derivation neither hashes nor allocates.
+#[derive(Debug, Default)]
+pub(super) struct Memo {
+    round: u32,
+    derivatives: Vec<(u32, TermId)>,
+}
+
+impl Memo {
+    /// Forgets everything; terms will be among the first `count` of the arena.
+    fn begin(&mut self, count: usize) {
+        if self.round == u32::MAX {
+            self.derivatives.clear();
+            self.round = 0;
+        }
+        self.round += 1;
+        if self.derivatives.len() < count {
+            self.derivatives.resize(count, (0, TermId::NOTHING));
+        }
+    }
+
+    fn get(&self, term: TermId) -> Option<TermId> {
+        let (round, derivative) = self.derivatives[term.index()];
+        (round == self.round).then_some(derivative)
+    }
+
+    /// The derivative of a term that was met.
+    fn of(&self, term: TermId) -> TermId {
+        self.get(term).expect("terms are visited before those that are built of them")
+    }
+
+    fn insert(&mut self, term: TermId, derivative: TermId) {
+        self.derivatives[term.index()] = (self.round, derivative);
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.derivatives.capacity() * size_of::<(u32, TermId)>()
+    }
+}
+
+/// A copy of an arena begins with an empty memo.
+impl Clone for Memo {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
 
 enum Task {
     Visit(TermId),
@@ -22,12 +69,13 @@ impl Terms {
         if let Some(leaf) = self.leaf_derivative(term, byte) {
             return leaf;
         }
-        let mut derivatives = FxHashMap::default();
+        let mut derivatives = std::mem::take(&mut self.memo);
+        derivatives.begin(self.len());
         let mut stack = vec![Task::Visit(term)];
         while let Some(task) = stack.pop() {
             match task {
                 Task::Visit(term) => {
-                    if derivatives.contains_key(&term) {
+                    if derivatives.get(term).is_some() {
                         continue;
                     }
                     if let Some(leaf) = self.leaf_derivative(term, byte) {
@@ -43,7 +91,9 @@ impl Terms {
                 }
             }
         }
-        derivatives[&term]
+        let derivative = derivatives.of(term);
+        self.memo = derivatives;
+        derivative
     }
 
     fn leaf_derivative(&mut self, term: TermId, byte: u8) -> Option<TermId> {
@@ -92,30 +142,30 @@ impl Terms {
         }
     }
 
-    fn build_derivative(&mut self, term: TermId, derivatives: &FxHashMap<TermId, TermId>) -> TermId {
+    fn build_derivative(&mut self, term: TermId, derivatives: &Memo) -> TermId {
         match *self.get(term) {
             Term::Union(ref parts) => {
-                let parts: Vec<TermId> = parts.iter().map(|part| derivatives[part]).collect();
+                let parts: Vec<TermId> = parts.iter().map(|part| derivatives.of(*part)).collect();
                 self.union(&parts)
             }
             Term::Intersection(ref parts) => {
-                let parts: Vec<TermId> = parts.iter().map(|part| derivatives[part]).collect();
+                let parts: Vec<TermId> = parts.iter().map(|part| derivatives.of(*part)).collect();
                 self.intersection(&parts)
             }
-            Term::Complement(part) => self.complement(derivatives[&part]),
+            Term::Complement(part) => self.complement(derivatives.of(part)),
             Term::FirstMatch(part) => {
-                let rest = derivatives[&part];
+                let rest = derivatives.of(part);
                 if self.is_nullable(rest) { TermId::EPSILON } else { self.first_match(rest) }
             }
             Term::Repeat { term: part, min, max } => {
                 // Exact for a nullable part too: its shortest factor can always be taken first.
                 let rest = self.repeat(part, min.saturating_sub(1), max.map(|max| max - 1));
-                self.chained(derivatives[&part], rest)
+                self.chained(derivatives.of(part), rest)
             }
             Term::Concat(..) => {
                 let mut links = Vec::new();
                 self.for_each_link(term, |head, tail| {
-                    let derivative = derivatives[&head];
+                    let derivative = derivatives.of(head);
                     if derivative != TermId::NOTHING {
                         links.push((derivative, tail));
                     }

@@ -75,12 +75,9 @@ impl Partition {
         let mut starts = vec![0];
         starts.extend(boundaries.iter().filter(|&byte| byte > 0));
         let mut class_of = Box::new([0; 256]);
-        let mut class = 0;
-        for byte in 0..=u8::MAX {
-            if byte > 0 && boundaries.contains(byte) {
-                class += 1;
-            }
-            class_of[usize::from(byte)] = class;
+        for (class, &start) in starts.iter().enumerate().skip(1) {
+            // A class has one byte at least, so there are at most 256.
+            class_of[usize::from(start)..].fill(class as u8);
         }
         Self { class_of, starts: starts.into() }
     }
@@ -176,6 +173,9 @@ impl Automata {
     /// # Errors
     /// If there would be more states than there may be.
     pub fn continues(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
+        if self.terms.extends_by_shape(self.term(state)) {
+            return Ok(true);
+        }
         for class in 0..self.class_count(state) {
             if self.step_class(state, class)?.is_some() {
                 return Ok(true);
@@ -316,6 +316,12 @@ impl Automata {
 
     pub(super) fn set_life(&mut self, state: StateId, life: Life) {
         self.states[state.index()].life = life;
+        let term = self.term(state);
+        match life {
+            Life::Unknown => {}
+            Life::Live => self.terms.record_inhabited(term, true),
+            Life::Dead => self.terms.record_inhabited(term, false),
+        }
     }
 
     /// How many classes of bytes `state` tells apart.
@@ -331,7 +337,7 @@ impl Automata {
 
     /// The state of `term`, which is not known to be live; none for the term that is empty by its shape.
     fn candidate(&mut self, term: TermId) -> Result<Option<StateId>, LimitExceeded> {
-        if term == self.terms.nothing() {
+        if term == self.terms.nothing() || self.terms.is_known_empty(term) {
             return Ok(None);
         }
         if let Some(&state) = self.state_of.get(&term) {
@@ -340,7 +346,7 @@ impl Automata {
         if self.states.len() >= self.max_states {
             return Err(LimitExceeded::new("automaton_states", self.max_states));
         }
-        let life = if self.terms.is_inhabited_by_shape(term) { Life::Live } else { Life::Unknown };
+        let life = if self.terms.is_known_inhabited(term) { Life::Live } else { Life::Unknown };
         let state = StateId(self.states.len() as u32);
         self.states.push(State { term, life, row: None });
         self.state_of.insert(term, state);

@@ -13,7 +13,7 @@
 //! |---|---|
 //! | `term`, `normal_form`, `counters` | the arena, the constructors and their laws |
 //! | `derivative`, `alphabet` | derivatives, and which bytes terms can tell apart |
-//! | `table`, `minimize` | ready-made automata |
+//! | `table`, `minimize`, `determinize` | ready-made automata |
 //! | `acyclic`, `suffix_automaton`, `text` | word sets, character classes, substrings, texts without a match |
 //! | `lazy_dfa`, `liveness` | states, steps, and what is dead |
 //!
@@ -25,6 +25,7 @@ mod byte_set;
 mod content_hash;
 mod counters;
 mod derivative;
+mod determinize;
 mod display;
 mod lazy_dfa;
 mod liveness;
@@ -36,6 +37,7 @@ mod term;
 mod text;
 
 pub use byte_set::ByteSet;
+pub(crate) use content_hash::ContentHasher;
 pub use lazy_dfa::{Automata, StateId};
 pub use table::{Table, TableBuilder, TableState};
 pub use term::{Structure, TermId, Terms};

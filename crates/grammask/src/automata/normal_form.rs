@@ -152,6 +152,12 @@ impl Terms {
 
     /// Words of any of `parts`.
     pub fn union(&mut self, parts: &[TermId]) -> TermId {
+        match *parts {
+            [] => return TermId::NOTHING,
+            // A term is in normal form already.
+            [only] => return only,
+            _ => {}
+        }
         let mut children = Vec::with_capacity(parts.len());
         let mut bytes = ByteSet::EMPTY;
         let mut epsilon = false;

@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::byte_set::ByteSet;
 use super::content_hash::ContentHasher;
+use super::derivative::Memo;
 use super::table::{StateFingerprint, Table, TableState};
 
 /// A regular language in a [`Terms`] arena; equal ids are the same term.
@@ -123,13 +124,15 @@ struct Node {
     facts: Facts,
 }
 
-/// What is known of a language from its shape.
+/// What is known of a language, from its shape or from a search.
 #[derive(Clone, Copy, Debug)]
 struct Facts {
     /// The empty word is in it.
     nullable: bool,
     /// Some word is in it. Where this is false nothing is known, except of `Nothing`.
     inhabited: bool,
+    /// A search found no word in it. Where this is false nothing is known.
+    empty: bool,
     /// Some nonempty word is in it. Where this is false nothing is known.
     extends: bool,
 }
@@ -142,6 +145,7 @@ pub struct Terms {
     tables: Vec<Arc<Table>>,
     /// How many operands all unions and intersections have together.
     operands: usize,
+    pub(super) memo: Memo,
 }
 
 impl Default for Terms {
@@ -154,8 +158,13 @@ impl Terms {
     /// An arena that holds the simplest terms only.
     #[must_use]
     pub fn new() -> Self {
-        let mut terms =
-            Self { nodes: Vec::new(), ids: FxHashMap::default(), tables: Vec::new(), operands: 0 };
+        let mut terms = Self {
+            nodes: Vec::new(),
+            ids: FxHashMap::default(),
+            tables: Vec::new(),
+            operands: 0,
+            memo: Memo::default(),
+        };
         assert_eq!(terms.intern(Term::Nothing), TermId::NOTHING);
         assert_eq!(terms.intern(Term::Epsilon), TermId::EPSILON);
         assert_eq!(terms.intern(Term::Bytes(ByteSet::ALL)), TermId::ANY_BYTE);
@@ -199,6 +208,7 @@ impl Terms {
         self.nodes.capacity() * size_of::<Node>()
             + self.ids.capacity() * per_id
             + self.operands * size_of::<TermId>()
+            + self.memo.memory_bytes()
             + tables
     }
 
@@ -215,10 +225,27 @@ impl Terms {
         self.nodes[term.index()].hash
     }
 
-    /// Whether the shape alone says that the language has a word. Every term without intersections and
+    /// Records whether the language has a word, which a search found out: who uses the term later need not search again.
+    pub(super) fn record_inhabited(&mut self, term: TermId, inhabited: bool) {
+        let facts = &mut self.nodes[term.index()].facts;
+        facts.inhabited |= inhabited;
+        facts.empty |= !inhabited;
+    }
+
+    /// Whether a search found that the language has no word.
+    pub(super) fn is_known_empty(&self, term: TermId) -> bool {
+        self.facts(term).empty
+    }
+
+    /// Whether the shape, or a search before, says that the language has a word. Every term without intersections and
     /// complements is [`TermId::NOTHING`] or has one.
-    pub(super) fn is_inhabited_by_shape(&self, term: TermId) -> bool {
+    pub(super) fn is_known_inhabited(&self, term: TermId) -> bool {
         self.facts(term).inhabited
+    }
+
+    /// Whether the shape alone says that the language has a nonempty word.
+    pub(super) fn extends_by_shape(&self, term: TermId) -> bool {
+        self.facts(term).extends
     }
 
     pub(super) fn get(&self, term: TermId) -> &Term {
@@ -258,14 +285,15 @@ impl Terms {
     }
 
     /// The language that `table` accepts from its start.
-    pub fn table(&mut self, table: Table) -> TermId {
+    pub fn table(&mut self, table: impl Into<Arc<Table>>) -> TermId {
+        let table = table.into();
         let Some(start) = table.start() else { return TermId::NOTHING };
         let known = |state| self.ids.get(&table_state_hash(&table, state));
         if let Some(&id) = known(start) {
             return id;
         }
         let id = TableId(u32::try_from(self.tables.len()).expect("memory ends before four billion tables"));
-        self.tables.push(Arc::new(table));
+        self.tables.push(table);
         self.table_state(id, start)
     }
 
@@ -361,7 +389,7 @@ impl Terms {
             // A table holds no dead state, and a state without edges is `Epsilon`.
             Term::Table { table, state } => (self.get_table(*table).is_accepting(*state), true, true),
         };
-        Facts { nullable, inhabited, extends }
+        Facts { nullable, inhabited, empty: false, extends }
     }
 }
 

@@ -89,6 +89,9 @@ type Profile = Box<[Option<GuardsId>]>;
 /// What the lexeme of a configuration would be, and the profile of its commit.
 type Label = (TerminalId, usize);
 
+/// Which lexemes are open, and what can come out of each variable then.
+type Solution = (FxHashMap<Label, bool>, Vec<TerminalSet>);
+
 /// What a set of terminals is computed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Variable {
@@ -273,10 +276,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// Which lexemes are open, and what can come out of each variable then; or pairs of terminals that make a gap.
-    fn open_lexemes(
-        &self,
-        avoided: &FxHashSet<Pair>,
-    ) -> Result<(FxHashMap<Label, bool>, Vec<TerminalSet>), Vec<Pair>> {
+    fn open_lexemes(&self, avoided: &FxHashSet<Pair>) -> Result<Solution, Vec<Pair>> {
         let mut is_open: FxHashMap<Label, bool> =
             self.labels.iter().flatten().map(|&label| (label, true)).collect();
         let mut outside = self.first_terminals(false, &is_open);

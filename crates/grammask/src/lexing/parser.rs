@@ -108,6 +108,18 @@ impl Parser {
         })
     }
 
+    /// How many different stacks there are.
+    pub(crate) fn stack_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Forgets all stacks but the first `count`; nobody may refer to the others.
+    pub(crate) fn forget_stacks(&mut self, count: usize) {
+        for node in self.nodes.drain(count..) {
+            self.node_ids.remove(&(node.below, node.state));
+        }
+    }
+
     /// Begins to watch how deep stacks are looked into.
     pub(crate) fn observe(&mut self) {
         self.lowest = u32::MAX;

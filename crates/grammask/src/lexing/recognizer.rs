@@ -591,7 +591,11 @@ impl Builder {
             return Ok(known);
         }
         self.parser.observe();
-        let mask = Arc::new(self.make_mask(recognizer, run, vocabulary, deadline)?);
+        // The stacks that a mask tries are of no use for other masks: most texts take another way.
+        let stacks = self.parser.stack_count();
+        let mask = self.make_mask(recognizer, run, vocabulary, deadline);
+        self.parser.forget_stacks(stacks);
+        let mask = Arc::new(mask?);
         let observed = self.parser.observed(run.parse.stack);
         let states: Vec<LrState> = self.parser.states(run.parse.stack).take(observed).collect();
         Ok(self.memo.insert(key, &states, mask))
@@ -608,27 +612,26 @@ impl Builder {
         let trie = vocabulary.trie();
         let futures = &recognizer.prepared.futures;
         let mut mask = TokenSet::new(vocabulary.size());
-        let class = recognizer.class_at(self.parser.top(run.parse.stack));
-        let place = (Place::before_token(run.configuration), class);
-        let root = self.spanners.at(&mut self.lexer, futures, trie, place, deadline)?;
+        let root =
+            self.spanners.at(&mut self.lexer, trie, Place::before_token(run.configuration), deadline)?;
         // The same terminals come from many nodes, and the same ends.
         let mut fed: FxHashMap<(Parse, TerminalId, u32), Option<(Parse, ClassId)>> = FxHashMap::default();
-        let mut alive: FxHashMap<(Parse, FutureId), bool> = FxHashMap::default();
+        let mut alive: FxHashMap<(Parse, ConfigurationId), bool> = FxHashMap::default();
         let mut pending: Vec<(SpannerId, Parse, u32)> = vec![(root, run.parse, run.column)];
         while let Some((node, parse, column)) = pending.pop() {
-            if !self.spanners.get(node).links.is_empty() {
-                let class = recognizer.class_at(self.parser.top(parse.stack));
-                for index in 0..self.spanners.get(node).links.len() {
-                    let place = (self.spanners.get(node).links[index], class);
-                    let link = self.spanners.at(&mut self.lexer, futures, trie, place, deadline)?;
-                    pending.push((link, parse, column));
-                }
+            for index in 0..self.spanners.get(node).links.len() {
+                let place = self.spanners.get(node).links[index];
+                let link = self.spanners.at(&mut self.lexer, trie, place, deadline)?;
+                pending.push((link, parse, column));
             }
             for index in 0..self.spanners.get(node).ends.len() {
-                let future = self.spanners.get(node).ends[index].future;
-                let is_alive = *alive
-                    .entry((parse, future))
-                    .or_insert_with(|| recognizer.is_alive(&mut self.parser, parse, future));
+                let configuration = self.spanners.get(node).ends[index].configuration;
+                let is_alive = *alive.entry((parse, configuration)).or_insert_with(|| {
+                    let class = recognizer.class_at(self.parser.top(parse.stack));
+                    futures
+                        .of(configuration, class)
+                        .is_some_and(|future| recognizer.is_alive(&mut self.parser, parse, future))
+                });
                 if is_alive {
                     self.spanners.get(node).ends[index].tokens.add_to(&mut mask, trie);
                 }
@@ -642,7 +645,7 @@ impl Builder {
                 });
                 let Some((parse, class)) = next else { continue };
                 let place = (node, index, class);
-                let child = self.spanners.child(&mut self.lexer, futures, trie, place, deadline)?;
+                let child = self.spanners.child(&mut self.lexer, trie, place, deadline)?;
                 pending.push((child, parse, 0));
             }
             if self.total_memory() > self.limits.memory_bytes {

@@ -2,18 +2,18 @@
 //!
 //! After K. Park, T. Zhou and L. D'Antoni, "Flexible and Efficient Grammar-Constrained Decoding" (2025). The table of
 //! a configuration is a prefix tree of the terminals that tokens emit. A node holds the tokens that emit just these
-//! and nothing more, grouped by what can come out of where they end, as ranges of the sorted tokens; and for each next
+//! and nothing more, grouped by the configuration where they end, as ranges of the sorted tokens; and for each next
 //! terminal a branch with the places in the token trie where that terminal is emitted.
 //!
 //! The tree grows as it is used: what is behind a branch is walked when a parser takes the terminal for the first
 //! time, in the class of terminals that the parser expects then. So one tree serves all states of the parser, and what
 //! the parser never takes is never walked. A subtree of the trie in which all bytes leave the configuration as it is,
-//! such as the inside of a string, is one range. A large subtree that is entered in a configuration is a node of its
-//! own, which all nodes that come to it share: what ` the(` emits after a name and after a number is walked once.
+//! such as the inside of a string, is one range. What is below the first byte of a token, and other large subtrees, are
+//! nodes of their own, which all nodes share that come there in the same configuration: after `retu` and after `x` the
+//! tokens differ in those that begin with `r` only.
 
 use rustc_hash::FxHashMap;
 
-use super::futures::{FutureId, Futures};
 use super::grammar::LexedGrammar;
 use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
 use crate::grammar::{TerminalId, id_type};
@@ -27,8 +27,10 @@ id_type! {
 
 /// Tokens above which a group keeps them as a bitset.
 const MANY_TOKENS: usize = 2048;
-/// A subtree with more nodes than this part of the trie is large.
-const SMALLEST_SHARE: usize = 64;
+/// Nodes of a shared subtree at the least.
+const LEAST_NODES: usize = 4;
+/// A subtree with at least this part of the trie's nodes is shared wherever it is.
+const SMALLEST_PART: usize = 256;
 /// Nodes of the trie between two looks at the clock.
 const NODES_PER_LOOK: usize = 1 << 14;
 
@@ -124,11 +126,8 @@ impl Tokens {
         match self {
             Self::Set(set) => mask.union_with(set),
             Self::Ranges(ranges) => {
-                let words = mask.words_mut();
                 for &(start, end) in ranges {
-                    for id in &trie.sorted_ids()[start as usize..end as usize] {
-                        words[id.index() >> 5] |= 1 << (id.0 & 31);
-                    }
+                    mask.extend(trie.sorted_ids()[start as usize..end as usize].iter().copied());
                 }
             }
         }
@@ -145,7 +144,7 @@ impl Tokens {
 /// Tokens that emit nothing more.
 #[derive(Clone, Debug)]
 pub(crate) struct End {
-    pub(crate) future: FutureId,
+    pub(crate) configuration: ConfigurationId,
     pub(crate) tokens: Tokens,
 }
 
@@ -171,8 +170,8 @@ pub(crate) struct Spanner {
 #[derive(Clone, Debug)]
 pub(crate) struct Spanners {
     nodes: Vec<Spanner>,
-    /// The nodes of places, in the class that the lexeme began in.
-    shared: FxHashMap<(Place, ClassId), SpannerId>,
+    /// The nodes of places.
+    shared: FxHashMap<Place, SpannerId>,
     columns: Columns,
     vocabulary_size: usize,
     memory_bytes: usize,
@@ -193,9 +192,10 @@ impl Place {
     }
 
     /// Whether what is below is worth a node of its own.
-    fn is_large(&self, trie: &TokenTrie) -> bool {
+    fn is_shared(&self, trie: &TokenTrie) -> bool {
         let nodes = trie.subtree_end(self.node).index() - self.node.index();
-        nodes >= (trie.len() / SMALLEST_SHARE).max(4)
+        let least = if trie.depth(self.node) == 1 { LEAST_NODES } else { trie.len() / SMALLEST_PART };
+        nodes >= least.max(LEAST_NODES)
     }
 }
 
@@ -208,23 +208,22 @@ impl Spanners {
         &self.nodes[id.index()]
     }
 
-    /// The node of a place, in the class that the lexeme began in.
+    /// The node of a place.
     ///
     /// # Errors
     /// When a limit is passed.
     pub(crate) fn at(
         &mut self,
         lexer: &mut Lexer,
-        futures: &Futures,
         trie: &TokenTrie,
-        (place, class): (Place, ClassId),
+        place: Place,
         deadline: &Deadline,
     ) -> Result<SpannerId, LimitExceeded> {
-        if let Some(&known) = self.shared.get(&(place, class)) {
+        if let Some(&known) = self.shared.get(&place) {
             return Ok(known);
         }
-        let id = self.walk(lexer, futures, trie, class, (vec![place], Vec::new()), deadline)?;
-        self.shared.insert((place, class), id);
+        let id = self.walk(lexer, trie, (vec![place], Vec::new()), deadline)?;
+        self.shared.insert(place, id);
         Ok(id)
     }
 
@@ -235,7 +234,6 @@ impl Spanners {
     pub(crate) fn child(
         &mut self,
         lexer: &mut Lexer,
-        futures: &Futures,
         trie: &TokenTrie,
         (parent, branch, class): (SpannerId, usize, ClassId),
         deadline: &Deadline,
@@ -252,10 +250,10 @@ impl Spanners {
                 let first = Column::At(Column::NO_BREAK);
                 let column = self.columns.step(lexer, configuration, first, byte);
                 let place = Place { node, configuration, column };
-                if place.is_large(trie) { links.push(place) } else { places.push(place) }
+                if place.is_shared(trie) { links.push(place) } else { places.push(place) }
             }
         }
-        let id = self.walk(lexer, futures, trie, class, (places, links), deadline)?;
+        let id = self.walk(lexer, trie, (places, links), deadline)?;
         self.nodes[parent.index()].branches[branch].children.push((class, id));
         Ok(id)
     }
@@ -265,13 +263,11 @@ impl Spanners {
     fn walk(
         &mut self,
         lexer: &mut Lexer,
-        futures: &Futures,
         trie: &TokenTrie,
-        class: ClassId,
         (mut places, mut links): (Vec<Place>, Vec<Place>),
         deadline: &Deadline,
     ) -> Result<SpannerId, LimitExceeded> {
-        let mut ends: FxHashMap<FutureId, Vec<(u32, u32)>> = FxHashMap::default();
+        let mut ends: FxHashMap<ConfigurationId, Vec<(u32, u32)>> = FxHashMap::default();
         let mut branches: FxHashMap<(TerminalId, Column), Vec<(TrieNode, GuardsId)>> = FxHashMap::default();
         let token_starts = trie.columns().token_starts;
         let mut looks = 0;
@@ -280,13 +276,12 @@ impl Spanners {
             if looks % NODES_PER_LOOK == 0 {
                 deadline.check()?;
             }
-            let Some(future) = futures.of(configuration, class) else { continue };
             let is_loop = lexer.stays(configuration, trie.bytes_below(node))?
                 && !self.columns.are_tracked(lexer, configuration);
             let end = if is_loop { trie.subtree_end(node) } else { TrieNode(node.0 + 1) };
             let range = (token_starts[node.index()], token_starts[end.index()]);
             if range.0 < range.1 {
-                let ranges = ends.entry(future).or_default();
+                let ranges = ends.entry(configuration).or_default();
                 match ranges.last_mut() {
                     Some(last) if last.1 == range.0 => last.1 = range.1,
                     _ => ranges.push(range),
@@ -306,16 +301,16 @@ impl Spanners {
                 if let Some(next) = steps.go_on {
                     let column = self.columns.step(lexer, next, column, byte);
                     let place = Place { node: child, configuration: next, column };
-                    if place.is_large(trie) { links.push(place) } else { places.push(place) }
+                    if place.is_shared(trie) { links.push(place) } else { places.push(place) }
                 }
             }
             places[first..].reverse();
         }
         let mut ends: Vec<End> = ends
             .into_iter()
-            .map(|(future, ranges)| End { future, tokens: self.tokens(ranges, trie) })
+            .map(|(configuration, ranges)| End { configuration, tokens: self.tokens(ranges, trie) })
             .collect();
-        ends.sort_unstable_by_key(|end| end.future);
+        ends.sort_unstable_by_key(|end| end.configuration);
         let mut branches: Vec<Branch> = branches
             .into_iter()
             .map(|((terminal, column), points)| Branch {
@@ -404,28 +399,22 @@ mod tests {
                 configuration = steps.go_on.expect("the text is a beginning of a lexeme");
             }
             let root = spanners
-                .at(
-                    &mut lexer,
-                    futures,
-                    vocabulary.trie(),
-                    (Place::before_token(configuration), class),
-                    &deadline,
-                )
+                .at(&mut lexer, vocabulary.trie(), Place::before_token(configuration), &deadline)
                 .expect("no limit");
             let mut table: BTreeMap<usize, Vec<String>> = BTreeMap::new();
             let mut pending = vec![(root, String::new())];
             while let Some((node, emitted)) = pending.pop() {
                 for place in spanners.get(node).links.clone() {
-                    let link = spanners
-                        .at(&mut lexer, futures, vocabulary.trie(), (place, class), &deadline)
-                        .expect("no limit");
+                    let link =
+                        spanners.at(&mut lexer, vocabulary.trie(), place, &deadline).expect("no limit");
                     pending.push((link, emitted.clone()));
                 }
                 for end in spanners.get(node).ends.clone() {
                     let mut of_end = TokenSet::new(vocabulary.size());
                     end.tokens.add_to(&mut of_end, vocabulary.trie());
                     for token in &of_end {
-                        for terminal in futures.get(end.future).outside.iter() {
+                        let future = futures.of(end.configuration, class).expect("texts lead there");
+                        for terminal in futures.get(future).outside.iter() {
                             let name = prepared.grammar().terminal_name(terminal);
                             table.entry(token.index()).or_default().push(format!("{emitted}{name}"));
                         }
@@ -434,7 +423,7 @@ mod tests {
                 for index in 0..spanners.get(node).branches.len() {
                     let terminal = spanners.get(node).branches[index].terminal;
                     let child = spanners
-                        .child(&mut lexer, futures, vocabulary.trie(), (node, index, class), &deadline)
+                        .child(&mut lexer, vocabulary.trie(), (node, index, class), &deadline)
                         .expect("no limit");
                     pending.push((child, format!("{emitted}{}", prepared.grammar().terminal_name(terminal))));
                 }

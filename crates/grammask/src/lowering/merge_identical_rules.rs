@@ -3,7 +3,9 @@
 //! `a ::= "x" b; b ::= "y"; c ::= "x" d; d ::= "y";` needs only `a` and `b`. A rule's own name inside its body
 //! counts as "itself", so `a ::= "x" a | "y"` and `b ::= "x" b | "y"` are the same.
 
-use rustc_hash::FxHashMap;
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::productions::{Body, Productions, Symbol};
 use crate::grammar::NonterminalId;
@@ -11,55 +13,103 @@ use crate::grammar::NonterminalId;
 /// Rounds after which merging stops although more could merge: it is an optimisation, and grammars of people
 /// need one or two.
 const ROUNDS: usize = 4;
+/// Different rules with the same hash that a rule is compared with: there is one, unless somebody looks for more.
+const MOST_ALIKE: usize = 8;
 
 /// Merges rules with the same alternatives, in any order.
 pub fn merge_identical_rules(productions: &mut Productions) {
+    // Parts come first, so that rules which differ only in merged symbols merge in the same round.
+    let order = productions.bottom_up();
     for _ in 0..ROUNDS {
-        if !merge_once(productions) {
+        if !merge_once(productions, &order) {
             break;
         }
     }
     super::drop_useless::drop_unreachable(productions);
 }
 
-/// Merges bottom up, so that rules which differ only in merged symbols merge in the same round.
-fn merge_once(productions: &mut Productions) -> bool {
-    let mut representatives: Vec<Symbol> =
-        (0..productions.rules.len()).map(|index| Symbol::Nonterminal(NonterminalId::new(index))).collect();
-    let mut rules: FxHashMap<Body, Symbol> = FxHashMap::default();
+fn merge_once(productions: &mut Productions, order: &[usize]) -> bool {
+    let mut representatives: Vec<NonterminalId> =
+        (0..productions.rules.len()).map(NonterminalId::new).collect();
+    // By the hash of the body; most rules are not like any other, and are hashed in place.
+    let mut rules: FxHashMap<u64, Vec<NonterminalId>> = FxHashMap::default();
+    let mut hashes: Vec<u64> = Vec::new();
     let mut changed = false;
-    for index in productions.bottom_up() {
-        let own = Symbol::Nonterminal(NonterminalId::new(index));
-        let mut key = productions.rules[index].body.clone();
-        if matches!(&key, Body::Alternatives(alternatives) if alternatives.is_empty()) {
+    for &index in order {
+        let own = NonterminalId::new(index);
+        let body = productions.body(own);
+        if matches!(body, Body::Alternatives(alternatives) if alternatives.is_empty()) {
             continue;
         }
-        key.map(|symbol| match symbol {
-            // No rule has the last id, so it can stand for "itself".
-            Symbol::Nonterminal(_) if symbol == own => Symbol::Nonterminal(NonterminalId(u32::MAX)),
-            Symbol::Nonterminal(id) => representatives[id.index()],
-            Symbol::Terminal(_) => symbol,
-        });
-        if let Body::Alternatives(alternatives) = &mut key {
-            alternatives.sort_unstable();
-            alternatives.dedup();
-        }
-        let representative = *rules.entry(key).or_insert(own);
-        if representative != own {
-            representatives[index] = representative;
-            changed = true;
+        let hash = hash_of(body, own, &representatives, &mut hashes);
+        let alike = rules.entry(hash).or_default();
+        let key = |id: NonterminalId| key_of(productions.body(id), id, &representatives);
+        let equal = match alike[..] {
+            [] => None,
+            _ => {
+                let own_key = key(own);
+                alike.iter().copied().find(|&other| key(other) == own_key)
+            }
+        };
+        match equal {
+            Some(representative) => {
+                representatives[index] = representative;
+                changed = true;
+            }
+            None if alike.len() < MOST_ALIKE => alike.push(own),
+            None => {}
         }
     }
     if changed {
         for rule in &mut productions.rules {
             rule.body.map(|symbol| match symbol {
-                Symbol::Nonterminal(id) => representatives[id.index()],
+                Symbol::Nonterminal(id) => Symbol::Nonterminal(representatives[id.index()]),
                 Symbol::Terminal(_) => symbol,
             });
         }
-        if let Symbol::Nonterminal(start) = representatives[productions.start.index()] {
-            productions.start = start;
-        }
+        productions.start = representatives[productions.start.index()];
     }
     changed
+}
+
+/// A symbol of a rule's body, as rules are compared: no rule has the last id, so it can stand for "itself".
+fn compared(symbol: Symbol, own: NonterminalId, representatives: &[NonterminalId]) -> Symbol {
+    match symbol {
+        Symbol::Nonterminal(id) if id == own => Symbol::Nonterminal(NonterminalId(u32::MAX)),
+        Symbol::Nonterminal(id) => Symbol::Nonterminal(representatives[id.index()]),
+        Symbol::Terminal(_) => symbol,
+    }
+}
+
+/// What equal rules have in common.
+fn key_of(body: &Body, own: NonterminalId, representatives: &[NonterminalId]) -> Body {
+    let mut key = body.clone();
+    key.map(|symbol| compared(symbol, own, representatives));
+    if let Body::Alternatives(alternatives) = &mut key {
+        alternatives.sort_unstable();
+        alternatives.dedup();
+    }
+    key
+}
+
+/// A hash of what [`key_of`] makes, without making it. `hashes` is scratch.
+fn hash_of(body: &Body, own: NonterminalId, representatives: &[NonterminalId], hashes: &mut Vec<u64>) -> u64 {
+    match body {
+        Body::Repeat { symbol, min, max } => {
+            FxBuildHasher.hash_one((compared(*symbol, own, representatives), min, max))
+        }
+        Body::Alternatives(alternatives) => {
+            hashes.clear();
+            hashes.extend(alternatives.iter().map(|symbols| {
+                let mut hasher = FxBuildHasher.build_hasher();
+                for &symbol in symbols {
+                    compared(symbol, own, representatives).hash(&mut hasher);
+                }
+                hasher.finish()
+            }));
+            hashes.sort_unstable();
+            hashes.dedup();
+            FxBuildHasher.hash_one(&hashes[..])
+        }
+    }
 }

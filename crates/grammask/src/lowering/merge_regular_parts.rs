@@ -11,12 +11,15 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::LimitExceeded;
 use crate::automata::{ByteSet, StateId, TermId};
 use crate::grammar::{Terminal, TerminalId};
 use crate::graph::strong_components;
 
 use super::productions::{Body, Productions, Symbol};
+use super::split_counters::is_counted;
 
 /// A language is small if its automaton has at most this many states.
 const SMALL_STATES: usize = 32;
@@ -57,6 +60,22 @@ struct Profile {
     has_wide: bool,
 }
 
+/// What the automata of the parts say about that of the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Small(Profile),
+    /// Its parts have too many states, and hardly share any.
+    Large,
+    /// Parts overlap, so that only a walk tells.
+    Unclear,
+}
+
+impl Outcome {
+    fn small(self) -> Option<Profile> {
+        if let Self::Small(profile) = self { Some(profile) } else { None }
+    }
+}
+
 impl Profile {
     fn of_literal(bytes: &[u8]) -> Self {
         Self {
@@ -68,12 +87,19 @@ impl Profile {
         }
     }
 
-    /// The profile of the concatenation, if it is certain without a walk.
-    fn then(self, next: Self) -> Option<Self> {
-        let states = self.states + next.states;
-        let fits = states <= SMALL_STATES && self.exits.intersection(next.first).is_empty();
+    /// The profile of the concatenation.
+    fn then(self, next: Self) -> Outcome {
+        // A word that cannot go on ends where the next one starts.
+        let shared = usize::from(self.exits.is_empty());
+        let states = self.states + next.states - shared;
+        if states > SMALL_STATES {
+            return Outcome::Large;
+        }
+        if !self.exits.intersection(next.first).is_empty() {
+            return Outcome::Unclear;
+        }
         let reached = |own: ByteSet, skips: bool, other: ByteSet| if skips { own.union(other) } else { own };
-        fits.then(|| Self {
+        Outcome::Small(Self {
             states,
             first: reached(self.first, self.is_nullable, next.first),
             exits: reached(next.exits, next.is_nullable, self.exits.union(next.first)),
@@ -82,14 +108,20 @@ impl Profile {
         })
     }
 
-    /// The profile of the union, if it is certain without a walk.
-    fn or(self, other: Self) -> Option<Self> {
+    /// The profile of the union.
+    fn or(self, other: Self) -> Outcome {
         let states = self.states + other.states;
-        let fits = states <= SMALL_STATES && self.first.intersection(other.first).is_empty();
+        if !self.first.intersection(other.first).is_empty() {
+            // Words may begin alike, and have many states together.
+            return Outcome::Unclear;
+        }
+        if states > SMALL_STATES {
+            return Outcome::Large;
+        }
         let first = self.first.union(other.first);
         let is_nullable = self.is_nullable || other.is_nullable;
         let exits = self.exits.union(other.exits);
-        fits.then(|| Self {
+        Outcome::Small(Self {
             states,
             first,
             exits: if is_nullable { exits.union(first) } else { exits },
@@ -113,8 +145,12 @@ impl Profile {
 /// # Errors
 /// When an automaton passes the limit on states.
 pub fn merge_regular_parts(productions: &mut Productions) -> Result<(), LimitExceeded> {
-    let mut merging =
-        Merging { weights: Vec::new(), folded: vec![None; productions.rules.len()], productions };
+    let mut merging = Merging {
+        weights: Vec::new(),
+        walked: FxHashMap::default(),
+        folded: vec![None; productions.rules.len()],
+        productions,
+    };
     let reached = merging.productions.reachable();
     for index in merging.productions.bottom_up().into_iter().filter(|&index| reached[index]) {
         merging.substitute_folded(index);
@@ -135,6 +171,8 @@ struct Merging<'a> {
     productions: &'a mut Productions,
     /// Weight of each terminal, as far as known.
     weights: Vec<Option<Weight>>,
+    /// Weight of each language whose automaton was walked.
+    walked: FxHashMap<TermId, Weight>,
     /// The terminal that a nonterminal became.
     folded: Vec<Option<TerminalId>>,
 }
@@ -194,7 +232,7 @@ impl Merging<'_> {
                 .collect();
             let set: Vec<Box<[u8]>> =
                 words.iter().filter_map(|&id| self.literal(id).map(Into::into)).collect();
-            let profile = self.profile_of_union(words.iter().chain(&small).copied())?;
+            let profile = self.profile_of_union(words.iter().chain(&small).copied())?.small();
             let terms = self.productions.automata.terms_mut();
             let mut parts = vec![terms.literals(&set)];
             parts.extend(small.iter().filter_map(|&id| self.term(id)));
@@ -221,8 +259,12 @@ impl Merging<'_> {
                     return Ok(());
                 }
                 let Some(inner) = self.term(id) else { return Ok(()) };
-                let profile = match weight {
-                    Weight::Small(profile) if (min, max) == (0, None) => profile.repeated(),
+                if is_counted(&mut self.productions.automata, inner, min, max)? {
+                    return Ok(());
+                }
+                let profile = match (weight, min, max) {
+                    (Weight::Small(profile), 0, None) => profile.repeated(),
+                    (Weight::Small(profile), 0, Some(1)) => profile.or(Profile::of_literal(b"")).small(),
                     _ => None,
                 };
                 (self.productions.automata.terms_mut().repeat(inner, min, max), profile)
@@ -268,10 +310,11 @@ impl Merging<'_> {
             }
             parts.extend(self.term(id));
         }
-        let profile = self.profile_of_union(ids.iter().copied())?;
+        let outcome = self.profile_of_union(ids.iter().copied())?;
+        let profile = outcome.small();
         if profile.is_none() && parts.len() > 1 {
             let union = self.productions.automata.terms_mut().union(&parts);
-            if !self.term_weight(union)?.is_small() {
+            if outcome == Outcome::Large || !self.term_weight(union)?.is_small() {
                 return Ok(None);
             }
         }
@@ -281,27 +324,27 @@ impl Merging<'_> {
         } else {
             None
         };
-        let profile = profile.and_then(|profile| empty.map_or(Some(profile), |empty| profile.or(empty)));
+        let profile = match (profile, empty) {
+            (Some(profile), Some(empty)) => profile.or(empty).small(),
+            (profile, _) => profile,
+        };
         Ok(Some((self.productions.automata.terms_mut().union(&parts), profile)))
     }
 
-    /// The profile of the union of small terminals, if it is certain without a walk.
-    fn profile_of_union(
-        &mut self,
-        ids: impl Iterator<Item = TerminalId>,
-    ) -> Result<Option<Profile>, LimitExceeded> {
+    /// The profile of the union of terminals.
+    fn profile_of_union(&mut self, ids: impl Iterator<Item = TerminalId>) -> Result<Outcome, LimitExceeded> {
         let mut union: Option<Profile> = None;
         for id in ids {
-            let Weight::Small(profile) = self.weight(id)? else { return Ok(None) };
+            let Weight::Small(profile) = self.weight(id)? else { return Ok(Outcome::Unclear) };
             union = match union {
                 None => Some(profile),
                 Some(union) => match union.or(profile) {
-                    Some(union) => Some(union),
-                    None => return Ok(None),
+                    Outcome::Small(union) => Some(union),
+                    outcome => return Ok(outcome),
                 },
             };
         }
-        Ok(union)
+        Ok(union.map_or(Outcome::Unclear, Outcome::Small))
     }
 
     /// How a made rule reads, for its terminal's label.
@@ -336,13 +379,20 @@ impl Merging<'_> {
         let (Some(left_term), Some(right_term)) = (self.term(left), self.term(right)) else {
             return Ok(None);
         };
-        let profile = first.then(second);
-        let term = self.productions.automata.terms_mut().concat(&[left_term, right_term]);
-        if profile.is_none() && !self.term_weight(term)?.is_small() {
+        let outcome = first.then(second);
+        if outcome == Outcome::Large {
             return Ok(None);
         }
+        let term = self.productions.automata.terms_mut().concat(&[left_term, right_term]);
+        let profile = match outcome {
+            Outcome::Small(profile) => profile,
+            _ => match self.term_weight(term)? {
+                Weight::Small(profile) => profile,
+                _ => return Ok(None),
+            },
+        };
         let labels = [left, right].map(|id| self.productions.terminals[id.index()].label.clone());
-        Ok(Some(self.add(term, profile, &join_labels(&labels, "·"))))
+        Ok(Some(self.add(term, Some(profile), &join_labels(&labels, "·"))))
     }
 
     fn literal(&self, id: TerminalId) -> Option<&[u8]> {
@@ -393,8 +443,17 @@ impl Merging<'_> {
         Ok(weight)
     }
 
-    /// Walks the automaton until it proves too large, or to have a wide loop.
     fn term_weight(&mut self, term: TermId) -> Result<Weight, LimitExceeded> {
+        if let Some(&known) = self.walked.get(&term) {
+            return Ok(known);
+        }
+        let weight = self.walk(term)?;
+        self.walked.insert(term, weight);
+        Ok(weight)
+    }
+
+    /// Walks the automaton until it proves too large, or to have a wide loop.
+    fn walk(&mut self, term: TermId) -> Result<Weight, LimitExceeded> {
         let automata = &mut self.productions.automata;
         let Some(start) = automata.start(term)? else { return Ok(Weight::Small(Profile::of_literal(b""))) };
         let mut states: Vec<StateId> = vec![start];

@@ -3,18 +3,21 @@
 //! `#"[a-z]{1,200}"` as an automaton has a state for each count, and each state a summary of its own. As a
 //! repetition of the terminal `[a-z]` the count is in the dot: all counts share the summaries of one letter.
 //! Only repetitions of a *code* are split, a language none of whose words begins another (`[a-z]`, a character of
-//! UTF-8): then a text has one count, and the recogniser one item, as the automaton has one state.
+//! UTF-8): then a text has one count, and the recogniser one item, as the automaton has one state. Small bounds stay in the
+//! automaton, unless the unit is so wide that each state would have a summary of much of the vocabulary.
 
 use rustc_hash::FxHashMap;
 
 use crate::LimitExceeded;
-use crate::automata::{Structure, TermId};
+use crate::automata::{Automata, Structure, TermId};
 use crate::grammar::{Terminal, TerminalId};
 
 use super::productions::{Body, Productions, Symbol};
 
 /// Largest bound that stays in an automaton.
 const FEW_COPIES: u32 = 8;
+/// A unit that begins with so many bytes is counted from two copies on.
+const WIDE_BYTES: usize = 16;
 /// A repeated language whose automaton has more states is not looked into.
 const MOST_UNIT_STATES: usize = 64;
 
@@ -41,6 +44,25 @@ pub fn split_counters(productions: &mut Productions) -> Result<(), LimitExceeded
         }
     }
     Ok(())
+}
+
+/// Whether `min` to `max` copies of `unit` are counted rather than unrolled.
+///
+/// # Errors
+/// When an automaton passes the limit on states.
+pub(super) fn is_counted(
+    automata: &mut Automata,
+    unit: TermId,
+    min: u32,
+    max: Option<u32>,
+) -> Result<bool, LimitExceeded> {
+    let is_large = min.max(max.unwrap_or(0)) > FEW_COPIES
+        || max.is_some_and(|max| max > 1)
+            && match automata.start(unit)? {
+                Some(start) => automata.first_bytes(start)?.len() >= WIDE_BYTES,
+                None => false,
+            };
+    Ok(is_large && automata.is_code(unit, MOST_UNIT_STATES)?)
 }
 
 struct Splitting<'a> {
@@ -94,12 +116,8 @@ impl Splitting<'_> {
         else {
             return Ok(None);
         };
-        let is_large = min.max(max.unwrap_or(0)) > FEW_COPIES;
-        Ok(if is_large && self.productions.automata.is_code(unit, MOST_UNIT_STATES)? {
-            Some((unit, min, max))
-        } else {
-            None
-        })
+        let is_split = is_counted(&mut self.productions.automata, unit, min, max)?;
+        Ok(is_split.then_some((unit, min, max)))
     }
 
     /// The symbol for a run of parts without counters, if there is one.

@@ -3,12 +3,16 @@
 //! No word of a code begins another, so a path through the trie splits into words in one way: the walk restarts
 //! the automaton after each word and counts. A token needs as many copies as words begin in it; a node ends so many
 //! copies as words end on the way to it. Whatever the bounds are, the summary is then a union by count.
-
-use rustc_hash::FxHashMap;
+//!
+//! Where all that is below a node are characters and each is a word, as in text of a limited length, copies are characters,
+//! and the trie knows how many there are.
 
 use crate::LimitExceeded;
 use crate::automata::{Automata, StateId};
-use crate::vocabulary::{CountedSummary, NodeSet, TokenTrie, TrieNode};
+use crate::vocabulary::{CountedSummary, CountedSummaryBuilder, NodeSet, TrieNode, Vocabulary, WhichNodes};
+
+use super::loops::Loops;
+use super::rows::Rows;
 
 /// Walks all repetitions of the code that `start` begins below `nodes`. Also says how many nodes it looked at.
 ///
@@ -16,97 +20,93 @@ use crate::vocabulary::{CountedSummary, NodeSet, TokenTrie, TrieNode};
 /// When the automaton passes its limit.
 pub(super) fn walk_counted(
     automata: &mut Automata,
-    trie: &TokenTrie,
+    vocabulary: &Vocabulary,
     start: StateId,
     nodes: &NodeSet,
 ) -> Result<(CountedSummary, usize), LimitExceeded> {
-    let mut walk =
-        Walk { automata, trie, start, transitions: FxHashMap::default(), summary: CountedSummary::default() };
+    let mut rows = Rows::default();
+    let start_cell = rows.of_state(automata, start);
+    let first = Place { cell: start_cell, begun: 0, is_between_words: true };
+    let mut walk = Walk {
+        characters: Loops::of_code(automata, start)?,
+        automata,
+        vocabulary,
+        rows,
+        path: vec![first; vocabulary.trie().max_depth() + 1],
+        found: CountedSummaryBuilder::default(),
+    };
     let mut work = 0;
     for node in nodes.iter() {
-        work += walk.below(node)?;
+        work += walk.below(node, first)?;
     }
-    Ok((walk.summary, work))
+    Ok((walk.found.finish(vocabulary), work))
 }
 
 struct Walk<'a> {
     automata: &'a mut Automata,
-    trie: &'a TokenTrie,
-    start: StateId,
-    /// Rows of 256 transitions, made as states are met.
-    transitions: FxHashMap<StateId, Box<[Transition; 256]>>,
-    summary: CountedSummary,
-}
-
-#[derive(Clone, Copy)]
-enum Transition {
-    Unknown,
-    Dead,
-    /// Into a word.
-    Inside(StateId),
-    /// To the end of a word.
-    End,
+    vocabulary: &'a Vocabulary,
+    rows: Rows,
+    /// The characters that are words.
+    characters: Option<Loops>,
+    /// Where the path to the current node stands, by depth.
+    path: Vec<Place>,
+    found: CountedSummaryBuilder,
 }
 
 /// Where the path to a node stands.
 #[derive(Clone, Copy)]
 struct Place {
-    /// The state inside a word, or the start between words.
-    state: StateId,
+    /// The cell that leads to the state inside a word, or to the start between words.
+    cell: u32,
     /// Words begun.
-    begun: usize,
+    begun: u32,
     is_between_words: bool,
 }
 
 impl Walk<'_> {
-    fn below(&mut self, node: TrieNode) -> Result<usize, LimitExceeded> {
-        let trie = self.trie;
-        let end = trie.subtree_end(node);
-        let first_depth = usize::from(trie.depth(node));
-        let mut path = vec![Place { state: self.start, begun: 0, is_between_words: true }];
-        let mut current = TrieNode(node.0 + 1);
+    fn below(&mut self, node: TrieNode, first: Place) -> Result<usize, LimitExceeded> {
+        let trie = self.vocabulary.trie();
+        let columns = trie.columns();
+        let end = columns.subtree_ends[node.index()] as usize;
+        self.path[usize::from(columns.depths[node.index()])] = first;
+        let mut current = node.index() + 1;
         let mut work = 0;
         while current < end {
             work += 1;
-            let depth = usize::from(trie.depth(current)) - first_depth;
-            let before = path[depth - 1];
-            let begun = before.begun + usize::from(before.is_between_words);
-            let place = match self.step(before.state, trie.byte(current))? {
-                Transition::Inside(state) => Place { state, begun, is_between_words: false },
-                Transition::End => Place { state: self.start, begun, is_between_words: true },
-                Transition::Dead | Transition::Unknown => {
-                    current = trie.subtree_end(current);
-                    continue;
-                }
-            };
-            let tokens = trie.tokens(current);
-            if !tokens.is_empty() {
-                self.summary.add_tokens(begun, tokens);
+            let depth = usize::from(columns.depths[current]);
+            let before = self.path[depth - 1];
+            let byte = columns.bytes[current];
+            let mut cell = self.rows.cells[Rows::cell(before.cell, byte)];
+            if cell == Rows::OPEN {
+                cell = self.rows.fill(self.automata, before.cell, byte)?;
             }
-            if place.is_between_words && trie.has_children(current) {
-                self.summary.add_end(begun, current);
+            let below = columns.subtree_ends[current] as usize;
+            if cell == Rows::DEAD {
+                current = below;
+                continue;
             }
-            path.truncate(depth);
-            path.push(place);
-            current.0 += 1;
+            let begun = before.begun + u32::from(before.is_between_words);
+            let difference = begun as i32 - i32::from(columns.characters[current]);
+            let is_between_words = cell & 1 == 1;
+            if is_between_words
+                && below - current >= Rows::WORTH_SKIPPING
+                && let Some(characters) = self.characters
+                && let Some(which) = characters.kept(columns.groups_below[current])
+            {
+                self.found.add_tokens(trie, current..below, difference);
+                self.found.add_ends(current..below, difference, which);
+                work += (below - current) / 4;
+                current = below;
+                continue;
+            }
+            self.found.add_tokens(trie, current..current + 1, difference);
+            if is_between_words {
+                self.found.add_ends(current..current + 1, difference, WhichNodes::All);
+            }
+            let cell = if is_between_words { first.cell } else { cell };
+            self.path[depth] = Place { cell, begun, is_between_words };
+            current += 1;
         }
         Ok(work)
-    }
-
-    fn step(&mut self, state: StateId, byte: u8) -> Result<Transition, LimitExceeded> {
-        let row = self.transitions.entry(state).or_insert_with(|| Box::new([Transition::Unknown; 256]));
-        let known = row[usize::from(byte)];
-        if !matches!(known, Transition::Unknown) {
-            return Ok(known);
-        }
-        let transition = match self.automata.step(state, byte)? {
-            None => Transition::Dead,
-            Some(next) if self.automata.is_accepting(next) => Transition::End,
-            Some(next) => Transition::Inside(next),
-        };
-        if let Some(row) = self.transitions.get_mut(&state) {
-            row[usize::from(byte)] = transition;
-        }
-        Ok(transition)
     }
 }

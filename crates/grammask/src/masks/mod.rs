@@ -12,7 +12,9 @@
 
 pub mod brute_force;
 mod counted_walk;
+mod loops;
 mod observed;
+mod rows;
 mod store;
 mod summaries;
 mod terminal_walk;

@@ -327,7 +327,7 @@ impl Composition<'_> {
         let counted = match self.vocabulary.summaries().get_counted(code, nodes) {
             Some(known) => known,
             None => {
-                let (counted, work) = walk_counted(self.machine.automata, self.trie, start, nodes)?;
+                let (counted, work) = walk_counted(self.machine.automata, self.vocabulary, start, nodes)?;
                 self.spend(work)?;
                 let counted = Arc::new(counted);
                 self.vocabulary.summaries().insert_counted(code, nodes.clone(), counted.clone());

@@ -2,23 +2,30 @@
 //!
 //! Small parts of the trie are walked with the automaton as it is. Where much of the trie lies ahead (the body
 //! of a string: every token of the vocabulary), transitions are first copied into plain rows of 256 cells, as
-//! they are met: the walk is then one load per node, and what it finds goes into bitsets.
+//! they are met: the walk is then one load per node. And where a state leads to itself with all that is below a
+//! node (letters, or any characters), everything below is live in that state, and is not looked at: free text costs what
+//! it costs to find the few tokens that leave it.
 //!
 //! A state that differs from a known one only in some first bytes (the first letter of a name, and its other letters)
-//! pays only for these: below the others both are in the same state, and what is known there is copied.
+//! pays only for these: below the others both are in the same state, so what is known is copied as a whole, and only what
+//! is below these is taken out and walked anew.
 
 use std::sync::Arc;
-
-use rustc_hash::FxHashMap;
 
 use crate::LimitExceeded;
 use crate::automata::{Automata, ByteSet, StateId};
 use crate::vocabulary::{
-    Columns, LiveTokens, NodeSet, TerminalSummary, TokenId, TokenSet, TokenTrie, TrieNode, Vocabulary,
+    LiveTokens, NodeSet, TerminalSummary, TokenId, TokenRanges, TokenSet, TokenTrie, TrieNode, Vocabulary,
+    words_of,
 };
+
+use super::rows::Rows;
 
 /// Trie nodes ahead from which rows are worth their making.
 const MANY_NODES: usize = 8192;
+
+/// Where at most so many bytes go on, rows are not worth their making.
+const FEW_BYTES: usize = 12;
 
 /// What a walk finds.
 pub(super) struct Walked {
@@ -35,8 +42,8 @@ pub(super) struct Known {
     pub(super) summary: Arc<TerminalSummary>,
 }
 
-/// Walks the words that continue `state`, of which `first_bytes` are the first bytes, below `nodes`. Where many nodes
-/// are ahead, what `known` holds for the same nodes is used.
+/// Walks the words that continue `state`, of which `first_bytes` are the first bytes, below `nodes`. What `known` holds
+/// is used where the only node is the root and many nodes are ahead.
 ///
 /// # Errors
 /// When the automaton passes its limit.
@@ -69,8 +76,11 @@ pub(super) fn walk_terminal(
             }
         }
     }
-    let ahead: usize = entries.iter().map(|&(node, _)| trie.subtree_end(node).index() - node.index()).sum();
-    if ahead < MANY_NODES {
+    let ahead = |entries: &[(TrieNode, StateId)]| -> usize {
+        entries.iter().map(|&(node, _)| trie.subtree_end(node).index() - node.index()).sum()
+    };
+    let nodes_ahead = ahead(&entries);
+    if nodes_ahead < MANY_NODES || goes_on_narrowly(automata, &entries)? {
         let mut found = Listed { tokens: Vec::new(), ends: Vec::new() };
         for (node, state) in entries {
             work += found.walk(automata, trie, node, state)?;
@@ -80,38 +90,75 @@ pub(super) fn walk_terminal(
     }
     let mut found = Dense {
         rows: Rows::default(),
-        tokens: TokenSet::new(vocabulary.size()),
+        tokens: TokenRanges::default(),
         ends: vec![0; trie.len().div_ceil(64)],
         path: vec![0; trie.max_depth() + 1],
     };
-    let similar = most_similar(automata, known, state, first_bytes)?;
-    for (node, state) in entries {
-        match similar {
-            Some(similar) if automata.step(similar.state, trie.byte(node))? == Some(state) => {
-                work += found.copy(trie, node, &similar.summary);
+    let mut copied = None;
+    if let Some((similar, differing)) = most_similar(automata, known, state, first_bytes)? {
+        let differs = |node: TrieNode| differing.contains(trie.byte(node));
+        let others: Vec<_> = entries.iter().copied().filter(|&(node, _)| differs(node)).collect();
+        if ahead(&others) < nodes_ahead / 2 {
+            let mut live = TokenSet::new(vocabulary.size());
+            similar.live.add_to(&mut live);
+            similar.ends.copy_range(0..trie.len(), &mut found.ends);
+            for node in trie.children(TrieNode::ROOT).filter(|&node| differs(node)) {
+                let tokens = trie.subtree_tokens(node);
+                work += tokens.len();
+                for &token in tokens {
+                    live.remove(token);
+                }
+                for (word, bits) in words_of(node.index()..trie.subtree_end(node).index()) {
+                    found.ends[word] &= !bits;
+                }
             }
-            _ => work += found.walk(automata, trie.columns(), node, state)?,
+            work += found.ends.len();
+            entries = others;
+            copied = Some(live);
         }
     }
-    Ok(Walked { live: LiveTokens::from_set(found.tokens), ends: NodeSet::from_bits(found.ends, trie), work })
+    for (node, state) in entries {
+        work += found.walk(automata, trie, node, state)?;
+    }
+    let live = match copied {
+        Some(mut live) => {
+            found.tokens.add_to(&mut live, trie);
+            LiveTokens::from_set(live)
+        }
+        None => found.tokens.finish(vocabulary),
+    };
+    Ok(Walked { live, ends: NodeSet::from_bits(found.ends, trie), work })
 }
 
-/// The known state that goes on as `state` does for most first bytes, if there is one.
+/// Whether few bytes go on in each state, so that little of what is ahead will be met.
+fn goes_on_narrowly(automata: &mut Automata, entries: &[(TrieNode, StateId)]) -> Result<bool, LimitExceeded> {
+    let mut last = None;
+    for &(_, state) in entries {
+        if last.replace(state) != Some(state) && automata.first_bytes(state)?.len() > FEW_BYTES {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// What is known of the state that goes on as `state` does for most first bytes, if there is one, and the bytes for which
+/// it does not.
 fn most_similar<'k>(
     automata: &mut Automata,
     known: &'k [Known],
     state: StateId,
     first_bytes: ByteSet,
-) -> Result<Option<&'k Known>, LimitExceeded> {
-    let mut best = None;
-    let mut most = 0;
+) -> Result<Option<(&'k TerminalSummary, ByteSet)>, LimitExceeded> {
+    let mut best: Option<(&TerminalSummary, ByteSet)> = None;
     for candidate in known {
-        let mut alike = 0;
-        for byte in first_bytes.iter() {
-            alike += usize::from(automata.step(candidate.state, byte)? == automata.step(state, byte)?);
+        let mut differing = ByteSet::EMPTY;
+        for byte in first_bytes.union(automata.first_bytes(candidate.state)?).iter() {
+            if automata.step(candidate.state, byte)? != automata.step(state, byte)? {
+                differing.insert(byte);
+            }
         }
-        if alike > most {
-            (best, most) = (Some(candidate), alike);
+        if best.is_none_or(|(_, least)| differing.len() < least.len()) {
+            best = Some((&candidate.summary, differing));
         }
     }
     Ok(best)
@@ -163,103 +210,66 @@ impl Listed {
     }
 }
 
-/// Results in bitsets, with transitions in rows.
+/// Results in ranges and bits, with transitions in rows.
 struct Dense {
     rows: Rows,
-    tokens: TokenSet,
+    tokens: TokenRanges,
     ends: Vec<u64>,
     /// The cell that led to each node of the path to the current one, by depth.
     path: Vec<u32>,
 }
 
 impl Dense {
-    /// Copies what is known at and below `node`; returns how many tokens and words of nodes it looked at.
-    fn copy(&mut self, trie: &TokenTrie, node: TrieNode, known: &TerminalSummary) -> usize {
-        let tokens = trie.subtree_tokens(node);
-        self.tokens.extend(tokens.iter().copied().filter(|&token| known.live.contains(token)));
-        let nodes = node.index()..trie.subtree_end(node).index();
-        known.ends.copy_range(nodes.clone(), &mut self.ends);
-        tokens.len() + nodes.len() / 64
-    }
-
     /// As [`Listed::walk`].
     fn walk(
         &mut self,
         automata: &mut Automata,
-        trie: Columns<'_>,
+        trie: &TokenTrie,
         node: TrieNode,
         state: StateId,
     ) -> Result<usize, LimitExceeded> {
-        let end = trie.subtree_ends[node.index()] as usize;
+        let columns = trie.columns();
+        let end = columns.subtree_ends[node.index()] as usize;
         let mut cell = self.rows.of_state(automata, state);
         let mut current = node.index();
         let mut work = 0;
-        let tokens = self.tokens.words_mut();
         loop {
             work += 1;
             if cell == Rows::DEAD {
-                current = trie.subtree_ends[current] as usize;
+                current = columns.subtree_ends[current] as usize;
             } else {
-                self.path[usize::from(trie.depths[current])] = cell;
-                self.ends[current >> 6] |= u64::from(cell & 1) << (current & 63);
-                let (first, last) = (trie.token_starts[current], trie.token_starts[current + 1]);
-                for id in &trie.sorted_ids[first as usize..last as usize] {
-                    tokens[id.index() >> 5] |= 1 << (id.0 & 31);
+                let below = columns.subtree_ends[current] as usize;
+                let kept = if below - current < Rows::WORTH_SKIPPING {
+                    None
+                } else {
+                    let groups = columns.groups_below[current];
+                    let loops = self.rows.loops(automata, cell, columns.bytes[current + 1], groups)?;
+                    loops.and_then(|loops| loops.kept(groups))
+                };
+                let next = if kept.is_some() { below } else { current + 1 };
+                let position = |node: usize| columns.token_starts[node] as usize;
+                self.tokens.add(position(current)..position(next));
+                match kept {
+                    Some(kept) if cell & 1 == 1 => {
+                        work += trie.set_bits(current..next, kept, &mut self.ends);
+                    }
+                    Some(_) => {}
+                    None => {
+                        self.path[usize::from(columns.depths[current])] = cell;
+                        self.ends[current >> 6] |= u64::from(cell & 1) << (current & 63);
+                    }
                 }
-                current += 1;
+                current = next;
             }
             if current >= end {
                 return Ok(work);
             }
-            let before = self.path[usize::from(trie.depths[current]) - 1];
-            let byte = trie.bytes[current];
+            let before = self.path[usize::from(columns.depths[current]) - 1];
+            let byte = columns.bytes[current];
             cell = self.rows.cells[Rows::cell(before, byte)];
             if cell == Rows::OPEN {
                 cell = self.rows.fill(automata, before, byte)?;
             }
         }
-    }
-}
-
-/// Transitions of the states that a walk meets, numbered as they are met. A cell holds twice the number of the
-/// state that it leads to, plus one if that is accepting.
-#[derive(Default)]
-struct Rows {
-    numbers: FxHashMap<StateId, u32>,
-    states: Vec<StateId>,
-    /// 256 cells per state.
-    cells: Vec<u32>,
-}
-
-impl Rows {
-    /// No word goes on so.
-    const DEAD: u32 = u32::MAX;
-    /// Not known yet.
-    const OPEN: u32 = u32::MAX - 1;
-
-    /// The cell that leads to a state.
-    fn of_state(&mut self, automata: &Automata, state: StateId) -> u32 {
-        let next = self.states.len() as u32;
-        let number = *self.numbers.entry(state).or_insert(next);
-        if number == next {
-            self.states.push(state);
-            self.cells.resize(self.states.len() * 256, Self::OPEN);
-        }
-        number << 1 | u32::from(automata.is_accepting(state))
-    }
-
-    /// Where the transition over `byte` is, from the state that `cell` leads to.
-    fn cell(cell: u32, byte: u8) -> usize {
-        (cell >> 1) as usize * 256 + usize::from(byte)
-    }
-
-    #[cold]
-    fn fill(&mut self, automata: &mut Automata, before: u32, byte: u8) -> Result<u32, LimitExceeded> {
-        let target = match automata.step(self.states[(before >> 1) as usize], byte)? {
-            Some(state) => self.of_state(automata, state),
-            None => Self::DEAD,
-        };
-        self.cells[Self::cell(before, byte)] = target;
-        Ok(target)
     }
 }

@@ -79,7 +79,7 @@ impl TokenMatch {
 /// Recognises texts of one grammar; shared by all that read texts under it.
 #[derive(Debug)]
 pub struct Recognizer {
-    form: NormalForm,
+    form: Arc<NormalForm>,
     /// What each terminal that is a token matches.
     token_matches: Vec<Option<TokenMatch>>,
     counts_tokens: bool,
@@ -143,12 +143,13 @@ impl Recognizer {
     /// # Errors
     /// When a limit is passed.
     pub fn new(
-        mut form: NormalForm,
+        form: impl Into<Arc<NormalForm>>,
         token_matches: Vec<Option<TokenMatch>>,
         limits: &Limits,
     ) -> Result<Self, LimitExceeded> {
+        let form = form.into();
         let left_corners = LeftCorners::of(&form, limits.grammar_size)?;
-        let mut automata = std::mem::replace(&mut form.automata, Automata::new(Default::default(), 0));
+        let mut automata = form.automata.clone();
         let mut limited = Vec::new();
         let mut starts = Vec::with_capacity(form.terminals.len());
         let mut start_states = Vec::with_capacity(form.terminals.len());
@@ -502,7 +503,7 @@ impl Builder {
         let fresh = fresh.iter().map(|item| (item.dot, item.continuation));
         let mut scans = inside.to_vec();
         let mut effort = Effort::new(&self.limits);
-        let grammar = (&recognizer.form, &mut self.automata, &mut self.continuations);
+        let grammar = (&*recognizer.form, &mut self.automata, &mut self.continuations);
         self.predictor.predict(grammar, fresh, byte, &mut effort, &mut scans)?;
         Ok(scans)
     }

@@ -12,19 +12,30 @@
 //!
 //! Several ids may have the same bytes: they share a node of the trie and are legal together.
 
+mod bit_range;
+mod byte_groups;
+mod character;
+mod counted_summary;
 mod error;
 mod node_set;
 mod terminal_summaries;
+mod token_ranges;
 mod token_set;
 mod token_texts;
 mod token_trie;
 
+pub(crate) use bit_range::words_of;
+pub(crate) use byte_groups::ByteGroups;
+pub(crate) use character::Character;
+pub use counted_summary::CountedSummary;
+pub(crate) use counted_summary::CountedSummaryBuilder;
 pub use error::VocabularyError;
 pub use node_set::{GrowingNodeSet, NodeSet};
-pub use terminal_summaries::{CountedSummary, LiveTokens, NodeSetRef, TerminalSummaries, TerminalSummary};
+pub use terminal_summaries::{LiveTokens, NodeSetRef, TerminalSummaries, TerminalSummary};
+pub(crate) use token_ranges::TokenRanges;
 pub use token_set::TokenSet;
 pub use token_texts::TokenTexts;
-pub(crate) use token_trie::Columns;
+pub(crate) use token_trie::WhichNodes;
 pub use token_trie::{Children, TokenTrie, TrieNode};
 
 use std::collections::hash_map::Entry;
@@ -53,6 +64,7 @@ pub struct Vocabulary {
     first_name: FxHashMap<TokenId, usize>,
     eos: Vec<TokenId>,
     trie: TokenTrie,
+    tokens_with_text: TokenSet,
     summaries: TerminalSummaries,
 }
 
@@ -127,6 +139,8 @@ impl Vocabulary {
         let eos: Vec<TokenId> = eos.into_iter().map(TokenId).collect();
         let texts = tokens.without(names.iter().map(|&(_, id)| id).chain(eos.iter().copied()));
         let trie = TokenTrie::new(&texts);
+        let mut tokens_with_text = TokenSet::new(size);
+        tokens_with_text.extend(trie.sorted_ids().iter().copied());
         Ok(Self {
             size,
             texts,
@@ -135,6 +149,7 @@ impl Vocabulary {
             first_name,
             eos,
             trie,
+            tokens_with_text,
             summaries: TerminalSummaries::default(),
         })
     }
@@ -204,6 +219,11 @@ impl Vocabulary {
     #[must_use]
     pub fn trie(&self) -> &TokenTrie {
         &self.trie
+    }
+
+    /// All tokens with text.
+    pub(crate) fn tokens_with_text(&self) -> &TokenSet {
+        &self.tokens_with_text
     }
 
     /// The texts of all ids; shorter than [`Vocabulary::size`] where the rest is padding.

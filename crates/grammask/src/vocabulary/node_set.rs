@@ -3,11 +3,14 @@
 //! Symbol summaries start from the nodes where something may begin and end in the nodes where it may end. Most
 //! such sets are tiny; those of free text hold most of the trie.
 
-use super::{NodeSetRef, TerminalSummaries, TokenTrie, TrieNode};
+use super::{NodeSetRef, TerminalSummaries, TokenTrie, TrieNode, words_of};
 
 /// Largest set kept as a list. A list of this size takes about as long to go through as the bitset of a
 /// vocabulary of 128k tokens.
 const MOST_LISTED: usize = 4096;
+
+/// Of more than this part of all nodes a bitset finds the order faster than sorting.
+const FEW: usize = 512;
 
 /// A set of nodes of one [`TokenTrie`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -37,14 +40,19 @@ impl Nodes {
     }
 
     fn from_bits(bits: Vec<u64>) -> Self {
-        let mut count = 0;
-        for word in &bits {
-            count += word.count_ones() as usize;
-            if count > MOST_LISTED {
+        let mut list = Vec::new();
+        for (index, &word) in bits.iter().enumerate().filter(|&(_, &word)| word != 0) {
+            if list.len() + word.count_ones() as usize > MOST_LISTED {
                 return Self::Bits(bits.into());
             }
+            let mut rest = word;
+            while rest != 0 {
+                // A trie has fewer than 2^32 nodes.
+                list.push((index as u32) << 6 | rest.trailing_zeros());
+                rest &= rest - 1;
+            }
         }
-        Self::List(ones(&bits).collect())
+        Self::List(list.into())
     }
 
     fn contains(&self, node: u32) -> bool {
@@ -109,7 +117,7 @@ impl NodeSet {
     /// nothing begins below them.
     #[must_use]
     pub fn new(mut nodes: Vec<u32>, trie: &TokenTrie) -> Self {
-        if nodes.len() > 8 * MOST_LISTED {
+        if nodes.len() > trie.len() / FEW && !nodes.is_sorted() || nodes.len() > 8 * MOST_LISTED {
             let mut bits = vec![0_u64; trie.len().div_ceil(64)];
             set_bits(&mut bits, &nodes);
             return Self::from_bits(bits, trie);
@@ -201,15 +209,8 @@ impl NodeSet {
                 }
             }
             Nodes::Bits(own) => {
-                for word in range.start >> 6..range.end.div_ceil(64) {
-                    // Bits below the start and from the end on, in the first and the last word.
-                    let below =
-                        if word == range.start >> 6 { u64::MAX << (range.start & 63) } else { u64::MAX };
-                    let above = match range.end - (word << 6) {
-                        64.. => u64::MAX,
-                        count => (1 << count) - 1,
-                    };
-                    bits[word] |= own[word] & below & above;
+                for (word, inside) in words_of(range) {
+                    bits[word] |= own[word] & inside;
                 }
             }
         }

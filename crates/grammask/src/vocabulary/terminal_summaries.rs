@@ -14,10 +14,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::{NodeSet, TokenId, TokenSet, TokenTrie, TrieNode};
+use super::{CountedSummary, NodeSet, TokenId, TokenSet};
 
 /// Bytes that the store may take by default.
 const DEFAULT_CAPACITY: usize = 256 << 20;
+
+/// Of more than this part of all ids a bitset finds the order faster than sorting.
+const FEW: usize = 512;
 
 /// A node set that is known by identity: as long as one holds it, equal sets of the same store are the same.
 #[derive(Clone, Debug)]
@@ -77,6 +80,11 @@ impl LiveTokens {
             set.extend(tokens);
             return Self::Set(Arc::new(set));
         }
+        if tokens.len() > size / FEW {
+            let mut set = TokenSet::new(size);
+            set.extend(tokens);
+            return Self::List(set.iter().collect());
+        }
         tokens.sort_unstable();
         tokens.dedup();
         Self::List(tokens.into())
@@ -98,8 +106,11 @@ impl LiveTokens {
         }
         let listed = parts.iter().map(|part| if let Self::List(tokens) = part { tokens.len() } else { size });
         if listed.sum::<usize>() <= size / 32 {
-            let list = |part: &Self| if let Self::List(tokens) = part { tokens.to_vec() } else { Vec::new() };
-            return Self::new(parts.iter().flat_map(list).collect(), size);
+            let lists: Vec<&[TokenId]> = parts
+                .iter()
+                .filter_map(|part| if let Self::List(tokens) = part { Some(&tokens[..]) } else { None })
+                .collect();
+            return Self::new(lists.concat(), size);
         }
         let mut set = TokenSet::new(size);
         for part in parts {
@@ -152,56 +163,6 @@ pub struct TerminalSummary {
     pub live: LiveTokens,
     /// Nodes where a word ends and a token goes on.
     pub ends: NodeSetRef,
-}
-
-/// What is known about all repetitions of a code below some nodes: by the number of copies.
-#[derive(Clone, Debug, Default)]
-pub struct CountedSummary {
-    /// Tokens in which exactly so many copies begin, less one.
-    tokens: Vec<Vec<TokenId>>,
-    /// Nodes at which exactly so many copies have ended, less one.
-    ends: Vec<Vec<u32>>,
-}
-
-impl CountedSummary {
-    /// Adds tokens in which `copies` begin, at least one.
-    pub fn add_tokens(&mut self, copies: usize, tokens: &[TokenId]) {
-        if self.tokens.len() < copies {
-            self.tokens.resize(copies, Vec::new());
-        }
-        self.tokens[copies - 1].extend_from_slice(tokens);
-    }
-
-    /// Adds a node at which `copies` have ended, at least one.
-    pub fn add_end(&mut self, copies: usize, node: TrieNode) {
-        if self.ends.len() < copies {
-            self.ends.resize(copies, Vec::new());
-        }
-        self.ends[copies - 1].push(node.0);
-    }
-
-    /// Tokens that need at most `max` copies.
-    #[must_use]
-    pub fn live(&self, max: Option<u32>, size: usize) -> LiveTokens {
-        let count = max.map_or(self.tokens.len(), |max| self.tokens.len().min(max as usize));
-        LiveTokens::new(self.tokens[..count].concat(), size)
-    }
-
-    /// Nodes at which `min` to `max` copies have ended.
-    #[must_use]
-    pub fn ends(&self, min: u32, max: Option<u32>, trie: &TokenTrie) -> NodeSet {
-        let last = max.map_or(self.ends.len(), |max| self.ends.len().min(max as usize));
-        let first = (min.max(1) as usize - 1).min(last);
-        NodeSet::new(self.ends[first..last].concat(), trie)
-    }
-
-    /// Bytes of memory that it takes.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        let tokens: usize = self.tokens.iter().map(|tokens| size_of_val(&tokens[..])).sum();
-        let ends: usize = self.ends.iter().map(|ends| size_of_val(&ends[..])).sum();
-        tokens + ends + (self.tokens.len() + self.ends.len()) * 32
-    }
 }
 
 /// What is known about terminals on the trie of one vocabulary. Bounded; emptied when it is full.

@@ -5,6 +5,7 @@
 //! read, so a finished mask is handed over by a plain copy.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use super::TokenId;
 
@@ -18,7 +19,7 @@ use super::TokenId;
 /// set.insert(TokenId(33));
 /// assert_eq!(set.words(), [1, 2]);
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct TokenSet {
     words: Box<[u32]>,
     size: usize,
@@ -55,11 +56,6 @@ impl TokenSet {
         let new = *word & bit == 0;
         *word |= bit;
         new
-    }
-
-    /// The words, to write bits into. Bits at or above the size must stay zero.
-    pub(crate) fn words_mut(&mut self) -> &mut [u32] {
-        &mut self.words
     }
 
     /// Takes a token away; returns whether it was in the set.
@@ -133,6 +129,25 @@ impl<'a> IntoIterator for &'a TokenSet {
 
     fn into_iter(self) -> Iter<'a> {
         self.iter()
+    }
+}
+
+/// Each new mask is hashed to find its equal, so this goes through the words in four lanes that do not wait for each other.
+impl Hash for TokenSet {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mix = |lane: u64, word: u64| (lane ^ word).wrapping_mul(FACTOR).rotate_left(29);
+        let mut lanes = [1_u64, 2, 3, 4];
+        let mut chunks = self.words.chunks_exact(8);
+        for chunk in &mut chunks {
+            for (lane, pair) in lanes.iter_mut().zip(chunk.chunks_exact(2)) {
+                *lane = mix(*lane, u64::from(pair[0]) | u64::from(pair[1]) << 32);
+            }
+        }
+        for (position, &word) in chunks.remainder().iter().enumerate() {
+            lanes[position & 3] = mix(lanes[position & 3], u64::from(word));
+        }
+        state.write_u64(lanes.into_iter().fold(self.size as u64, mix));
     }
 }
 

@@ -7,11 +7,12 @@
 //! Building sorts the tokens by their first eight bytes as one integer, by the rest only where these are
 //! equal, and makes the nodes in one pass over the longest common prefixes of neighbours.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
-use super::{TokenId, TokenTexts, Vocabulary};
+use super::{ByteGroups, Character, TokenId, TokenTexts, Vocabulary, words_of};
 
 /// A node of a [`TokenTrie`], numbered in preorder: a nonempty prefix of a token, or the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -56,6 +57,15 @@ pub struct TokenTrie {
     /// Different sets of bytes; the first 256 are those of one byte, then comes the empty one.
     child_sets: Vec<[u64; 4]>,
     edges: EdgesByByte,
+    /// For each node the bytes below it, roughly; broken where the node is inside a character or something below it
+    /// belongs to none.
+    groups_below: Vec<ByteGroups>,
+    /// The nodes whose prefixes are whole characters, as a bitset.
+    whole_characters: Vec<u64>,
+    /// How many characters begin on the way to each node: bytes but those from 0x80 to 0xBF.
+    characters: Vec<u16>,
+    /// The same for each entry of `sorted_ids`.
+    token_characters: Vec<u16>,
     max_depth: u16,
     bytes_below: OnceLock<BytesBelow>,
 }
@@ -67,6 +77,15 @@ struct BytesBelow {
     sets: Box<[[u64; 4]]>,
 }
 
+/// Which nodes of a subtree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WhichNodes {
+    /// Each.
+    All,
+    /// Those that end a character.
+    WholeCharacters,
+}
+
 /// The arrays of a trie, for loops that go through much of it. All have an entry per node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Columns<'a> {
@@ -75,7 +94,10 @@ pub(crate) struct Columns<'a> {
     pub(crate) subtree_ends: &'a [u32],
     /// Where the tokens of each node start in `sorted_ids`, and one entry more for their end.
     pub(crate) token_starts: &'a [u32],
-    pub(crate) sorted_ids: &'a [TokenId],
+    /// What is below each node; broken where the node is inside a character or something below it belongs to none.
+    pub(crate) groups_below: &'a [ByteGroups],
+    /// How many characters begin on the way to each node.
+    pub(crate) characters: &'a [u16],
 }
 
 /// All edges of the trie, those over one byte together.
@@ -108,6 +130,10 @@ impl TokenTrie {
             child_set_of: Vec::new(),
             child_sets: Vec::new(),
             edges: EdgesByByte::default(),
+            groups_below: Vec::new(),
+            whole_characters: Vec::new(),
+            characters: Vec::new(),
+            token_characters: Vec::new(),
             max_depth: 0,
             bytes_below: OnceLock::new(),
         };
@@ -136,6 +162,7 @@ impl TokenTrie {
         trie.max_depth = trie.depths.iter().copied().max().unwrap_or(0);
         trie.edges = trie.edges_by_byte();
         trie.index_child_bytes();
+        trie.index_texts_below();
         trie.bytes.shrink_to_fit();
         trie.depths.shrink_to_fit();
         trie.subtree_ends.shrink_to_fit();
@@ -279,6 +306,100 @@ impl TokenTrie {
         BytesBelow { set_of, sets: sets.into() }
     }
 
+    /// Whether the prefix that a node stands for is whole characters of UTF-8.
+    #[inline]
+    #[must_use]
+    pub(crate) fn is_whole(&self, node: TrieNode) -> bool {
+        self.whole_characters[node.index() >> 6] >> (node.0 & 63) & 1 == 1
+    }
+
+    /// Sets the bits, 64 nodes a word, of nodes in a range; returns how many words it looked at.
+    pub(crate) fn set_bits(&self, nodes: Range<usize>, which: WhichNodes, bits: &mut [u64]) -> usize {
+        let mut count = 0;
+        for (word, inside) in words_of(nodes) {
+            bits[word] |= match which {
+                WhichNodes::All => inside,
+                WhichNodes::WholeCharacters => inside & self.whole_characters[word],
+            };
+            count += 1;
+        }
+        count
+    }
+
+    /// How many characters begin on the way to a node, whole or not: bytes but those from 0x80 to 0xBF.
+    #[inline]
+    #[must_use]
+    pub(crate) fn characters(&self, node: TrieNode) -> u16 {
+        self.characters[node.index()]
+    }
+
+    /// The same for each of [`TokenTrie::sorted_ids`].
+    #[must_use]
+    pub(crate) fn token_characters(&self) -> &[u16] {
+        &self.token_characters
+    }
+
+    /// Where the tokens of neighbouring nodes are in [`TokenTrie::sorted_ids`].
+    #[inline]
+    #[must_use]
+    pub(crate) fn token_positions(&self, nodes: Range<usize>) -> Range<usize> {
+        self.token_starts[nodes.start] as usize..self.token_starts[nodes.end] as usize
+    }
+
+    /// The nodes with children in a range of positions, ascending.
+    pub(crate) fn inner_nodes_in(&self, range: Range<usize>) -> impl Iterator<Item = TrieNode> + Clone {
+        words_of(range).flat_map(move |(word, inside)| {
+            let mut rest = self.inner_nodes[word] & inside;
+            std::iter::from_fn(move || {
+                let bit = (rest != 0).then(|| rest.trailing_zeros())?;
+                rest &= rest - 1;
+                // A trie has fewer than 2^32 nodes.
+                Some(TrieNode((word as u32) << 6 | bit))
+            })
+        })
+    }
+
+    /// Finds out for each node what is below it, and how many characters lead to it.
+    fn index_texts_below(&mut self) {
+        /// A node of the path to the current one.
+        struct Open {
+            node: usize,
+            character: Character,
+            below: ByteGroups,
+        }
+        self.groups_below = vec![ByteGroups::default(); self.bytes.len()];
+        self.whole_characters = vec![0; self.bytes.len().div_ceil(64)];
+        let mut path: Vec<Open> = Vec::new();
+        for node in 0..=self.bytes.len() {
+            let depth = self.depths.get(node).map_or(0, |&depth| usize::from(depth));
+            while path.len() > depth {
+                let Some(Open { node, character, below }) = path.pop() else { break };
+                let is_whole = character == Character::Boundary;
+                self.groups_below[node] = if is_whole { below } else { below.union(ByteGroups::broken()) };
+                self.whole_characters[node >> 6] |= u64::from(is_whole) << (node & 63);
+                if let Some(parent) = path.last_mut() {
+                    let edge = ByteGroups::of(self.bytes[node]);
+                    parent.below = parent.below.union(below).union(edge);
+                    if character == Character::Broken {
+                        parent.below = parent.below.union(ByteGroups::broken());
+                    }
+                }
+            }
+            if node < self.bytes.len() {
+                let before = path.last().map(|parent| parent.character);
+                let character = before.map_or(Character::Boundary, |before| before.step(self.bytes[node]));
+                path.push(Open { node, character, below: ByteGroups::default() });
+                let parent = path.len().checked_sub(2).map(|parent| path[parent].node);
+                let before = parent.map_or(0, |parent| self.characters[parent]);
+                let begins = node > 0 && !(0x80..0xc0).contains(&self.bytes[node]);
+                let characters = before + u16::from(begins);
+                self.characters.push(characters);
+                let tokens = self.token_starts[node + 1] - self.token_starts[node];
+                self.token_characters.extend((0..tokens).map(|_| characters));
+            }
+        }
+    }
+
     /// All edges over `byte` as (parent, child), ascending by child.
     #[must_use]
     pub fn edges_over(&self, byte: u8) -> &[(TrieNode, TrieNode)] {
@@ -293,7 +414,8 @@ impl TokenTrie {
             depths: &self.depths,
             subtree_ends: &self.subtree_ends,
             token_starts: &self.token_starts,
-            sorted_ids: &self.sorted_ids,
+            groups_below: &self.groups_below,
+            characters: &self.characters,
         }
     }
 
@@ -354,6 +476,10 @@ impl TokenTrie {
             + size_of_val(&self.inner_nodes[..])
             + size_of_val(&self.child_set_of[..])
             + size_of_val(&self.child_sets[..])
+            + size_of_val(&self.groups_below[..])
+            + size_of_val(&self.whole_characters[..])
+            + size_of_val(&self.characters[..])
+            + size_of_val(&self.token_characters[..])
     }
 }
 
@@ -448,6 +574,30 @@ mod tests {
                 trie.children(node).map(|child| trie.byte(child)).collect::<Vec<_>>(),
                 children.iter().map(|child| child[prefix.len()]).collect::<Vec<_>>()
             );
+            let whole = trie.is_whole(node);
+            assert_eq!(whole, std::str::from_utf8(prefix).is_ok());
+            let begun = prefix.iter().filter(|byte| !(0x80..0xc0).contains(*byte)).count();
+            assert_eq!(usize::from(trie.characters(node)), begun);
+            let own = trie.token_positions(node.index()..node.index() + 1);
+            assert_eq!(own.len(), trie.tokens(node).len());
+            assert!(trie.token_characters()[own].iter().all(|&characters| usize::from(characters) == begun));
+            let is_broken =
+                |text: &[u8]| std::str::from_utf8(text).is_err_and(|error| error.error_len().is_some());
+            let below: Vec<&[u8]> = prefixes
+                .iter()
+                .filter(|other| other.starts_with(prefix))
+                .map(|other| &other[prefix.len()..])
+                .collect();
+            let groups = trie.columns().groups_below[node.index()];
+            let bytes: BTreeSet<u8> = below.concat().into_iter().collect();
+            assert!(groups.is_within(ByteGroups::within(|byte| bytes.contains(&byte)).union(
+                bytes.iter().map(|&byte| ByteGroups::of(byte)).fold(ByteGroups::default(), ByteGroups::union)
+            )));
+            for &byte in &bytes {
+                assert!(ByteGroups::of(byte).is_within(groups));
+            }
+            let is_text = whole && !below.iter().any(|text| is_broken(text));
+            assert_eq!(!ByteGroups::broken().is_within(groups), is_text);
             for byte in [0, b'a', b'b', 255] {
                 let child = [prefix, &[byte][..]].concat();
                 assert_eq!(trie.child(node, byte), trie.find(&child));
@@ -474,7 +624,7 @@ mod tests {
             tokens in prop::collection::vec(
                 prop::option::weighted(
                     0.9,
-                    prop::collection::vec(prop::sample::select(&[0, b'a', b'b', 0xc3, 255][..]), 0..14),
+                    prop::collection::vec(prop::sample::select(&[0, b'a', b'b', 0xc3, 0xa4, 255][..]), 0..14),
                 ),
                 0..40,
             ),

@@ -5,8 +5,8 @@
 //! regular expressions (1996) split off one letter. Each different rest is a rule. Counts of items are kept
 //! beside the formula, so that a run of items under one rest is a counted repetition, whatever its bounds are.
 
-use super::formula::{Formula, falsehood, truth};
-use super::literals::{AboutArray, ArrayFormula, ValueFormula};
+use super::formula::{self, Formula, falsehood, merged, truth};
+use super::literals::{AboutArray, ArrayFormula, Satisfies};
 use super::rules::{Part, Parts, RuleId};
 use super::translation::Translation;
 use crate::LimitExceeded;
@@ -23,7 +23,7 @@ struct Rest {
 }
 
 /// What an item satisfies, and what the formula after it is.
-type Outcome = (ValueFormula, ArrayFormula);
+type Outcome = formula::Outcome<Satisfies, AboutArray>;
 
 /// The rules of one array's rests.
 struct Array {
@@ -236,14 +236,17 @@ impl Translation<'_> {
                                 product.push((value, rest));
                             }
                         }
-                        form = self.merged_outcomes(product);
+                        form = merged(&mut self.values, &mut self.arrays, product);
+                        self.drop_impossible(&mut form)?;
                         self.check_limits()?;
                     }
                     form
                 }
                 Formula::Or(parts) => {
                     let all = parts.iter().flat_map(|part| forms[part].iter().copied()).collect();
-                    self.merged_outcomes(all)
+                    let mut form = merged(&mut self.values, &mut self.arrays, all);
+                    self.separate(&mut form)?;
+                    form
                 }
             };
             forms.insert(id, form);
@@ -284,29 +287,6 @@ impl Translation<'_> {
                 outcomes
             }
         }
-    }
-
-    /// One outcome for each rest.
-    fn merged_outcomes(&mut self, outcomes: Vec<Outcome>) -> Vec<Outcome> {
-        let mut order = Vec::new();
-        let mut by_rest: FxHashMap<ArrayFormula, Vec<ValueFormula>> = FxHashMap::default();
-        for (value, rest) in outcomes {
-            if value == falsehood() || rest == falsehood() {
-                continue;
-            }
-            by_rest.entry(rest).or_insert_with(|| {
-                order.push(rest);
-                Vec::new()
-            });
-            by_rest.entry(rest).and_modify(|values| values.push(value));
-        }
-        order
-            .into_iter()
-            .map(|rest| {
-                let values = by_rest.remove(&rest).unwrap_or_default();
-                (self.values.or(values), rest)
-            })
-            .collect()
     }
 }
 

@@ -39,6 +39,14 @@ pub(super) enum Formula<L> {
     Or(Box<[FormulaId<L>]>),
 }
 
+/// An assertion that formulas are made of.
+pub(super) trait Literal: Clone + Eq + Hash {
+    /// The assertion that holds exactly when this one does not, if the formula should know it.
+    fn opposite(&self) -> Option<Self> {
+        None
+    }
+}
+
 /// The arena.
 #[derive(Debug)]
 pub(super) struct Formulas<L> {
@@ -46,7 +54,7 @@ pub(super) struct Formulas<L> {
     operands: usize,
 }
 
-impl<L: Clone + Eq + Hash> Formulas<L> {
+impl<L: Literal> Formulas<L> {
     pub(super) fn new() -> Self {
         let mut nodes = Interner::new();
         nodes.intern(Formula::False);
@@ -78,16 +86,39 @@ impl<L: Clone + Eq + Hash> Formulas<L> {
                 _ => operands.add(part),
             }
         }
-        // a and (a or b) is a.
-        self.absorb(&mut operands, |formula| match formula {
-            Formula::Or(inner) => Some(inner),
-            _ => None,
-        });
-        match operands.list[..] {
-            [] => truth(),
-            [only] => only,
-            _ => self.intern(Formula::And(operands.list.into())),
+        if operands.list.len() < 2 {
+            return operands.list.first().copied().unwrap_or(truth());
         }
+        for index in 0..operands.list.len() {
+            if self.opposite_of(operands.list[index]).is_some_and(|other| operands.seen.contains(&other)) {
+                return falsehood();
+            }
+        }
+        // a and (a or b) is a; a and (not a or b) is a and b.
+        let mut shorter = Vec::new();
+        let Operands { list, seen } = &mut operands;
+        list.retain(|&operand| {
+            let Formula::Or(inner) = self.get(operand) else { return true };
+            if inner.iter().any(|part| seen.contains(part)) {
+                return false;
+            }
+            let kept: Vec<_> = inner.iter().copied().filter(|&part| !self.is_refuted(part, seen)).collect();
+            if kept.len() < inner.len() {
+                shorter.push(kept);
+                return false;
+            }
+            true
+        });
+        let list = operands.list;
+        if shorter.is_empty() {
+            return match list[..] {
+                [] => truth(),
+                [only] => only,
+                _ => self.intern(Formula::And(list.into())),
+            };
+        }
+        let shorter: Vec<_> = shorter.into_iter().map(|parts| self.or(parts)).collect();
+        self.and(list.into_iter().chain(shorter))
     }
 
     /// Any of `parts`.
@@ -101,10 +132,19 @@ impl<L: Clone + Eq + Hash> Formulas<L> {
                 _ => operands.add(part),
             }
         }
+        if operands.list.len() < 2 {
+            return operands.list.first().copied().unwrap_or(falsehood());
+        }
+        for index in 0..operands.list.len() {
+            if self.opposite_of(operands.list[index]).is_some_and(|other| operands.seen.contains(&other)) {
+                return truth();
+            }
+        }
         // a or (a and b) is a.
-        self.absorb(&mut operands, |formula| match formula {
-            Formula::And(inner) => Some(inner),
-            _ => None,
+        let Operands { list, seen } = &mut operands;
+        list.retain(|&operand| match self.get(operand) {
+            Formula::And(inner) => !inner.iter().any(|part| seen.contains(part)),
+            _ => true,
         });
         match operands.list[..] {
             [] => falsehood(),
@@ -113,14 +153,22 @@ impl<L: Clone + Eq + Hash> Formulas<L> {
         }
     }
 
-    fn absorb(&self, operands: &mut Operands<L>, inner: impl Fn(&Formula<L>) -> Option<&[FormulaId<L>]>) {
-        if operands.list.len() < 2 {
-            return;
+    /// The formula of the opposite of a literal, if there is such a formula.
+    fn opposite_of(&self, formula: FormulaId<L>) -> Option<FormulaId<L>> {
+        match self.get(formula) {
+            Formula::Literal(literal) => self.nodes.find(&Formula::Literal(literal.opposite()?)),
+            _ => None,
         }
-        let Operands { list, seen } = operands;
-        list.retain(|&operand| {
-            inner(self.get(operand)).is_none_or(|parts| !parts.iter().any(|part| seen.contains(part)))
-        });
+    }
+
+    /// Whether `formula`, or a part that it needs, is the opposite of one of `known`.
+    fn is_refuted(&self, formula: FormulaId<L>, known: &FxHashSet<FormulaId<L>>) -> bool {
+        let refuted = |part| self.opposite_of(part).is_some_and(|other| known.contains(&other));
+        match self.get(formula) {
+            Formula::Literal(_) => refuted(formula),
+            Formula::And(parts) => parts.iter().any(|&part| refuted(part)),
+            _ => false,
+        }
     }
 
     /// Computes a value for `root` from the values of its literals, bottom up.
@@ -201,6 +249,37 @@ impl<L: Clone + Eq + Hash> Formulas<L> {
     }
 }
 
+/// What the next value satisfies, and what is left to satisfy then.
+pub(super) type Outcome<V, L> = (FormulaId<V>, FormulaId<L>);
+
+/// The same outcomes with each value formula once, and then with each rest once. Joining rests keeps the number of
+/// different rests small: the rest of `a or b` after something that concerns neither is `a or b`, not `a` and `b` apart.
+pub(super) fn merged<V: Literal, L: Literal>(
+    values: &mut Formulas<V>,
+    rests: &mut Formulas<L>,
+    outcomes: Vec<Outcome<V, L>>,
+) -> Vec<Outcome<V, L>> {
+    let possible = outcomes.into_iter().filter(|&(value, rest)| value != falsehood() && rest != falsehood());
+    let by_value = grouped(possible);
+    let joined: Vec<_> = by_value.into_iter().map(|(value, group)| (rests.or(group), value)).collect();
+    let by_rest = grouped(joined);
+    by_rest.into_iter().map(|(rest, group)| (values.or(group), rest)).collect()
+}
+
+/// The second parts of pairs by their first parts, in the order in which these first occur.
+fn grouped<A: Copy + Eq + Hash, B>(pairs: impl IntoIterator<Item = (A, B)>) -> Vec<(A, Vec<B>)> {
+    let mut groups: Vec<(A, Vec<B>)> = Vec::new();
+    let mut places = FxHashMap::default();
+    for (key, item) in pairs {
+        let place = *places.entry(key).or_insert_with(|| {
+            groups.push((key, Vec::new()));
+            groups.len() - 1
+        });
+        groups[place].1.push(item);
+    }
+    groups
+}
+
 /// A formula's top with the values of what it is made of.
 pub(super) enum Step<'f, L, T> {
     /// Satisfied by nothing.
@@ -237,6 +316,25 @@ impl<L> Operands<L> {
 mod tests {
     use super::*;
 
+    impl Literal for &'static str {}
+
+    impl Literal for i32 {
+        fn opposite(&self) -> Option<Self> {
+            Some(-self)
+        }
+    }
+
+    #[test]
+    fn knows_opposites() {
+        let mut formulas = Formulas::new();
+        let [a, b, not_a, not_b] = [1, 2, -1, -2].map(|literal| formulas.literal(literal));
+        assert_eq!(formulas.and([a, b, not_a]), falsehood());
+        assert_eq!(formulas.or([a, b, not_a]), truth());
+        let (both, neither) = (formulas.and([a, b]), formulas.or([not_a, not_b]));
+        assert_eq!(formulas.and([both, neither]), falsehood());
+        assert_eq!(formulas.and([a, neither]), formulas.and([a, not_b]));
+    }
+
     #[test]
     fn simplifies() {
         let mut formulas = Formulas::new();
@@ -254,8 +352,8 @@ mod tests {
     #[test]
     fn folds_deep_formulas_without_recursion() {
         let mut formulas = Formulas::new();
-        let mut formula = formulas.literal(0_u32);
-        for level in 1..50_000 {
+        let mut formula = formulas.literal(1);
+        for level in 2..=50_000 {
             let literal = formulas.literal(level);
             formula = if level % 2 == 0 {
                 formulas.and([formula, literal])

@@ -84,6 +84,11 @@ impl<T: Clone + Eq + Hash> Interner<T> {
         id
     }
 
+    /// The id of `item`, if it has one.
+    pub(super) fn find(&self, item: &T) -> Option<Id<T>> {
+        self.ids.get(item).copied()
+    }
+
     pub(super) fn get(&self, id: Id<T>) -> &T {
         &self.items[id.index()]
     }

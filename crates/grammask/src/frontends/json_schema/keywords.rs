@@ -1,13 +1,13 @@
 //! From the keywords of one schema to its shape.
 //!
 //! Each keyword is a shape of its own, most of them "any value" in all parts but one, and the schema is all of them.
-//! Keywords are taken in the order of the text, because the members of an object come out in it.
+//! Keywords are taken in the order of the text but for `properties`, because the members of an object come out in it.
 
 use super::formula::{falsehood, truth};
 use super::interner::Id;
 use super::json::Value;
 use super::literals::{AboutArray, AboutObject, NameSet, Schema, ValueFormula};
-use super::numbers::{self, Decimal};
+use super::numbers::{Decimal, NumberSet};
 use super::resources::{Dialect, Location, Scope};
 use super::shape::{Booleans, Shape};
 use super::translation::Translation;
@@ -141,7 +141,10 @@ impl Translation<'_> {
         }
         let mut parts = Vec::new();
         let mut strings_done = false;
-        for (keyword, place) in self.members(location) {
+        // The members of an object come out in the order of the parts; its own declarations come first.
+        let mut members = self.members(location);
+        members.sort_by_key(|(keyword, _)| &**keyword != "properties");
+        for (keyword, place) in members {
             let text_keyword = matches!(&*keyword, "pattern" | "minLength" | "maxLength");
             if text_keyword && std::mem::replace(&mut strings_done, true) {
                 continue;
@@ -292,7 +295,7 @@ impl Translation<'_> {
                     } else {
                         self.options.numbers
                     };
-                    shape.number = numbers::integer(self.automata.terms_mut(), spelled);
+                    shape.number = NumberSet::integer(self.automata.terms_mut(), spelled);
                 }
                 "string" => shape.string = any.string,
                 "array" => shape.array = truth(),
@@ -332,7 +335,7 @@ impl Translation<'_> {
             }
         }
         if !decimals.is_empty() {
-            shape.number = numbers::one_of(self.automata.terms_mut(), self.options.numbers, &decimals);
+            shape.number = NumberSet::one_of(self.automata.terms_mut(), self.options.numbers, &decimals);
         }
         if !texts.is_empty() {
             let words = self.spelling.words(self.automata.terms_mut(), texts.iter().map(|text| &**text));
@@ -352,7 +355,7 @@ impl Translation<'_> {
             Value::Number(_) => {
                 if let Some(decimal) = self.decimal(location) {
                     shape.number =
-                        numbers::one_of(self.automata.terms_mut(), self.options.numbers, &[decimal]);
+                        NumberSet::one_of(self.automata.terms_mut(), self.options.numbers, &[decimal]);
                 }
             }
             Value::String(text) => {
@@ -410,9 +413,9 @@ impl Translation<'_> {
             return None;
         };
         match Decimal::parse(digits) {
-            Some(decimal) => Some(decimal),
-            None => {
-                self.unsupported(place, "a number with so large an exponent is not supported".into(), "");
+            Ok(decimal) => Some(decimal),
+            Err(error) => {
+                self.unsupported(place, error.to_string(), "");
                 None
             }
         }
@@ -421,7 +424,7 @@ impl Translation<'_> {
     /// A count, cut to 32 bits.
     fn count(&mut self, place: Location) -> Option<u32> {
         let count = match self.library.get(place) {
-            Value::Number(digits) => Decimal::parse(digits).and_then(|decimal| decimal.to_count()),
+            Value::Number(digits) => Decimal::parse(digits).ok().and_then(|decimal| decimal.to_count()),
             _ => None,
         };
         if count.is_none() {
@@ -452,20 +455,20 @@ impl Translation<'_> {
         };
         let terms = self.automata.terms_mut();
         let number = match (keyword, excludes) {
-            ("minimum", false) => numbers::at_least(terms, spelled, &bound),
-            ("minimum" | "exclusiveMinimum", _) => numbers::greater(terms, spelled, &bound),
-            ("maximum", false) => numbers::at_most(terms, spelled, &bound),
-            ("maximum" | "exclusiveMaximum", _) => numbers::less(terms, spelled, &bound),
-            _ => match numbers::multiple_of(terms, spelled, &bound) {
+            ("minimum", false) => NumberSet::at_least(terms, spelled, &bound),
+            ("minimum" | "exclusiveMinimum", _) => NumberSet::greater(terms, spelled, &bound),
+            ("maximum", false) => NumberSet::at_most(terms, spelled, &bound),
+            ("maximum" | "exclusiveMaximum", _) => NumberSet::less(terms, spelled, &bound),
+            _ => match NumberSet::multiple_of(terms, spelled, &bound) {
                 Ok(set) => set,
                 Err(reason) => {
-                    if bound.is_positive() {
+                    if !bound.is_zero() && !bound.is_negative() {
                         self.unsupported(place, reason.to_string(), "");
                     } else {
                         self.invalid(place, "a number above 0 should stand here");
                     }
                     let any = self.any_number;
-                    numbers::NumberSet { yes: any.yes, no: any.yes }
+                    NumberSet { yes: any.yes, no: any.yes }
                 }
             },
         };
@@ -546,7 +549,11 @@ impl Translation<'_> {
         let (terms, spelling) = (self.automata.terms_mut(), &mut self.spelling);
         match formats::format(terms, spelling, &name, draft, self.limits) {
             Some(Ok(term)) => {
-                let string = self.string_set(term);
+                let mut string = self.string_set(term);
+                if matches!(&*name, "hostname" | "idn-hostname" | "regex") {
+                    // These leave out some texts that belong; nothing else is known to be outside.
+                    string.no = self.automata.terms().nothing();
+                }
                 Some(Shape { string, ..self.any_shape() })
             }
             Some(Err(error)) => {

@@ -1,7 +1,7 @@
 //! The assertions that formulas are made of: about a value (it satisfies a schema, or does not), about an array, about
 //! an object. Each has a negation that is an assertion too, so formulas need no *not*.
 
-use super::formula::FormulaId;
+use super::formula::{FormulaId, Literal};
 use super::interner::Id;
 use super::resources::{Location, Scope};
 use crate::automata::TermId;
@@ -24,6 +24,12 @@ pub(super) enum Schema {
 pub(super) struct Satisfies {
     pub(super) schema: Id<Schema>,
     pub(super) negated: bool,
+}
+
+impl Literal for Satisfies {
+    fn opposite(&self) -> Option<Self> {
+        Some(Self { negated: !self.negated, ..*self })
+    }
 }
 
 /// A formula about a value.
@@ -66,6 +72,8 @@ pub(super) enum AboutObject {
     AtMost(u32),
 }
 
+impl Literal for AboutObject {}
+
 /// A formula about an object.
 pub(super) type ObjectFormula = FormulaId<AboutObject>;
 
@@ -96,6 +104,8 @@ pub(super) enum AboutArray {
     /// Two items are equal, or one equals one seen before.
     Repeated(Location, Id<Seen>),
 }
+
+impl Literal for AboutArray {}
 
 /// A formula about an array.
 pub(super) type ArrayFormula = FormulaId<AboutArray>;

@@ -7,9 +7,9 @@
 //! the state.
 
 use super::KeyOrder;
-use super::formula::{Formula, falsehood, truth};
+use super::formula::{self, Formula, falsehood, merged, truth};
 use super::interner::Id;
-use super::literals::{AboutObject, NameSet, ObjectFormula, ValueFormula};
+use super::literals::{AboutObject, NameSet, ObjectFormula, Satisfies, ValueFormula};
 use super::rules::{Part, Parts, RuleId};
 use super::translation::Translation;
 use crate::LimitExceeded;
@@ -32,7 +32,7 @@ pub(super) struct Rest {
 }
 
 /// What a member's value satisfies, and what the formula after it is.
-type Outcome = (ValueFormula, ObjectFormula);
+type Outcome = formula::Outcome<Satisfies, AboutObject>;
 
 /// A declared name.
 #[derive(Clone, Copy, Debug)]
@@ -105,10 +105,12 @@ impl Translation<'_> {
         let mut seen = FxHashSet::default();
         let literals = self.objects.literals(formula);
         for literal in &literals {
+            if let AboutObject::Declares(list) = *literal {
+                names.extend(self.name_lists.get(list).iter().filter(|name| seen.insert(**name)));
+            }
+        }
+        for literal in &literals {
             match *literal {
-                AboutObject::Declares(list) => {
-                    names.extend(self.name_lists.get(list).iter().filter(|name| seen.insert(**name)));
-                }
                 AboutObject::If(name, _) | AboutObject::Has(name, _) if seen.insert(name) => names.push(name),
                 _ => {}
             }
@@ -668,41 +670,21 @@ impl Translation<'_> {
                                 product.push((value, rest));
                             }
                         }
-                        form = self.merged_members(product);
+                        form = merged(&mut self.values, &mut self.objects, product);
+                        self.drop_impossible(&mut form)?;
                         self.check_limits()?;
                     }
                     form
                 }
                 Formula::Or(parts) => {
                     let all = parts.iter().flat_map(|part| forms[part].iter().copied()).collect();
-                    self.merged_members(all)
+                    let mut form = merged(&mut self.values, &mut self.objects, all);
+                    self.separate(&mut form)?;
+                    form
                 }
             };
             forms.insert(id, form);
         }
         Ok(forms.remove(&formula).unwrap_or_default())
-    }
-
-    /// One outcome for each rest.
-    fn merged_members(&mut self, outcomes: Vec<Outcome>) -> Vec<Outcome> {
-        let mut order = Vec::new();
-        let mut by_rest: FxHashMap<ObjectFormula, Vec<ValueFormula>> = FxHashMap::default();
-        for (value, rest) in outcomes {
-            if value == falsehood() || rest == falsehood() {
-                continue;
-            }
-            let values = by_rest.entry(rest).or_default();
-            if values.is_empty() {
-                order.push(rest);
-            }
-            values.push(value);
-        }
-        order
-            .into_iter()
-            .map(|rest| {
-                let values = by_rest.remove(&rest).unwrap_or_default();
-                (self.values.or(values), rest)
-            })
-            .collect()
     }
 }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::interner::{Id, Interner};
 use super::json::{Document, Value, ValueId};
-use super::{Draft, SchemaOptions, metaschemas, uri};
+use super::{Draft, SchemaOptions, metaschemas, sameness, uri};
 
 /// A value in one of the documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -50,6 +50,8 @@ struct Loaded {
     document: Document,
     /// The resource of each value that is known to be a schema.
     resource_of: Vec<Option<ResourceId>>,
+    /// For each schema, the first one that says the same.
+    same: Vec<ValueId>,
 }
 
 /// Which dynamic anchor leads where: the outermost resource that has it wins.
@@ -63,7 +65,6 @@ pub(super) struct Library<'o> {
     resources: Vec<Resource>,
     by_uri: FxHashMap<String, ResourceId>,
     scopes: Interner<Scope>,
-    has_dynamic_references: bool,
 }
 
 /// Why a reference leads nowhere.
@@ -89,7 +90,6 @@ impl<'o> Library<'o> {
             resources: Vec::new(),
             by_uri: FxHashMap::default(),
             scopes: Interner::new(),
-            has_dynamic_references: false,
         };
         library.add(document, NAMELESS);
         library
@@ -153,6 +153,13 @@ impl<'o> Library<'o> {
         }
     }
 
+    /// The first schema of the same resource that says the same as the one at `location`.
+    pub(super) fn first_of_the_same(&self, location: Location) -> Location {
+        let value = self.documents[location.document.0 as usize].same[location.value.index()];
+        let first = Location { value, ..location };
+        if self.resource_of(first) == self.resource_of(location) { first } else { location }
+    }
+
     /// How the keywords of the schema at `location` are read.
     pub(super) fn dialect(&self, location: Location) -> Dialect {
         self.resources[self.resource(location).0 as usize].dialect
@@ -162,7 +169,8 @@ impl<'o> Library<'o> {
         let id = DocumentId(u32::try_from(self.documents.len()).unwrap_or(u32::MAX));
         let root = Location { document: id, value: document.root() };
         let resource_of = vec![None; document.len()];
-        self.documents.push(Loaded { document, resource_of });
+        let same = sameness::first_of_the_same(&document);
+        self.documents.push(Loaded { document, resource_of, same });
         let resource = self.new_resource(uri.to_owned(), root, None);
         self.read_schemas(root, resource);
         id
@@ -242,10 +250,6 @@ impl<'o> Library<'o> {
     fn read_identity(&mut self, location: Location, outer: ResourceId) -> ResourceId {
         let dialect = self.resources[outer.0 as usize].dialect;
         let old = dialect.draft <= Draft::Draft7;
-        if self.member(location, "$dynamicRef").is_some() || self.member(location, "$recursiveRef").is_some()
-        {
-            self.has_dynamic_references = true;
-        }
         if old && self.member(location, "$ref").is_some() {
             // Up to draft 7, a reference hides all that stands beside it.
             return outer;
@@ -334,9 +338,6 @@ impl<'o> Library<'o> {
 
     /// The dynamic scope inside `location`, which was reached under `scope`.
     pub(super) fn enter(&mut self, location: Location, scope: Id<Scope>) -> Id<Scope> {
-        if !self.has_dynamic_references {
-            return scope;
-        }
         let resource = &self.resources[self.resource(location).0 as usize];
         let current = self.scopes.get(scope);
         let new: Vec<_> = resource

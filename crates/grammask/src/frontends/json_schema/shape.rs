@@ -56,7 +56,7 @@ impl Translation<'_> {
         Shape {
             null: false,
             booleans: Booleans { falsehood: false, truth: false },
-            number: swap_number(self.any_number),
+            number: NumberSet::not(self.any_number),
             string: swap(self.any_string),
             array: falsehood(),
             object: falsehood(),
@@ -97,7 +97,7 @@ impl Translation<'_> {
     pub(super) fn any_of(&mut self, shapes: &[Shape]) -> Shape {
         let negated: Vec<Shape> = shapes
             .iter()
-            .map(|shape| Shape { number: swap_number(shape.number), string: swap(shape.string), ..*shape })
+            .map(|shape| Shape { number: NumberSet::not(shape.number), string: swap(shape.string), ..*shape })
             .collect();
         let mut any = self.no_shape();
         let (mut number, mut string) = (self.any_number, self.any_string);
@@ -108,7 +108,7 @@ impl Translation<'_> {
             number = self.both_numbers(number, shape.number);
             string = self.both_strings(string, shape.string);
         }
-        any.number = swap_number(number);
+        any.number = NumberSet::not(number);
         any.string = swap(string);
         any.array = self.arrays.or(shapes.iter().map(|shape| shape.array));
         any.object = self.objects.or(shapes.iter().map(|shape| shape.object));
@@ -120,7 +120,7 @@ impl Translation<'_> {
         Shape {
             null: !shape.null,
             booleans: Booleans { falsehood: !shape.booleans.falsehood, truth: !shape.booleans.truth },
-            number: swap_number(shape.number),
+            number: NumberSet::not(shape.number),
             string: swap(shape.string),
             array: self.negated_array(shape.array),
             object: self.negated_object(shape.object),
@@ -139,9 +139,9 @@ impl Translation<'_> {
         let numbers: Vec<NumberSet> = shapes.iter().map(|shape| shape.number).collect();
         let strings: Vec<StringSet> = shapes.iter().map(|shape| shape.string).collect();
         let mut number = self.any_number;
-        for parts in self.exactly_one(&numbers, |this, a, b| this.never_both(a.yes, b.yes), swap_number)? {
+        for parts in self.exactly_one(&numbers, |this, a, b| this.never_both(a.yes, b.yes), NumberSet::not)? {
             let part = parts.into_iter().fold(self.any_number, |all, part| self.both_numbers(all, part));
-            number = self.both_numbers(number, swap_number(part));
+            number = self.both_numbers(number, NumberSet::not(part));
         }
         let mut string = self.any_string;
         for parts in self.exactly_one(&strings, |this, a, b| this.never_both(a.yes, b.yes), swap)? {
@@ -167,7 +167,7 @@ impl Translation<'_> {
         Ok(Shape {
             null,
             booleans,
-            number: swap_number(number),
+            number: NumberSet::not(number),
             string: swap(string),
             array: self.arrays.or(array),
             object: self.objects.or(object),
@@ -221,15 +221,14 @@ impl Translation<'_> {
         if a == self.any_number || a == b {
             return b;
         }
-        let none = swap_number(self.any_number);
+        let none = NumberSet::not(self.any_number);
         if b == self.any_number || a == none {
             return a;
         }
         if b == none {
             return b;
         }
-        let terms = self.automata.terms_mut();
-        NumberSet { yes: terms.intersection(&[a.yes, b.yes]), no: terms.union(&[a.no, b.no]) }
+        a.and(self.automata.terms_mut(), b)
     }
 
     pub(super) fn both_strings(&mut self, a: StringSet, b: StringSet) -> StringSet {
@@ -372,9 +371,4 @@ impl Translation<'_> {
 /// The texts that are not in the set.
 fn swap(set: StringSet) -> StringSet {
     StringSet { yes: set.no, no: set.yes }
-}
-
-/// The numbers that are not in the set.
-fn swap_number(set: NumberSet) -> NumberSet {
-    NumberSet { yes: set.no, no: set.yes }
 }

@@ -24,6 +24,8 @@ pub(super) struct Spelling {
     escapes: Escapes,
     classes: FxHashMap<Vec<CharRange>, TermId>,
     trees: Trees,
+    /// Of terms that go on with any text, the same going on with any bytes.
+    open: FxHashMap<TermId, TermId>,
     /// What terms are made of, for bounds of length.
     pub(super) pieces: KnownPieces,
 }
@@ -31,7 +33,18 @@ pub(super) struct Spelling {
 impl Spelling {
     /// The universe of spellings that `escapes` allows.
     pub(super) fn new(escapes: Escapes) -> Self {
-        Self { escapes, classes: FxHashMap::default(), trees: Trees::new(), pieces: KnownPieces::default() }
+        Self {
+            escapes,
+            classes: FxHashMap::default(),
+            trees: Trees::new(),
+            open: FxHashMap::default(),
+            pieces: KnownPieces::default(),
+        }
+    }
+
+    /// Which escapes the universe has.
+    pub(super) fn escapes(&self) -> Escapes {
+        self.escapes
     }
 
     /// One character of `ranges`, in any order.
@@ -111,8 +124,22 @@ impl Spelling {
         if term == texts {
             return terms.nothing();
         }
-        let outside = terms.complement(term);
+        let outside = self.outside(terms, term);
         terms.intersection(&[texts, outside])
+    }
+
+    /// All that is not in `term`, and any byte strings that are no spellings: for intersection with spellings.
+    ///
+    /// Where `term` goes on with any text, this has no words left, so that dead ends are seen at once.
+    pub(super) fn outside(&self, terms: &mut Terms, term: TermId) -> TermId {
+        let term = self.open.get(&term).copied().unwrap_or(term);
+        terms.complement(term)
+    }
+
+    /// Remembers that `term` holds the spellings in `open`, which goes on with any bytes where `term` goes on with
+    /// any text.
+    pub(super) fn remember_open(&mut self, term: TermId, open: TermId) {
+        self.open.insert(term, open);
     }
 
     /// Whether a character has one spelling, itself.

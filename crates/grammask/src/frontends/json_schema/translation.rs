@@ -2,6 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::SchemaOptions;
 use super::findings::Findings;
 use super::formula::{Formula, Formulas, falsehood, truth};
 use super::interner::{Id, Interner};
@@ -15,7 +16,6 @@ use super::resources::{Library, Location, Scope, Unresolved};
 use super::rules::{RuleId, Rules};
 use super::shape::{Shape, StringSet};
 use super::spelling::Spelling;
-use super::{SchemaOptions, numbers};
 use crate::automata::{Automata, TermId, Terms};
 use crate::grammar::Code;
 use crate::{Deadline, LimitExceeded, Limits};
@@ -68,7 +68,7 @@ impl<'o> Translation<'o> {
         let mut terms = Terms::new();
         let mut spelling = Spelling::new(options.escapes);
         let texts = spelling.texts(&mut terms);
-        let any_number = numbers::any(&mut terms, options.numbers);
+        let any_number = NumberSet::any(&mut terms, options.numbers);
         let any_string = StringSet { yes: texts, no: terms.nothing() };
         Self {
             options,
@@ -107,6 +107,16 @@ impl<'o> Translation<'o> {
         self.deadline.check()?;
         let size = self.values.size() + self.arrays.size() + self.objects.size() + self.rules.size();
         if size + self.schemas.len() > self.limits.grammar_size {
+            eprintln!(
+                "values {} arrays {} objects {} rules {} schemas {} shapes {} value_rules {}",
+                self.values.size(),
+                self.arrays.size(),
+                self.objects.size(),
+                self.rules.size(),
+                self.schemas.len(),
+                self.shapes_of_formulas.len(),
+                self.value_rules.len()
+            );
             return Err(LimitExceeded::new("grammar_size", self.limits.grammar_size));
         }
         if self.automata.terms().memory_bytes() > self.limits.memory_bytes {
@@ -122,6 +132,7 @@ impl<'o> Translation<'o> {
     /// The schema at `location`, entered under `scope`.
     pub(super) fn schema_at(&mut self, location: Location, scope: Id<Scope>) -> Id<Schema> {
         let scope = self.library.enter(location, scope);
+        let location = self.library.first_of_the_same(location);
         self.schemas.intern(Schema::At(location, scope))
     }
 

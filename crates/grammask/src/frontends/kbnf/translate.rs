@@ -18,6 +18,10 @@ use crate::grammar::{
 };
 use crate::{Deadline, LimitExceeded, Limits};
 
+/// Memory that the automaton of all parts of a text takes for each byte of the text, about: at most two states and three
+/// transitions.
+const BYTES_PER_SUBSTRING_BYTE: usize = 48;
+
 /// Builds the grammar of `ast` with start symbol `start`, if nothing is wrong with it.
 ///
 /// `complete` says whether the tree is of the whole text: if not, symbols that have no definition are not reported.
@@ -210,6 +214,10 @@ impl<'a> Translation<'a> {
             Some(&term) => term,
             None => {
                 self.deadline.check()?;
+                let bytes = pattern.text.len().saturating_mul(BYTES_PER_SUBSTRING_BYTE);
+                if pattern.form == PatternForm::Substrings && bytes > self.limits.memory_bytes {
+                    return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));
+                }
                 let term = self.compile(pattern);
                 self.compiled.insert(key, term);
                 term

@@ -74,11 +74,6 @@ impl Contexts {
         self.atoms.len() + 1
     }
 
-    /// The atoms.
-    pub(super) fn atoms(&self) -> &[ClassUnicode] {
-        &self.atoms
-    }
-
     /// The set of all atoms.
     pub(super) fn all_atoms(&self) -> Bits {
         (1 << self.atoms.len()) - 1

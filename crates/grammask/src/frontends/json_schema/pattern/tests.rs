@@ -118,7 +118,7 @@ fn states(terms: &Terms, term: TermId) -> usize {
 
 #[test]
 fn patterns_match_what_they_say() {
-    let cases: [(&str, &[&str], &[&str]); 44] = [
+    let cases: [(&str, &[&str], &[&str]); 46] = [
         ("foo", &["foo", "xfoox", "fofoo"], &["fo", ""]),
         ("^foo", &["foo", "foox"], &["xfoo"]),
         ("foo$", &["foo", "xfoo"], &["foox"]),
@@ -128,6 +128,8 @@ fn patterns_match_what_they_say() {
         ("^a|b$", &["ax", "xb"], &["xax", "bx"]),
         ("^(?!foo|bar).+$", &["x", "fo", "xfoo"], &["foo", "barx", ""]),
         ("^((?!foo).)*$", &["", "fo", "fxoo"], &["foo", "xfoox", "xfoo"]),
+        ("^((?!foo).)*", &["", "foo"], &[]),
+        ("^((?!foo).)+", &["a", "xfoo"], &["", "foo"]),
         ("^(.(?!foo))*$", &["", "foo", "fo"], &["xfoo", "xfoox"]),
         ("^(?=.*\\d)(?=.*[a-z]).{2,4}$", &["a1", "1--a"], &["ab", "12", "a1234"]),
         ("\\bcat\\b", &["cat", "a cat.", "-cat-"], &["cats", "concat", "_cat"]),
@@ -312,28 +314,55 @@ proptest! {
     fn patterns_are_searched_and_matched_by_definition(source in patterns(), min in 0u32..3, more in 0u32..3) {
         let tree = parse(&source, &Limits::default()).unwrap();
         let mut scene = Scene::new();
-        let term = match scene.search(&source) {
-            Ok(term) => term,
-            Err(error) => {
-                prop_assert_eq!(error.kind, PatternErrorKind::Unsupported, "{}: {}", source, error);
-                return Ok(());
+        let limits = Limits::default();
+        let found = scene.search(&source);
+        let matched = full(&mut scene.terms, &mut scene.spelling, &source, &limits);
+        let mut checks = Vec::new();
+        for (result, is_search) in [(found, true), (matched, false)] {
+            match result {
+                Ok(term) => {
+                    let most = Some(min + more);
+                    let short = bounded(&mut scene.terms, &mut scene.spelling, term, min, most);
+                    checks.push((term, short, is_search));
+                }
+                Err(error) => prop_assert_eq!(error.kind, PatternErrorKind::Unsupported, "{}: {}", source, error),
             }
-        };
-        let whole = scene.full(&source);
-        let short = bounded(&mut scene.terms, &mut scene.spelling, term, min, Some(min + more));
-        let short_whole = bounded(&mut scene.terms, &mut scene.spelling, whole, min, Some(min + more));
+        }
         let mut automata = Automata::new(scene.terms.clone(), 200_000);
         for text in texts(&['a', '-', 'é'], 4) {
             let spelled: String = text.iter().collect();
-            let found = is_found(&tree, &text);
-            prop_assert_eq!(accepts(&mut automata, term, &spelled), found, "{} in {}", source, spelled);
-            let matched = ends(&tree, tree.root(), &text, 0).contains(&text.len());
-            prop_assert_eq!(accepts(&mut automata, whole, &spelled), matched, "{} is {}", source, spelled);
             let escaped = spelled.replace('é', "\\u00E9");
-            prop_assert_eq!(accepts(&mut automata, term, &escaped), found, "{} in {}", source, escaped);
             let fits = (min..=min + more).contains(&(text.len() as u32));
-            prop_assert_eq!(accepts(&mut automata, short, &spelled), found && fits, "{} {}", source, spelled);
-            prop_assert_eq!(accepts(&mut automata, short_whole, &spelled), matched && fits);
+            for &(term, short, is_search) in &checks {
+                let expected = if is_search {
+                    is_found(&tree, &text)
+                } else {
+                    ends(&tree, tree.root(), &text, 0).contains(&text.len())
+                };
+                let name = format!("{source} on {spelled}, {is_search}");
+                prop_assert_eq!(accepts(&mut automata, term, &spelled), expected, "{}", name);
+                prop_assert_eq!(accepts(&mut automata, term, &escaped), expected, "{}", name);
+                prop_assert_eq!(accepts(&mut automata, short, &spelled), expected && fits, "{}", name);
+            }
         }
+    }
+}
+
+#[test]
+fn hostile_patterns_end_soon() {
+    for source in [
+        "^(((?=a)x){1000}){1000}$".to_owned(),
+        "^((((\\bx){200}){200}){200}){200}$".to_owned(),
+        "^(?:(?:(?:\\b\\w|^|$)*-)*\\B.)*$".to_owned(),
+        (b'a'..=b'p').map(|c| format!("(?<={})x", char::from(c))).collect::<Vec<_>>().join("|"),
+        format!("({})*", ('a'..='n').map(|c| format!("(?<={c}).$|^.")).collect::<Vec<_>>().join("|")),
+        "\\p{L}[\\p{L}a-c]".repeat(500),
+        "(a|b|\\b".repeat(200) + &")*".repeat(200),
+        "a{2}".repeat(20_000),
+        "(?=a*b)".repeat(2_000),
+    ] {
+        let start = std::time::Instant::now();
+        let outcome = Scene::new().search(&source);
+        assert!(start.elapsed().as_secs() < 20, "{source:.40}: {outcome:?}");
     }
 }

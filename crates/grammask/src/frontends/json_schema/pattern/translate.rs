@@ -301,7 +301,9 @@ impl<'a> Translator<'a> {
             return rest.term;
         }
         let texts = self.spelling.texts(self.terms);
-        self.terms.intersection(&[texts, rest.term])
+        let term = self.terms.intersection(&[texts, rest.term]);
+        self.spelling.remember_open(term, rest.term);
+        term
     }
 
     /// The rests before `root`, given those behind it.
@@ -537,6 +539,11 @@ impl<'a> Translator<'a> {
             }
             return Ok(rests);
         }
+        if min <= MOST_COPIES && rests.iter().all(|rest| *rest == self.open()) {
+            // Before any text, more copies than must be make no difference.
+            tasks.extend((0..min).map(|_| Task::Node(body)));
+            return Ok(rests);
+        }
         if (min, max) == (0, Some(1)) {
             tasks.push(Task::Or(rests.clone()));
             tasks.push(Task::Node(body));
@@ -676,8 +683,13 @@ impl<'a> Translator<'a> {
             (true, false) if is_fixed => pieces.push(texts),
             _ => return None,
         }
-        let terms: Vec<TermId> = pieces.iter().map(|piece| piece.term).collect();
+        let mut terms: Vec<TermId> = pieces.iter().map(|piece| piece.term).collect();
         let term = self.terms.concat(&terms);
+        if !ends && let Some(last) = terms.last_mut() {
+            *last = self.terms.anything();
+            let open = self.terms.concat(&terms);
+            self.spelling.remember_open(term, open);
+        }
         self.spelling.pieces.insert(term, pieces);
         Some(term)
     }

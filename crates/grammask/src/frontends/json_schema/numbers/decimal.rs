@@ -1,0 +1,216 @@
+//! Exact decimal numbers, as JSON writes them.
+
+use std::cmp::Ordering;
+
+use super::NumberError;
+
+/// Largest power of ten of the first digit, either way. Every double-precision number is within.
+const MOST_EXPONENT: i64 = 400;
+
+/// Most digits between the first and the last that is not zero.
+const MOST_DIGITS: usize = 1000;
+
+/// A decimal number: `0.d1d2d3...` times ten to the power of `exponent`, and a sign.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(in super::super) struct Decimal {
+    negative: bool,
+    /// Digits from 0 to 9, the first and the last not zero; none for zero.
+    digits: Vec<u8>,
+    exponent: i32,
+}
+
+impl Decimal {
+    /// The value of a JSON number.
+    ///
+    /// # Errors
+    /// If the text is no JSON number, or its value has too many digits or is too large or too small.
+    pub(in super::super) fn parse(text: &str) -> Result<Self, NumberError> {
+        let (negative, magnitude) = match text.strip_prefix('-') {
+            Some(magnitude) => (true, magnitude),
+            None => (false, text),
+        };
+        let (mantissa, exponent) = match magnitude.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+            None => (magnitude, None),
+        };
+        let (integer, fraction) = match mantissa.split_once('.') {
+            Some((integer, fraction)) => (integer, Some(fraction)),
+            None => (mantissa, None),
+        };
+        let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let unsigned = exponent.map(|text| text.strip_prefix(['+', '-']).unwrap_or(text));
+        if !is_digits(integer)
+            || (integer.len() > 1 && integer.starts_with('0'))
+            || !fraction.is_none_or(is_digits)
+            || !unsigned.is_none_or(is_digits)
+        {
+            return Err(NumberError::NotANumber);
+        }
+        let mut digits: Vec<u8> =
+            integer.bytes().chain(fraction.unwrap_or("").bytes()).map(|byte| byte - b'0').collect();
+        let leading = digits.iter().take_while(|digit| **digit == 0).count();
+        if leading == digits.len() {
+            return Ok(Self { negative: false, digits: Vec::new(), exponent: 0 });
+        }
+        digits.drain(..leading);
+        while digits.last() == Some(&0) {
+            digits.pop();
+        }
+        // A text has far fewer than 2^62 digits.
+        let shift =
+            unsigned.map_or(Ok(0), |text| text.parse::<i64>()).map_err(|_| NumberError::OutOfRange)?;
+        let shift = if exponent.is_some_and(|text| text.starts_with('-')) { -shift } else { shift };
+        let exponent = shift.saturating_add(integer.len() as i64 - leading as i64);
+        if !(-MOST_EXPONENT..=MOST_EXPONENT).contains(&exponent) || digits.len() > MOST_DIGITS {
+            return Err(NumberError::OutOfRange);
+        }
+        Ok(Self { negative, digits, exponent: exponent as i32 })
+    }
+
+    /// The number as a count, if it is one; cut to 32 bits.
+    pub(in super::super) fn to_count(&self) -> Option<u32> {
+        if self.negative || !self.is_integer() {
+            return None;
+        }
+        let digits = (0..self.integer_len()).map(|index| u32::from(self.integer_digit(index)));
+        Some(digits.fold(0, |count: u32, digit| count.saturating_mul(10).saturating_add(digit)))
+    }
+
+    /// Whether it is zero.
+    pub(in super::super) fn is_zero(&self) -> bool {
+        self.digits.is_empty()
+    }
+
+    /// Whether it is below zero.
+    pub(in super::super) fn is_negative(&self) -> bool {
+        self.negative
+    }
+
+    /// Whether it has no fraction.
+    pub(in super::super) fn is_integer(&self) -> bool {
+        self.fraction_len() == 0
+    }
+
+    /// All digits from the first to the last that is not zero.
+    pub(super) fn digits(&self) -> &[u8] {
+        &self.digits
+    }
+
+    /// The power of ten of the first digit.
+    pub(super) fn first_power(&self) -> i32 {
+        self.exponent - 1
+    }
+
+    /// The power of ten of the last digit.
+    pub(super) fn last_power(&self) -> i32 {
+        self.exponent - self.digits.len() as i32
+    }
+
+    /// How many digits stand before the point; none where that is a lone zero.
+    pub(super) fn integer_len(&self) -> usize {
+        self.exponent.max(0) as usize
+    }
+
+    /// How many digits stand behind the point.
+    pub(super) fn fraction_len(&self) -> usize {
+        (self.digits.len() as i32 - self.exponent).max(0) as usize
+    }
+
+    /// A digit before the point, the first being 0.
+    pub(super) fn integer_digit(&self, index: usize) -> u8 {
+        self.digits.get(index).copied().unwrap_or(0)
+    }
+
+    /// A digit behind the point, the first being 0.
+    pub(super) fn fraction_digit(&self, index: usize) -> u8 {
+        let position = self.exponent + index as i32;
+        usize::try_from(position).ok().and_then(|position| self.digits.get(position)).copied().unwrap_or(0)
+    }
+
+    /// The shortest plain spelling, without a point for an integer.
+    pub(super) fn plain(&self) -> String {
+        let digit = |digit: u8| char::from(b'0' + digit);
+        let mut text = String::from(if self.negative { "-" } else { "" });
+        match self.integer_len() {
+            0 => text.push('0'),
+            length => text.extend((0..length).map(|index| digit(self.integer_digit(index)))),
+        }
+        if !self.is_integer() {
+            text.push('.');
+            text.extend((0..self.fraction_len()).map(|index| digit(self.fraction_digit(index))));
+        }
+        text
+    }
+
+    fn magnitude_cmp(&self, other: &Self) -> Ordering {
+        match (self.is_zero(), other.is_zero()) {
+            (true, true) => Ordering::Equal,
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+            // Without zeros at their ends, digits compare as words do.
+            (false, false) => self.exponent.cmp(&other.exponent).then_with(|| self.digits.cmp(&other.digits)),
+        }
+    }
+}
+
+impl PartialOrd for Decimal {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Decimal {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self.negative, other.negative) {
+            (false, false) => self.magnitude_cmp(other),
+            (true, true) => other.magnitude_cmp(self),
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_values_are_equal_however_they_are_written() {
+        for group in [
+            &["0", "-0", "0.00", "-0.0e5", "0e999999999999999999"][..],
+            &["1", "1.0", "10e-1", "0.1e1", "1E+0"],
+            &["-12.5", "-1.25e1", "-1250e-2", "-12.500"],
+            &["100000", "1e5", "1.0e+05"],
+        ] {
+            let first = Decimal::parse(group[0]).unwrap();
+            for text in &group[1..] {
+                assert_eq!(Decimal::parse(text), Ok(first.clone()), "{text}");
+            }
+        }
+        assert_eq!(Decimal::parse("-12.50").map(|d| d.plain()), Ok("-12.5".to_owned()));
+        assert_eq!(Decimal::parse("1.2e-3").map(|d| d.plain()), Ok("0.0012".to_owned()));
+        assert_eq!(Decimal::parse("12e3").map(|d| d.plain()), Ok("12000".to_owned()));
+    }
+
+    #[test]
+    fn order_is_that_of_the_values() {
+        let ascending =
+            ["-1e300", "-10", "-9.5", "-9.45", "-0.001", "0", "1e-300", "0.09", "0.1", "9", "10", "1e2"];
+        for (at, one) in ascending.iter().enumerate() {
+            for (other_at, other) in ascending.iter().enumerate() {
+                let (one, other) = (Decimal::parse(one).unwrap(), Decimal::parse(other).unwrap());
+                assert_eq!(one.cmp(&other), at.cmp(&other_at), "{one:?} {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_or_out_of_range_is_refused() {
+        for text in ["", "-", "01", "1.", ".5", "1e", "1e+", "+1", "0x1", "1 ", "NaN"] {
+            assert_eq!(Decimal::parse(text), Err(NumberError::NotANumber), "{text}");
+        }
+        for text in ["1e401", "1e-402", "1e99999999999999999999"] {
+            assert_eq!(Decimal::parse(text), Err(NumberError::OutOfRange), "{text}");
+        }
+    }
+}

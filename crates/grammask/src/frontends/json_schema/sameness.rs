@@ -1,0 +1,148 @@
+//! Which schemas of a document say the same, so that each is translated once.
+//!
+//! Generated schemas repeat themselves: without this, twenty copies of a definition are twenty shapes and twenty sets
+//! of rules, and `oneOf` cannot see that two branches agree on a member. Schemas are compared by a 128-bit hash of
+//! their keywords, annotations left out; a schema with a name of its own (`$id`, an anchor) is the same as no other.
+//! Cost: linear in the document.
+
+use rustc_hash::FxHashMap;
+
+use super::json::{Document, Value, ValueId};
+use crate::automata::ContentHasher;
+
+/// What a value is where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Schema,
+    /// An array of schemas, or an object whose members are schemas.
+    Schemas,
+    Data,
+}
+
+/// Keywords that say nothing about which values are valid.
+const ANNOTATIONS: [&str; 9] = [
+    "title",
+    "description",
+    "default",
+    "examples",
+    "example",
+    "$comment",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+];
+
+/// Keywords that give a schema a name, or change how what is inside is read.
+const NAMES: [&str; 6] = ["$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$schema"];
+
+/// For each value that is a schema, the first schema that says the same.
+pub(super) fn first_of_the_same(document: &Document) -> Vec<ValueId> {
+    let roles = roles(document);
+    let mut hashes: Vec<u128> = vec![0; roles.len()];
+    // What a value holds comes after it.
+    for index in (0..roles.len()).rev() {
+        let mut hasher = ContentHasher::new(roles[index] as u64);
+        let value = ValueId::at(index);
+        match document.get(value) {
+            Value::Null => hasher.write(0),
+            Value::Boolean(truth) => hasher.write(1 + u64::from(*truth)),
+            Value::Number(text) => {
+                hasher.write(3);
+                hasher.write_bytes(text.as_bytes());
+            }
+            Value::String(text) => {
+                hasher.write(4);
+                hasher.write_bytes(text.as_bytes());
+            }
+            Value::Array(items) => {
+                hasher.write(5);
+                hasher.write(items.len() as u64);
+                items.iter().for_each(|item| hasher.write_hash(hashes[item.index()]));
+            }
+            Value::Object(members) => {
+                hasher.write(6);
+                let is_schema = roles[index] == Role::Schema;
+                for (name, member) in members {
+                    if is_schema && ANNOTATIONS.contains(&&**name) {
+                        continue;
+                    }
+                    if is_schema && NAMES.contains(&&**name) {
+                        hasher.write(7);
+                        hasher.write(index as u64);
+                    }
+                    hasher.write(8);
+                    hasher.write_bytes(name.as_bytes());
+                    hasher.write_hash(hashes[member.index()]);
+                }
+            }
+        }
+        hashes[index] = hasher.finish();
+    }
+    let mut first = FxHashMap::default();
+    let same = |(index, role): (usize, &Role)| match role {
+        Role::Schema => *first.entry(hashes[index]).or_insert(ValueId::at(index)),
+        _ => ValueId::at(index),
+    };
+    roles.iter().enumerate().map(same).collect()
+}
+
+fn roles(document: &Document) -> Vec<Role> {
+    let mut roles = vec![Role::Data; document.len()];
+    roles[document.root().index()] = Role::Schema;
+    for index in 0..roles.len() {
+        match (roles[index], document.get(ValueId::at(index))) {
+            (Role::Schema, Value::Object(members)) => {
+                for (keyword, member) in members {
+                    roles[member.index()] = match (&**keyword, document.get(*member)) {
+                        (
+                            "not"
+                            | "if"
+                            | "then"
+                            | "else"
+                            | "additionalItems"
+                            | "contains"
+                            | "additionalProperties"
+                            | "propertyNames"
+                            | "unevaluatedItems"
+                            | "unevaluatedProperties",
+                            _,
+                        )
+                        | ("items", Value::Object(_) | Value::Boolean(_)) => Role::Schema,
+                        (
+                            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas"
+                            | "dependencies" | "allOf" | "anyOf" | "oneOf" | "items" | "prefixItems",
+                            _,
+                        ) => Role::Schemas,
+                        _ => Role::Data,
+                    };
+                }
+            }
+            (Role::Schemas, Value::Object(members)) => {
+                members.iter().for_each(|(_, member)| roles[member.index()] = Role::Schema);
+            }
+            (Role::Schemas, Value::Array(items)) => {
+                items.iter().for_each(|item| roles[item.index()] = Role::Schema)
+            }
+            _ => {}
+        }
+    }
+    roles
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn annotations_do_not_count_and_data_does() {
+        let text = r##"{"properties": {"title": {"type": "string", "title": "a"}, "b": {"title": "c", "type": "string"},
+            "c": {"const": {"title": "x"}}, "d": {"const": {"title": "y"}}, "e": {"$id": "z"}, "f": {"$id": "z"}}}"##;
+        let document = Document::parse(text).unwrap();
+        let same = first_of_the_same(&document);
+        let at = |name: &str| document.follow(document.root(), &format!("/properties/{name}")).unwrap();
+        let first = |name: &str| same[at(name).index()];
+        assert_eq!(first("b"), at("title"));
+        assert_eq!(first("d"), at("d"));
+        assert_eq!(first("f"), at("f"));
+    }
+}

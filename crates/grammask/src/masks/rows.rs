@@ -1,0 +1,92 @@
+//! Transitions of a lazy automaton copied into plain rows, for walks through much of the trie: a step is one load.
+
+use rustc_hash::FxHashMap;
+
+use crate::LimitExceeded;
+use crate::automata::{Automata, StateId};
+use crate::vocabulary::ByteGroups;
+
+use super::loops::Loops;
+
+/// Transitions of the states that a walk meets, numbered as they are met. A cell holds twice the number of the
+/// state that it leads to, plus one if that is accepting.
+#[derive(Default)]
+pub(super) struct Rows {
+    numbers: FxHashMap<StateId, u32>,
+    states: Vec<StateId>,
+    /// 256 cells per state.
+    pub(super) cells: Vec<u32>,
+    /// What keeps each state, as far as it was asked for.
+    loops: Vec<Option<Option<Loops>>>,
+}
+
+impl Rows {
+    /// Trie nodes at and below a node from which it is worth asking whether a state is left there.
+    pub(super) const WORTH_SKIPPING: usize = 4;
+    /// No word goes on so.
+    pub(super) const DEAD: u32 = u32::MAX;
+    /// Not known yet.
+    pub(super) const OPEN: u32 = u32::MAX - 1;
+
+    /// The cell that leads to a state.
+    pub(super) fn of_state(&mut self, automata: &Automata, state: StateId) -> u32 {
+        let next = self.states.len() as u32;
+        let number = *self.numbers.entry(state).or_insert(next);
+        if number == next {
+            self.states.push(state);
+            self.loops.push(None);
+            self.cells.resize(self.states.len() * 256, Self::OPEN);
+        }
+        number << 1 | u32::from(automata.is_accepting(state))
+    }
+
+    /// What keeps the state that `cell` leads to; nothing where it is left by the first byte of what is below a node.
+    #[inline]
+    pub(super) fn loops(
+        &mut self,
+        automata: &mut Automata,
+        cell: u32,
+        first: u8,
+        below: ByteGroups,
+    ) -> Result<Option<Loops>, LimitExceeded> {
+        let mut next = self.cells[Self::cell(cell, first)];
+        if next == Self::OPEN {
+            next = self.fill(automata, cell, first)?;
+        }
+        let may_be_character = first >= 0x80 && next != Self::DEAD && !below.is_broken();
+        if next != cell && !may_be_character {
+            return Ok(None);
+        }
+        match self.loops[(cell >> 1) as usize] {
+            Some(known) => Ok(known),
+            None => self.find_loops(automata, (cell >> 1) as usize),
+        }
+    }
+
+    #[cold]
+    fn find_loops(&mut self, automata: &mut Automata, number: usize) -> Result<Option<Loops>, LimitExceeded> {
+        let loops = Loops::of(automata, self.states[number])?;
+        self.loops[number] = Some(loops);
+        Ok(loops)
+    }
+
+    /// Where the transition over `byte` is, from the state that `cell` leads to.
+    pub(super) fn cell(cell: u32, byte: u8) -> usize {
+        (cell >> 1) as usize * 256 + usize::from(byte)
+    }
+
+    #[cold]
+    pub(super) fn fill(
+        &mut self,
+        automata: &mut Automata,
+        before: u32,
+        byte: u8,
+    ) -> Result<u32, LimitExceeded> {
+        let target = match automata.step(self.states[(before >> 1) as usize], byte)? {
+            Some(state) => self.of_state(automata, state),
+            None => Self::DEAD,
+        };
+        self.cells[Self::cell(before, byte)] = target;
+        Ok(target)
+    }
+}
