@@ -62,6 +62,7 @@ BUNDLED = {
             always_accept=("_NEWLINE", "UNCLOSED"),
         ),
     ),
+    "sql": BundledGrammar("SQL as SQLite reads it: queries, changes of rows, tables and views", "basic"),
 }
 
 
