@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from grammask import _grammask
 from grammask.compile_cache import CompileCache, default_compile_cache
 from grammask.errors import SchemaNotStrict
-from grammask.lark_grammars import bundled, indentation_of, lark_definition, lark_text
+from grammask.lark_grammars import bundled, lark_definition, lark_text, layout_of
 from grammask.schemas import documents, python_types, strict_subset
 from grammask.schemas.json_text import schema_text
 from grammask.schemas.spelling import schema_options
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from grammask._grammask import CompiledGrammar, Limits, Vocabulary
     from grammask.errors import Diagnostic
-    from grammask.lark_grammars import IndentationLike
+    from grammask.lark_grammars import PostLexer
     from grammask.lark_grammars.indentation import IndentationTuple
     from grammask.schemas.json_text import Schema
     from grammask.schemas.spelling import Draft, Escapes, KeyOrder, SchemaKeywords
@@ -93,7 +93,7 @@ class Grammar:
         *,
         start: str = "start",
         lexer: Literal["contextual", "basic", "dynamic"] = "contextual",
-        postlex: IndentationLike | type[IndentationLike] | None = None,
+        postlex: PostLexer | None = None,
         limits: Limits | None = None,
     ) -> Grammar:
         """Reads a grammar of the lark library, for programming languages. See ``docs/lexed_grammars.md``.
@@ -105,7 +105,8 @@ class Grammar:
             start: The rule that derives whole texts.
             lexer: ``"contextual"``: it looks for the terminals that the parser can use at a place. ``"basic"``: for
                 all of them. ``"dynamic"`` is refused: lark's dynamic lexer cuts texts in a way that no automaton knows.
-            postlex: Blocks by indentation: a subclass of ``lark.indenter.Indenter``, or one of its objects.
+            postlex: Blocks by indentation: a subclass of ``lark.indenter.Indenter``, or one of its objects;
+                or :class:`grammask.lark_grammars.RefusedTerminals`.
             limits: Budgets for reading the grammar.
 
         Raises:
@@ -118,12 +119,12 @@ class Grammar:
             ValueError: There is no such lexer.
         """
         text, path = lark_text(grammar)
-        indentation, accepted = (None, []) if postlex is None else indentation_of(postlex)
+        indentation, accepted = layout_of(postlex)
         return cls._from_lark_text(text, path, start, lexer, indentation, accepted, limits)
 
     @classmethod
     def bundled(cls, name: str, *, limits: Limits | None = None) -> Grammar:
-        """Reads a grammar that comes with the package: ``"json"``, ``"python"``; ``grammask grammars`` lists them.
+        """Reads a grammar that comes with the package; ``grammask grammars`` lists them.
 
         Needs the lark library. See ``docs/lexed_grammars.md`` for what each of them covers.
 
@@ -145,7 +146,10 @@ class Grammar:
         accepted: list[str],
         limits: Limits | None,
     ) -> Grammar:
-        definition = lark_definition(text, path=path, start=start, lexer=lexer, always_accepted=accepted)
+        newline = None if indentation is None else indentation[0]
+        definition = lark_definition(
+            text, path=path, start=start, lexer=lexer, newline=newline, always_accepted=accepted
+        )
         core = _grammask.LexedGrammar(
             definition.terminals,
             definition.productions,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import random
+import sqlite3
 import sysconfig
 import warnings
 from functools import cache
@@ -16,6 +17,7 @@ import lark
 import pytest
 from grammask._grammask import embedded_vocabulary, encode_ordinary
 from grammask.lark_grammars import BUNDLED
+from grammask.lark_grammars.bundled import BlockIndentation
 from lark.indenter import Indenter
 
 if TYPE_CHECKING:
@@ -40,9 +42,9 @@ def compiled(name: str) -> grammask.CompiledGrammar:
 @cache
 def library(name: str) -> lark.Lark:
     grammar = BUNDLED[name]
-    postlex = None
-    if grammar.postlex is not None:
-        attributes = {field: getattr(grammar.postlex, field) for field in type(grammar.postlex).__slots__}
+    postlex: Any = grammar.postlex
+    if isinstance(postlex, BlockIndentation):
+        attributes = {field: getattr(postlex, field) for field in type(postlex).__slots__}
         postlex = type("BundledIndenter", (Indenter,), attributes)()
     text = grammar.path.read_text("utf-8")
     return lark.Lark(text, parser="lalr", lexer=grammar.lexer, postlex=postlex)
@@ -288,6 +290,115 @@ def test_json_is_what_python_reads() -> None:
                 is_json = False
             assert is_parsed("json", mutant) == is_json, mutant
             assert compiled("json").is_valid(mutant.encode()) == is_json, mutant
+
+
+SQL_TEXTS = [
+    "select a.b as c, count(*) from t a left join u using (id) where x between 1 and 2.5e3 or not y is null;",
+    "with recursive r(n) as (values (1) union all select n + 1 from r where n < 10) select n from r order by 1 limit 5",
+    "INSERT INTO t (a, b) VALUES ('it''s', x'0F'), (?1, :n) ON CONFLICT (a) DO UPDATE SET b = excluded.b RETURNING *",
+    "update t set a = case when b in (1, 2) then 'x' else cast(c as text) end where exists (select 1 from u)",
+    "create table if not exists t (id integer primary key autoincrement, a varchar(10) not null default 'x' unique,\n"
+    "  b real check (b > 0) references u (id) on delete cascade, foreign key (a) references v(a)); -- done",
+    "delete from main.t where a like '%x' escape '!' ; drop view if exists v; begin; commit",
+    "select sum(a) over (partition by b order by c rows between unbounded preceding and current row) from t",
+    "select a.*, -1 + ~2 || 'b' collate nocase /* c */ from [t 1] as a, (select distinct 0x1F) group by a having 1",
+]
+
+
+def is_read_by_sqlite(text: str) -> bool:
+    database = sqlite3.connect(":memory:")
+    try:
+        database.executescript(text)
+    except sqlite3.Error as error:
+        return not any(word in str(error) for word in ("syntax", "incomplete", "unrecognized"))
+    finally:
+        database.close()
+    return True
+
+
+def test_sql_is_read_by_sqlite() -> None:
+    chance = random.Random(7)
+    inserted = [
+        *"()',;.*1a =",
+        "select ",
+        "from",
+        "values",
+        "not ",
+        "order by 1",
+        "limit 1",
+        "1e",
+        "0x",
+        "--",
+        "/*",
+    ]
+    verdicts = []
+    for text in SQL_TEXTS:
+        assert compiled("sql").is_valid(text.encode())
+        assert is_read_by_sqlite(text)
+        for mutant in mutants(text, chance, 100, inserted):
+            verdicts.append(is_parsed("sql", mutant))
+            assert compiled("sql").is_valid(mutant.encode()) == verdicts[-1], mutant
+            if verdicts[-1]:
+                assert is_read_by_sqlite(mutant), mutant
+    assert 0.1 < sum(verdicts) / len(verdicts) < 0.9
+
+
+CORPUS = {
+    "json": JSON_TEXTS,
+    "sql": SQL_TEXTS,
+    "python": [
+        "def f(a, *b):\n    return {a: [x for x in b if f'x']}\n\nclass A:\n\t'''d'''\n\tpass\n",
+        "match x:\n case 1:\n  y\n",
+    ],
+}
+CLOSING = b"\n)]}\"': 1x;*/"
+
+
+def completion(name: str, text: bytes, chance: random.Random) -> str | None:
+    """Return a text that the masks lead to from a prefix, if random steps find one."""
+    for _ in range(40):
+        matcher = compiled(name).matcher()
+        assert matcher.accept_bytes(text)
+        made = text
+        for _ in range(40):
+            allowed = matcher.allowed_ids().tolist()
+            if BYTES.eos[0] in allowed:
+                return made.decode()
+            steps = [byte for byte in CLOSING if byte in allowed] or allowed
+            made += bytes([chance.choice(steps)])
+            matcher.accept(made[-1])
+    return None
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_masks_hold_what_bytes_lead_to_and_lark_completes(name: str) -> None:
+    chance = random.Random(8)
+    tokens, special = embedded_vocabulary("cl100k_base")
+    vocabulary = grammask.Vocabulary(tokens, special=special, eos="<|endoftext|>")
+    compiled_grammar = grammask.Grammar.bundled(name).compile(vocabulary)
+    completed = tried = 0
+    for text in CORPUS[name]:
+        for place in chance.sample(range(len(text)), min(4, len(text))):
+            prefix = text[:place].encode()
+            matcher = compiled_grammar.matcher()
+            assert matcher.accept_bytes(prefix)
+            allowed = set(matcher.allowed_ids().tolist())
+            ordinary = sorted(token for token in allowed if tokens[token])
+            for token in chance.sample(range(100_000), 300) + chance.sample(ordinary, min(20, len(ordinary))):
+                token_text = tokens[token] or b""
+                assert (token in allowed) == matcher.fork().accept_bytes(token_text), (prefix, token_text)
+            for token in chance.sample(ordinary, min(4, len(ordinary))):
+                longer = prefix + (tokens[token] or b"")
+                try:
+                    longer.decode()
+                except UnicodeDecodeError:
+                    continue
+                tried += 1
+                found = completion(name, longer, chance)
+                if found is not None:
+                    completed += 1
+                    assert is_parsed(name, found), found
+    assert completed > tried * 0.6
 
 
 def test_there_are_no_other_grammars() -> None:

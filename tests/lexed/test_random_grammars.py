@@ -15,7 +15,18 @@ BYTES = grammask.Vocabulary([letter.encode() for letter in LETTERS] + [None], eo
 
 PATTERNS = [
     *['"a"', '"b"', '"ab"', '"aab"', '"A"i', '"Ab"i', '"aB"i'],
-    *["/a+/", "/b+/", "/[ab]/", "/[ab]+/", "/a|ab/", "/ab?/", "/a+?b/", "/a(?!b)[ab]/", "/(aa)+/", "/[AB]+/i"],
+    *[
+        "/a+/",
+        "/b+/",
+        "/[ab]/",
+        "/[ab]+/",
+        "/a|ab/",
+        "/ab?/",
+        "/a+?b/",
+        "/a(?!b)[ab]/",
+        "/(aa)+/",
+        "/[AB]+/i",
+    ],
     *["/a.*?b/", "/b(?<!ab)a/", "/ ?a/", "/(a|b)(?=b)b/", "/a{1,2}/"],
 ]
 SEPARATORS = ["", "", "%ignore / +/", '%ignore " "', "%ignore /( |bb)+/", "%ignore / a?/"]

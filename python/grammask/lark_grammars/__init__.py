@@ -6,15 +6,17 @@ regular expression matches *first*, as a regular language.
 """
 
 from grammask.lark_grammars.bundled import BUNDLED, BundledGrammar, bundled
-from grammask.lark_grammars.indentation import IndentationLike, indentation_of
+from grammask.lark_grammars.indentation import PostLexer, layout_of
 from grammask.lark_grammars.loading import lark_definition, lark_text
+from grammask.lark_grammars.refused_terminals import RefusedTerminals
 
 __all__ = [
     "BUNDLED",
     "BundledGrammar",
-    "IndentationLike",
+    "PostLexer",
+    "RefusedTerminals",
     "bundled",
-    "indentation_of",
     "lark_definition",
     "lark_text",
+    "layout_of",
 ]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from grammask.lark_grammars.refused_terminals import RefusedTerminals
+
 FOLDER = Path(__file__).parents[1] / "grammars"
 
 
@@ -29,12 +31,12 @@ class BundledGrammar:
     Attributes:
         title: What it describes.
         lexer: The lexer that it is written for.
-        postlex: Its indentation, if it has one.
+        postlex: Its indentation, or the terminals that no text may have.
     """
 
     title: str
     lexer: Literal["basic", "contextual"]
-    postlex: BlockIndentation | None = None
+    postlex: BlockIndentation | RefusedTerminals | None = None
 
     @property
     def name(self) -> str:
@@ -62,7 +64,11 @@ BUNDLED = {
             always_accept=("_NEWLINE", "UNCLOSED"),
         ),
     ),
-    "sql": BundledGrammar("SQL as SQLite reads it: queries, changes of rows, tables and views", "basic"),
+    "sql": BundledGrammar(
+        "SQL as SQLite reads it: queries, changes of rows, tables and views",
+        "basic",
+        RefusedTerminals(("WRONG_NUMBER", "WRONG_LONG_NUMBER")),
+    ),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from grammask.lark_grammars.refusals import unsupported
+from grammask.lark_grammars.refused_terminals import RefusedTerminals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,12 +48,20 @@ METHODS = ("process", "_process", "handle_NL")
 """What an indenter must not do in its own way."""
 
 
-def indentation_of(postlex: IndentationLike | type[IndentationLike]) -> tuple[IndentationTuple, list[str]]:
-    """Return what an indenter of the lark library, or a class of them, says about blocks, and what it always accepts.
+PostLexer: TypeAlias = "IndentationLike | type[IndentationLike] | RefusedTerminals"
+"""What :meth:`grammask.Grammar.from_lark` takes as ``postlex``."""
+
+
+def layout_of(postlex: PostLexer | None) -> tuple[IndentationTuple | None, list[str]]:
+    """Return what a post-lexer says about blocks, and the terminals that it always accepts besides newlines.
 
     Raises:
         UnsupportedGrammar: It is no indenter, or one with its own way of making blocks.
     """
+    if postlex is None:
+        return None, []
+    if isinstance(postlex, RefusedTerminals):
+        return None, list(postlex.always_accept)
     kind = postlex if isinstance(postlex, type) else type(postlex)
     if any(not hasattr(postlex, name) for name in EXPECTED):
         message = f"`{kind.__name__}` is no indenter: it lacks one of {', '.join(EXPECTED)}"
@@ -70,9 +79,11 @@ def indentation_of(postlex: IndentationLike | type[IndentationLike]) -> tuple[In
     if newline not in accepted:
         message = f"the indenter `{kind.__name__}` does not always accept its newline"
         raise unsupported(message)
-    accepted = [newline, *(name for name in accepted if name != newline)]
+    if int(tab_length) < 1:
+        message = f"a tab of the indenter `{kind.__name__}` counts {tab_length} columns"
+        raise unsupported(message)
     indentation = (str(newline), str(indent), str(dedent), int(tab_length), list(opening), list(closing))
-    return indentation, accepted
+    return indentation, [name for name in accepted if name != newline]
 
 
 def _is_changed(kind: type, method: str) -> bool:

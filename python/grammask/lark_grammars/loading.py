@@ -47,7 +47,7 @@ def lark_text(grammar: str | os.PathLike[str]) -> tuple[str, str]:
 
 
 def lark_definition(
-    text: str, *, path: str, start: str, lexer: str, always_accepted: list[str]
+    text: str, *, path: str, start: str, lexer: str, newline: str | None, always_accepted: list[str]
 ) -> LarkDefinition:
     """Return the plain form of a lark grammar.
 
@@ -56,8 +56,8 @@ def lark_definition(
         path: What its imports are relative to.
         start: The rule that derives whole texts.
         lexer: The library's name of the lexer.
-        always_accepted: Terminals that the lexer looks for everywhere: the newline, then others. The others make a text
-            wrong where no rule uses them.
+        newline: The terminal for newlines, if there is indentation: the lexer looks for it everywhere.
+        always_accepted: Other terminals that it looks for everywhere. They make a text wrong where no rule uses them.
 
     Raises:
         ImportError: The lark library is not installed.
@@ -81,7 +81,9 @@ def lark_definition(
     try:
         load: Callable[..., Any] = load_grammar
         loaded, _ = load(text, path, [], global_keep_all_tokens=False)
-        terminals, rules, ignored = loaded.compile([start], set(always_accepted))
+        terminals, rules, ignored = loaded.compile(
+            [start], {*always_accepted, *([newline] if newline else [])}
+        )
     except UnexpectedInput as error:
         raise invalid(str(error).strip(), (error.line, error.column)) from error
     except (LarkError, AssertionError, OSError, ValueError) as error:
@@ -91,8 +93,8 @@ def lark_definition(
         raise invalid(message) from error
     declared = _declared(terminals, rules, ignored)
     used = {symbol.name for rule in rules for symbol in rule.expansion}
-    refused = [name for name in always_accepted[1:] if name not in used]
-    if lexer == "contextual" and len(refused) + 1 < len(always_accepted):
+    refused = [name for name in always_accepted if name not in used]
+    if lexer == "contextual" and len(refused) < len(always_accepted):
         message = "the post-lexer always accepts a terminal that a rule uses"
         raise unsupported(message, advice="use the basic lexer, which looks for all terminals everywhere")
     return LarkDefinition(
