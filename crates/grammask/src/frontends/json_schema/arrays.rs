@@ -52,7 +52,7 @@ impl Translation<'_> {
             self.rules.define(rule, alternatives);
         }
         for parts in &mut alternatives {
-            parts.insert(0, Part::Text(open));
+            parts.insert(0, Part::Mark(open));
         }
         Ok(alternatives)
     }
@@ -105,7 +105,7 @@ impl Translation<'_> {
             };
             let bracket = self.automata.terms_mut().literal(b"]");
             let close =
-                vec![Part::Text(if rest.started { gaps.end } else { gaps.empty }), Part::Text(bracket)];
+                vec![Part::Mark(if rest.started { gaps.end } else { gaps.empty }), Part::Mark(bracket)];
             if outcomes.is_empty() {
                 return Ok(if can_end { vec![joined(&parts, close)] } else { Vec::new() });
             }
@@ -120,7 +120,7 @@ impl Translation<'_> {
                 let item = self.value_parts(*value, array.depth)?;
                 let next = self.array_rest(*after, rest.least.saturating_sub(1), lower(rest.most), true);
                 let (Some(item), Some(next)) = (item, next) else { return Ok(Vec::new()) };
-                parts.push(Part::Text(if rest.started { gaps.next } else { gaps.first }));
+                parts.push(Part::Mark(if rest.started { gaps.next } else { gaps.first }));
                 parts.extend(item);
                 rest = next;
                 continue;
@@ -134,7 +134,7 @@ impl Translation<'_> {
                 let next = self.array_rest(after, rest.least.saturating_sub(1), lower(rest.most), true);
                 let (Some(item), Some(next)) = (item, next) else { continue };
                 let mut alternative = parts.clone();
-                alternative.push(Part::Text(if rest.started { gaps.next } else { gaps.first }));
+                alternative.push(Part::Mark(if rest.started { gaps.next } else { gaps.first }));
                 alternative.extend(item);
                 alternative.push(Part::Rule(self.rest_rule(array, next)));
                 alternatives.push(alternative);
@@ -165,23 +165,23 @@ impl Translation<'_> {
         let value = self.values.or(outcomes.iter().map(|&(value, _)| value));
         let item = self.value_parts(value, array.depth)?;
         let bracket = self.automata.terms_mut().literal(b"]");
-        let end = [Part::Text(gaps.end), Part::Text(bracket)];
+        let end = [Part::Mark(gaps.end), Part::Mark(bracket)];
         let mut alternatives = Vec::new();
         if rest.least == 0 {
             let gap = if rest.started { gaps.end } else { gaps.empty };
             if !rest.started || item.is_none() {
-                alternatives.push(joined(before, vec![Part::Text(gap), Part::Text(bracket)]));
+                alternatives.push(joined(before, vec![Part::Mark(gap), Part::Mark(bracket)]));
             }
         }
         let Some(item) = item else { return Ok(alternatives) };
-        let mut following = vec![Part::Text(gaps.next)];
+        let mut following = vec![Part::Mark(gaps.next)];
         following.extend(item.iter().copied());
         let following = self.rules.add("item", [following]);
         let mut parts = before.clone();
         if rest.started {
             parts.push(Part::Repeat(following, rest.least, rest.most));
         } else {
-            parts.push(Part::Text(gaps.first));
+            parts.push(Part::Mark(gaps.first));
             parts.extend(item);
             if rest.most != Some(1) {
                 parts.push(Part::Repeat(following, rest.least.saturating_sub(1), lower(rest.most)));
@@ -203,7 +203,8 @@ impl Translation<'_> {
             Step::Literal(literal) => match literal {
                 AboutArray::If(..) | AboutArray::Each(..) => true,
                 AboutArray::AtMost(_) | AboutArray::MatchAtMost(..) | AboutArray::Unique(..) => true,
-                AboutArray::Has(..) | AboutArray::Some(..) | AboutArray::Repeated(..) => false,
+                AboutArray::Has(..) | AboutArray::Some(..) => false,
+                AboutArray::Repeated(place, _) => self.relaxed_uniqueness.contains(place),
                 AboutArray::AtLeast(count) | AboutArray::MatchAtLeast(count, _) => *count == 0,
             },
         })

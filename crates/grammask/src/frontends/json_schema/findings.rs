@@ -63,7 +63,9 @@ impl Findings {
                 }
             }
         }
-        errors.sort_by_key(|error| error.span.map_or(usize::MAX, |span| span.start));
+        for list in [&mut errors, &mut self.unsupported, &mut self.warnings] {
+            list.sort_by_key(|finding| finding.span.map_or(usize::MAX, |span| span.start));
+        }
         errors
     }
 }

@@ -84,7 +84,7 @@ pub struct SchemaGrammar {
 /// options.whitespace = Whitespace::Compact;
 /// let schema = r#"{"properties": {"a": {"type": "boolean"}}, "required": ["a"], "additionalProperties": false, "type": "object"}"#;
 /// let made = json_schema::grammar(schema, &options, &Limits::default())?;
-/// assert_eq!(made.grammar.to_string(), "start ::= \"{\" \"\\\"a\\\":\" #\"(false|true)\" \"}\";\n");
+/// assert_eq!(made.grammar.to_string(), "start ::= \"{\\\"a\\\":\" #\"true|false\" \"}\";\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

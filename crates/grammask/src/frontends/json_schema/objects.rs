@@ -14,6 +14,7 @@ use super::rules::{Part, Parts, RuleId};
 use super::translation::Translation;
 use crate::LimitExceeded;
 use crate::automata::TermId;
+use crate::grammar::quote_text;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What an object's members that are still to come have to be.
@@ -94,7 +95,7 @@ impl Translation<'_> {
             self.rules.define(rule, alternatives);
         }
         for parts in &mut alternatives {
-            parts.insert(0, Part::Text(open));
+            parts.insert(0, Part::Mark(open));
         }
         Ok(alternatives)
     }
@@ -296,13 +297,13 @@ impl Translation<'_> {
                 (0, Some(skipped)) => rest = skipped,
                 (1, None) => {
                     let (member, after) = members.remove(0);
-                    parts.push(Part::Text(gap));
+                    parts.push(Part::Mark(gap));
                     parts.extend(member);
                     rest = after;
                 }
                 (1, Some(skipped)) if rest.started && members[0].1 == skipped => {
                     let (member, after) = members.remove(0);
-                    let member = [Part::Text(gap)].into_iter().chain(member).collect();
+                    let member = [Part::Mark(gap)].into_iter().chain(member).collect();
                     let member = self.rules.add("member", [member]);
                     parts.push(Part::Repeat(member, 0, Some(1)));
                     rest = after;
@@ -310,7 +311,7 @@ impl Translation<'_> {
                 (_, skipped) => {
                     for (member, after) in members {
                         let mut alternative = parts.clone();
-                        alternative.push(Part::Text(gap));
+                        alternative.push(Part::Mark(gap));
                         alternative.extend(member);
                         alternative.push(Part::Rule(self.members_rule(object, after)));
                         alternatives.push(alternative);
@@ -346,7 +347,7 @@ impl Translation<'_> {
             let declared = object.declared[index];
             for (member, after) in self.member_outcomes(object, &rest, declared)? {
                 let after = Rest { unused: rest.unused & !(1 << index), ..after };
-                let mut alternative = vec![Part::Text(gap)];
+                let mut alternative = vec![Part::Mark(gap)];
                 alternative.extend(member);
                 alternative.push(Part::Rule(self.members_rule(object, after)));
                 alternatives.push(alternative);
@@ -365,7 +366,7 @@ impl Translation<'_> {
                 ..rest
             };
             let Some(after) = self.object_rest(after) else { continue };
-            let mut alternative = vec![Part::Text(gap)];
+            let mut alternative = vec![Part::Mark(gap)];
             alternative.extend(member);
             alternative.push(Part::Rule(self.members_rule(object, after)));
             alternatives.push(alternative);
@@ -381,7 +382,7 @@ impl Translation<'_> {
         if !missing && rest.least == 0 && self.object_may_end(formula) {
             let brace = self.automata.terms_mut().literal(b"}");
             alternatives
-                .push(vec![Part::Text(if rest.started { gaps.end } else { gaps.empty }), Part::Text(brace)]);
+                .push(vec![Part::Mark(if rest.started { gaps.end } else { gaps.empty }), Part::Mark(brace)]);
         }
         Ok(alternatives)
     }
@@ -444,7 +445,9 @@ impl Translation<'_> {
             let terms = self.automata.terms_mut();
             let word = self.spelling.word(terms, &name);
             let quote = terms.literal(b"\"");
-            let mut parts = vec![Part::Text(terms.concat(&[quote, word, quote, gaps.colon]))];
+            let key = terms.concat(&[quote, word, quote, gaps.colon]);
+            self.rules.label(key, || format!("{}:", quote_text(&name)));
+            let mut parts = vec![Part::Mark(key)];
             parts.extend(value);
             members.push((parts, after));
         }
@@ -456,7 +459,7 @@ impl Translation<'_> {
         let gaps = self.layout.gaps(self.automata.terms_mut(), object.depth);
         let brace = self.automata.terms_mut().literal(b"}");
         let (end, empty) =
-            (vec![Part::Text(gaps.end), Part::Text(brace)], vec![Part::Text(gaps.empty), Part::Text(brace)]);
+            (vec![Part::Mark(gaps.end), Part::Mark(brace)], vec![Part::Mark(gaps.empty), Part::Mark(brace)]);
         let close = if rest.started { end.clone() } else { empty };
         let can_end = rest.least == 0 && self.object_may_end(rest.formula);
         let outcomes =
@@ -472,7 +475,7 @@ impl Translation<'_> {
                 return Ok(if can_end { vec![close] } else { Vec::new() });
             }
             let following = members.iter().map(|member| {
-                let mut parts = vec![Part::Text(gaps.next)];
+                let mut parts = vec![Part::Mark(gaps.next)];
                 parts.extend(member);
                 parts
             });
@@ -488,7 +491,7 @@ impl Translation<'_> {
                 alternatives.push(close);
             }
             let first = members.into_iter().map(|member| {
-                let mut parts = vec![Part::Text(gaps.first)];
+                let mut parts = vec![Part::Mark(gaps.first)];
                 parts.extend(member);
                 parts
             });
@@ -517,7 +520,7 @@ impl Translation<'_> {
                 ..*rest
             };
             let Some(after) = self.object_rest(after) else { continue };
-            let mut parts = vec![Part::Text(if rest.started { gaps.next } else { gaps.first })];
+            let mut parts = vec![Part::Mark(if rest.started { gaps.next } else { gaps.first })];
             parts.extend(member);
             parts.push(Part::Rule(self.members_rule(object, after)));
             alternatives.push(parts);
@@ -562,7 +565,7 @@ impl Translation<'_> {
         let terms = self.automata.terms_mut();
         let quote = terms.literal(b"\"");
         let name = terms.concat(&[quote, object.classes[class].names, quote]);
-        let mut parts = vec![Part::Text(name), Part::Text(gaps.colon)];
+        let mut parts = vec![Part::Text(name), Part::Mark(gaps.colon)];
         parts.extend(value);
         Ok(Some(parts))
     }

@@ -22,8 +22,10 @@ impl RuleId {
 /// A part of an alternative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Part {
-    /// A word of a regular language that is not empty.
+    /// A word of a regular language that is not empty: a number, a string, the name of a member.
     Text(TermId),
+    /// The same, where it is punctuation. Marks in a row become one terminal.
+    Mark(TermId),
     /// A word of a rule.
     Rule(RuleId),
     /// So many words of a rule.
@@ -44,9 +46,16 @@ struct Rule {
 pub(super) struct Rules {
     rules: Vec<Rule>,
     size: usize,
+    /// How people read the languages of marks.
+    labels: FxHashMap<TermId, Box<str>>,
 }
 
 impl Rules {
+    /// Says how people read a language.
+    pub(super) fn label(&mut self, term: TermId, label: impl FnOnce() -> String) {
+        self.labels.entry(term).or_insert_with(|| label().into());
+    }
+
     /// A rule without alternatives yet; `kind` becomes part of its name.
     pub(super) fn reserve(&mut self, kind: &'static str) -> RuleId {
         self.rules.push(Rule { kind, alternatives: Vec::new() });
@@ -139,7 +148,13 @@ impl Rules {
                     continue;
                 }
                 let mut nodes: Vec<NodeId> = Vec::with_capacity(parts.len());
+                let mut marks = Vec::new();
                 for part in parts {
+                    if let Part::Mark(term) = *part {
+                        marks.push(term);
+                        continue;
+                    }
+                    nodes.extend(self.marked(&mut builder, &mut marks));
                     let mut reference = |rule: RuleId, builder: &mut GrammarBuilder| {
                         let nonterminal = *nonterminals.entry(rule).or_insert_with(|| {
                             pending.push(rule);
@@ -148,8 +163,7 @@ impl Rules {
                         builder.reference(nonterminal, span)
                     };
                     match *part {
-                        Part::Text(term) if term == builder.terms().epsilon() => {}
-                        Part::Text(term) => nodes.push(terminal(&mut builder, term)),
+                        Part::Text(term) | Part::Mark(term) => nodes.push(self.terminal(&mut builder, term)),
                         Part::Rule(rule) => nodes.push(reference(rule, &mut builder)),
                         Part::Repeat(rule, ..) if !productive[rule.index()] => {}
                         Part::Repeat(rule, min, max) => {
@@ -158,12 +172,40 @@ impl Rules {
                         }
                     }
                 }
+                nodes.extend(self.marked(&mut builder, &mut marks));
                 choices.push(builder.sequence(nodes, span));
             }
             let body = builder.choice(choices, span);
             builder.define(nonterminals[&rule], body, span);
         }
         Some(builder.finish(first))
+    }
+
+    /// One terminal for a row of marks; none if they are all empty.
+    fn marked(&self, builder: &mut GrammarBuilder, marks: &mut Vec<TermId>) -> Option<NodeId> {
+        let term = builder.terms().concat(marks);
+        let row = std::mem::take(marks);
+        if term == builder.terms().epsilon() {
+            return None;
+        }
+        if builder.terms().word(term).is_some() {
+            return Some(self.terminal(builder, term));
+        }
+        let labels: String =
+            row.iter().filter_map(|mark| self.labels.get(mark)).map(|label| &**label).collect();
+        Some(builder.terminal(Terminal::Regular(term), &labels, Span::default()))
+    }
+
+    fn terminal(&self, builder: &mut GrammarBuilder, term: TermId) -> NodeId {
+        let span = Span::default();
+        if let Some(word) = builder.terms().word(term) {
+            return builder.literal(&word, span);
+        }
+        let label = match self.labels.get(&term) {
+            Some(label) => label.clone().into_string(),
+            None => format!("#\"{}\"", builder.terms().display(term)),
+        };
+        builder.terminal(Terminal::Regular(term), &label, span)
     }
 }
 
@@ -173,16 +215,5 @@ fn needed_rule(part: Part) -> Option<RuleId> {
         Part::Rule(rule) => Some(rule),
         Part::Repeat(rule, min, _) if min > 0 => Some(rule),
         _ => None,
-    }
-}
-
-fn terminal(builder: &mut GrammarBuilder, term: TermId) -> NodeId {
-    let span = Span::default();
-    match builder.terms().word(term) {
-        Some(word) => builder.literal(&word, span),
-        None => {
-            let label = builder.terms().display(term);
-            builder.terminal(Terminal::Regular(term), &label, span)
-        }
     }
 }

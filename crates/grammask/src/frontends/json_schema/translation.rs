@@ -1,8 +1,9 @@
 //! The state of one translation, and the shapes of schemas: computed once each, in-place parts first, without recursion.
 
+use std::sync::{LazyLock, Mutex, PoisonError};
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::SchemaOptions;
 use super::findings::Findings;
 use super::formula::{Formula, Formulas, falsehood, truth};
 use super::interner::{Id, Interner};
@@ -16,6 +17,7 @@ use super::resources::{Library, Location, Scope, Unresolved};
 use super::rules::{RuleId, Rules};
 use super::shape::{Shape, StringSet};
 use super::spelling::Spelling;
+use super::{Escapes, Numbers, SchemaOptions};
 use crate::automata::{Automata, TermId, Terms};
 use crate::grammar::Code;
 use crate::{Deadline, LimitExceeded, Limits};
@@ -56,6 +58,8 @@ pub(super) struct Translation<'o> {
     pub(super) pending: Vec<(Shape, u32, RuleId)>,
     /// The values of formulas that have few.
     pub(super) listed: FxHashMap<ValueFormula, Option<Vec<(u32, ValueFormula)>>>,
+    /// Places of `uniqueItems` that could not be enforced.
+    pub(super) relaxed_uniqueness: FxHashSet<Location>,
     /// Single values that were listed, by their shapes.
     pub(super) constants: Interner<Shape>,
     schemas: Interner<Schema>,
@@ -63,13 +67,41 @@ pub(super) struct Translation<'o> {
     shapes_of_formulas: FxHashMap<ValueFormula, Shape>,
 }
 
+/// What every translation with the same spellings begins with; making it takes longer than many a schema.
+#[derive(Clone)]
+struct Beginning {
+    terms: Terms,
+    spelling: Spelling,
+    any_number: NumberSet,
+    any_string: StringSet,
+}
+
+impl Beginning {
+    fn of(options: &SchemaOptions) -> Self {
+        static KNOWN: LazyLock<Mutex<FxHashMap<(Escapes, Numbers), Beginning>>> =
+            LazyLock::new(Mutex::default);
+        // A thread that panics leaves the map whole.
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let make = || {
+            let mut terms = Terms::new();
+            let mut spelling = Spelling::new(options.escapes);
+            let texts = spelling.texts(&mut terms);
+            let any_number = NumberSet::any(&mut terms, options.numbers);
+            let any_string = StringSet { yes: texts, no: terms.nothing() };
+            Self { terms, spelling, any_number, any_string }
+        };
+        known.entry((options.escapes, options.numbers)).or_insert_with(make).clone()
+    }
+}
+
 impl<'o> Translation<'o> {
     pub(super) fn new(library: Library<'o>, options: &'o SchemaOptions, limits: &'o Limits) -> Self {
-        let mut terms = Terms::new();
-        let mut spelling = Spelling::new(options.escapes);
-        let texts = spelling.texts(&mut terms);
-        let any_number = NumberSet::any(&mut terms, options.numbers);
-        let any_string = StringSet { yes: texts, no: terms.nothing() };
+        let Beginning { mut terms, spelling, any_number, any_string } = Beginning::of(options);
+        let mut layout = Layout::new(options.whitespace.clone());
+        let mut rules = Rules::default();
+        let gaps = layout.gaps(&mut terms, 0);
+        rules.label(gaps.colon, || ": ".to_owned());
+        rules.label(gaps.next, || ", ".to_owned());
         Self {
             options,
             limits,
@@ -77,7 +109,7 @@ impl<'o> Translation<'o> {
             library,
             automata: Automata::new(terms, limits.automaton_states),
             spelling,
-            layout: Layout::new(options.whitespace.clone()),
+            layout,
             values: Formulas::new(),
             arrays: Formulas::new(),
             objects: Formulas::new(),
@@ -86,7 +118,7 @@ impl<'o> Translation<'o> {
             name_sets: Interner::new(),
             seen: Interner::new(),
             findings: Findings::default(),
-            rules: Rules::default(),
+            rules,
             any_number,
             any_string,
             negations: FxHashMap::default(),
@@ -95,6 +127,7 @@ impl<'o> Translation<'o> {
             value_rules: FxHashMap::default(),
             pending: Vec::new(),
             listed: FxHashMap::default(),
+            relaxed_uniqueness: FxHashSet::default(),
             constants: Interner::new(),
             schemas: Interner::new(),
             progress: FxHashMap::default(),

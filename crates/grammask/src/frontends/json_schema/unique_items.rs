@@ -76,6 +76,7 @@ impl Translation<'_> {
     }
 
     fn refuse_uniqueness(&mut self, place: Location) {
+        self.relaxed_uniqueness.insert(place);
         let message =
             "unique items of infinitely many values, or of more than 12, are not supported".to_owned();
         self.unsupported(place, message, "list the values with `enum`, or bound the items with `maxItems`");

@@ -64,10 +64,10 @@ impl Translation<'_> {
             // Too deep for indentation: only what has no parts.
             let terms = self.automata.terms_mut();
             if self.arrays.disjuncts(shape.array).contains(&super::formula::truth()) {
-                alternatives.push(vec![Part::Text(terms.literal(b"[]"))]);
+                alternatives.push(vec![Part::Mark(terms.literal(b"[]"))]);
             }
             if self.objects.disjuncts(shape.object).contains(&super::formula::truth()) {
-                alternatives.push(vec![Part::Text(terms.literal(b"{}"))]);
+                alternatives.push(vec![Part::Mark(terms.literal(b"{}"))]);
             }
         }
         Ok(alternatives)
