@@ -43,7 +43,9 @@ def test_demo() -> None:
     assert "p99" in output
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/json_schema.md", "docs/matcher.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/json_schema.md", "docs/lexed_grammars.md", "docs/matcher.md"]
+)
 def test_code_of_a_page(page: str) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
     assert blocks

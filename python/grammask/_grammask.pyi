@@ -14,6 +14,7 @@ __all__ = [
     "Expectation",
     "Explanation",
     "Grammar",
+    "LexedGrammar",
     "Limits",
     "Matcher",
     "SchemaOptions",
@@ -213,8 +214,9 @@ class LexedGrammar:
 
     Args:
         terminals: Name, kind (``"literal"``, ``"regex"`` in the syntax of the Rust crate ``regex``, or
-            ``"declared"`` for what comes from indentation), text, priority, and role (``"parsed"``, ``"ignored"``,
-            or ``"refused"``: found everywhere, and makes the text wrong). ``rule`` says what their order means.
+            ``"declared"`` for what comes from indentation), text, other spellings of a literal as a regular expression
+            (or ``""``), priority, and role (``"parsed"``, ``"ignored"``, or ``"refused"``: found everywhere, and makes
+            the text wrong). ``rule`` says what their order means.
         productions: Left side, right side without operators, priority among rules that could both end at one place.
         start: The start symbol.
         lexer: ``"basic"`` looks for all terminals everywhere, ``"contextual"`` for those that the parser has an
@@ -224,6 +226,7 @@ class LexedGrammar:
         prefer_shift: Decide shift/reduce conflicts as lark does, in place of refusing them.
         indentation: The terminals for newlines, and for beginnings and ends of blocks; the columns of a tab; the
             terminals that open and that close brackets.
+        source: The text that the grammar was made from, for people.
 
     Raises:
         GrammarError: Names without a definition, patterns that are refused, an empty language. On compiling:
@@ -232,7 +235,7 @@ class LexedGrammar:
 
     def __new__(
         cls,
-        terminals: list[tuple[str, str, str, int, str]],
+        terminals: list[tuple[str, str, str, str, int, str]],
         productions: list[tuple[str, list[str], int]],
         start: str,
         *,
@@ -240,9 +243,19 @@ class LexedGrammar:
         rule: str = "maximal_munch",
         prefer_shift: bool = False,
         indentation: tuple[str, str, str, int, list[str], list[str]] | None = None,
+        source: str = "",
         limits: Limits | None = None,
     ) -> Self: ...
-    def compile(self, vocabulary: Vocabulary, end: str, limits: Limits | None = None) -> CompiledGrammar: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def relaxations(self) -> list[Diagnostic]: ...
+    def warnings(self) -> list[Diagnostic]: ...
+    def check(self, limits: Limits | None = None) -> list[Diagnostic]: ...
+    def compile(
+        self, vocabulary: Vocabulary, end: str, limits: Limits | None = None, finite: bool = False
+    ) -> CompiledGrammar: ...
+    def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]: ...
 
 @final
 class SchemaOptions:

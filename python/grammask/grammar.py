@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Any, Literal
 from grammask import _grammask
 from grammask.compile_cache import CompileCache, default_compile_cache
 from grammask.errors import SchemaNotStrict
+from grammask.lark_grammars import bundled, lark_definition, lark_text, layout_of
 from grammask.schemas import documents, python_types, strict_subset
 from grammask.schemas.json_text import schema_text
 from grammask.schemas.spelling import schema_options
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Hashable, Iterable
 
     from typing_extensions import Unpack
 
     from grammask._grammask import CompiledGrammar, Limits, Vocabulary
     from grammask.errors import Diagnostic
+    from grammask.lark_grammars import PostLexer
+    from grammask.lark_grammars.indentation import IndentationTuple
     from grammask.schemas.json_text import Schema
     from grammask.schemas.spelling import Draft, Escapes, KeyOrder, SchemaKeywords
 
@@ -36,7 +40,7 @@ class Grammar:
 
     __slots__ = ("_core", "_key", "_recipe", "_text")
 
-    _core: _grammask.Grammar
+    _core: _grammask.Grammar | _grammask.LexedGrammar
     _text: bytes
     """What the grammar was made from."""
     _key: tuple[Hashable, ...]
@@ -51,7 +55,7 @@ class Grammar:
     @classmethod
     def _make(
         cls,
-        core: _grammask.Grammar,
+        core: _grammask.Grammar | _grammask.LexedGrammar,
         text: bytes,
         key: tuple[Hashable, ...],
         recipe: tuple[str, tuple[Any, ...]],
@@ -81,6 +85,86 @@ class Grammar:
         encoded = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
         core = _grammask.Grammar.from_kbnf(encoded, start, limits)
         return cls._make(core, encoded, ("kbnf", start), ("_again_kbnf", (encoded, start, limits)))
+
+    @classmethod
+    def from_lark(
+        cls,
+        grammar: str | os.PathLike[str],
+        *,
+        start: str = "start",
+        lexer: Literal["contextual", "basic", "dynamic"] = "contextual",
+        postlex: PostLexer | None = None,
+        limits: Limits | None = None,
+    ) -> Grammar:
+        """Reads a grammar of the lark library, for programming languages. See ``docs/lexed_grammars.md``.
+
+        The texts are those that ``lark.Lark(grammar, parser="lalr", lexer=lexer)`` parses. Needs the lark library.
+
+        Args:
+            grammar: The grammar's text, or its path: a ``PathLike``, or a string that ends in ``.lark``.
+            start: The rule that derives whole texts.
+            lexer: ``"contextual"``: it looks for the terminals that the parser can use at a place. ``"basic"``: for
+                all of them. ``"dynamic"`` is refused: lark's dynamic lexer cuts texts in a way that no automaton knows.
+            postlex: Blocks by indentation: a subclass of ``lark.indenter.Indenter``, or one of its objects;
+                or :class:`grammask.lark_grammars.RefusedTerminals`.
+            limits: Budgets for reading the grammar.
+
+        Raises:
+            ImportError: The lark library is not installed.
+            OSError: The file cannot be read.
+            GrammarSyntaxError: What the lark library refuses.
+            UnsupportedGrammar: Terminals that are not regular or look outside of their lexeme; other features without
+                an exact form. Conflicts are found by :meth:`compile` and :meth:`check`.
+            LimitExceeded: The grammar is too large.
+            ValueError: There is no such lexer.
+        """
+        text, path = lark_text(grammar)
+        indentation, accepted = layout_of(postlex)
+        return cls._from_lark_text(text, path, start, lexer, indentation, accepted, limits)
+
+    @classmethod
+    def bundled(cls, name: str, *, limits: Limits | None = None) -> Grammar:
+        """Reads a grammar that comes with the package; ``grammask grammars`` lists them.
+
+        Needs the lark library. See ``docs/lexed_grammars.md`` for what each of them covers.
+
+        Raises:
+            ImportError: The lark library is not installed.
+            ValueError: There is no such grammar.
+        """
+        grammar = bundled(name)
+        return cls.from_lark(grammar.path, lexer=grammar.lexer, postlex=grammar.postlex, limits=limits)
+
+    @classmethod
+    def _from_lark_text(
+        cls,
+        text: str,
+        path: str,
+        start: str,
+        lexer: str,
+        indentation: IndentationTuple | None,
+        accepted: list[str],
+        limits: Limits | None,
+    ) -> Grammar:
+        newline = None if indentation is None else indentation[0]
+        definition = lark_definition(
+            text, path=path, start=start, lexer=lexer, newline=newline, always_accepted=accepted
+        )
+        core = _grammask.LexedGrammar(
+            definition.terminals,
+            definition.productions,
+            start,
+            lexer=lexer,
+            rule="lark",
+            prefer_shift=True,
+            indentation=indentation,
+            source=text,
+            limits=limits,
+        )
+        # Imported files count too, so what was loaded is the key, not the text.
+        content = repr((definition.terminals, definition.productions)).encode()
+        recipe = ("_from_lark_text", (text, path, start, lexer, indentation, accepted, limits))
+        return cls._make(core, content, ("lark", start, lexer, repr(indentation)), recipe)
 
     @classmethod
     def from_regex(cls, pattern: str, *, limits: Limits | None = None) -> Grammar:

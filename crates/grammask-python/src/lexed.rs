@@ -2,7 +2,7 @@
 
 use grammask::lexing::{
     ConflictPolicy, IndentationSource, LexedDefinition, LexedGrammar, LexerKind, LexingRule, Pattern,
-    ProductionSource, TerminalRole, TerminalSource,
+    PreparedGrammar, ProductionSource, TerminalRole, TerminalSource,
 };
 use grammask::{CompileOptions, CompiledGrammar};
 use pyo3::exceptions::PyValueError;
@@ -18,10 +18,11 @@ use crate::vocabulary::PyVocabulary;
 #[pyclass(name = "LexedGrammar", module = "grammask._grammask", frozen)]
 pub(crate) struct PyLexedGrammar {
     grammar: LexedGrammar,
+    source: String,
 }
 
-/// Name, kind of pattern, pattern, priority, role.
-type TerminalTuple = (String, String, String, i32, String);
+/// Name, kind of pattern, pattern, the spellings of a literal or nothing, priority, role.
+type TerminalTuple = (String, String, String, String, i32, String);
 /// Left side, right side, priority.
 type ProductionTuple = (String, Vec<String>, i32);
 /// Newline, indent, dedent, tab length, opening and closing terminals.
@@ -30,7 +31,7 @@ type IndentationTuple = (String, String, String, u32, Vec<String>, Vec<String>);
 #[pymethods]
 impl PyLexedGrammar {
     #[new]
-    #[pyo3(signature = (terminals, productions, start, *, lexer="basic", rule="maximal_munch", prefer_shift=false, indentation=None, limits=None))]
+    #[pyo3(signature = (terminals, productions, start, *, lexer="basic", rule="maximal_munch", prefer_shift=false, indentation=None, source="", limits=None))]
     #[expect(clippy::too_many_arguments, reason = "each is an option of its own in Python")]
     fn new(
         py: Python<'_>,
@@ -41,11 +42,13 @@ impl PyLexedGrammar {
         rule: &str,
         prefer_shift: bool,
         indentation: Option<IndentationTuple>,
+        source: &str,
         limits: Option<&PyLimits>,
     ) -> PyResult<Self> {
-        let terminals = terminals.into_iter().map(|(name, kind, pattern, priority, role)| {
+        let terminals = terminals.into_iter().map(|(name, kind, pattern, spellings, priority, role)| {
             let pattern = match &*kind {
-                "literal" => Pattern::Literal(pattern.into_bytes()),
+                "literal" if spellings.is_empty() => Pattern::Literal(pattern.into_bytes()),
+                "literal" => Pattern::Spelled { text: pattern.into_bytes(), spellings },
                 "regex" => Pattern::Regex(pattern),
                 "declared" => Pattern::Declared,
                 _ => {
@@ -98,17 +101,64 @@ impl PyLexedGrammar {
         let grammar = py
             .detach(|| LexedGrammar::new(&definition, &limits))
             .map_err(|error| grammar_error(py, &error))?;
-        Ok(Self { grammar })
+        Ok(Self { grammar, source: source.to_owned() })
     }
 
-    #[pyo3(signature = (vocabulary, end, limits=None))]
+    #[getter]
+    fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// There are none: what is not exact is refused.
+    fn warnings(&self) -> Vec<Py<PyAny>> {
+        Vec::new()
+    }
+
+    #[getter]
+    fn relaxations(&self) -> Vec<Py<PyAny>> {
+        Vec::new()
+    }
+
+    /// Makes the tables, which finds conflicts; there are no warnings.
+    #[pyo3(signature = (limits=None))]
+    fn check(&self, py: Python<'_>, limits: Option<&PyLimits>) -> PyResult<Vec<Py<PyAny>>> {
+        let limits = or_default(limits);
+        let grammar = self.grammar.clone();
+        let prepared = py.detach(|| PreparedGrammar::new(grammar, &limits).map(drop));
+        prepared.map_err(|error| grammar_error(py, &error))?;
+        Ok(Vec::new())
+    }
+
+    /// The terminals and productions, for people.
+    #[pyo3(signature = (limits=None))]
+    fn stages(&self, limits: Option<&PyLimits>) -> Vec<(&'static str, String)> {
+        let _ = limits;
+        let terminals = self.grammar.terminals().iter().map(|terminal| {
+            let role = match terminal.role {
+                TerminalRole::Parsed => "",
+                TerminalRole::Ignored => " (ignored)",
+                TerminalRole::Refused => " (refused)",
+            };
+            format!("{}{role}\n", terminal.name)
+        });
+        let productions = self.grammar.productions().iter();
+        let productions = productions
+            .map(|production| format!("{}\n", self.grammar.production_text(production, None)))
+            .collect();
+        vec![("terminals", terminals.collect()), ("productions", productions)]
+    }
+
+    /// Texts of lexed grammars are finite, so `finite` asks for nothing.
+    #[pyo3(signature = (vocabulary, end, limits=None, finite=false))]
     fn compile(
         &self,
         py: Python<'_>,
         vocabulary: &PyVocabulary,
         end: &str,
         limits: Option<&PyLimits>,
+        finite: bool,
     ) -> PyResult<PyCompiledGrammar> {
+        let _ = finite;
         let mut options = CompileOptions::default();
         options.end = end_mode(end)?;
         options.limits = or_default(limits);

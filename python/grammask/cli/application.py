@@ -7,6 +7,7 @@ from grammask.cli.debug import debug
 from grammask.cli.explain import explain
 from grammask.cli.failures import ReportingGroup
 from grammask.cli.generate import generate_text
+from grammask.cli.grammars import grammars
 from grammask.cli.mask import mask
 from grammask.cli.validate import validate
 
@@ -22,4 +23,5 @@ application.command()(mask)
 application.command()(explain)
 application.command("generate")(generate_text)
 application.command()(validate)
+application.command()(grammars)
 application.add_typer(debug, name="debug")

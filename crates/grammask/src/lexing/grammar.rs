@@ -36,7 +36,7 @@ pub enum LexingRule {
     MaximalMunch,
     /// As the lark library does: the first terminal that matches at all, by priority and then in the order of
     /// the definition, with its longest match. A literal that a pattern of the same priority matches as a whole
-    /// is read as the pattern is and then told apart by its text.
+    /// is read as the pattern is and then told apart by its text; the pattern has to match all its spellings.
     Lark,
 }
 
@@ -56,10 +56,28 @@ pub enum ConflictPolicy {
 pub enum Pattern {
     /// This text.
     Literal(Vec<u8>),
+    /// A text that may be spelled in other ways too, as a literal that ignores case.
+    Spelled {
+        /// The text.
+        text: Vec<u8>,
+        /// All spellings, as a regular expression in the syntax of [`regex`].
+        spellings: String,
+    },
     /// The words of a regular expression, in the syntax of [`regex`].
     Regex(String),
     /// Nothing: it comes from indentation.
     Declared,
+}
+
+impl Pattern {
+    /// The text of a literal.
+    #[must_use]
+    pub fn literal(&self) -> Option<&[u8]> {
+        match self {
+            Self::Literal(text) | Self::Spelled { text, .. } => Some(text),
+            Self::Regex(_) | Self::Declared => None,
+        }
+    }
 }
 
 /// What becomes of the lexemes of a terminal.
@@ -395,21 +413,9 @@ impl<'a> Check<'a> {
             let name: Arc<str> = Arc::from(&*source.name);
             let term = match &source.pattern {
                 Pattern::Literal(bytes) => Some(self.terms.literal(bytes)),
-                Pattern::Regex(pattern) => match regex::term(&mut self.terms, pattern, self.limits) {
-                    Ok(term) => self.without_empty_look(term, &name),
-                    Err(error) => {
-                        let code = match error.kind() {
-                            RegexErrorKind::Invalid => Code::InvalidRegex,
-                            RegexErrorKind::Unsupported => Code::UnsupportedRegex,
-                            RegexErrorKind::TooLarge => Code::LimitExceeded,
-                        };
-                        let mut diagnostic =
-                            Diagnostic::error(code, format!("the terminal `{name}`: {error}")).found(pattern);
-                        diagnostic.help = error.help().map(str::to_owned);
-                        self.diagnostics.push(diagnostic);
-                        None
-                    }
-                },
+                Pattern::Regex(pattern) | Pattern::Spelled { spellings: pattern, .. } => {
+                    self.regex(pattern, &name)
+                }
                 Pattern::Declared => None,
             };
             if let Some(term) = term
@@ -431,9 +437,28 @@ impl<'a> Check<'a> {
                 name,
                 term,
                 priority: source.priority,
-                is_literal: matches!(source.pattern, Pattern::Literal(_)),
+                is_literal: source.pattern.literal().is_some(),
                 role: source.role,
             });
+        }
+    }
+
+    /// The term of a regular expression.
+    fn regex(&mut self, pattern: &str, name: &str) -> Option<TermId> {
+        match regex::term(&mut self.terms, pattern, self.limits) {
+            Ok(term) => self.without_empty_look(term, name),
+            Err(error) => {
+                let code = match error.kind() {
+                    RegexErrorKind::Invalid => Code::InvalidRegex,
+                    RegexErrorKind::Unsupported => Code::UnsupportedRegex,
+                    RegexErrorKind::TooLarge => Code::LimitExceeded,
+                };
+                let mut diagnostic =
+                    Diagnostic::error(code, format!("the terminal `{name}`: {error}")).found(pattern);
+                diagnostic.help = error.help().map(str::to_owned);
+                self.diagnostics.push(diagnostic);
+                None
+            }
         }
     }
 
@@ -545,7 +570,7 @@ impl<'a> Check<'a> {
         for (index, pattern) in self.terminals.iter().enumerate() {
             let Some(term) = pattern.term.filter(|_| !pattern.is_literal) else { continue };
             for (literal, source) in sources.iter().enumerate() {
-                let Pattern::Literal(bytes) = &source.pattern else { continue };
+                let Some(bytes) = source.pattern.literal() else { continue };
                 if source.priority != pattern.priority {
                     continue;
                 }

@@ -1,0 +1,85 @@
+"""The grammars that come with the package, in ``grammask/grammars``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from grammask.lark_grammars.refused_terminals import RefusedTerminals
+
+FOLDER = Path(__file__).parents[1] / "grammars"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockIndentation:
+    """Indentation with the attributes of lark's ``Indenter``."""
+
+    NL_type: str
+    INDENT_type: str
+    DEDENT_type: str
+    tab_len: int
+    OPEN_PAREN_types: tuple[str, ...]
+    CLOSE_PAREN_types: tuple[str, ...]
+    always_accept: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BundledGrammar:
+    """A grammar of the package.
+
+    Attributes:
+        title: What it describes.
+        lexer: The lexer that it is written for.
+        postlex: Its indentation, or the terminals that no text may have.
+    """
+
+    title: str
+    lexer: Literal["basic", "contextual"]
+    postlex: BlockIndentation | RefusedTerminals | None = None
+
+    @property
+    def name(self) -> str:
+        """What :meth:`grammask.Grammar.bundled` calls it."""
+        return next(name for name, grammar in BUNDLED.items() if grammar is self)
+
+    @property
+    def path(self) -> Path:
+        """Where its text is."""
+        return FOLDER / f"{self.name}.lark"
+
+
+BUNDLED = {
+    "json": BundledGrammar("JSON (RFC 8259)", "basic"),
+    "python": BundledGrammar(
+        "Python 3.10, with what 3.11 adds to its syntax",
+        "basic",
+        BlockIndentation(
+            NL_type="_NEWLINE",
+            INDENT_type="_INDENT",
+            DEDENT_type="_DEDENT",
+            tab_len=8,
+            OPEN_PAREN_types=("LPAR", "LSQB", "LBRACE"),
+            CLOSE_PAREN_types=("RPAR", "RSQB", "RBRACE"),
+            always_accept=("_NEWLINE", "UNCLOSED"),
+        ),
+    ),
+    "sql": BundledGrammar(
+        "SQL as SQLite reads it: queries, changes of rows, tables and views",
+        "basic",
+        RefusedTerminals(("WRONG_NUMBER", "WRONG_LONG_NUMBER")),
+    ),
+}
+
+
+def bundled(name: str) -> BundledGrammar:
+    """Return a grammar of the package.
+
+    Raises:
+        ValueError: There is none of that name.
+    """
+    try:
+        return BUNDLED[name]
+    except KeyError:
+        message = f"there is no bundled grammar {name!r}; there are {', '.join(sorted(BUNDLED))}"
+        raise ValueError(message) from None

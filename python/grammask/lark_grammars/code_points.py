@@ -1,0 +1,111 @@
+"""Sets of code points as sorted ranges, and the partition that some sets make of all code points."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LAST = 0x10FFFF
+SURROGATES = (0xD800, 0xDFFF)
+
+
+@dataclass(frozen=True, slots=True)
+class CodePoints:
+    """A set of code points. Surrogates are never in it: no text in UTF-8 has them.
+
+    Attributes:
+        ranges: First and last of each range, ascending, with gaps between.
+    """
+
+    ranges: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, ranges: Iterable[tuple[int, int]]) -> CodePoints:
+        """Return the set of ranges that may overlap, in any order."""
+        merged: list[tuple[int, int]] = []
+        for first, last in sorted(ranges):
+            if merged and first <= merged[-1][1] + 1:
+                merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+            else:
+                merged.append((first, last))
+        kept: list[tuple[int, int]] = []
+        for first, last in merged:
+            kept.extend(
+                (low, high)
+                for low, high in (
+                    (first, min(last, SURROGATES[0] - 1)),
+                    (max(first, SURROGATES[1] + 1), last),
+                )
+                if low <= high
+            )
+        return cls(tuple(kept))
+
+    def union(self, other: CodePoints) -> CodePoints:
+        """Return what is in one of the two."""
+        return CodePoints.of([*self.ranges, *other.ranges])
+
+    def intersection(self, other: CodePoints) -> CodePoints:
+        """Return what is in both."""
+        common = []
+        position = 0
+        for first, last in self.ranges:
+            while position < len(other.ranges) and other.ranges[position][1] < first:
+                position += 1
+            at = position
+            while at < len(other.ranges) and other.ranges[at][0] <= last:
+                low, high = other.ranges[at]
+                common.append((max(first, low), min(last, high)))
+                at += 1
+        return CodePoints.of(common)
+
+    def complement(self) -> CodePoints:
+        """Return what is not in the set."""
+        gaps = []
+        next_free = 0
+        for first, last in self.ranges:
+            gaps.append((next_free, first - 1))
+            next_free = last + 1
+        gaps.append((next_free, LAST))
+        return CodePoints.of(gap for gap in gaps if gap[0] <= gap[1])
+
+    def __contains__(self, code_point: int) -> bool:
+        index = bisect_right(self.ranges, (code_point, LAST)) - 1
+        return index >= 0 and code_point <= self.ranges[index][1]
+
+
+class Partition:
+    """The coarsest partition of all code points of which some sets are unions. Its parts are numbered from 0."""
+
+    def __init__(self, sets: Iterable[CodePoints]) -> None:
+        distinct = list(dict.fromkeys(sets))
+        edges = sorted({edge for one in distinct for first, last in one.ranges for edge in (first, last + 1)})
+        segments: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+        starts = sorted({0, *(edge for edge in edges if edge <= LAST)})
+        cursors = [0] * len(distinct)
+        for index, start in enumerate(starts):
+            end = starts[index + 1] - 1 if index + 1 < len(starts) else LAST
+            signature = []
+            for number, one in enumerate(distinct):
+                ranges = one.ranges
+                while cursors[number] < len(ranges) and ranges[cursors[number]][1] < start:
+                    cursors[number] += 1
+                if cursors[number] < len(ranges) and ranges[cursors[number]][0] <= start:
+                    signature.append(number)
+            segments.setdefault(tuple(signature), []).append((start, end))
+        parts = [(signature, CodePoints.of(ranges)) for signature, ranges in segments.items()]
+        parts = [(signature, part) for signature, part in parts if part.ranges]
+        self.parts: list[CodePoints] = [part for _, part in parts]
+        """The parts, none of them empty."""
+        members: list[set[int]] = [set() for _ in distinct]
+        for part, (key, _) in enumerate(parts):
+            for number in key:
+                members[number].add(part)
+        self._parts_of = {one: frozenset(parts) for one, parts in zip(distinct, members, strict=True)}
+
+    def parts_of(self, one: CodePoints) -> frozenset[int]:
+        """Return the parts of one of the sets."""
+        return self._parts_of[one]

@@ -1,0 +1,479 @@
+r"""Which texts a backtracking matcher takes: the automaton of a regular expression's *first* matches.
+
+``re`` tries alternatives in their order and stops at the first that fits, so ``a|ab`` never matches ``ab``, and
+``/\*.*?\*/`` stops at the first ``*/``. Its match at a place is the longest prefix of the rest that is in the language
+of those words which it matches as a whole; that language is regular.
+
+The automaton here has as states the *ordered* threads of
+a backtracking matcher: a thread that has matched cuts off all after it. (Thompson's construction with priorities, as in
+Cox, "Regular expression matching: the virtual machine approach", 2009.)
+
+Looks ahead ride on threads as obligations, sets of states of what must, or must not, still come. Looks behind see the
+last characters of the lexeme. Looks that see over one of its ends cannot be decided inside a lexeme and are refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from grammask.lark_grammars.code_points import Partition
+from grammask.lark_grammars.refusals import too_large, unsupported
+from grammask.lark_grammars.regex_tree import Characters, Choice, Look, Repeat, Sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grammask.lark_grammars.code_points import CodePoints
+    from grammask.lark_grammars.regex_tree import Node
+
+MOST_STATES = 4_000
+MOST_INSTRUCTIONS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    """A deterministic automaton over the parts of a partition. State 0 is the first.
+
+    Attributes:
+        parts: The partition of the code points that edges are labelled with.
+        edges: For each state, where each part leads; parts that lead nowhere are left out.
+        accepting: Whether the text may end in a state.
+    """
+
+    parts: list[CodePoints]
+    edges: list[dict[int, int]]
+    accepting: list[bool]
+
+    def accepts(self, text: str) -> bool:
+        """Return whether a text is in the language."""
+        state = 0
+        for character in text:
+            code_point = ord(character)
+            row = self.edges[state]
+            target = next((row[part] for part in row if code_point in self.parts[part]), None)
+            if target is None:
+                return False
+            state = target
+        return self.accepting[state]
+
+    def includes(self, other: Automaton) -> bool:
+        """Return whether all words of another automaton are in the language."""
+        seen = {(0, 0)}
+        pending = [(0, 0)]
+        while pending:
+            own, others = pending.pop()
+            if other.accepting[others] and not self.accepting[own]:
+                return False
+            for part, target in other.edges[others].items():
+                left = other.parts[part]
+                for own_part, own_target in self.edges[own].items():
+                    common = left.intersection(self.parts[own_part])
+                    left = left.intersection(self.parts[own_part].complement())
+                    if common.ranges and (own_target, target) not in seen:
+                        seen.add((own_target, target))
+                        pending.append((own_target, target))
+                if left.ranges:
+                    return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class FirstMatches:
+    """What a regular expression matches.
+
+    Attributes:
+        automaton: The words that a backtracking matcher matches as a whole.
+        is_plain: Whether they are all words of the expression read without order, and nothing looks around.
+    """
+
+    automaton: Automaton
+    is_plain: bool
+
+
+def first_matches(tree: Node, name: str) -> FirstMatches:
+    """Return what a backtracking matcher makes of a tree.
+
+    Args:
+        tree: The expression.
+        name: The terminal, for messages.
+
+    Raises:
+        UnsupportedGrammar: A look sees over an end of the lexeme, or a bounded repetition may repeat nothing.
+        LimitExceeded: The automaton is too large.
+    """
+    return _Determinizer(_Program(tree, name)).run()
+
+
+_Target: TypeAlias = int
+
+
+@dataclass(slots=True)
+class _Take:
+    """Takes one character of a set."""
+
+    parts: frozenset[int]
+    then: _Target
+
+
+@dataclass(slots=True)
+class _Split:
+    """Tries each in order."""
+
+    targets: list[_Target]
+
+
+@dataclass(slots=True)
+class _Loop:
+    """The head of a repetition whose body may be empty: entered once between two characters."""
+
+    body: _Target
+    then: _Target
+    is_greedy: bool
+
+
+@dataclass(slots=True)
+class _Ahead:
+    """Obliges the rest of the text."""
+
+    first: _Target
+    is_negated: bool
+    then: _Target
+
+
+@dataclass(slots=True)
+class _Behind:
+    """Goes on if one of some sequences of sets was read, or none of them."""
+
+    spellings: list[list[frozenset[int]]]
+    is_negated: bool
+    then: _Target
+
+
+@dataclass(slots=True)
+class _Match:
+    """The end."""
+
+
+_MATCH = 0
+
+
+def _walk(tree: Node) -> Iterator[Node]:
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        yield node
+        if isinstance(node, Sequence | Choice):
+            pending.extend(node.items)
+        elif isinstance(node, Repeat | Look):
+            pending.append(node.item)
+
+
+def _is_nullable(node: Node) -> bool:
+    if isinstance(node, Characters):
+        return False
+    if isinstance(node, Sequence):
+        return all(map(_is_nullable, node.items))
+    if isinstance(node, Choice):
+        return any(map(_is_nullable, node.items))
+    if isinstance(node, Repeat):
+        return node.least == 0 or _is_nullable(node.item)
+    return True
+
+
+class _Program:
+    """The instructions of an expression; made backwards, so that each knows what comes after it."""
+
+    def __init__(self, tree: Node, name: str) -> None:
+        self.name = name
+        sets = [node.members for node in _walk(tree) if isinstance(node, Characters)]
+        self.partition = Partition(sets)
+        self.instructions: list[_Take | _Split | _Loop | _Ahead | _Behind | _Match] = [_Match()]
+        self.has_looks = any(isinstance(node, Look) for node in _walk(tree))
+        self.deepest_look_behind = 0
+        self.start = self.compile(tree, _MATCH)
+
+    def add(self, instruction: _Take | _Split | _Loop | _Ahead | _Behind) -> _Target:
+        if len(self.instructions) >= MOST_INSTRUCTIONS:
+            message = f"the terminal `{self.name}` is too large: its counted repetitions multiply"
+            raise too_large(message)
+        self.instructions.append(instruction)
+        return len(self.instructions) - 1
+
+    def compile(self, node: Node, then: _Target) -> _Target:
+        if isinstance(node, Characters):
+            return self.add(_Take(self.partition.parts_of(node.members), then))
+        if isinstance(node, Sequence):
+            for item in reversed(node.items):
+                then = self.compile(item, then)
+            return then
+        if isinstance(node, Choice):
+            return self.add(_Split([self.compile(item, then) for item in node.items]))
+        if isinstance(node, Look):
+            return self.look(node, then)
+        return self.repeat(node, then)
+
+    def repeat(self, node: Repeat, then: _Target) -> _Target:
+        is_nullable = _is_nullable(node.item)
+        if is_nullable and (node.least > 1 or (node.most is not None and node.most > 1)):
+            message = f"the terminal `{self.name}` repeats a bounded number of times what may be empty"
+            raise unsupported(message, advice="make what is repeated match at least one character")
+        if node.most is None:
+            head = self.add(_Loop(_MATCH, then, node.is_greedy) if is_nullable else _Split([]))
+            body = self.compile(node.item, head)
+            instruction = self.instructions[head]
+            if isinstance(instruction, _Loop):
+                instruction.body = body
+            elif isinstance(instruction, _Split):
+                instruction.targets = [body, then] if node.is_greedy else [then, body]
+            first = head
+        else:
+            first = then
+            for _ in range(node.most - node.least):
+                body = self.compile(node.item, first)
+                first = self.add(_Split([body, then] if node.is_greedy else [then, body]))
+        for _ in range(node.least):
+            first = self.compile(node.item, first)
+        return first
+
+    def look(self, node: Look, then: _Target) -> _Target:
+        if any(isinstance(inside, Look) for inside in _walk(node.item)):
+            message = f"the terminal `{self.name}` has a look-around inside a look-around"
+            raise unsupported(message, advice="override the terminal with one that says the same without it")
+        if node.is_ahead:
+            return self.add(_Ahead(self.compile(node.item, _MATCH), node.is_negated, then))
+        spellings = self.spellings(node.item)
+        self.deepest_look_behind = max([self.deepest_look_behind, *map(len, spellings)])
+        return self.add(_Behind(spellings, node.is_negated, then))
+
+    def spellings(self, node: Node) -> list[list[frozenset[int]]]:
+        """Return the sequences of sets that a look behind asks for; ``re`` makes sure that they have one length."""
+        if isinstance(node, Characters):
+            return [[self.partition.parts_of(node.members)]]
+        if isinstance(node, Choice):
+            return [spelling for item in node.items for spelling in self.spellings(item)]
+        if isinstance(node, Repeat):
+            return self.spellings(Sequence((node.item,) * node.least))
+        result: list[list[frozenset[int]]] = [[]]
+        if isinstance(node, Sequence):
+            for item in node.items:
+                result = [before + after for before in result for after in self.spellings(item)]
+                if len(result) > MOST_STATES:
+                    message = f"a look behind in the terminal `{self.name}` is too large"
+                    raise too_large(message)
+        return result
+
+
+_Obligation: TypeAlias = tuple[bool, frozenset[_Target]]
+"""Whether it is negated, and the states of what is looked for."""
+_Thread: TypeAlias = tuple[_Target, frozenset[_Obligation]]
+_History: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The last characters of the lexeme and the threads, those that win first; and all threads, in no order."""
+
+    history: _History
+    threads: tuple[_Thread, ...]
+    accepts: bool
+    uncut: frozenset[_Thread] = field(default=frozenset())
+    uncut_accepts: bool = False
+
+
+class _Determinizer:
+    def __init__(self, program: _Program) -> None:
+        self.program = program
+        self.looked: dict[frozenset[_Target], tuple[frozenset[_Target], bool]] = {}
+
+    def run(self) -> FirstMatches:
+        parts = range(len(self.program.partition.parts))
+        compares = not self.program.has_looks
+        first = self.state((), [(self.program.start, frozenset())], [self.program.start] if compares else [])
+        ids: dict[_State, int] = {first: 0}
+        states = [first]
+        edges: list[dict[int, int]] = []
+        is_plain = compares
+        for state in states:
+            row = {}
+            for part in parts:
+                following = self.step(state, part)
+                if following is None:
+                    continue
+                known = ids.get(following)
+                if known is None:
+                    if len(states) >= MOST_STATES:
+                        message = f"the automaton of the terminal `{self.program.name}` is too large"
+                        raise too_large(message)
+                    known = ids[following] = len(states)
+                    states.append(following)
+                    is_plain = is_plain and following.accepts == following.uncut_accepts
+                row[part] = known
+            edges.append(row)
+        accepting = [state.accepts for state in states]
+        automaton = _trimmed(Automaton(self.program.partition.parts, edges, accepting))
+        return FirstMatches(automaton, is_plain)
+
+    def step(self, state: _State, part: int) -> _State | None:
+        depth = self.program.deepest_look_behind
+        history = (*state.history, part)[-depth:] if depth else ()
+        targets: list[_Thread] = []
+        for target, obligations in state.threads:
+            instruction = self.program.instructions[target]
+            if isinstance(instruction, _Take) and part in instruction.parts:
+                kept = self.advance(obligations, part)
+                if kept is not None:
+                    targets.append((instruction.then, kept))
+        uncut = []
+        for target, _ in state.uncut:
+            instruction = self.program.instructions[target]
+            if isinstance(instruction, _Take) and part in instruction.parts:
+                uncut.append(instruction.then)
+        if not targets and not uncut:
+            return None
+        return self.state(history, targets, uncut)
+
+    def state(self, history: _History, targets: list[_Thread], uncut: list[_Target]) -> _State:
+        threads, accepts = self.closure(history, targets)
+        all_threads, uncut_accepts = self.reachable(frozenset(uncut))
+        none: frozenset[_Obligation] = frozenset()
+        return _State(
+            history, threads, accepts, frozenset((target, none) for target in all_threads), uncut_accepts
+        )
+
+    def advance(self, obligations: frozenset[_Obligation], part: int) -> frozenset[_Obligation] | None:
+        """Return the obligations after a character; None if one is broken."""
+        if not obligations:
+            return obligations
+        kept = []
+        for is_negated, targets in obligations:
+            following = set()
+            for target in targets:
+                instruction = self.program.instructions[target]
+                if isinstance(instruction, _Take) and part in instruction.parts:
+                    following.add(instruction.then)
+            reached, matched = self.reachable(frozenset(following))
+            if matched:
+                if is_negated:
+                    return None
+            elif reached:
+                kept.append((is_negated, reached))
+            elif not is_negated:
+                return None
+        return frozenset(kept)
+
+    def closure(self, history: _History, targets: list[_Thread]) -> tuple[tuple[_Thread, ...], bool]:
+        """Return the threads that wait for a character, in order, down to the first that has matched."""
+        threads: dict[_Thread, None] = {}
+        no_loops: frozenset[_Target] = frozenset()
+        seen = set()
+        pending = [(target, obligations, no_loops) for target, obligations in reversed(targets)]
+        while pending:
+            place = pending.pop()
+            if place in seen:
+                continue
+            seen.add(place)
+            target, obligations, entered = place
+            instruction = self.program.instructions[target]
+            if isinstance(instruction, _Take):
+                threads.setdefault((target, obligations))
+            elif isinstance(instruction, _Split):
+                pending.extend((next_one, obligations, entered) for next_one in reversed(instruction.targets))
+            elif isinstance(instruction, _Loop):
+                onward = (instruction.then, obligations, entered)
+                if target in entered:
+                    pending.append(onward)
+                else:
+                    again = (instruction.body, obligations, entered | {target})
+                    pending.extend([onward, again] if instruction.is_greedy else [again, onward])
+            elif isinstance(instruction, _Ahead):
+                reached, matched = self.reachable(frozenset([instruction.first]))
+                if matched:
+                    if not instruction.is_negated:
+                        pending.append((instruction.then, obligations, entered))
+                else:
+                    more = obligations | {(instruction.is_negated, reached)}
+                    pending.append((instruction.then, more, entered))
+            elif isinstance(instruction, _Behind):
+                if self.was_read(history, instruction) != instruction.is_negated:
+                    pending.append((instruction.then, obligations, entered))
+            elif obligations:
+                message = f"the terminal `{self.program.name}` looks at what comes after its end"
+                advice = "override the terminal with one that says the same without a look-ahead at its end"
+                raise unsupported(message, advice=advice)
+            else:
+                return tuple(threads), True
+        return tuple(threads), False
+
+    def was_read(self, history: _History, behind: _Behind) -> bool:
+        for spelling in behind.spellings:
+            read = history[-len(spelling) :] if spelling else ()
+            fits = all(
+                part in members for part, members in zip(reversed(read), reversed(spelling), strict=False)
+            )
+            if fits and len(read) < len(spelling):
+                message = f"the terminal `{self.program.name}` looks at what comes before its beginning"
+                raise unsupported(message, advice="override the terminal with one without that look-behind")
+            if fits:
+                return True
+        return False
+
+    def reachable(self, targets: frozenset[_Target]) -> tuple[frozenset[_Target], bool]:
+        """Return what waits for a character, in no order and without looks, and whether the end is reached."""
+        known = self.looked.get(targets)
+        if known is not None:
+            return known
+        seen = set(targets)
+        pending = list(targets)
+        waiting = set()
+        while pending:
+            target = pending.pop()
+            instruction = self.program.instructions[target]
+            following: list[_Target] = []
+            if isinstance(instruction, _Take):
+                waiting.add(target)
+            elif isinstance(instruction, _Split):
+                following = instruction.targets
+            elif isinstance(instruction, _Loop):
+                following = [instruction.body, instruction.then]
+            fresh = [target for target in following if target not in seen]
+            seen.update(fresh)
+            pending.extend(fresh)
+        result = self.looked[targets] = frozenset(waiting), _MATCH in seen
+        return result
+
+
+def _trimmed(automaton: Automaton) -> Automaton:
+    """Return the smallest automaton of the same language, without states that lead to no end (Moore's algorithm)."""
+    count = len(automaton.edges)
+    before: list[list[int]] = [[] for _ in range(count)]
+    for state, row in enumerate(automaton.edges):
+        for target in row.values():
+            before[target].append(state)
+    alive = {state for state in range(count) if automaton.accepting[state]}
+    pending = list(alive)
+    while pending:
+        fresh = [state for state in before[pending.pop()] if state not in alive]
+        alive.update(fresh)
+        pending.extend(fresh)
+    if 0 not in alive:
+        return Automaton(automaton.parts, [{}], [False])
+    blocks = {state: int(automaton.accepting[state]) for state in alive}
+    block_count = len(set(blocks.values()))
+    while True:
+        signatures: dict[tuple[int, tuple[tuple[int, int], ...]], int] = {}
+        refined = {}
+        for state in sorted(alive):
+            targets = automaton.edges[state].items()
+            ways = tuple(sorted((part, blocks[target]) for part, target in targets if target in alive))
+            refined[state] = signatures.setdefault((blocks[state], ways), len(signatures))
+        blocks = refined
+        if len(signatures) == block_count:
+            break
+        block_count = len(signatures)
+    edges: list[dict[int, int]] = [{} for _ in range(block_count)]
+    accepting = [False] * block_count
+    for state, block in blocks.items():
+        edges[block] = {part: blocks[to] for part, to in automaton.edges[state].items() if to in alive}
+        accepting[block] = automaton.accepting[state]
+    return Automaton(automaton.parts, edges, accepting)

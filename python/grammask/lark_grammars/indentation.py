@@ -1,0 +1,91 @@
+"""Indentation as the lark library describes it: the attributes of its ``Indenter``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from grammask.lark_grammars.refusals import unsupported
+from grammask.lark_grammars.refused_terminals import RefusedTerminals
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+IndentationTuple: TypeAlias = tuple[str, str, str, int, list[str], list[str]]
+"""Newline, indent, dedent, columns of a tab, opening and closing brackets: as the engine takes it."""
+
+EXPECTED = ("NL_type", "INDENT_type", "DEDENT_type", "tab_len", "OPEN_PAREN_types", "CLOSE_PAREN_types")
+
+
+class IndentationLike(Protocol):
+    """The interface of ``lark.indenter.Indenter``: any class or object with these attributes."""
+
+    @property
+    def NL_type(self) -> str:  # noqa: N802 - as the library calls it
+        """The terminal for the end of a line with what the next line begins with."""
+
+    @property
+    def INDENT_type(self) -> str:  # noqa: N802
+        """The declared terminal for the beginning of a block."""
+
+    @property
+    def DEDENT_type(self) -> str:  # noqa: N802
+        """The declared terminal for the end of a block."""
+
+    @property
+    def tab_len(self) -> int:
+        """How many columns a tab counts."""
+
+    @property
+    def OPEN_PAREN_types(self) -> Sequence[str]:  # noqa: N802
+        """Terminals between which and the closing ones newlines mean nothing."""
+
+    @property
+    def CLOSE_PAREN_types(self) -> Sequence[str]:  # noqa: N802
+        """Terminals that close what those open."""
+
+
+METHODS = ("process", "_process", "handle_NL")
+"""What an indenter must not do in its own way."""
+
+
+PostLexer: TypeAlias = "IndentationLike | type[IndentationLike] | RefusedTerminals"
+"""What :meth:`grammask.Grammar.from_lark` takes as ``postlex``."""
+
+
+def layout_of(postlex: PostLexer | None) -> tuple[IndentationTuple | None, list[str]]:
+    """Return what a post-lexer says about blocks, and the terminals that it always accepts besides newlines.
+
+    Raises:
+        UnsupportedGrammar: It is no indenter, or one with its own way of making blocks.
+    """
+    if postlex is None:
+        return None, []
+    if isinstance(postlex, RefusedTerminals):
+        return None, list(postlex.always_accept)
+    kind = postlex if isinstance(postlex, type) else type(postlex)
+    if any(not hasattr(postlex, name) for name in EXPECTED):
+        message = f"`{kind.__name__}` is no indenter: it lacks one of {', '.join(EXPECTED)}"
+        raise unsupported(message, advice="post-lexers can be subclasses of lark.indenter.Indenter only")
+    indenter = postlex() if isinstance(postlex, type) else postlex
+    values = [getattr(indenter, name) for name in EXPECTED]
+    changed = [name for name in METHODS if _is_changed(kind, name)]
+    if changed:
+        message = f"the indenter `{kind.__name__}` has a method `{changed[0]}` of its own"
+        raise unsupported(
+            message, advice="what it does cannot be seen; use the one of lark.indenter.Indenter"
+        )
+    newline, indent, dedent, tab_length, opening, closing = values
+    accepted = [str(name) for name in getattr(indenter, "always_accept", (newline,))]
+    if newline not in accepted:
+        message = f"the indenter `{kind.__name__}` does not always accept its newline"
+        raise unsupported(message)
+    if int(tab_length) < 1:
+        message = f"a tab of the indenter `{kind.__name__}` counts {tab_length} columns"
+        raise unsupported(message)
+    indentation = (str(newline), str(indent), str(dedent), int(tab_length), list(opening), list(closing))
+    return indentation, [name for name in accepted if name != newline]
+
+
+def _is_changed(kind: type, method: str) -> bool:
+    found = getattr(kind, method, None)
+    return found is not None and getattr(found, "__module__", "lark.indenter") != "lark.indenter"

@@ -1,0 +1,121 @@
+"""From the text of a lark grammar to plain lists: loaded by the lark library, ordered as its lexer orders terminals."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from grammask.lark_grammars.refusals import invalid, unsupported
+from grammask.lark_grammars.terminals import terminal_tuples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from grammask.lark_grammars.terminals import TerminalTuple
+
+ProductionTuple: TypeAlias = tuple[str, list[str], int]
+"""Left side, right side, priority: as the engine takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LarkDefinition:
+    """A grammar in plain lists.
+
+    Attributes:
+        terminals: In the order in which the lexer tries them.
+        productions: In the order of the text, with the operators written out.
+    """
+
+    terminals: list[TerminalTuple]
+    productions: list[ProductionTuple]
+
+
+def lark_text(grammar: str | os.PathLike[str]) -> tuple[str, str]:
+    """Return the text of a grammar and the path that its imports are relative to.
+
+    A path is what ends in ``.lark`` and has no line break, or a ``PathLike``.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    if isinstance(grammar, str) and ("\n" in grammar or not grammar.endswith(".lark")):
+        return grammar, "<string>"
+    path = Path(grammar)
+    return path.read_text("utf-8"), os.fspath(path)
+
+
+def lark_definition(
+    text: str, *, path: str, start: str, lexer: str, newline: str | None, always_accepted: list[str]
+) -> LarkDefinition:
+    """Return the plain form of a lark grammar.
+
+    Args:
+        text: The grammar.
+        path: What its imports are relative to.
+        start: The rule that derives whole texts.
+        lexer: The library's name of the lexer.
+        newline: The terminal for newlines, if there is indentation: the lexer looks for it everywhere.
+        always_accepted: Other terminals that it looks for everywhere. They make a text wrong where no rule uses them.
+
+    Raises:
+        ImportError: The lark library is not installed.
+        GrammarSyntaxError: The library refuses the text.
+        UnsupportedGrammar: A terminal is more than a regular language.
+        LimitExceeded: A terminal is too large.
+        ValueError: There is no such lexer.
+    """
+    if lexer == "dynamic":
+        message = "lark's dynamic lexer cuts texts in a way that no automaton knows"
+        raise unsupported(message, advice="use the contextual lexer, or write the grammar in KBNF")
+    if lexer not in {"basic", "contextual"}:
+        message = f"lexer={lexer!r} is not one of 'contextual', 'basic' and 'dynamic'"
+        raise ValueError(message)
+    try:
+        from lark.exceptions import LarkError, UnexpectedInput
+        from lark.load_grammar import load_grammar
+    except ImportError as error:
+        message = "grammars of lark are read with the lark library: pip install 'grammask[lark]'"
+        raise ImportError(message) from error
+    try:
+        load: Callable[..., Any] = load_grammar
+        loaded, _ = load(text, path, [], global_keep_all_tokens=False)
+        terminals, rules, ignored = loaded.compile(
+            [start], {*always_accepted, *([newline] if newline else [])}
+        )
+    except UnexpectedInput as error:
+        raise invalid(str(error).strip(), (error.line, error.column)) from error
+    except (LarkError, AssertionError, OSError, ValueError) as error:
+        raise invalid(str(error).strip() or type(error).__name__) from error
+    except RecursionError as error:
+        message = "the grammar is nested too deeply"
+        raise invalid(message) from error
+    declared = _declared(terminals, rules, ignored)
+    used = {symbol.name for rule in rules for symbol in rule.expansion}
+    refused = [name for name in always_accepted if name not in used]
+    if lexer == "contextual" and len(refused) < len(always_accepted):
+        message = "the post-lexer always accepts a terminal that a rule uses"
+        raise unsupported(message, advice="use the basic lexer, which looks for all terminals everywhere")
+    return LarkDefinition(
+        terminal_tuples(terminals, ignored=ignored, refused=refused, declared=declared),
+        [
+            (
+                str(rule.origin.name),
+                [str(symbol.name) for symbol in rule.expansion],
+                rule.options.priority or 0,
+            )
+            for rule in rules
+        ],
+    )
+
+
+def _declared(terminals: list[Any], rules: list[Any], ignored: list[str]) -> list[str]:
+    """Return the terminals that rules name and nothing defines, in order."""
+    defined = {terminal.name for terminal in terminals}
+    for name in ignored:
+        if name not in defined:
+            message = f"the ignored terminal `{name}` is not defined"
+            raise unsupported(message)
+    names = (symbol.name for rule in rules for symbol in rule.expansion if symbol.is_term)
+    return list(dict.fromkeys(str(name) for name in names if name not in defined))

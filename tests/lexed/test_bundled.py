@@ -1,0 +1,407 @@
+"""Tests of the bundled grammars: on real files and broken ones the verdict is that of the lark library."""
+
+from __future__ import annotations
+
+import ast
+import json
+import random
+import sqlite3
+import sysconfig
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import grammask
+import lark
+import pytest
+from grammask._grammask import embedded_vocabulary, encode_ordinary
+from grammask.lark_grammars import BUNDLED
+from grammask.lark_grammars.bundled import BlockIndentation
+from lark.indenter import Indenter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BYTES = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+STANDARD_LIBRARY = Path(sysconfig.get_path("stdlib"))
+SAMPLE = 40
+"""How many files of the standard library are read."""
+
+INSERTED = [
+    *"()[]{}:,.\n \t\"'#\\1a_=@;é\f",
+    "    ", '"""', "'''", "if ", "else", "for", "lambda", "match ", "case", "...", "0x", "1e", 'r"', "not ", ":=",
+]  # fmt: skip
+
+
+@cache
+def compiled(name: str) -> grammask.CompiledGrammar:
+    return grammask.Grammar.bundled(name).compile(BYTES)
+
+
+@cache
+def library(name: str) -> lark.Lark:
+    grammar = BUNDLED[name]
+    postlex: Any = grammar.postlex
+    if isinstance(postlex, BlockIndentation):
+        attributes = {field: getattr(postlex, field) for field in type(postlex).__slots__}
+        postlex = type("BundledIndenter", (Indenter,), attributes)()
+    text = grammar.path.read_text("utf-8")
+    return lark.Lark(text, parser="lalr", lexer=grammar.lexer, postlex=postlex)
+
+
+def is_parsed(name: str, text: str) -> bool:
+    try:
+        library(name).parse(text)
+    except (lark.LarkError, AssertionError):
+        return False
+    return True
+
+
+def python_files() -> list[Path]:
+    files = sorted(STANDARD_LIBRARY.glob("*.py"))
+    if not files:
+        pytest.skip("the standard library is not in files")
+    random.Random(2).shuffle(files)
+    return files[:SAMPLE]
+
+
+def parts(text: str, chance: random.Random) -> str:
+    """Return some statements of a file."""
+    lines = text.splitlines(keepends=True)
+    body = ast.parse(text).body
+    first = chance.randrange(len(body))
+    end = next(
+        (one.lineno - 1 for one in body[first:] if (one.end_lineno or 0) > body[first].lineno + 50),
+        len(lines),
+    )
+    return "".join(lines[body[first].lineno - 1 : max(end, body[first].lineno)])
+
+
+def mutants(text: str, chance: random.Random, count: int, inserted: list[str]) -> Iterator[str]:
+    for _ in range(count):
+        place = chance.randrange(len(text) + 1)
+        length = chance.randrange(4)
+        word = chance.choice(inserted)
+        yield chance.choice(
+            [
+                text[:place] + text[place + length :],
+                text[:place] + word + text[place:],
+                text[:place] + word + text[place + 1 :],
+                text[:place],
+            ]
+        )
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_grammars_are_made(name: str) -> None:
+    assert grammask.Grammar.bundled(name).check() == []
+    assert compiled(name).matcher().allowed_ids().size > 0
+
+
+def test_python_files_are_read_as_lark_reads_them() -> None:
+    for file in python_files():
+        text = file.read_text("utf-8")
+        error = compiled("python").first_error(text.encode())
+        assert (error is None) == is_parsed("python", text), file
+        assert error is None, file
+
+
+def test_broken_python_is_refused_as_lark_refuses_it() -> None:
+    chance = random.Random(3)
+    verdicts = []
+    for file in python_files():
+        piece = parts(file.read_text("utf-8"), chance)
+        for mutant in mutants(piece, chance, 12, INSERTED):
+            verdicts.append(is_parsed("python", mutant))
+            assert compiled("python").is_valid(mutant.encode()) == verdicts[-1], mutant
+    assert 0.2 < sum(verdicts) / len(verdicts) < 0.8
+
+
+def is_read_by_python(text: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ast.parse(text)
+        except (SyntaxError, ValueError):
+            return False
+    return True
+
+
+def test_python_is_what_the_interpreter_reads() -> None:
+    """The grammar leaves some checks to the interpreter, so what it refuses is compared."""
+    chance = random.Random(4)
+    for file in python_files():
+        piece = parts(file.read_text("utf-8"), chance)
+        for mutant in mutants(piece, chance, 5, INSERTED):
+            text = mutant if mutant.endswith("\n") else mutant + "\n"
+            if not compiled("python").is_valid(text.encode()):
+                assert not is_read_by_python(text), text
+
+
+@pytest.mark.parametrize(
+    ("text", "is_python"),
+    [
+        ("", True),
+        ("\n\n", True),
+        ("# no newline", True),
+        ("x = 1", False),
+        ("x = 1 # no newline", False),
+        ("x = 1\n# no newline", True),
+        ("if x:\n  y\n", True),
+        ("if x:\n  y\n z\n", False),
+        ("if x:\n", False),
+        ("match = case = _ = 1\nmatch.group(_)\n", True),
+        ("match x, y:\n case [_, *_] if z: pass\n case {'a': b.c, **d} | A(k=-1j): pass\n", True),
+        ("from .. import a\nfrom ...b.c import (d, e as f,)\n", True),
+        ("with (open(a) as b, c as d,): pass\n", True),
+        ("with (a, b): pass\n", True),
+        ("def f(a, /, b=1, *c, d: int = 2, **e) -> None: return *c, a\n", True),
+        ("def f(*): pass\n", False),
+        ("lambda *, a, **k: (yield)\n", True),
+        ("[x for x in y if x if y for z in w]\n", True),
+        ("f(*a, b=1, **c,)\nf(x for x in y)\n", True),
+        ('""" a " b "" c """\n', True),
+        ('x = """a\n', False),
+        ('x = "" "a"\n', True),
+        ('x = """"\n', False),
+        ("x = 0x_f, 1_0.e5, 0_0, .5J, 1if x else 2\n", True),
+        ("x = 01\n", False),
+        ("x.if\n", False),
+        ("a = b\\\n + c\n", True),
+        ("(a\n  +\nb)\n", True),
+        ("async def f():\n\tasync for x in y: await z ** -w\n", True),
+    ],
+)
+def test_python_where_it_is_special(text: str, *, is_python: bool) -> None:
+    assert is_parsed("python", text) == is_python
+    assert compiled("python").is_valid(text.encode()) == is_python
+
+
+def test_tokens_of_real_python_are_never_masked() -> None:
+    tokens, special = embedded_vocabulary("cl100k_base")
+    vocabulary = grammask.Vocabulary(tokens, special=special, eos="<|endoftext|>")
+    compiled_grammar = grammask.Grammar.bundled("python").compile(vocabulary)
+    for file in python_files()[:8]:
+        text = file.read_text("utf-8")[:20_000]
+        matcher = compiled_grammar.matcher()
+        for token in encode_ordinary("cl100k_base", text):
+            assert matcher.is_allowed(token)
+            matcher.accept(token)
+
+
+def test_what_masks_allow_leads_to_python() -> None:
+    """Random walks along masks end in texts that lark parses."""
+    chance = random.Random(5)
+    grammar = grammask.Grammar.bundled("python")
+    words = [
+        b"def ",
+        b"f",
+        b"(",
+        b")",
+        b":",
+        b"\n",
+        b"\n  ",
+        b"\n    ",
+        b" ",
+        b"if ",
+        b"x",
+        b"=",
+        b"1",
+        b".",
+        b"[",
+        b"]",
+    ]
+    words += [
+        b'"',
+        b'"""',
+        b"'",
+        b"{",
+        b"}",
+        b",",
+        b"#",
+        b"\\",
+        b"match",
+        b"case ",
+        b"else",
+        b"...",
+        b"async ",
+        b"for ",
+    ]
+    words += [
+        letter.encode() for letter in "abcdghijklmnopqstuvwyzANTF"
+    ]  # So that all keywords can be spelled.
+    words += [
+        b"in ",
+        b"lambda",
+        b"import ",
+        b"from ",
+        b"as",
+        b"@",
+        b"e",
+        b"r",
+        b"_",
+        b"\r\n",
+        b"*",
+        b"/",
+        b"pass",
+        None,
+    ]
+    compiled_grammar = grammar.compile(grammask.Vocabulary(words, eos=len(words) - 1))
+    ended = 0
+    for _ in range(150):
+        matcher = compiled_grammar.matcher()
+        text = b""
+        for _ in range(60):
+            allowed = matcher.allowed_ids().tolist()
+            assert allowed
+            if text and len(words) - 1 in allowed:
+                ended += 1
+                assert is_parsed("python", text.decode()), text
+            choice = chance.choice([token for token in allowed if token != len(words) - 1])
+            assert matcher.accept(choice)
+            text += words[choice] or b""
+    assert ended > 100
+
+
+JSON_TEXTS = [
+    '{"a": [1, 2.5e-3, -0, "\\u12aB\\n"], "": {}}',
+    " [true, false, null]\n",
+    '"é\x7f"',
+    "0",
+    "-1E+2",
+]
+
+
+def test_json_is_what_python_reads() -> None:
+    def refuse(name: str) -> Any:
+        raise ValueError(name)
+
+    chance = random.Random(6)
+    for text in JSON_TEXTS:
+        for mutant in [
+            text,
+            *mutants(text, chance, 200, [*'[]{},:"\\0-.eE1a \t\n\x00\x0b', "null", "NaN", "\\u"]),
+        ]:
+            try:
+                json.loads(mutant, parse_constant=refuse)
+                is_json = True
+            except ValueError:
+                is_json = False
+            assert is_parsed("json", mutant) == is_json, mutant
+            assert compiled("json").is_valid(mutant.encode()) == is_json, mutant
+
+
+SQL_TEXTS = [
+    "select a.b as c, count(*) from t a left join u using (id) where x between 1 and 2.5e3 or not y is null;",
+    "with recursive r(n) as (values (1) union all select n + 1 from r where n < 10) select n from r order by 1 limit 5",
+    "INSERT INTO t (a, b) VALUES ('it''s', x'0F'), (?1, :n) ON CONFLICT (a) DO UPDATE SET b = excluded.b RETURNING *",
+    "update t set a = case when b in (1, 2) then 'x' else cast(c as text) end where exists (select 1 from u)",
+    "create table if not exists t (id integer primary key autoincrement, a varchar(10) not null default 'x' unique,\n"
+    "  b real check (b > 0) references u (id) on delete cascade, foreign key (a) references v(a)); -- done",
+    "delete from main.t where a like '%x' escape '!' ; drop view if exists v; begin; commit",
+    "select sum(a) over (partition by b order by c rows between unbounded preceding and current row) from t",
+    "select a.*, -1 + ~2 || 'b' collate nocase /* c */ from [t 1] as a, (select distinct 0x1F) group by a having 1",
+]
+
+
+def is_read_by_sqlite(text: str) -> bool:
+    database = sqlite3.connect(":memory:")
+    try:
+        database.executescript(text)
+    except sqlite3.Error as error:
+        return not any(word in str(error) for word in ("syntax", "incomplete", "unrecognized"))
+    finally:
+        database.close()
+    return True
+
+
+def test_sql_is_read_by_sqlite() -> None:
+    chance = random.Random(7)
+    inserted = [
+        *"()',;.*1a =",
+        "select ",
+        "from",
+        "values",
+        "not ",
+        "order by 1",
+        "limit 1",
+        "1e",
+        "0x",
+        "--",
+        "/*",
+    ]
+    verdicts = []
+    for text in SQL_TEXTS:
+        assert compiled("sql").is_valid(text.encode())
+        assert is_read_by_sqlite(text)
+        for mutant in mutants(text, chance, 100, inserted):
+            verdicts.append(is_parsed("sql", mutant))
+            assert compiled("sql").is_valid(mutant.encode()) == verdicts[-1], mutant
+            if verdicts[-1]:
+                assert is_read_by_sqlite(mutant), mutant
+    assert 0.1 < sum(verdicts) / len(verdicts) < 0.9
+
+
+CORPUS = {
+    "json": JSON_TEXTS,
+    "sql": SQL_TEXTS,
+    "python": [
+        "def f(a, *b):\n    return {a: [x for x in b if f'x']}\n\nclass A:\n\t'''d'''\n\tpass\n",
+        "match x:\n case 1:\n  y\n",
+    ],
+}
+CLOSING = b"\n)]}\"': 1x;*/"
+
+
+def completion(name: str, text: bytes, chance: random.Random) -> str | None:
+    """Return a text that the masks lead to from a prefix, if random steps find one."""
+    for _ in range(40):
+        matcher = compiled(name).matcher()
+        assert matcher.accept_bytes(text)
+        made = text
+        for _ in range(40):
+            allowed = matcher.allowed_ids().tolist()
+            if BYTES.eos[0] in allowed:
+                return made.decode()
+            steps = [byte for byte in CLOSING if byte in allowed] or allowed
+            made += bytes([chance.choice(steps)])
+            matcher.accept(made[-1])
+    return None
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_masks_hold_what_bytes_lead_to_and_lark_completes(name: str) -> None:
+    chance = random.Random(8)
+    tokens, special = embedded_vocabulary("cl100k_base")
+    vocabulary = grammask.Vocabulary(tokens, special=special, eos="<|endoftext|>")
+    compiled_grammar = grammask.Grammar.bundled(name).compile(vocabulary)
+    completed = tried = 0
+    for text in CORPUS[name]:
+        for place in chance.sample(range(len(text)), min(4, len(text))):
+            prefix = text[:place].encode()
+            matcher = compiled_grammar.matcher()
+            assert matcher.accept_bytes(prefix)
+            allowed = set(matcher.allowed_ids().tolist())
+            ordinary = sorted(token for token in allowed if tokens[token])
+            for token in chance.sample(range(100_000), 300) + chance.sample(ordinary, min(20, len(ordinary))):
+                token_text = tokens[token] or b""
+                assert (token in allowed) == matcher.fork().accept_bytes(token_text), (prefix, token_text)
+            for token in chance.sample(ordinary, min(4, len(ordinary))):
+                longer = prefix + (tokens[token] or b"")
+                try:
+                    longer.decode()
+                except UnicodeDecodeError:
+                    continue
+                tried += 1
+                found = completion(name, longer, chance)
+                if found is not None:
+                    completed += 1
+                    assert is_parsed(name, found), found
+    assert completed > tried * 0.6
+
+
+def test_there_are_no_other_grammars() -> None:
+    with pytest.raises(ValueError, match="python"):
+        grammask.Grammar.bundled("cobol")
+    assert {file.stem for file in BUNDLED["json"].path.parent.iterdir()} == set(BUNDLED)

@@ -1,0 +1,73 @@
+"""Tests of random lark grammars: wherever the engine takes one, it accepts what the lark library accepts."""
+
+from __future__ import annotations
+
+import itertools
+
+import grammask
+import lark
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+LETTERS = "ab "
+TEXTS = ["".join(letters) for length in range(7) for letters in itertools.product(LETTERS, repeat=length)]
+BYTES = grammask.Vocabulary([letter.encode() for letter in LETTERS] + [None], eos=len(LETTERS))
+
+PATTERNS = [
+    *['"a"', '"b"', '"ab"', '"aab"', '"A"i', '"Ab"i', '"aB"i'],
+    *[
+        "/a+/",
+        "/b+/",
+        "/[ab]/",
+        "/[ab]+/",
+        "/a|ab/",
+        "/ab?/",
+        "/a+?b/",
+        "/a(?!b)[ab]/",
+        "/(aa)+/",
+        "/[AB]+/i",
+    ],
+    *["/a.*?b/", "/b(?<!ab)a/", "/ ?a/", "/(a|b)(?=b)b/", "/a{1,2}/"],
+]
+SEPARATORS = ["", "", "%ignore / +/", '%ignore " "', "%ignore /( |bb)+/", "%ignore / a?/"]
+
+
+@st.composite
+def grammars(draw: st.DrawFn) -> str:
+    names = ["A", "B", "C", "D"][: draw(st.integers(1, 4))]
+    lines = []
+    for name in names:
+        priority = draw(st.sampled_from(["", "", "", ".1", ".-1"]))
+        lines.append(f"{name}{priority}: {draw(st.sampled_from(PATTERNS))}")
+    symbol = st.sampled_from([*names, *names, "start", "other"])
+    item = st.builds("{}{}".format, symbol, st.sampled_from(["", "", "", "?", "*", "+"]))
+    alternative = st.lists(item, min_size=1, max_size=3).map(" ".join)
+    for rule in ("start", "other"):
+        first = " ".join(draw(st.lists(st.sampled_from(names), min_size=1, max_size=2)))
+        lines.append(f"{rule}: {' | '.join([first, *draw(st.lists(alternative, max_size=2))])}")
+    lines.append(draw(st.sampled_from(SEPARATORS)))
+    return "\n".join(lines)
+
+
+def is_parsed(library: lark.Lark, text: str) -> bool:
+    try:
+        library.parse(text)
+    except lark.LarkError:
+        return False
+    return True
+
+
+@given(grammars(), st.sampled_from(["basic", "contextual"]))
+@settings(max_examples=150, deadline=None)
+def test_what_is_taken_is_what_lark_takes(text: str, lexer: str) -> None:
+    try:
+        compiled = grammask.Grammar.from_lark(text, lexer=lexer).compile(BYTES)
+    except grammask.GrammarError:
+        return
+    library = lark.Lark(text, parser="lalr", lexer=lexer)
+    accepted = {text for text in TEXTS if is_parsed(library, text)}
+    assert {text for text in TEXTS if compiled.is_valid(text.encode())} == accepted
+    # What was read so far can be completed: a prefix that the engine refuses is no prefix of any text.
+    prefixes = {text[:length] for text in accepted for length in range(len(text) + 1)}
+    for text in prefixes:
+        assert compiled.matcher().accept_bytes(text.encode()), text

@@ -1,0 +1,150 @@
+"""Tests of small lark grammars: all texts up to some length, and all masks on them, as the lark library says."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cache
+
+import grammask
+import lark
+import pytest
+from lark.indenter import Indenter
+
+
+class Blocks(Indenter):
+    NL_type = "_NEWLINE"
+    INDENT_type = "_INDENT"
+    DEDENT_type = "_DEDENT"
+    tab_len = 2
+    OPEN_PAREN_types = ("LPAR",)
+    CLOSE_PAREN_types = ("RPAR",)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A grammar with the letters of its texts; ``length`` bounds texts, ``completion`` what completes a prefix."""
+
+    text: str
+    letters: str
+    length: int
+    completion: int
+    postlex: type[Indenter] | None = None
+
+
+CASES = {
+    "the first terminal wins, not the longest": Case('A: /a+/\nB: "ab"\nstart: A "c" | B', "abc", 6, 2),
+    "priorities": Case('A.2: "a"\nB: /a+b/\nstart: (A | B)+', "ab", 7, 1),
+    "literals that a pattern reads": Case(
+        'start: ("if" NAME | NAME)+\nNAME: /[a-z]+/\n%ignore " "', "if ", 7, 3
+    ),
+    "literals that ignore case": Case('start: ("in"i NAME)+\nNAME: /[in]+/i\n%ignore " "', "iIn ", 6, 5),
+    "names after dots are no keywords for a contextual lexer": Case(
+        'start: ("a" | NAME "." NAME)+\nNAME: /[ab]+/\n%ignore " "', "ab. ", 6, 3
+    ),
+    "look-ahead inside a lexeme": Case("start: S+\nS: /a(?!b)[abc]c/", "abc", 7, 3),
+    "lazy comments": Case('start: "a" C? "a"\nC: /<.*?>/s', "a<>", 7, 3),
+    "look-behind": Case(r'start: (S "a"?)+' "\n" r'S: /".*?(?<!\\)"/', 'a"\\', 7, 3),
+    "alternatives in order": Case('start: (S "c")+\nS: /a|ab|b/', "abc", 7, 2),
+    "a shorter match is committed": Case('start: NUMBER (".." NUMBER)*\nNUMBER: /1+(\\.1+)?/', "1.", 8, 3),
+    "templates and repetitions": Case(
+        'start: list{A}\nlist{item}: "(" item ("," item)~0..2 ")"\nA: "a"', "a(),", 8, 5
+    ),
+    "imports, extensions and overrides": Case(
+        "start: number\nnumber: INT\n%import common.INT\n%extend number: SIGNED\n"
+        "SIGNED: /-/ INT\n%override number: SIGNED | INT",
+        "1-",
+        6,
+        1,
+    ),
+    "shift wins": Case('start: "i" start ["e" start] | "x"', "iex", 7, 3),
+    "blocks": Case(
+        'start: (_NEWLINE | s)*\ns: "a" _NEWLINE | "b" _NEWLINE _INDENT s+ _DEDENT | "(" "a" ")" _NEWLINE\n'
+        "_NEWLINE: /(\\n *)+/\n%declare _INDENT _DEDENT\n%ignore / +/",
+        "ab \n()",
+        5,
+        5,
+        Blocks,
+    ),
+}
+
+
+@cache
+def verdict(name: str, lexer: str, text: str) -> bool:
+    try:
+        library(name, lexer).parse(text)
+    except (lark.LarkError, AssertionError):
+        return False
+    return True
+
+
+@cache
+def library(name: str, lexer: str) -> lark.Lark:
+    case = CASES[name]
+    postlex = case.postlex() if case.postlex else None
+    return lark.Lark(case.text, parser="lalr", lexer=lexer, postlex=postlex)
+
+
+@pytest.mark.parametrize("lexer", ["basic", "contextual"])
+@pytest.mark.parametrize("name", CASES)
+def test_texts_and_masks_are_those_of_lark(name: str, lexer: str) -> None:
+    case = CASES[name]
+    letters = case.letters
+    tokens = [
+        *letters,
+        *map("".join, itertools.product(letters, repeat=2)),
+        *[letter * 3 for letter in letters],
+    ]
+    vocabulary = grammask.Vocabulary(
+        [token.encode() for token in tokens], eos=len(tokens), size=len(tokens) + 1
+    )
+    grammar = grammask.Grammar.from_lark(case.text, lexer=lexer, postlex=case.postlex)
+    compiled = grammar.compile(vocabulary)
+    texts = [
+        "".join(text)
+        for length in range(case.length + 1)
+        for text in itertools.product(letters, repeat=length)
+    ]
+    accepted = {text for text in texts if verdict(name, lexer, text)}
+    assert {text for text in texts if compiled.is_valid(text.encode())} == accepted
+    viable = {text[:length] for text in accepted for length in range(len(text) + 1)}
+    assert accepted
+    for text in sorted(viable):
+        short = {token for token in tokens if len(text) + len(token) + case.completion <= case.length}
+        if not short:
+            continue
+        matcher = compiled.matcher()
+        assert matcher.accept_bytes(text.encode())
+        allowed = {tokens[id] if id < len(tokens) else None for id in matcher.allowed_ids().tolist()}
+        assert {token for token in allowed if token in short} == {
+            token for token in short if text + token in viable
+        }, repr(text)
+        assert (None in allowed) == (text in accepted), repr(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [
+        ("start: A\nA: /a(?!b)/", grammask.UnsupportedGrammar, "after its end"),
+        ("start: A\nA: /\\ba/", grammask.UnsupportedGrammar, "position"),
+        ("start: A\nA: /(a)\\1/", grammask.UnsupportedGrammar, "back-reference"),
+        ("start: A A\nA: /a+/", grammask.UnsupportedGrammar, "can follow"),
+        ("start: A B", grammask.GrammarSyntaxError, "not defined"),
+        ("start: (", grammask.GrammarSyntaxError, "Unclosed"),
+        ("start: /a*/", grammask.GrammarSyntaxError, "empty"),
+        ("begin: /a/", grammask.GrammarError, "start"),
+        ("start: a | b\na: X\nb: X\nX: /x/", grammask.GrammarError, "conflict"),
+        ('start: "a" W\nW: /[a-z]/\n%ignore W', grammask.UnsupportedGrammar, "ignored"),
+    ],
+)
+def test_what_cannot_be_exact_is_refused(text: str, error: type[Exception], words: str) -> None:
+    vocabulary = grammask.Vocabulary([b"a", None], eos=1)
+    with pytest.raises(error, match=words):
+        grammask.Grammar.from_lark(text).compile(vocabulary)
+
+
+def test_dynamic_lexers_are_refused() -> None:
+    with pytest.raises(grammask.UnsupportedGrammar, match="dynamic"):
+        grammask.Grammar.from_lark('start: "a"', lexer="dynamic")
+    with pytest.raises(ValueError, match="fast"):
+        grammask.Grammar.from_lark('start: "a"', lexer="fast")  # type: ignore[arg-type]
