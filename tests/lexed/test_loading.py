@@ -1,0 +1,144 @@
+"""Tests of what surrounds lark grammars: files and imports, post-lexers, pickles, a missing library, the commands."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import grammask
+import lark
+import pytest
+from grammask.cli.application import application
+from grammask.lark_grammars import BUNDLED, RefusedTerminals
+from lark.indenter import PythonIndenter
+from typer.testing import CliRunner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BYTES = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+
+
+def test_files_import_files_beside_them(tmp_path: Path) -> None:
+    (tmp_path / "words.lark").write_text("WORD: /[a-z]+/\n")
+    file = tmp_path / "text.lark"
+    file.write_text('start: WORD ("," WORD)*\n%import .words.WORD\n')
+    for path in (file, str(file)):
+        grammar = grammask.Grammar.from_lark(path)
+        assert grammar.compile(BYTES).is_valid(b"a,bc")
+    with pytest.raises(FileNotFoundError):
+        grammask.Grammar.from_lark(tmp_path / "none.lark")
+    (tmp_path / "words.lark").unlink()
+    with pytest.raises(grammask.GrammarSyntaxError, match="words"):
+        grammask.Grammar.from_lark(file)
+
+
+def test_a_change_of_an_imported_file_is_another_grammar(tmp_path: Path) -> None:
+    words = tmp_path / "words.lark"
+    file = tmp_path / "text.lark"
+    file.write_text("start: WORD\n%import .words.WORD\n")
+    for word in ("a", "b"):
+        words.write_text(f'WORD: "{word}"\n')
+        assert grammask.Grammar.from_lark(file).compile(BYTES).is_valid(word.encode())
+
+
+def test_grammars_can_be_pickled() -> None:
+    grammar = grammask.Grammar.bundled("python")
+    again = pickle.loads(pickle.dumps(grammar))
+    assert again.source == grammar.source
+    assert again.compile(BYTES).is_valid(b"if x:\n y\n")
+    assert grammar.relaxations == []
+    assert [name for name, _ in grammar.stages()] == ["terminals", "productions"]
+
+
+def test_all_of_a_matcher_works() -> None:
+    compiled = grammask.Grammar.from_lark('start: "begin" NAME "end"\nNAME: /[a-z]+/\n%ignore " "').compile(
+        BYTES
+    )
+    matcher = compiled.matcher()
+    assert matcher.forced_bytes() == b""
+    assert matcher.accept(ord("b"))
+    assert matcher.forced_bytes() == b"egin"
+    assert not matcher.accept(ord("x"))
+    fork = matcher.fork()
+    assert fork.accept_bytes(b"egin x end")
+    assert fork.is_complete
+    matcher.rollback(1)
+    assert not matcher.is_complete
+    assert not matcher.explain(ord("x")).is_allowed
+    mask = grammask.allocate_mask(2, 257)
+    grammask.fill_masks([matcher, fork], mask)
+    assert (mask != 0).any(axis=1).all()
+
+
+@pytest.mark.parametrize(
+    "postlex", [PythonIndenter, PythonIndenter()], ids=["a class of lark", "an object of lark"]
+)
+def test_indenters_of_lark_are_taken(postlex: Any) -> None:
+    text = "start: (line | block)*\nline: item _NEWLINE\nblock: item _NEWLINE _INDENT line+ _DEDENT"
+    text += "\nitem: A\nA: /a/\n_NEWLINE: /(\\n *)+/\n%declare _INDENT _DEDENT"
+    with pytest.raises(grammask.GrammarError, match="LPAR"):
+        grammask.Grammar.from_lark(text, postlex=postlex)
+    text += '\n%extend item: "(" item ")" | "[" item "]" | "{" item "}"'
+    compiled = grammask.Grammar.from_lark(text, postlex=postlex).compile(BYTES)
+    assert compiled.is_valid(b"a\n ([\n{a}])\n\na\n")
+    assert compiled.first_error(b"a\n  a\n a\n") == 7
+
+
+class Own(PythonIndenter):
+    def process(self, stream: Any) -> Any:
+        return stream
+
+
+class NoTab(PythonIndenter):
+    tab_len = 0
+
+
+class NoNewline(PythonIndenter):
+    always_accept = ("X",)
+
+
+@pytest.mark.parametrize("postlex", [Own, NoTab, NoNewline, object, object()])
+def test_other_post_lexers_are_refused(postlex: Any) -> None:
+    with pytest.raises((grammask.UnsupportedGrammar, AssertionError)):
+        grammask.Grammar.from_lark('start: "a"', postlex=postlex)
+
+
+@pytest.mark.parametrize("lexer", ["basic", "contextual"])
+def test_refused_terminals_are_those_of_lark(lexer: Any) -> None:
+    text = "start: (N | A)*\nWRONG.2: /1+a/\nN.1: /1+/\nA: /[ab]/\n%ignore / +/"
+    refused = RefusedTerminals(("WRONG",))
+    compiled = grammask.Grammar.from_lark(text, lexer=lexer, postlex=refused).compile(BYTES)
+    library: Any = lark.Lark(text, parser="lalr", lexer=lexer, postlex=refused)  # type: ignore[arg-type]
+    for letters in itertools.chain.from_iterable(
+        itertools.product("1ab ", repeat=length) for length in range(6)
+    ):
+        made = "".join(letters)
+        try:
+            library.parse(made)
+            is_parsed = True
+        except lark.LarkError:
+            is_parsed = False
+        assert compiled.is_valid(made.encode()) == is_parsed, made
+        assert is_parsed == ("1a" not in made)
+
+
+def test_without_lark_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = builtins.__import__
+
+    def without_lark(name: str, *arguments: Any, **options: Any) -> Any:
+        if name.split(".")[0] == "lark":
+            raise ImportError(name)
+        return original(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without_lark)
+    with pytest.raises(ImportError, match=r"grammask\[lark\]"):
+        grammask.Grammar.bundled("json")
+
+
+def test_the_command_line_lists_grammars() -> None:
+    result = CliRunner().invoke(application, ["grammars"])
+    assert result.exit_code == 0
+    assert [line.split()[0] for line in result.output.splitlines()] == sorted(BUNDLED)
