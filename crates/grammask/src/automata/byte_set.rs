@@ -41,6 +41,11 @@ impl ByteSet {
         self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
     }
 
+    /// The bytes that have their bits set in `words`, 64 bytes a word.
+    pub(crate) fn within(self, words: &[u64; 4]) -> Self {
+        self.intersection(Self(*words))
+    }
+
     /// Whether a byte of the set has its bit set in `words`, 64 bytes a word.
     pub(crate) fn intersects(self, words: &[u64; 4]) -> bool {
         self.0.iter().zip(words).any(|(own, word)| own & word != 0)

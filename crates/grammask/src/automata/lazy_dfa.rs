@@ -40,6 +40,8 @@ struct State {
     term: TermId,
     life: Life,
     row: Option<Row>,
+    /// The bytes that lead to a live state, once they were asked for.
+    first_bytes: Option<ByteSet>,
 }
 
 /// Where the transitions of a state are: one cell per class, from `cells[start]` on.
@@ -184,11 +186,14 @@ impl Automata {
         Ok(false)
     }
 
-    /// The bytes that lead to a live state.
+    /// The bytes that lead to a live state. Remembered.
     ///
     /// # Errors
     /// If there would be more states than there may be.
     pub fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, LimitExceeded> {
+        if let Some(known) = self.states[state.index()].first_bytes {
+            return Ok(known);
+        }
         let mut bytes = ByteSet::EMPTY;
         for class in 0..self.class_count(state) {
             if self.step_class(state, class)?.is_some() {
@@ -196,6 +201,7 @@ impl Automata {
                 bytes = bytes.union(self.partitions[row.partition as usize].bytes(class));
             }
         }
+        self.states[state.index()].first_bytes = Some(bytes);
         Ok(bytes)
     }
 
@@ -348,7 +354,7 @@ impl Automata {
         }
         let life = if self.terms.is_known_inhabited(term) { Life::Live } else { Life::Unknown };
         let state = StateId(self.states.len() as u32);
-        self.states.push(State { term, life, row: None });
+        self.states.push(State { term, life, row: None, first_bytes: None });
         self.state_of.insert(term, state);
         Ok(Some(state))
     }

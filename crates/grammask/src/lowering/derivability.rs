@@ -11,6 +11,8 @@
 //! 3. A production with a symbol that derives nothing derives nothing itself; removing it may take the answer
 //!    to question 2 away from others, so 2 and 3 alternate until nothing changes.
 
+use std::borrow::Cow;
+
 use crate::LimitExceeded;
 use crate::graph::strong_components;
 
@@ -78,7 +80,7 @@ impl Derivability {
     }
 
     /// Greatest fixpoint of questions 2 and 3.
-    fn remove_underivable(&mut self, alternatives: &Alternatives) {
+    fn remove_underivable(&mut self, alternatives: &Alternatives<'_>) {
         let mut valid: Vec<bool> = alternatives
             .list
             .iter()
@@ -120,13 +122,13 @@ impl Derivability {
     }
 
     /// Which nonterminals derive an infinite text through the valid alternatives.
-    fn derive_infinitely(&self, alternatives: &Alternatives, valid: &[bool]) -> Vec<bool> {
+    fn derive_infinitely(&self, alternatives: &Alternatives<'_>, valid: &[bool]) -> Vec<bool> {
         let count = self.derives.len();
         let mut successors: Vec<Vec<usize>> = vec![Vec::new(); count];
         let mut reading: Vec<(usize, usize)> = Vec::new();
         for ((lhs, symbols), _) in alternatives.list.iter().zip(valid).filter(|&(_, &valid)| valid) {
             let mut has_read = false;
-            for &symbol in symbols {
+            for &symbol in &symbols[..] {
                 if let Symbol::Nonterminal(next) = symbol {
                     successors[*lhs].push(next.index());
                     if has_read {
@@ -147,46 +149,47 @@ impl Derivability {
             }
         }
         // Successors have lower component numbers, so one pass upwards spreads the answer.
-        for (component, members) in components.members().into_iter().enumerate() {
-            let reaches = members
-                .iter()
-                .any(|&member| successors[member].iter().any(|&next| endless[components.of_node[next]]));
-            endless[component] |= reaches;
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_unstable_by_key(|&node| components.of_node[node]);
+        for node in order {
+            let component = components.of_node[node];
+            endless[component] =
+                endless[component] || successors[node].iter().any(|&next| endless[components.of_node[next]]);
         }
         components.of_node.iter().map(|&component| endless[component]).collect()
     }
 }
 
 /// All alternatives of all rules in one list; a repetition is written out as far as the questions need.
-struct Alternatives {
-    list: Vec<(usize, Vec<Symbol>)>,
+struct Alternatives<'a> {
+    list: Vec<(usize, Cow<'a, [Symbol]>)>,
     /// For each nonterminal the alternatives that it occurs in, once per occurrence.
     users: Vec<Vec<usize>>,
 }
 
-impl Alternatives {
-    fn of(productions: &Productions) -> Self {
+impl<'a> Alternatives<'a> {
+    fn of(productions: &'a Productions) -> Self {
         let mut list = Vec::new();
         for (lhs, rule) in productions.rules.iter().enumerate() {
             match &rule.body {
                 Body::Alternatives(alternatives) => {
-                    list.extend(alternatives.iter().map(|symbols| (lhs, symbols.clone())));
+                    list.extend(alternatives.iter().map(|symbols| (lhs, Cow::Borrowed(&symbols[..]))));
                 }
                 Body::Repeat { symbol, min, max } => {
                     if *min == 0 {
-                        list.push((lhs, Vec::new()));
+                        list.push((lhs, Cow::Borrowed(&[][..])));
                     }
                     match max {
                         Some(0) => {}
-                        Some(1) => list.push((lhs, vec![*symbol])),
-                        _ => list.push((lhs, vec![*symbol; 2])),
+                        Some(1) => list.push((lhs, Cow::Borrowed(std::slice::from_ref(symbol)))),
+                        _ => list.push((lhs, Cow::Owned(vec![*symbol; 2]))),
                     }
                 }
             }
         }
         let mut users = vec![Vec::new(); productions.rules.len()];
         for (index, (_, symbols)) in list.iter().enumerate() {
-            for symbol in symbols {
+            for symbol in &symbols[..] {
                 if let Symbol::Nonterminal(id) = symbol {
                     users[id.index()].push(index);
                 }
@@ -197,7 +200,7 @@ impl Alternatives {
 }
 
 /// Least fixpoints of question 1.
-fn finite_shapes(alternatives: &Alternatives, terminals: &[Shape], rules: usize) -> Vec<Shape> {
+fn finite_shapes(alternatives: &Alternatives<'_>, terminals: &[Shape], rules: usize) -> Vec<Shape> {
     let finite = |predicate: &dyn Fn(Shape) -> bool| {
         // `derived[nt]`: the nonterminal derives a text all of whose leaves satisfy the predicate.
         let mut derived = vec![false; rules];

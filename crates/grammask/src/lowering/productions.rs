@@ -162,7 +162,10 @@ impl Productions {
             nonterminals.collect::<Vec<usize>>()
         };
         let successors: Vec<Vec<usize>> = self.rules.iter().map(used).collect();
-        strong_components(&successors).members().into_iter().flatten().collect()
+        let components = strong_components(&successors);
+        let mut order: Vec<usize> = (0..self.rules.len()).collect();
+        order.sort_unstable_by_key(|&rule| (components.of_node[rule], rule));
+        order
     }
 
     /// Nonterminals that the start symbol reaches, itself included, as a table by id.

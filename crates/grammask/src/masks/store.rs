@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustc_hash::FxHashSet;
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use crate::append_only::AppendOnly;
 use crate::recognizer::SetId;
@@ -16,12 +18,39 @@ const ENTRY_BYTES: usize = 16;
 #[derive(Debug)]
 pub struct MaskStore {
     by_set: AppendOnly<Arc<TokenSet>>,
-    distinct: Mutex<FxHashSet<Arc<TokenSet>>>,
+    distinct: Mutex<FxHashSet<Hashed>>,
     /// Bytes of the different masks.
     bytes: AtomicUsize,
     hits: AtomicU64,
     misses: AtomicU64,
 }
+
+/// A mask with its hash, which costs a look at all words and so is made once.
+#[derive(Clone, Debug)]
+struct Hashed {
+    hash: u64,
+    mask: Arc<TokenSet>,
+}
+
+impl Hashed {
+    fn new(mask: TokenSet) -> Self {
+        Self { hash: FxBuildHasher.hash_one(&mask), mask: Arc::new(mask) }
+    }
+}
+
+impl Hash for Hashed {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+impl PartialEq for Hashed {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash && self.mask == other.mask
+    }
+}
+
+impl Eq for Hashed {}
 
 impl Default for MaskStore {
     fn default() -> Self {
@@ -69,17 +98,18 @@ impl MaskStore {
 
     /// Keeps the mask of `set`, unless the store would grow over `max_bytes`; an equal mask is kept once.
     pub fn insert(&self, set: SetId, mask: TokenSet, max_bytes: usize) -> Arc<TokenSet> {
+        let hashed = Hashed::new(mask);
         let mut distinct = self.distinct.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(equal) = distinct.get(&mask).cloned() {
+        if let Some(equal) = distinct.get(&hashed).map(|equal| equal.mask.clone()) {
             drop(distinct);
             self.insert_known(set, equal.clone(), max_bytes);
             return equal;
         }
-        let mask = Arc::new(mask);
+        let mask = hashed.mask.clone();
         let size = size_of_val(mask.words());
         if self.memory_bytes() + size + ENTRY_BYTES <= max_bytes {
             self.bytes.fetch_add(size, Ordering::Relaxed);
-            distinct.insert(mask.clone());
+            distinct.insert(hashed);
             self.by_set.set(set.index(), mask.clone());
         }
         mask

@@ -75,7 +75,6 @@ pub struct RuleSummaries {
     closures: FxHashMap<usize, Arc<Closure>>,
     rules: FxHashMap<(usize, NodeSetRef), RuleSummary>,
     terminals: FxHashMap<(StateId, NodeSetRef), Arc<TerminalSummary>>,
-    first_bytes: FxHashMap<StateId, ByteSet>,
     /// The last states of which many tokens are live at the beginning of a token.
     wide: Vec<Known>,
     /// Which states begin a code.
@@ -391,12 +390,7 @@ impl Composition<'_> {
     }
 
     fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, Refusal> {
-        if let Some(&known) = self.known.first_bytes.get(&state) {
-            return Ok(known);
-        }
-        let bytes = self.machine.automata.first_bytes(state)?;
-        self.known.first_bytes.insert(state, bytes);
-        Ok(bytes)
+        Ok(self.machine.automata.first_bytes(state)?)
     }
 
     fn closure(&mut self, nonterminal: usize) -> Result<Arc<Closure>, Refusal> {

@@ -27,6 +27,9 @@ const MANY_NODES: usize = 8192;
 /// Where at most so many bytes go on, rows are not worth their making.
 const FEW_BYTES: usize = 12;
 
+/// Nodes of a subtree that are looked at one by one: more of them are mostly left out by the bytes that go on.
+const FEW_NODES: usize = 16;
+
 /// What a walk finds.
 pub(super) struct Walked {
     pub(super) live: LiveTokens,
@@ -68,12 +71,7 @@ pub(super) fn walk_terminal(
         }
     } else {
         for node in nodes.iter() {
-            for child in trie.children(node) {
-                work += 1;
-                if let Some(next) = automata.step(state, trie.byte(child))? {
-                    entries.push((child, next));
-                }
-            }
+            work += children(automata, trie, node, state, first_bytes, &mut entries)?;
         }
     }
     let ahead = |entries: &[(TrieNode, StateId)]| -> usize {
@@ -81,7 +79,7 @@ pub(super) fn walk_terminal(
     };
     let nodes_ahead = ahead(&entries);
     if nodes_ahead < MANY_NODES || goes_on_narrowly(automata, &entries)? {
-        let mut found = Listed { tokens: Vec::new(), ends: Vec::new() };
+        let mut found = Listed { tokens: Vec::new(), ends: Vec::new(), stack: Vec::new() };
         for (node, state) in entries {
             work += found.walk(automata, trie, node, state)?;
         }
@@ -130,6 +128,35 @@ pub(super) fn walk_terminal(
     Ok(Walked { live, ends: NodeSet::from_bits(found.ends, trie), work })
 }
 
+/// Adds the children of `node` that are words of what `state` goes on with, each with its state; returns how many nodes
+/// it looked at.
+fn children(
+    automata: &mut Automata,
+    trie: &TokenTrie,
+    node: TrieNode,
+    state: StateId,
+    first_bytes: ByteSet,
+    entries: &mut Vec<(TrieNode, StateId)>,
+) -> Result<usize, LimitExceeded> {
+    let bytes = first_bytes.within(trie.child_bytes(node));
+    let mut work = bytes.len();
+    if work <= FEW_BYTES {
+        for byte in bytes.iter() {
+            if let (Some(child), Some(next)) = (trie.child(node, byte), automata.step(state, byte)?) {
+                entries.push((child, next));
+            }
+        }
+    } else {
+        for child in trie.children(node) {
+            work += 1;
+            if let Some(next) = automata.step(state, trie.byte(child))? {
+                entries.push((child, next));
+            }
+        }
+    }
+    Ok(work)
+}
+
 /// Whether few bytes go on in each state, so that little of what is ahead will be met.
 fn goes_on_narrowly(automata: &mut Automata, entries: &[(TrieNode, StateId)]) -> Result<bool, LimitExceeded> {
     let mut last = None;
@@ -168,11 +195,35 @@ fn most_similar<'k>(
 struct Listed {
     tokens: Vec<TokenId>,
     ends: Vec<u32>,
+    /// Nodes to be entered in a state.
+    stack: Vec<(TrieNode, StateId)>,
 }
 
 impl Listed {
     /// Goes through the subtree of `node`, which was entered in `state`; returns how many nodes it looked at.
     fn walk(
+        &mut self,
+        automata: &mut Automata,
+        trie: &TokenTrie,
+        node: TrieNode,
+        state: StateId,
+    ) -> Result<usize, LimitExceeded> {
+        let mut work = 0;
+        self.stack.push((node, state));
+        while let Some((node, state)) = self.stack.pop() {
+            if trie.subtree_end(node).index() - node.index() <= FEW_NODES {
+                work += self.walk_all(automata, trie, node, state)?;
+                continue;
+            }
+            self.visit(trie, node, automata.is_accepting(state));
+            let first_bytes = automata.first_bytes(state)?;
+            work += 1 + children(automata, trie, node, state, first_bytes, &mut self.stack)?;
+        }
+        Ok(work)
+    }
+
+    /// The same, by looking at each node that is not below one where no word goes on.
+    fn walk_all(
         &mut self,
         automata: &mut Automata,
         trie: &TokenTrie,

@@ -138,8 +138,16 @@ impl Hash for TokenSet {
         const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
         let mix = |lane: u64, word: u64| (lane ^ word).wrapping_mul(FACTOR).rotate_left(29);
         let mut lanes = [1_u64, 2, 3, 4];
+        let mut offset = 0_u64;
         let mut chunks = self.words.chunks_exact(8);
         for chunk in &mut chunks {
+            // Most masks are empty nearly everywhere.
+            if chunk == [0; 8] {
+                offset += 1;
+                continue;
+            }
+            lanes[0] ^= offset;
+            offset += 1;
             for (lane, pair) in lanes.iter_mut().zip(chunk.chunks_exact(2)) {
                 *lane = mix(*lane, u64::from(pair[0]) | u64::from(pair[1]) << 32);
             }

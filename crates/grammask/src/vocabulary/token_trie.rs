@@ -29,6 +29,9 @@ impl TrieNode {
     }
 }
 
+/// Up to so many children are looked at one by one for the one over a byte; each may be far from the next.
+const FEW_CHILDREN: u32 = 8;
+
 /// All tokens with text, as a trie over their bytes. See the [module documentation](super).
 ///
 /// ```
@@ -105,7 +108,7 @@ pub(crate) struct Columns<'a> {
 struct EdgesByByte {
     /// Where the edges over each byte start, and at the end their number.
     starts: Vec<u32>,
-    /// Parent and child, ascending by child.
+    /// Parent and child, ascending by parent.
     edges: Box<[(TrieNode, TrieNode)]>,
 }
 
@@ -400,7 +403,7 @@ impl TokenTrie {
         }
     }
 
-    /// All edges over `byte` as (parent, child), ascending by child.
+    /// All edges over `byte` as (parent, child), ascending by parent.
     #[must_use]
     pub fn edges_over(&self, byte: u8) -> &[(TrieNode, TrieNode)] {
         let starts = &self.edges.starts[usize::from(byte)..];
@@ -429,14 +432,12 @@ impl TokenTrie {
         }
         let mut next = starts.clone();
         let mut edges = vec![(TrieNode::ROOT, TrieNode::ROOT); self.bytes.len() - 1].into_boxed_slice();
-        // The nodes on the path to the current one, by depth.
-        let mut path = vec![TrieNode::ROOT];
-        for node in (1..self.bytes.len() as u32).map(TrieNode) {
-            path.truncate(usize::from(self.depth(node)));
-            let slot = &mut next[usize::from(self.byte(node))];
-            edges[*slot as usize] = (path[path.len() - 1], node);
-            *slot += 1;
-            path.push(node);
+        for parent in (0..self.bytes.len() as u32).map(TrieNode) {
+            for child in self.children(parent) {
+                let slot = &mut next[usize::from(self.byte(child))];
+                edges[*slot as usize] = (parent, child);
+                *slot += 1;
+            }
         }
         EdgesByByte { starts, edges }
     }
@@ -450,7 +451,17 @@ impl TokenTrie {
     /// The child of a node over `byte`. Looks through the children from the smallest byte on.
     #[must_use]
     pub fn child(&self, node: TrieNode, byte: u8) -> Option<TrieNode> {
-        self.children(node).find(|&child| self.byte(child) >= byte).filter(|&child| self.byte(child) == byte)
+        let bytes = self.child_bytes(node);
+        if bytes[usize::from(byte >> 6)] >> (byte & 63) & 1 == 0 {
+            return None;
+        }
+        let children: u32 = bytes.iter().map(|word| word.count_ones()).sum();
+        if children <= FEW_CHILDREN {
+            return self.children(node).find(|&child| self.byte(child) == byte);
+        }
+        let edges = self.edges_over(byte);
+        let position = edges.partition_point(|&(parent, _)| parent < node);
+        edges.get(position).filter(|&&(parent, _)| parent == node).map(|&(_, child)| child)
     }
 
     /// The node that stands for `prefix`; `None` if no token starts with it.
