@@ -18,6 +18,7 @@
 //! | `bundles` | nodes of spanner tables that are walked together |
 //! | `memo` | masks by what was looked at on the stack |
 //! | `recognizer` | sets of runs as interned values, and their masks |
+//! | `streamlining` | which terminals can follow each other, whatever was read before |
 //! | `walk` | the cross-check: masks by stepping along the token trie |
 //! | `reference` | the oracle |
 //!
@@ -37,6 +38,7 @@ mod productivity;
 mod recognizer;
 pub mod reference;
 mod spanners;
+mod streamlining;
 mod terminal_set;
 mod walk;
 
@@ -47,4 +49,5 @@ pub use grammar::{
 pub use lalr::{Action, Conflict, LalrTable};
 pub use lr_automaton::LrState;
 pub use recognizer::{ExpectedTerminal, LexedRecognizer, PreparedGrammar, RunsId};
+pub use streamlining::{Legality, PairCounts, Streamlining};
 pub use walk::walk;
