@@ -15,14 +15,17 @@
 //! | `indentation` | what grammars with blocks by indentation must look like |
 //! | `parser` | stacks, blocks and brackets of a text |
 //! | `spanners` | tokens by the terminals that they emit, as a tree that grows where parsers go |
+//! | `bundles` | nodes of spanner tables that are walked together |
 //! | `memo` | masks by what was looked at on the stack |
 //! | `recognizer` | sets of runs as interned values, and their masks |
+//! | `streamlining` | which terminals can follow each other, whatever was read before |
 //! | `walk` | the cross-check: masks by stepping along the token trie |
 //! | `reference` | the oracle |
 //!
 //! What cannot be exact is refused when a grammar is prepared: conflicts of the parser that its policy does not decide,
 //! terminals that cannot be written where the rules need them, and layouts that no column can make.
 
+mod bundles;
 mod futures;
 mod grammar;
 mod indentation;
@@ -35,6 +38,7 @@ mod productivity;
 mod recognizer;
 pub mod reference;
 mod spanners;
+mod streamlining;
 mod terminal_set;
 mod walk;
 
@@ -45,4 +49,5 @@ pub use grammar::{
 pub use lalr::{Action, Conflict, LalrTable};
 pub use lr_automaton::LrState;
 pub use recognizer::{ExpectedTerminal, LexedRecognizer, PreparedGrammar, RunsId};
+pub use streamlining::{Legality, PairCounts, Streamlining};
 pub use walk::walk;

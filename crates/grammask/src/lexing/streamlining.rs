@@ -1,0 +1,280 @@
+//! Facts about which terminals can follow each other, that hold whatever was read before.
+//!
+//! The question is that of "mask store streamlining" (vivien000, grammar-constrained decoding): given that a terminal
+//! was just read, a sequence of terminals may be legal always, never, or depending on what came before; only the last
+//! kind needs the parser's stack. For context-free grammars this is undecidable. For LR tables it is not: the stacks after a terminal are the paths of the automaton
+//! that end in a state which that terminal enters, and reading a sequence looks at such a path from the top down. So
+//! the sequence is followed on all paths at once, and a path is only made longer, by all predecessors of its lowest
+//! state, where a reduction needs it. Without decided conflicts every path is the stack of some text, and the answers
+//! are exact; with them [`Legality::Always`] and [`Legality::Never`] still hold.
+//!
+//! The terminals here are those that the parser reads: ignored ones are left out, and the beginnings and ends of blocks
+//! are among them.
+
+use rustc_hash::FxHashSet;
+
+use super::grammar::Symbol;
+use super::lalr::{Action, LalrTable};
+use super::lr_automaton::LrState;
+use crate::grammar::TerminalId;
+
+/// Most places that are followed for one answer.
+const MOST_PLACES: usize = 1 << 16;
+
+/// Whether a sequence of terminals can come after a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Legality {
+    /// After no text.
+    Never,
+    /// After some texts, or it took too much work to find out.
+    Sometimes,
+    /// After all texts that end with the terminal.
+    Always,
+}
+
+/// How many pairs of terminals follow each other never, sometimes and always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PairCounts {
+    /// Pairs that no text has.
+    pub never: usize,
+    /// Pairs that need the stack.
+    pub sometimes: usize,
+    /// Pairs that need no stack.
+    pub always: usize,
+}
+
+/// The analysis for the tables of one grammar.
+#[derive(Clone, Debug)]
+pub struct Streamlining<'a> {
+    table: &'a LalrTable,
+    /// The states from which each state is entered.
+    predecessors: Vec<Vec<LrState>>,
+    /// The states that each terminal enters.
+    entered: Vec<Vec<LrState>>,
+}
+
+/// The states on top of a stack, as far as they are known, and how many terminals were read.
+type Place = (Vec<LrState>, usize);
+
+impl<'a> Streamlining<'a> {
+    /// Prepares the analysis. Cost: a pass over the transitions.
+    #[must_use]
+    pub fn new(table: &'a LalrTable) -> Self {
+        let automaton = &table.automaton;
+        let mut predecessors = vec![Vec::new(); table.state_count()];
+        for (state, transitions) in automaton.transitions.iter().enumerate() {
+            for &(_, target) in transitions {
+                predecessors[target.index()].push(LrState::new(state));
+            }
+        }
+        let mut entered = vec![Vec::new(); table.end().index()];
+        for (state, symbol) in automaton.entered_by.iter().enumerate() {
+            if let Some(Symbol::Terminal(terminal)) = *symbol {
+                entered[terminal.index()].push(LrState::new(state));
+            }
+        }
+        Self { table, predecessors, entered }
+    }
+
+    /// Whether `sequence` can come after texts that end with `last`.
+    #[must_use]
+    pub fn legality(&self, last: TerminalId, sequence: &[TerminalId]) -> Legality {
+        let (mut is_read, mut is_refused) = (false, false);
+        let mut seen: FxHashSet<Place> = FxHashSet::default();
+        let mut pending: Vec<Place> =
+            self.entered[last.index()].iter().map(|&state| (vec![state], 0)).collect();
+        while let Some(place) = pending.pop() {
+            if is_read && is_refused || seen.len() > MOST_PLACES {
+                return Legality::Sometimes;
+            }
+            if seen.contains(&place) {
+                continue;
+            }
+            seen.insert(place.clone());
+            let (mut known, read) = place;
+            let Some(&terminal) = sequence.get(read) else {
+                is_read = true;
+                continue;
+            };
+            let Some(&top) = known.last() else { continue };
+            match self.table.action(top, terminal) {
+                Action::Shift(target) => {
+                    known.push(target);
+                    pending.push((known, read + 1));
+                }
+                Action::Error | Action::Accept => is_refused = true,
+                Action::Reduce(production) => {
+                    let production = &self.table.automaton.productions[production.index()];
+                    let length = production.rhs.len();
+                    if known.len() <= length {
+                        // What is below is every state from which the lowest known one is entered.
+                        for &below in &self.predecessors[known[0].index()] {
+                            let longer = std::iter::once(below).chain(known.iter().copied()).collect();
+                            pending.push((longer, read));
+                        }
+                        continue;
+                    }
+                    known.truncate(known.len() - length);
+                    let next = known.last().and_then(|&base| self.table.goto(base, production.lhs));
+                    match next {
+                        // Decided conflicts may make a parser reduce nothing for ever.
+                        Some(next) if known.len() <= self.table.state_count() + sequence.len() => {
+                            known.push(next);
+                            pending.push((known, read));
+                        }
+                        _ => is_refused = true,
+                    }
+                }
+            }
+        }
+        match (is_read, is_refused) {
+            (true, false) => Legality::Always,
+            (true, true) => Legality::Sometimes,
+            (false, _) => Legality::Never,
+        }
+    }
+
+    /// The beginning of `sequence` that decides whether it is legal: what follows is always legal behind it. Sequences
+    /// with the same such beginning are jointly legal, after every text.
+    #[must_use]
+    pub fn deciding<'s>(&self, sequence: &'s [TerminalId]) -> &'s [TerminalId] {
+        let mut deciding = sequence;
+        while let [.., before, last] = *deciding {
+            if self.legality(before, &[last]) != Legality::Always {
+                break;
+            }
+            deciding = &deciding[..deciding.len() - 1];
+        }
+        deciding
+    }
+
+    /// How many pairs of terminals of each kind there are.
+    #[must_use]
+    pub fn pair_counts(&self) -> PairCounts {
+        let mut counts = PairCounts::default();
+        let terminals = || (0..self.entered.len()).map(TerminalId::new);
+        for last in terminals().filter(|last| !self.entered[last.index()].is_empty()) {
+            for next in terminals().filter(|next| !self.entered[next.index()].is_empty()) {
+                match self.legality(last, &[next]) {
+                    Legality::Never => counts.never += 1,
+                    Legality::Sometimes => counts.sometimes += 1,
+                    Legality::Always => counts.always += 1,
+                }
+            }
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::Limits;
+    use crate::lexing::grammar::{
+        LexedDefinition, LexedGrammar, Pattern, ProductionSource, TerminalRole, TerminalSource,
+    };
+
+    /// Longest sentence that the oracle derives, and longest text before the terminals that it looks at.
+    const LONGEST: usize = 15;
+    const LONGEST_BEFORE: usize = 5;
+
+    /// Grammars without conflicts; small letters are terminals.
+    const GRAMMARS: [&[&str]; 5] = [
+        &["S:SpT", "S:T", "T:oSc", "T:x", "T:xoc"],
+        &["S:", "S:SxA", "A:yA", "A:"],
+        &["S:aXd", "S:bXe", "X:x", "X:xX"],
+        &["S:oLc", "L:", "L:M", "M:V", "M:MkV", "V:x", "V:S"],
+        &["S:ABz", "A:", "A:a", "B:", "B:bB"],
+    ];
+
+    fn grammar(productions: &[&str]) -> LexedGrammar {
+        let names: BTreeSet<char> = productions.iter().flat_map(|production| production.chars()).collect();
+        let terminals = names.into_iter().filter(char::is_ascii_lowercase).map(|name| TerminalSource {
+            name: name.to_string(),
+            pattern: Pattern::Literal(name.to_string().into_bytes()),
+            priority: 0,
+            role: TerminalRole::Parsed,
+        });
+        let productions = productions.iter().map(|production| ProductionSource {
+            lhs: production[..1].to_owned(),
+            rhs: production[2..].chars().map(String::from).collect(),
+            priority: 0,
+        });
+        let definition = LexedDefinition {
+            terminals: terminals.collect(),
+            productions: productions.collect(),
+            start: "S".to_owned(),
+            ..LexedDefinition::default()
+        };
+        LexedGrammar::new(&definition, &Limits::default()).expect("a good grammar")
+    }
+
+    /// All beginnings of sentences, by deriving, without an automaton.
+    fn beginnings(productions: &[&str]) -> BTreeSet<String> {
+        let letters = |form: &str| form.chars().filter(char::is_ascii_lowercase).count();
+        let mut seen: BTreeSet<String> = BTreeSet::new();
+        let mut beginnings = BTreeSet::new();
+        let mut pending = vec!["S".to_owned()];
+        while let Some(form) = pending.pop() {
+            // Nonterminals that vanish are few: no sentence that counts needs a longer form.
+            if letters(&form) > LONGEST || form.len() > LONGEST + 3 || !seen.insert(form.clone()) {
+                continue;
+            }
+            match form.find(|letter: char| letter.is_ascii_uppercase()) {
+                None => beginnings.extend((0..=form.len()).map(|end| form[..end].to_owned())),
+                Some(at) => {
+                    for production in productions.iter().filter(|rule| rule[..1] == form[at..=at]) {
+                        pending.push(format!("{}{}{}", &form[..at], &production[2..], &form[at + 1..]));
+                    }
+                }
+            }
+        }
+        beginnings
+    }
+
+    #[test]
+    fn facts_equal_those_of_all_short_texts() {
+        for productions in GRAMMARS {
+            let grammar = grammar(productions);
+            let table = LalrTable::new(&grammar, &Limits::default()).expect("no conflicts");
+            let streamlining = Streamlining::new(&table);
+            let beginnings = beginnings(productions);
+            let width = table.end().index();
+            let name = |terminal: usize| grammar.terminal_name(TerminalId::new(terminal)).to_owned();
+            for last in 0..width {
+                let texts: Vec<&String> = beginnings
+                    .iter()
+                    .filter(|text| text.len() <= LONGEST_BEFORE && text.ends_with(&name(last)))
+                    .collect();
+                assert!(!texts.is_empty());
+                for code in 0..width + width * width {
+                    let sequence: Vec<usize> = match code.checked_sub(width) {
+                        None => vec![code],
+                        Some(pair) => vec![pair / width, pair % width],
+                    };
+                    let more: String = sequence.iter().map(|&terminal| name(terminal)).collect();
+                    let legal =
+                        texts.iter().filter(|text| beginnings.contains(&format!("{text}{more}"))).count();
+                    let expected = match legal {
+                        0 => Legality::Never,
+                        all if all == texts.len() => Legality::Always,
+                        _ => Legality::Sometimes,
+                    };
+                    let sequence: Vec<TerminalId> = sequence.into_iter().map(TerminalId::new).collect();
+                    let found = streamlining.legality(TerminalId::new(last), &sequence);
+                    assert_eq!(found, expected, "{productions:?}: {more} after {}", name(last));
+                    let deciding: String =
+                        streamlining.deciding(&sequence).iter().map(|part| name(part.index())).collect();
+                    for text in &texts {
+                        let is_legal = |more: &str| beginnings.contains(&format!("{text}{more}"));
+                        assert_eq!(is_legal(&deciding), is_legal(&more), "{productions:?}: {text} {more}");
+                    }
+                }
+            }
+            let counts = streamlining.pair_counts();
+            assert_eq!(counts.never + counts.sometimes + counts.always, width * width);
+        }
+    }
+}
