@@ -1,4 +1,4 @@
-"""Writes the grammars of testdata/ as first inputs of the fuzz targets `kbnf_parse` and `lowering`."""
+"""Writes the grammars of testdata/ as first inputs of the fuzz targets."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ def grammars() -> list[str]:
 
 def main() -> None:
     """Writes one file per grammar and target, named by its content."""
+    folder = ROOT / "fuzz/corpus/json_schema"
+    folder.mkdir(parents=True, exist_ok=True)
+    for case in tomllib.loads((ROOT / "testdata/json_schema/cases.toml").read_text())["case"]:
+        content = case["schema"].encode()
+        (folder / hashlib.sha1(content).hexdigest()).write_bytes(content)
     for target, head in [("kbnf_parse", b""), ("lowering", b"\0\1\2"), ("regex", b"abc\0")]:
         folder = ROOT / "fuzz/corpus" / target
         folder.mkdir(parents=True, exist_ok=True)

@@ -48,3 +48,11 @@ fn grammars() {
         }
     }
 }
+
+/// JSON texts, schemas or nearly so.
+#[test]
+fn schemas() {
+    for (_, case) in cases("json_schema") {
+        fuzzed::schema_text(&String::from_utf8_lossy(&case));
+    }
+}

@@ -1,4 +1,7 @@
-//! The JSON Schema front end on the cases of testdata/json_schema: texts in and outside the language of a schema.
+//! The JSON Schema front end on the cases of testdata/json_schema: texts in and outside the language of a schema, and
+//! broken and mixed schemas, which must get an answer.
+
+mod fuzzed;
 
 use std::sync::Arc;
 
@@ -67,4 +70,35 @@ fn texts_are_in_the_language_or_not() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Pieces of the schemas of all cases, put together at random: each gets an answer, within small limits.
+#[test]
+fn mixed_schemas_get_an_answer() {
+    let text = include_str!("../../../testdata/json_schema/cases.toml");
+    let cases: Cases = toml::from_str(text).expect("the cases are TOML");
+    let pieces: Vec<&str> =
+        cases.case.iter().flat_map(|case| case.schema.split_inclusive([',', '{', '[', ':'])).collect();
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 33) as usize % below
+    };
+    for _ in 0..600 {
+        let schema = &cases.case[random(cases.case.len())].schema;
+        let mut mixed = schema.clone();
+        for _ in 0..=random(3) {
+            let mut ends = [random(mixed.len() + 1), random(mixed.len() + 1)];
+            ends.sort_unstable();
+            if random(2) == 0 {
+                ends[1] = ends[0];
+            }
+            if mixed.is_char_boundary(ends[0]) && mixed.is_char_boundary(ends[1]) {
+                mixed.replace_range(ends[0]..ends[1], pieces[random(pieces.len())]);
+            }
+        }
+        fuzzed::schema_text(&mixed);
+    }
 }

@@ -4,18 +4,30 @@
 //! the terms it has met, so neither depth nor sharing of a term hurts. Chains of optional elements contribute
 //! to one union, in place of one nested union per element.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use super::byte_set::ByteSet;
 use super::term::{Term, TermId, Terms};
 
 /// Derivatives of the terms that were met, by term; those of earlier derivations are told apart by their round. Kept by
 /// the arena, so that a derivation neither hashes nor allocates.
+///
+/// What is intersected is remembered for longer: the states of an intersection are many, those of its operands few.
 #[derive(Debug, Default)]
 pub(super) struct Memo {
     round: u32,
     derivatives: Vec<(u32, TermId)>,
+    stack: Vec<Task>,
+    /// Derivatives of operands of intersections.
+    operands: FxHashMap<(TermId, u8), TermId>,
+    /// Boundaries of operands of intersections.
+    boundaries: FxHashMap<TermId, ByteSet>,
 }
+
+/// How many derivatives of operands are remembered, until all are forgotten.
+const MOST_OPERANDS: usize = 1 << 16;
+/// Of how many operands the boundaries are remembered, until all are forgotten.
+const MOST_BOUNDARIES: usize = 1 << 12;
 
 impl Memo {
     /// Forgets everything; terms will be among the first `count` of the arena.
@@ -46,6 +58,8 @@ impl Memo {
 
     pub(super) fn memory_bytes(&self) -> usize {
         self.derivatives.capacity() * size_of::<(u32, TermId)>()
+            + self.operands.capacity() * (size_of::<((TermId, u8), TermId)>() + 1)
+            + self.boundaries.capacity() * (size_of::<(TermId, ByteSet)>() + 1)
     }
 }
 
@@ -56,9 +70,13 @@ impl Clone for Memo {
     }
 }
 
+#[derive(Debug)]
 enum Task {
     Visit(TermId),
     Build(TermId),
+    /// Visit an operand of an intersection, and remember what comes out.
+    VisitOperand(TermId),
+    RememberOperand(TermId),
 }
 
 impl Terms {
@@ -71,9 +89,21 @@ impl Terms {
         }
         let mut derivatives = std::mem::take(&mut self.memo);
         derivatives.begin(self.len());
-        let mut stack = vec![Task::Visit(term)];
+        let mut stack = std::mem::take(&mut derivatives.stack);
+        stack.push(Task::Visit(term));
         while let Some(task) = stack.pop() {
             match task {
+                Task::VisitOperand(term) => match derivatives.operands.get(&(term, byte)) {
+                    Some(&known) => derivatives.insert(term, known),
+                    None => stack.extend([Task::RememberOperand(term), Task::Visit(term)]),
+                },
+                Task::RememberOperand(term) => {
+                    if derivatives.operands.len() >= MOST_OPERANDS {
+                        derivatives.operands.clear();
+                    }
+                    let derivative = derivatives.of(term);
+                    derivatives.operands.insert((term, byte), derivative);
+                }
                 Task::Visit(term) => {
                     if derivatives.get(term).is_some() {
                         continue;
@@ -83,7 +113,9 @@ impl Terms {
                         continue;
                     }
                     stack.push(Task::Build(term));
-                    self.for_each_start(term, |start| stack.push(Task::Visit(start)));
+                    let is_intersection = matches!(self.get(term), Term::Intersection(_));
+                    let visit = if is_intersection { Task::VisitOperand } else { Task::Visit };
+                    self.for_each_start(term, |start| stack.push(visit(start)));
                 }
                 Task::Build(term) => {
                     let derivative = self.build_derivative(term, &derivatives);
@@ -92,6 +124,7 @@ impl Terms {
             }
         }
         let derivative = derivatives.of(term);
+        derivatives.stack = stack;
         self.memo = derivatives;
         derivative
     }
@@ -180,11 +213,35 @@ impl Terms {
 
     /// The bytes at which the derivative of `term` may differ from that of the byte before. Between two of
     /// them all derivatives are equal.
-    pub(super) fn boundaries(&self, term: TermId) -> ByteSet {
+    pub(super) fn boundaries(&mut self, term: TermId) -> ByteSet {
+        let Term::Intersection(parts) = self.get(term) else { return self.find_boundaries(term) };
+        let parts = parts.clone();
         let mut boundaries = ByteSet::EMPTY;
-        let mut seen = FxHashSet::default();
-        let mut stack = vec![term];
-        while let Some(term) = stack.pop() {
+        for &part in &parts[..] {
+            let own = match self.memo.boundaries.get(&part) {
+                Some(&known) => known,
+                None => {
+                    let found = self.find_boundaries(part);
+                    if self.memo.boundaries.len() >= MOST_BOUNDARIES {
+                        self.memo.boundaries.clear();
+                    }
+                    self.memo.boundaries.insert(part, found);
+                    found
+                }
+            };
+            boundaries = boundaries.union(own);
+        }
+        boundaries
+    }
+
+    fn find_boundaries(&mut self, term: TermId) -> ByteSet {
+        let mut memo = std::mem::take(&mut self.memo);
+        memo.begin(self.len());
+        let mut stack = std::mem::take(&mut memo.stack);
+        stack.push(Task::Visit(term));
+        let mut boundaries = ByteSet::EMPTY;
+        while let Some(task) = stack.pop() {
+            let Task::Visit(term) = task else { continue };
             match self.get(term) {
                 Term::Bytes(set) => boundaries = boundaries.union(set.boundaries()),
                 Term::Literal(chunk) => {
@@ -199,12 +256,16 @@ impl Terms {
                     }
                 }
                 _ => self.for_each_start(term, |start| {
-                    if seen.insert(start) {
-                        stack.push(start);
+                    // Only whether it was met counts.
+                    if memo.get(start).is_none() {
+                        memo.insert(start, TermId::NOTHING);
+                        stack.push(Task::Visit(start));
                     }
                 }),
             }
         }
+        memo.stack = stack;
+        self.memo = memo;
         boundaries
     }
 }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::LimitExceeded;
 use crate::automata::{Automata, StateId};
-use crate::vocabulary::ByteGroups;
+use crate::vocabulary::{ByteGroups, Character};
 
 use super::loops::Loops;
 
@@ -53,13 +53,33 @@ impl Rows {
         if next == Self::OPEN {
             next = self.fill(automata, cell, first)?;
         }
-        let may_be_character = first >= 0x80 && next != Self::DEAD && !below.is_broken();
-        if next != cell && !may_be_character {
-            return Ok(None);
+        if next != cell {
+            let may_be_character = first >= 0x80 && next != Self::DEAD && !below.is_broken();
+            if !may_be_character || !self.leads_back(automata, cell, first)? {
+                return Ok(None);
+            }
         }
         match self.loops[(cell >> 1) as usize] {
             Some(known) => Ok(known),
             None => self.find_loops(automata, (cell >> 1) as usize),
+        }
+    }
+
+    /// Whether some character that begins with the byte `first` leads back to the state that `cell` leads to: a state that
+    /// counts is left by each, and costs a few loads in place of all its transitions.
+    fn leads_back(&mut self, automata: &mut Automata, cell: u32, first: u8) -> Result<bool, LimitExceeded> {
+        let (mut character, mut byte, mut at) = (Character::Boundary, first, cell);
+        loop {
+            character = character.step(byte);
+            let next = self.cells[Self::cell(at, byte)];
+            at = if next == Self::OPEN { self.fill(automata, at, byte)? } else { next };
+            if at == Self::DEAD || character == Character::Broken {
+                return Ok(false);
+            }
+            if character == Character::Boundary {
+                return Ok(at == cell);
+            }
+            byte = if character.step(0xa0) == Character::Broken { 0x80 } else { 0xa0 };
         }
     }
 

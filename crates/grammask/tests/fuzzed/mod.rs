@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use grammask::automata::{Automata, Terms};
+use grammask::frontends::json_schema::{self, Draft, KeyOrder, OnUnsupported, SchemaOptions, Whitespace};
 use grammask::frontends::{kbnf, regex};
 use grammask::grammar::{Code, Grammar, Node, Severity};
 use grammask::lowering::lower;
@@ -28,6 +29,40 @@ pub fn limits() -> Limits {
     limits.memory_bytes = 64 << 20;
     limits.time = Duration::from_secs(5);
     limits
+}
+
+/// Any text as a JSON Schema, under options that its length picks: the front end answers within the limits, every
+/// finding has a place, and what is made of it lowers.
+pub fn schema_text(text: &str) {
+    let limits = limits();
+    let mut options = SchemaOptions::default();
+    let pick = text.len();
+    options.draft = [None, Some(Draft::Draft4), Some(Draft::Draft7), Some(Draft::Draft2020)][pick % 4];
+    options.key_order = [KeyOrder::Declared, KeyOrder::Any][pick / 4 % 2];
+    options.on_unsupported = [OnUnsupported::Refuse, OnUnsupported::Relax][pick / 8 % 2];
+    options.whitespace =
+        [Whitespace::Compact, Whitespace::Flexible { most: 3 }, Whitespace::Indent(1)][pick % 3].clone();
+    let _ = json_schema::missing_documents(text, &options, &limits);
+    match json_schema::grammar(text, &options, &limits) {
+        Ok(made) => {
+            let _ = made.grammar.to_string();
+            match lower(&made.grammar, &limits) {
+                Ok(_) => {}
+                Err(error) => assert_eq!(error.code(), Code::LimitExceeded, "{error}"),
+            }
+            for finding in made.relaxations.iter().chain(&made.warnings) {
+                assert!(finding.pointer.is_some());
+                let _ = finding.render(text);
+            }
+        }
+        Err(error) => {
+            for diagnostic in error.diagnostics() {
+                let placed = diagnostic.pointer.is_some() || diagnostic.span.is_some();
+                assert!(placed || diagnostic.code == Code::LimitExceeded, "{error}");
+                let _ = diagnostic.render(text);
+            }
+        }
+    }
 }
 
 /// Any bytes: the front end answers, what it prints means itself, errors have places, lowering answers.

@@ -140,16 +140,6 @@ impl<'o> Translation<'o> {
         self.deadline.check()?;
         let size = self.values.size() + self.arrays.size() + self.objects.size() + self.rules.size();
         if size + self.schemas.len() > self.limits.grammar_size {
-            eprintln!(
-                "values {} arrays {} objects {} rules {} schemas {} shapes {} value_rules {}",
-                self.values.size(),
-                self.arrays.size(),
-                self.objects.size(),
-                self.rules.size(),
-                self.schemas.len(),
-                self.shapes_of_formulas.len(),
-                self.value_rules.len()
-            );
             return Err(LimitExceeded::new("grammar_size", self.limits.grammar_size));
         }
         if self.automata.terms().memory_bytes() > self.limits.memory_bytes {

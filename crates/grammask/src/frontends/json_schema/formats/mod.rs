@@ -34,11 +34,22 @@ pub(super) fn format(
     draft: Draft,
     limits: &Limits,
 ) -> Option<Result<TermId, PatternError>> {
+    if name == "date-time" {
+        let parts = ["date", "time"].map(|part| format(terms, spelling, part, draft, limits));
+        let [Some(Ok(date)), Some(Ok(time))] = parts else {
+            return parts.into_iter().flatten().find(Result::is_err);
+        };
+        let separator = full(terms, spelling, dates::SEPARATOR, limits);
+        return Some(separator.map(|separator| terms.concat(&[date, separator, time])));
+    }
     let subject = (Box::from(name), draft, spelling.escapes());
     let mut failed = None;
     let table = KNOWN.get(subject, || {
         if is_large(name) {
             return None;
+        }
+        if name == "time" && spelling.escapes() != Escapes::Any {
+            return Some(dates::time());
         }
         let mut scratch = Terms::new();
         let mut spelling = Spelling::new(spelling.escapes());
@@ -69,9 +80,8 @@ static KNOWN: ReadyMade<(Box<str>, Draft, Escapes)> = ReadyMade::new();
 
 fn made(maker: &mut Maker<'_>, name: &str, draft: Draft) -> Option<Result<TermId, PatternError>> {
     Some(match name {
-        "date-time" => maker.full(&dates::date_time()),
         "date" => maker.full(dates::DATE),
-        "time" => maker.full(&dates::time()),
+        "time" => maker.full(&dates::time_pattern()),
         "duration" => maker.full(dates::DURATION),
         "email" => maker.full(&mailboxes::email()),
         "idn-email" => maker.full(&mailboxes::idn_email()),
