@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use grammask::grammar::Code;
 use grammask::lexing::{
-    LexedDefinition, LexedGrammar, Pattern, ProductionSource, TerminalRole, TerminalSource,
+    IndentationSource, LexedDefinition, LexedGrammar, Pattern, ProductionSource, TerminalRole, TerminalSource,
 };
 use grammask::vocabulary::{TokenId, Vocabulary};
-use grammask::{CompileOptions, CompiledGrammar, EndMode, Explanation, Limits, MaskStrategy, Matcher};
+use grammask::{CompileOptions, CompiledGrammar, EndMode, Explanation, Limits, MaskStrategy, Matcher, batch};
 
 /// A definition from terminals (`%` first means ignored, `/pattern/` is a regular expression) and productions.
 fn definition(terminals: &[(&str, &str)], productions: &[&str]) -> LexedDefinition {
@@ -162,4 +162,169 @@ fn gaps_and_conflicts_are_refused() {
     let error = prepare(&joined);
     assert_eq!(error.code(), Code::GrammarConflict);
     assert!(error.to_string().contains("after `IF e`, before `NAME`"), "{error}");
+}
+
+/// A language with blocks by indentation, and brackets in which newlines mean nothing.
+fn blocks() -> LexedDefinition {
+    let mut definition = definition(
+        &[
+            ("IF", "if"),
+            ("NAME", "/[a-z]+/"),
+            ("COLON", ":"),
+            ("COMMA", ","),
+            ("OPEN", "("),
+            ("CLOSE", ")"),
+            ("NEWLINE", "/(\\n *)+/"),
+            ("%WS", "/ +/"),
+        ],
+        &[
+            "start:",
+            "start:start statement",
+            "statement:NAME call NEWLINE",
+            "statement:IF NAME COLON NEWLINE INDENT body DEDENT",
+            "body:statement",
+            "body:body statement",
+            "call:",
+            "call:OPEN list CLOSE",
+            "list:NAME call",
+            "list:list COMMA NAME call",
+        ],
+    );
+    for name in ["INDENT", "DEDENT"] {
+        definition.terminals.push(TerminalSource {
+            name: name.to_owned(),
+            pattern: Pattern::Declared,
+            priority: 0,
+            role: TerminalRole::Parsed,
+        });
+    }
+    definition.indentation = Some(IndentationSource {
+        newline: "NEWLINE".to_owned(),
+        indent: "INDENT".to_owned(),
+        dedent: "DEDENT".to_owned(),
+        tab_length: 8,
+        open: vec!["OPEN".to_owned()],
+        close: vec!["CLOSE".to_owned()],
+    });
+    definition
+}
+
+const BLOCK_TOKENS: [&str; 30] = [
+    "a",
+    "i",
+    "f",
+    "if ",
+    " ",
+    "  ",
+    "\n",
+    "\n ",
+    "\n  ",
+    "\n\n   ",
+    ":",
+    ":\n ",
+    ":\n  ",
+    ",",
+    "(",
+    ")",
+    "))",
+    "a(",
+    ")\n",
+    "))\n a",
+    "a)\n",
+    "\na",
+    "\n a\n  a",
+    "if a:\n ",
+    "a:\n   if a",
+    ",\na",
+    "(a,\n",
+    "\n\n\n",
+    " a\na",
+    "\nif a:\n a\n",
+];
+
+/// The positions that some walks of one grammar pass by; which token is next is no matter of chance, but looks like it.
+fn walks(compiled: &Arc<CompiledGrammar>, count: u64, length: usize) -> Vec<Matcher> {
+    let mut passed = Vec::new();
+    for walk in 0..count {
+        let mut state = walk.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut matcher = compiled.matcher();
+        for _ in 0..length {
+            let allowed: Vec<TokenId> = matcher.mask().expect("a mask").iter().collect();
+            passed.push(matcher.clone());
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            assert!(
+                matcher.accept(allowed[(state >> 33) as usize % allowed.len()]).expect("no limit is passed")
+            );
+            if matcher.is_finished() {
+                break;
+            }
+        }
+    }
+    passed
+}
+
+#[test]
+fn masks_of_blocks_equal_the_walk() {
+    let compiled = compile(&blocks(), &BLOCK_TOKENS, CompileOptions::default());
+    let mut options = CompileOptions::default();
+    options.masks = MaskStrategy::Walk;
+    let walked = compile(&blocks(), &BLOCK_TOKENS, options);
+    let mut deepest = 0;
+    for matcher in walks(&compiled, 150, 40) {
+        let mut other = walked.matcher();
+        for token in matcher.tokens() {
+            assert!(other.accept(token).expect("no limit is passed"));
+        }
+        deepest = deepest.max(matcher.step_count());
+        assert_eq!(mask(&matcher), mask(&other), "after {:?}", matcher.tokens());
+    }
+    assert_eq!(deepest, 39);
+}
+
+#[test]
+fn batches_and_drafts_equal_single_masks() {
+    for definition in [blocks(), statements()] {
+        let tokens: &[&str] = if definition.indentation.is_some() { &BLOCK_TOKENS } else { &TOKENS };
+        let singles = walks(&compile(&definition, tokens, CompileOptions::default()), 12, 25);
+        let fresh = compile(&definition, tokens, CompileOptions::default());
+        let rows: Vec<Matcher> = singles
+            .iter()
+            .map(|single| {
+                let mut row = fresh.matcher();
+                for token in single.tokens() {
+                    assert!(row.accept(token).expect("no limit is passed"));
+                }
+                row
+            })
+            .collect();
+        let masks = batch::masks(&rows.iter().collect::<Vec<_>>()).expect("all rows have masks");
+        for (single, batched) in singles.iter().zip(&masks) {
+            assert_eq!(single.mask().expect("a mask"), *batched);
+        }
+        let other = compile(&definition, tokens, CompileOptions::default());
+        for single in &singles {
+            let draft = single.tokens();
+            let along = other.matcher().draft_masks(&draft).expect("no limit is passed");
+            assert_eq!(along.len(), draft.len() + 1);
+            assert_eq!(along.last().map(|last| &**last), single.mask().ok().as_deref());
+        }
+    }
+}
+
+#[test]
+fn forks_go_their_own_ways() {
+    let compiled = compile(&blocks(), &BLOCK_TOKENS, CompileOptions::default());
+    let mut matcher = compiled.matcher();
+    assert!(matcher.accept_bytes(b"if a:\n  a(").unwrap());
+    let before = mask(&matcher);
+    let mut fork = matcher.clone();
+    assert!(fork.accept_bytes(b"a,\na)\n").unwrap());
+    assert!(fork.is_complete());
+    assert_eq!(mask(&matcher), before);
+    assert!(!matcher.is_complete());
+    assert!(matcher.accept_bytes(b"a(a))\n  if").unwrap());
+    assert!(fork.accept_bytes(b"a").unwrap());
+    assert!(fork.rollback(1));
+    assert!(fork.is_complete());
+    assert!(!fork.accept_bytes(b"  a\n a\n").unwrap(), "no block is in column 1");
 }

@@ -53,6 +53,8 @@ pub struct LalrTable {
     /// Terminals, the end of the text included.
     width: usize,
     actions: Vec<Action>,
+    /// For each state and nonterminal the next state.
+    gotos: Vec<Option<LrState>>,
     /// Shift/reduce conflicts that were decided.
     resolved: Vec<Conflict>,
 }
@@ -67,7 +69,16 @@ impl LalrTable {
             LrAutomaton::of(grammar, limits.automaton_states).map_err(|limit| limit.diagnostic())?;
         let lookaheads = lookaheads(grammar, &automaton);
         let width = grammar.terminals.len() + 1;
-        let mut table = Self { automaton, width, actions: Vec::new(), resolved: Vec::new() };
+        let nonterminals = automaton.productions_of.len();
+        let mut gotos = vec![None; automaton.state_count() * nonterminals];
+        for (state, transitions) in automaton.transitions.iter().enumerate() {
+            for &(symbol, target) in transitions {
+                if let Symbol::Nonterminal(nonterminal) = symbol {
+                    gotos[state * nonterminals + nonterminal.index()] = Some(target);
+                }
+            }
+        }
+        let mut table = Self { automaton, width, actions: Vec::new(), gotos, resolved: Vec::new() };
         let refused = table.fill(grammar, lookaheads);
         if refused.is_empty() {
             return Ok(table);
@@ -90,9 +101,10 @@ impl LalrTable {
     }
 
     /// The state after a nonterminal was made in `state`.
+    #[inline]
     #[must_use]
     pub fn goto(&self, state: LrState, nonterminal: NonterminalId) -> Option<LrState> {
-        self.automaton.step(state, Symbol::Nonterminal(nonterminal))
+        self.gotos[state.index() * self.automaton.productions_of.len() + nonterminal.index()]
     }
 
     /// Conflicts that were decided by shifting.

@@ -15,6 +15,7 @@
 //! | `indentation` | what grammars with blocks by indentation must look like |
 //! | `parser` | stacks, blocks and brackets of a text |
 //! | `spanners` | tokens by the terminals that they emit, as a tree that grows where parsers go |
+//! | `bundles` | nodes of spanner tables that are walked together |
 //! | `memo` | masks by what was looked at on the stack |
 //! | `recognizer` | sets of runs as interned values, and their masks |
 //! | `walk` | the cross-check: masks by stepping along the token trie |
@@ -23,6 +24,7 @@
 //! What cannot be exact is refused when a grammar is prepared: conflicts of the parser that its policy does not decide,
 //! terminals that cannot be written where the rules need them, and layouts that no column can make.
 
+mod bundles;
 mod futures;
 mod grammar;
 mod indentation;

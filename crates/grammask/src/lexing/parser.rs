@@ -1,7 +1,8 @@
 //! The parser while a text is read: stacks that share their lower parts, blocks by indentation, and feeding terminals.
 //!
 //! Stacks are interned: equal stacks have one id, so equal parses are found by comparing numbers. Whoever feeds
-//! terminals can ask how deep a stack was looked into, because nothing below that had an influence.
+//! terminals can ask how deep the stack, the open blocks and the open brackets were looked into ([`Look`]), because
+//! nothing below that had an influence.
 
 use std::sync::Arc;
 
@@ -41,9 +42,44 @@ struct Node {
     depth: u32,
 }
 
-/// The depth of the deepest state that was looked at.
+/// How deep a parse was looked into: the smallest height at which the stack, the list of open blocks and the number of
+/// open brackets were looked at; [`NOTHING`] where they were not. What was made of a parse by feeding shares
+/// with it what is below, so heights mean the same for both.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lowest(u32);
+pub(crate) struct Look {
+    state: u32,
+    block: u32,
+    bracket: u32,
+}
+
+/// The height of a look at nothing.
+const NOTHING: u32 = u32::MAX;
+
+impl Look {
+    const NONE: Self = Self { state: NOTHING, block: NOTHING, bracket: NOTHING };
+
+    fn with(self, other: Self) -> Self {
+        Self {
+            state: self.state.min(other.state),
+            block: self.block.min(other.block),
+            bracket: self.bracket.min(other.bracket),
+        }
+    }
+}
+
+/// How much of a parse was looked at, from the top: states, blocks and brackets. The bottom counts as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Extent {
+    pub(crate) states: u32,
+    pub(crate) layout: LayoutExtent,
+}
+
+/// The blocks and brackets of an [`Extent`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct LayoutExtent {
+    blocks: u32,
+    brackets: u32,
+}
 
 /// The columns of open blocks, and how many brackets are open.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -71,8 +107,10 @@ pub(crate) struct Parser {
     layout_bytes: usize,
     /// States above `base` while a terminal is fed.
     above: Vec<LrState>,
-    /// The smallest depth of a stack's state that was looked at since [`Parser::observe`].
-    lowest: u32,
+    /// What was looked at since the innermost [`Parser::observing`] began.
+    look: Look,
+    /// Layouts as far as they were looked at.
+    views: FxHashMap<(LayoutId, LayoutExtent), LayoutId>,
 }
 
 impl Parser {
@@ -86,7 +124,8 @@ impl Parser {
             layout_ids: FxHashMap::from_iter([(Layout::default(), LayoutId(0))]),
             layout_bytes: 0,
             above: Vec::new(),
-            lowest: 0,
+            look: Look::NONE,
+            views: FxHashMap::default(),
         }
     }
 
@@ -94,7 +133,7 @@ impl Parser {
     #[inline]
     pub(crate) fn top(&mut self, stack: StackId) -> LrState {
         let node = self.nodes[stack.index()];
-        self.lowest = self.lowest.min(node.depth);
+        self.look.state = self.look.state.min(node.depth);
         node.state
     }
 
@@ -106,6 +145,13 @@ impl Parser {
             next = (node.depth > 0).then_some(node.below);
             Some(node.state)
         })
+    }
+
+    /// The state on top of a stack and the stack below, without counting as a look.
+    #[inline]
+    pub(crate) fn state_and_below(&self, stack: StackId) -> (LrState, Option<StackId>) {
+        let node = self.nodes[stack.index()];
+        (node.state, (node.depth > 0).then_some(node.below))
     }
 
     /// How many different stacks there are.
@@ -120,35 +166,89 @@ impl Parser {
         }
     }
 
-    /// Begins to watch how deep stacks are looked into.
-    pub(crate) fn observe(&mut self) {
-        self.lowest = u32::MAX;
+    /// Does something, and says what was looked at for it.
+    pub(crate) fn observing<R>(&mut self, action: impl FnOnce(&mut Self) -> R) -> (R, Look) {
+        let before = self.begin_look();
+        let result = action(self);
+        (result, self.end_look(before))
     }
 
-    /// Does something, and says how deep stacks were looked into for it.
-    pub(crate) fn observing<R>(&mut self, action: impl FnOnce(&mut Self) -> R) -> (R, Lowest) {
-        let before = std::mem::replace(&mut self.lowest, u32::MAX);
-        let result = action(self);
-        let lowest = std::mem::replace(&mut self.lowest, before);
-        self.lowest = before.min(lowest);
-        (result, Lowest(lowest))
+    /// Begins to watch what is looked at. What was looked at before is to be given to [`Parser::end_look`].
+    pub(crate) fn begin_look(&mut self) -> Look {
+        std::mem::replace(&mut self.look, Look::NONE)
+    }
+
+    /// What was looked at since [`Parser::begin_look`].
+    pub(crate) fn end_look(&mut self, before: Look) -> Look {
+        let look = self.look;
+        self.look = before.with(look);
+        look
     }
 
     /// Counts what was looked at when a known result was made.
-    pub(crate) fn count_look(&mut self, Lowest(lowest): Lowest) {
-        self.lowest = self.lowest.min(lowest);
+    pub(crate) fn count_look(&mut self, look: Look) {
+        self.look = self.look.with(look);
     }
 
-    /// How many states of `stack`, from the top, were looked at since [`Parser::observe`]. Stacks that were made of
-    /// it by feeding count where they are as deep as `stack` or less deep, since they share what is below.
-    pub(crate) fn observed(&self, stack: StackId) -> usize {
-        let depth = self.nodes[stack.index()].depth;
-        if self.lowest > depth { 0 } else { (depth - self.lowest) as usize + 1 }
+    /// How much of `parse` a look at it, or at what was made of it by feeding, has seen.
+    pub(crate) fn extent(&self, parse: Parse, look: Look) -> Extent {
+        let seen = |height: u32, lowest: u32| if lowest > height { 0 } else { height - lowest + 1 };
+        let layout = &self.layouts[parse.layout.index()];
+        Extent {
+            states: seen(self.nodes[parse.stack.index()].depth, look.state),
+            layout: LayoutExtent {
+                blocks: seen(layout.blocks.len() as u32, look.block),
+                brackets: seen(layout.brackets, look.bracket),
+            },
+        }
+    }
+
+    /// The look at `parse` that sees so much of it.
+    pub(crate) fn look_of(&self, parse: Parse, extent: Extent) -> Look {
+        let lowest =
+            |height: u32, seen: u32| if seen == 0 { NOTHING } else { (height + 1).saturating_sub(seen) };
+        let layout = &self.layouts[parse.layout.index()];
+        Look {
+            state: lowest(self.nodes[parse.stack.index()].depth, extent.states),
+            block: lowest(layout.blocks.len() as u32, extent.layout.blocks),
+            bracket: lowest(layout.brackets, extent.layout.brackets),
+        }
+    }
+
+    /// What can be seen of a layout: layouts that look alike have the same view. A view with less in it than was
+    /// looked at is the whole layout.
+    pub(crate) fn view(&mut self, layout: LayoutId, extent: LayoutExtent) -> LayoutId {
+        if extent == (LayoutExtent { blocks: 0, brackets: 0 }) {
+            return LayoutId(0);
+        }
+        if let Some(&known) = self.views.get(&(layout, extent)) {
+            return known;
+        }
+        let whole = &self.layouts[layout.index()];
+        let hidden = whole.blocks.len().saturating_sub(extent.blocks as usize);
+        let seen =
+            Layout { blocks: whole.blocks[hidden..].to_vec(), brackets: whole.brackets.min(extent.brackets) };
+        let view = self.intern_layout(seen);
+        self.views.insert((layout, extent), view);
+        view
+    }
+
+    fn look_at_brackets(&mut self, layout: LayoutId) -> u32 {
+        let brackets = self.layouts[layout.index()].brackets;
+        self.look.bracket = self.look.bracket.min(brackets);
+        brackets
+    }
+
+    /// The column of the innermost block.
+    fn look_at_block(&mut self, layout: &Layout) -> u32 {
+        self.look.block = self.look.block.min(layout.blocks.len() as u32);
+        layout.blocks.last().copied().unwrap_or(0)
     }
 
     /// Whether a bracket is open, so that newlines mean nothing.
-    pub(crate) fn is_in_brackets(&self, layout: LayoutId) -> bool {
-        self.layouts[layout.index()].brackets > 0
+    pub(crate) fn is_in_brackets(&mut self, layout: LayoutId) -> bool {
+        // Without indentation there are no layouts to look at.
+        self.grammar.indentation.is_some() && self.look_at_brackets(layout) > 0
     }
 
     /// The parse after a lexeme; none if it cannot come here. `column` counts for newlines only: where they mean
@@ -170,15 +270,15 @@ impl Parser {
             }
             let mut layout = self.layouts[parse.layout.index()].clone();
             let mut stack = self.feed(parse.stack, terminal)?;
-            if column > layout.blocks.last().copied().unwrap_or(0) {
+            if column > self.look_at_block(&layout) {
                 stack = self.feed(stack, indentation.indent)?;
                 layout.blocks.push(column);
             }
-            while column < layout.blocks.last().copied().unwrap_or(0) {
+            while column < self.look_at_block(&layout) {
                 stack = self.feed(stack, indentation.dedent)?;
                 layout.blocks.pop();
             }
-            if column != layout.blocks.last().copied().unwrap_or(0) {
+            if column != self.look_at_block(&layout) {
                 return None;
             }
             return Some(Parse { stack, layout: self.intern_layout(layout) });
@@ -189,7 +289,8 @@ impl Parser {
             return Some(Parse { stack, ..parse });
         }
         let mut layout = self.layouts[parse.layout.index()].clone();
-        layout.brackets = if opens { layout.brackets + 1 } else { layout.brackets.checked_sub(1)? };
+        layout.brackets =
+            if opens { layout.brackets + 1 } else { self.look_at_brackets(parse.layout).checked_sub(1)? };
         Some(Parse { stack, layout: self.intern_layout(layout) })
     }
 
@@ -202,6 +303,7 @@ impl Parser {
         let Some(parse) = parse else { return false };
         let mut stack = parse.stack;
         if let Some(dedent) = self.grammar.indentation.as_ref().map(|indentation| indentation.dedent) {
+            self.look.block = 0;
             for _ in 0..self.layouts[parse.layout.index()].blocks.len() {
                 let Some(next) = self.feed(stack, dedent) else { return false };
                 stack = next;
@@ -246,7 +348,7 @@ impl Parser {
                     let from_above = length.min(self.above.len());
                     self.above.truncate(self.above.len() - from_above);
                     for _ in from_above..length {
-                        self.lowest = self.lowest.min(self.nodes[base.index()].depth);
+                        self.look.state = self.look.state.min(self.nodes[base.index()].depth);
                         base = self.nodes[base.index()].below;
                     }
                     // Decided conflicts may make a parser reduce nothing for ever: it never gets to the terminal.
@@ -294,6 +396,6 @@ impl Parser {
 
     /// Estimate of the memory taken, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.nodes.len() * 48 + self.layout_bytes
+        self.nodes.len() * 48 + self.layout_bytes + self.views.capacity() * 24
     }
 }

@@ -9,19 +9,20 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
+use super::bundles::{self, BundleId, Bundles};
 use super::futures::{Classes, FutureId, Futures};
 use super::grammar::{LexedGrammar, LexerKind, TerminalRole};
 use super::indentation;
 use super::lalr::LalrTable;
 use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
 use super::lr_automaton::LrState;
-use super::memo::MaskMemo;
-use super::parser::{Lowest, Parse, Parser};
-use super::spanners::{Column, Columns, Place, SpannerId, Spanners};
+use super::memo::{MaskMemo, Part};
+use super::parser::{Look, Parse, Parser};
+use super::spanners::{Column, Columns, Place, Spanners};
 use super::terminal_set::TerminalSet;
 use crate::append_only::AppendOnly;
 use crate::grammar::{GrammarError, TerminalId, id_type};
-use crate::vocabulary::{TokenId, TokenSet, Vocabulary};
+use crate::vocabulary::{TokenId, TokenSet, TokenTrie, Vocabulary};
 use crate::{Deadline, LimitExceeded, Limits};
 
 id_type! {
@@ -33,6 +34,10 @@ id_type! {
 const UNKNOWN: u32 = u32::MAX;
 /// A transition into nothing.
 const DEAD: u32 = u32::MAX - 1;
+/// What large bundles add to a mask is kept too, down to so many levels of them.
+const MOST_LEVELS: u32 = 3;
+/// A bundle with so many ends and branches is large.
+const LARGE_BUNDLE: usize = 8;
 /// Most runs of a set. No grammar of a real language has more than a few.
 const MOST_RUNS: usize = 1 << 10;
 
@@ -147,15 +152,38 @@ struct Builder {
     lexer: Lexer,
     parser: Parser,
     spanners: Spanners,
+    bundles: Bundles,
     memo: MaskMemo,
     set_ids: FxHashMap<Arc<[Run]>, RunsId>,
-    /// Whether a parse can go on with a future, and what was looked at to know.
-    alive: FxHashMap<(Parse, FutureId), (bool, Lowest)>,
+    /// Whether a parse can go on with a future.
+    alive: FxHashMap<(Parse, FutureId), bool>,
+    tried: Tried,
+    /// How many masks of runs were known, and how many were made.
+    mask_counts: (u64, u64),
     /// Masks of runs by address, which they keep as long as the first of the pair is there, and the same with the
     /// end tokens.
     with_end: FxHashMap<usize, (Arc<TokenSet>, Arc<TokenSet>)>,
     memory_bytes: usize,
     limits: Limits,
+}
+
+/// The parse after a lexeme with the class of the next one, if it may come, and what was looked at.
+type Fed = (Option<(Parse, ClassId)>, Look);
+
+/// What was found out with the stacks that one mask tries: the same terminals come from many bundles, and the same ends.
+#[derive(Debug, Default)]
+struct Tried {
+    fed: FxHashMap<(Parse, TerminalId, u32), Fed>,
+    alive: FxHashMap<(Parse, FutureId), (bool, Look)>,
+}
+
+/// What does not change while a mask is made.
+#[derive(Clone, Copy)]
+struct Making<'a> {
+    recognizer: &'a LexedRecognizer,
+    trie: &'a TokenTrie,
+    vocabulary_size: usize,
+    deadline: &'a Deadline,
 }
 
 /// Recognises texts of one lexed grammar; shared by all that read texts under it.
@@ -200,9 +228,12 @@ impl LexedRecognizer {
             lexer,
             parser: Parser::new(prepared.grammar.clone(), prepared.table.clone()),
             spanners: Spanners::new(columns, vocabulary_size),
+            bundles: Bundles::default(),
             memo: MaskMemo::default(),
             set_ids: FxHashMap::default(),
             alive: FxHashMap::default(),
+            tried: Tried::default(),
+            mask_counts: (0, 0),
             with_end: FxHashMap::default(),
             memory_bytes: 0,
             limits: limits.clone(),
@@ -399,8 +430,7 @@ impl LexedRecognizer {
     /// How many masks of runs were found by what had been looked at, and how many were made.
     #[must_use]
     pub fn mask_counts(&self) -> (u64, u64) {
-        let builder = self.lock();
-        (builder.memo.hits, builder.memo.misses)
+        self.lock().mask_counts
     }
 
     /// What can come next after the text that led to a set; what has begun comes first.
@@ -570,13 +600,8 @@ impl Builder {
 
     /// Whether a run with this future can be completed; asked again and again inside a lexeme.
     fn is_alive(&mut self, recognizer: &LexedRecognizer, parse: Parse, future: FutureId) -> bool {
-        if let Some(&(known, lowest)) = self.alive.get(&(parse, future)) {
-            self.parser.count_look(lowest);
-            return known;
-        }
-        let (is_alive, lowest) = self.parser.observing(|parser| recognizer.is_alive(parser, parse, future));
-        self.alive.insert((parse, future), (is_alive, lowest));
-        is_alive
+        let parser = &mut self.parser;
+        *self.alive.entry((parse, future)).or_insert_with(|| recognizer.is_alive(parser, parse, future))
     }
 
     fn mask_of_run(
@@ -586,73 +611,134 @@ impl Builder {
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<Arc<TokenSet>, LimitExceeded> {
-        let key = (run.configuration, run.parse.layout, run.column);
-        if let Some(known) = self.memo.get(key, self.parser.states(run.parse.stack)) {
+        let making =
+            Making { recognizer, trie: vocabulary.trie(), vocabulary_size: vocabulary.size(), deadline };
+        let before = self.parser.begin_look();
+        let class = recognizer.class_at(self.parser.top(run.parse.stack));
+        let place = Place::before_token(run.configuration);
+        let root = self.with_tables(making, |bundles, tables| bundles.at(place, class, tables))?;
+        let key = (root, run.column);
+        if let Some((Part::Set(known), _)) = self.memo.get(key, &mut self.parser, run.parse) {
+            self.mask_counts.0 += 1;
             return Ok(known);
         }
-        self.parser.observe();
+        self.mask_counts.1 += 1;
         // The stacks that a mask tries are of no use for other masks: most texts take another way.
         let stacks = self.parser.stack_count();
-        let mask = self.make_mask(recognizer, run, vocabulary, deadline);
+        let mask = self.tokens_below(making, (root, run.parse, run.column), 0);
         self.parser.forget_stacks(stacks);
-        let mask = Arc::new(mask?);
-        let observed = self.parser.observed(run.parse.stack);
-        let states: Vec<LrState> = self.parser.states(run.parse.stack).take(observed).collect();
-        Ok(self.memo.insert(key, &states, mask))
+        self.tried.fed.clear();
+        self.tried.alive.clear();
+        let look = self.parser.end_look(before);
+        let extent = self.parser.extent(run.parse, look);
+        Ok(self.memo.insert_mask(key, (&mut self.parser, run.parse, extent), mask?))
     }
 
-    /// Walks the spanner table of a run's configuration in step with the parser.
-    fn make_mask(
+    fn with_tables<R>(
         &mut self,
-        recognizer: &LexedRecognizer,
-        run: Run,
-        vocabulary: &Vocabulary,
-        deadline: &Deadline,
+        making: Making<'_>,
+        action: impl FnOnce(&mut Bundles, bundles::Tables<'_>) -> R,
+    ) -> R {
+        let tables = bundles::Tables {
+            spanners: &mut self.spanners,
+            lexer: &mut self.lexer,
+            futures: &making.recognizer.prepared.futures,
+            trie: making.trie,
+            vocabulary_size: making.vocabulary_size,
+            deadline: making.deadline,
+        };
+        action(&mut self.bundles, tables)
+    }
+
+    /// The tokens below a bundle that a parse takes, in step with the parser.
+    ///
+    /// Calls itself for large bundles, `MOST_LEVELS` deep at most.
+    fn tokens_below(
+        &mut self,
+        making: Making<'_>,
+        start: (BundleId, Parse, u32),
+        level: u32,
     ) -> Result<TokenSet, LimitExceeded> {
-        let trie = vocabulary.trie();
-        let futures = &recognizer.prepared.futures;
-        let mut mask = TokenSet::new(vocabulary.size());
-        let root =
-            self.spanners.at(&mut self.lexer, trie, Place::before_token(run.configuration), deadline)?;
-        // The same terminals come from many nodes, and the same ends.
-        let mut fed: FxHashMap<(Parse, TerminalId, u32), Option<(Parse, ClassId)>> = FxHashMap::default();
-        let mut alive: FxHashMap<(Parse, ConfigurationId), bool> = FxHashMap::default();
-        let mut pending: Vec<(SpannerId, Parse, u32)> = vec![(root, run.parse, run.column)];
-        while let Some((node, parse, column)) = pending.pop() {
-            for index in 0..self.spanners.get(node).links.len() {
-                let place = self.spanners.get(node).links[index];
-                let link = self.spanners.at(&mut self.lexer, trie, place, deadline)?;
-                pending.push((link, parse, column));
-            }
-            for index in 0..self.spanners.get(node).ends.len() {
-                let configuration = self.spanners.get(node).ends[index].configuration;
-                let is_alive = *alive.entry((parse, configuration)).or_insert_with(|| {
-                    let class = recognizer.class_at(self.parser.top(parse.stack));
-                    futures
-                        .of(configuration, class)
-                        .is_some_and(|future| recognizer.is_alive(&mut self.parser, parse, future))
-                });
-                if is_alive {
-                    self.spanners.get(node).ends[index].tokens.add_to(&mut mask, trie);
+        let recognizer = making.recognizer;
+        let mut tokens = TokenSet::new(making.vocabulary_size);
+        let mut pending = vec![start];
+        while let Some((bundle, parse, column)) = pending.pop() {
+            for index in 0..self.bundles.get(bundle).ends.len() {
+                let future = self.bundles.get(bundle).ends[index].0;
+                if self.can_go_on(recognizer, parse, future) {
+                    self.bundles.get(bundle).ends[index].1.add_to(&mut tokens);
                 }
             }
-            for index in 0..self.spanners.get(node).branches.len() {
-                let branch = &self.spanners.get(node).branches[index];
+            for index in 0..self.bundles.get(bundle).branches.len() {
+                let branch = &self.bundles.get(bundle).branches[index];
                 let (terminal, emitted) = (branch.terminal, branch.column.resolve(column));
-                let next = *fed.entry((parse, terminal, emitted)).or_insert_with(|| {
-                    let parse = self.parser.feed_lexeme(parse, terminal, emitted)?;
-                    Some((parse, recognizer.class_at(self.parser.top(parse.stack))))
-                });
-                let Some((parse, class)) = next else { continue };
-                let place = (node, index, class);
-                let child = self.spanners.child(&mut self.lexer, trie, place, deadline)?;
-                pending.push((child, parse, 0));
+                let Some((parse, class)) = self.try_feed(recognizer, parse, terminal, emitted) else {
+                    continue;
+                };
+                let place = (bundle, index, class);
+                let child = match self.bundles.known_child(place) {
+                    Some(known) => known,
+                    None => self.with_tables(making, |bundles, tables| bundles.child(place, tables))?,
+                };
+                if level == MOST_LEVELS || self.bundles.get(child).len() < LARGE_BUNDLE {
+                    pending.push((child, parse, 0));
+                    continue;
+                }
+                if let Some((known, extent)) = self.memo.get((child, 0), &mut self.parser, parse) {
+                    self.parser.count_look(self.parser.look_of(parse, extent));
+                    known.add_to(&mut tokens);
+                    continue;
+                }
+                let before = self.parser.begin_look();
+                let part = self.tokens_below(making, (child, parse, 0), level + 1);
+                let look = self.parser.end_look(before);
+                let extent = self.parser.extent(parse, look);
+                let part = self.memo.insert_part((child, 0), (&mut self.parser, parse, extent), part?);
+                part.add_to(&mut tokens);
             }
             if self.total_memory() > self.limits.memory_bytes {
                 return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));
             }
         }
-        Ok(mask)
+        Ok(tokens)
+    }
+
+    /// Whether a parse can go on with a future after some tokens.
+    fn can_go_on(&mut self, recognizer: &LexedRecognizer, parse: Parse, future: FutureId) -> bool {
+        let (is_alive, look) = match self.tried.alive.get(&(parse, future)) {
+            Some(&known) => known,
+            None => {
+                let found = self.parser.observing(|parser| recognizer.is_alive(parser, parse, future));
+                self.tried.alive.insert((parse, future), found);
+                found
+            }
+        };
+        self.parser.count_look(look);
+        is_alive
+    }
+
+    /// The parse after a lexeme, with the class of the next one.
+    fn try_feed(
+        &mut self,
+        recognizer: &LexedRecognizer,
+        parse: Parse,
+        terminal: TerminalId,
+        column: u32,
+    ) -> Option<(Parse, ClassId)> {
+        let key = (parse, terminal, column);
+        let (next, look) = match self.tried.fed.get(&key) {
+            Some(&known) => known,
+            None => {
+                let found = self.parser.observing(|parser| {
+                    let parse = parser.feed_lexeme(parse, terminal, column)?;
+                    Some((parse, recognizer.class_at(parser.top(parse.stack))))
+                });
+                self.tried.fed.insert(key, found);
+                found
+            }
+        };
+        self.parser.count_look(look);
+        next
     }
 
     /// The set of some live runs, which may be none only at the beginning.
@@ -688,9 +774,10 @@ impl Builder {
 
     fn total_memory(&self) -> usize {
         self.memory_bytes
-            + self.alive.capacity() * 24
+            + self.alive.capacity() * 20
             + self.parser.memory_bytes()
             + self.spanners.memory_bytes()
+            + self.bundles.memory_bytes()
             + self.memo.memory_bytes()
     }
 }

@@ -50,8 +50,16 @@ impl TerminalSet {
 
     /// The terminals, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = TerminalId> {
-        self.words.iter().enumerate().flat_map(|(index, &word)| {
-            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| TerminalId::new(index * 64 + bit))
+        let mut index = 0;
+        let mut rest = self.words.first().copied().unwrap_or(0);
+        std::iter::from_fn(move || {
+            while rest == 0 {
+                index += 1;
+                rest = *self.words.get(index)?;
+            }
+            let bit = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            Some(TerminalId::new(index * 64 + bit))
         })
     }
 }

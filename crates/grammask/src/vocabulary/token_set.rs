@@ -102,6 +102,13 @@ impl TokenSet {
         }
     }
 
+    /// Adds the tokens of some words of a set of the same size, each with its position.
+    pub(crate) fn union_with_words(&mut self, words: &[(u32, u32)]) {
+        for &(position, more) in words {
+            self.words[position as usize] |= more;
+        }
+    }
+
     /// The tokens in the set, ascending.
     #[must_use]
     pub fn iter(&self) -> Iter<'_> {
