@@ -50,11 +50,14 @@ PATTERNS = st.recursive(
 @settings(max_examples=400, deadline=None)
 def test_the_longest_word_is_the_match_of_re(pattern: str) -> None:
     try:
-        language = automaton(pattern)
+        matches = first_matches(regex_tree(pattern, "T"), "T")
     except grammask.UnsupportedGrammar:
         return
+    language = matches.automaton
     compiled = re.compile(pattern)
     for text in TEXTS:
+        if matches.trailing is not None and longest(matches.trailing.violations, text) is not None:
+            continue
         found = compiled.match(text)
         assert longest(language, text) == (None if found is None else found.end()), (pattern, text)
 
@@ -98,9 +101,7 @@ def test_what_is_special_in_python(pattern: str, accepted: list[str], refused: l
         assert bool(re.fullmatch(pattern, text)) >= (text in accepted)
 
 
-@pytest.mark.parametrize(
-    "pattern", [r"if\b", r"^a", r"a$", r"a(?!b)", r"(?<!a)b", r"(a)\1", r"(?:a?){2}", r"a(?=b)"]
-)
+@pytest.mark.parametrize("pattern", [r"if\b", r"^a", r"a$", r"(?<!a)b", r"(a)\1", r"(?:a?){2}", r"a(?=b)"])
 def test_what_no_lexeme_can_tell_is_refused(pattern: str) -> None:
     with pytest.raises(grammask.UnsupportedGrammar):
         automaton(pattern)

@@ -29,6 +29,7 @@ PATTERNS = [
     ],
     *["/a.*?b/", "/b(?<!ab)a/", "/ ?a/", "/(a|b)(?=b)b/", "/a{1,2}/"],
 ]
+PATTERNS += ["/a+(?!b)/", "/b(?!a)/", "/a(?!bb)/", "/(a|ab)(?!a)/", "/a(?! )b?/", "/(a+?|ba)(?!ab)/"]
 SEPARATORS = ["", "", "%ignore / +/", '%ignore " "', "%ignore /( |bb)+/", "%ignore / a?/"]
 
 

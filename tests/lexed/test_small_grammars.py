@@ -43,6 +43,13 @@ CASES = {
         'start: ("a" | NAME "." NAME)+\nNAME: /[ab]+/\n%ignore " "', "ab. ", 6, 3
     ),
     "look-ahead inside a lexeme": Case("start: S+\nS: /a(?!b)[abc]c/", "abc", 7, 3),
+    "look-ahead at the end of a lexeme": Case("start: A\nA: /a(?!b)/", "ab ", 6, 1),
+    "numbers without digits after them": Case(
+        'start: (N | W N)*\nN: /1+(?![1a])/\nW: /a[a1]*/\n%ignore " "', "1a ", 8, 2
+    ),
+    "quotes that could open long strings": Case(
+        "start: (S | L)*\nS: /'(?!'')a*?'/\nL: /'''.*?'''/\n%ignore \" \"", "'a ", 9, 6
+    ),
     "lazy comments": Case('start: "a" C? "a"\nC: /<.*?>/s', "a<>", 7, 3),
     "look-behind": Case(r'start: (S "a"?)+' "\n" r'S: /".*?(?<!\\)"/', 'a"\\', 7, 3),
     "alternatives in order": Case('start: (S "c")+\nS: /a|ab|b/', "abc", 7, 2),
@@ -125,7 +132,8 @@ def test_texts_and_masks_are_those_of_lark(name: str, lexer: str) -> None:
 @pytest.mark.parametrize(
     ("text", "error", "words"),
     [
-        ("start: A\nA: /a(?!b)/", grammask.UnsupportedGrammar, "after its end"),
+        ("start: A\nA: /a(?=b)/", grammask.UnsupportedGrammar, "after its end"),
+        ("start: A B?\nA: /a(?!b)/\nB.-1: /ab|b/", grammask.UnsupportedGrammar, "after its end"),
         ("start: A\nA: /\\ba/", grammask.UnsupportedGrammar, "position"),
         ("start: A\nA: /(a)\\1/", grammask.UnsupportedGrammar, "back-reference"),
         ("start: A A\nA: /a+/", grammask.UnsupportedGrammar, "can follow"),

@@ -9,7 +9,11 @@ a backtracking matcher: a thread that has matched cuts off all after it. (Thomps
 Cox, "Regular expression matching: the virtual machine approach", 2009.)
 
 Looks ahead ride on threads as obligations, sets of states of what must, or must not, still come. Looks behind see the
-last characters of the lexeme. Looks that see over one of its ends cannot be decided inside a lexeme and are refused.
+last characters of the lexeme, and are refused where they could see more.
+
+Where a match is left with something that must not come, the automaton takes it all the same, and a second automaton
+tells the texts that begin with a match and what must not come after it; ``trailing_looks.py`` finds out what becomes of
+those.
 """
 
 from __future__ import annotations
@@ -17,16 +21,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from grammask.lark_grammars.code_points import Partition
+from grammask.lark_grammars.code_points import CodePoints, Partition
 from grammask.lark_grammars.refusals import too_large, unsupported
 from grammask.lark_grammars.regex_tree import Characters, Choice, Look, Repeat, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grammask.lark_grammars.code_points import CodePoints
     from grammask.lark_grammars.regex_tree import Node
 
+WITHOUT_LOOKS = "override the terminal with one that says the same without a look-ahead at its end"
 MOST_STATES = 4_000
 MOST_INSTRUCTIONS = 20_000
 
@@ -85,10 +89,28 @@ class FirstMatches:
     Attributes:
         automaton: The words that a backtracking matcher matches as a whole.
         is_plain: Whether they are all words of the expression read without order, and nothing looks around.
+        trailing: What looks ahead at the end, if something does.
     """
 
     automaton: Automaton
     is_plain: bool
+    trailing: TrailingLooks | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TrailingLooks:
+    """What follows from looks ahead that see over the end of a lexeme. The parts are those of the first matches.
+
+    Attributes:
+        violations: Where a text begins with one of these words, a look at the end of a match fails there.
+        can_match_inside: Characters that may come after a match of some thread inside of a violation, without failing
+            a look of that thread at once.
+        can_match_beyond: Whether some thread can match a violation, or more.
+    """
+
+    violations: Automaton
+    can_match_inside: CodePoints
+    can_match_beyond: bool
 
 
 def first_matches(tree: Node, name: str) -> FirstMatches:
@@ -279,6 +301,8 @@ class _State:
     accepts: bool
     uncut: frozenset[_Thread] = field(default=frozenset())
     uncut_accepts: bool = False
+    pending: frozenset[_Obligation] = field(default=frozenset())
+    """What must not come after the match here."""
 
 
 class _Determinizer:
@@ -311,8 +335,123 @@ class _Determinizer:
                 row[part] = known
             edges.append(row)
         accepting = [state.accepts for state in states]
-        automaton = _trimmed(Automaton(self.program.partition.parts, edges, accepting))
-        return FirstMatches(automaton, is_plain)
+        automaton = Automaton(self.program.partition.parts, edges, accepting)
+        trailing = None
+        if any(state.pending for state in states):
+            trailing = self.trailing(automaton, [state.pending for state in states])
+        return FirstMatches(_trimmed(automaton), is_plain, trailing)
+
+    def trailing(self, automaton: Automaton, conditions: list[frozenset[_Obligation]]) -> TrailingLooks:
+        """Return what the conditions of an automaton's states mean."""
+        parts = range(len(automaton.parts))
+        first: tuple[int | None, frozenset[_Obligation]] = (0, conditions[0])
+        ids = {first: 0}
+        places = [first]
+        # Where a violation is complete, a last state is entered, which has no number yet.
+        rows: list[dict[int, int]] = []
+        done = -1
+        for state, obligations in places:
+            row: dict[int, int] = {}
+            for part in parts:
+                target = None if state is None else automaton.edges[state].get(part)
+                if target is not None and automaton.accepting[target]:
+                    # Only threads that go before an earlier match are left, so it does not count any more.
+                    place: tuple[int | None, frozenset[_Obligation]] = (target, conditions[target])
+                else:
+                    kept = self.advance(obligations, part)
+                    if kept is None:
+                        row[part] = done
+                        continue
+                    if target is None and not kept:
+                        continue
+                    place = (target, kept)
+                if place not in ids:
+                    if len(places) >= MOST_STATES:
+                        message = f"the looks ahead of the terminal `{self.program.name}` are too large"
+                        raise too_large(message)
+                    ids[place] = len(places)
+                    places.append(place)
+                row[part] = ids[place]
+            rows.append(row)
+        end = len(places)
+        edges = [{part: end if target == done else target for part, target in row.items()} for row in rows]
+        violations = _trimmed(Automaton(automaton.parts, [*edges, {}], [False] * end + [True]))
+        return self.other_matches(violations)
+
+    def other_matches(self, violations: Automaton) -> TrailingLooks:
+        """Run all threads, none of them cut, beside the violations."""
+        no_obligations: frozenset[_Obligation] = frozenset()
+        places = [self.all_threads((), [(self.program.start, no_obligations)], 0)]
+        seen = set(places)
+        inside: list[tuple[int, int]] = []
+        is_beyond = False
+        depth = self.program.deepest_look_behind
+        for history, threads, matches, state in places:
+            for part, target in violations.edges[state].items():
+                if any(self.advance(match, part) is not None for match in matches):
+                    inside.extend(violations.parts[part].ranges)
+                following: list[_Thread] = []
+                for thread, obligations in threads:
+                    instruction = self.program.instructions[thread]
+                    if isinstance(instruction, _Take) and part in instruction.parts:
+                        kept = self.advance(obligations, part)
+                        if kept is not None:
+                            following.append((instruction.then, kept))
+                later = (*history, part)[-depth:] if depth else ()
+                place = self.all_threads(later, following, target)
+                if violations.accepting[target]:
+                    is_beyond = is_beyond or bool(place[1] or place[2])
+                elif following and place not in seen:
+                    if len(places) >= MOST_STATES:
+                        message = f"the looks ahead of the terminal `{self.program.name}` are too large"
+                        raise too_large(message)
+                    seen.add(place)
+                    places.append(place)
+        return TrailingLooks(violations, CodePoints.of(inside), is_beyond)
+
+    def all_threads(
+        self, history: _History, targets: list[_Thread], state: int
+    ) -> tuple[_History, frozenset[_Thread], frozenset[frozenset[_Obligation]], int]:
+        """Return all threads that wait for a character, and what each match would oblige to."""
+        threads: set[_Thread] = set()
+        matches: set[frozenset[_Obligation]] = set()
+        for target in targets:
+            remaining = [target]
+            # The closure stops at the first match, so what is behind it is found from the instructions themselves.
+            seen = set()
+            while remaining:
+                place = remaining.pop()
+                if place in seen:
+                    continue
+                seen.add(place)
+                at, obligations = place
+                instruction = self.program.instructions[at]
+                if isinstance(instruction, _Take):
+                    threads.add(place)
+                elif isinstance(instruction, _Match):
+                    matches.add(obligations)
+                else:
+                    remaining.extend(self.onward(history, instruction, obligations))
+        return history, frozenset(threads), frozenset(matches), state
+
+    def onward(
+        self,
+        history: _History,
+        instruction: _Split | _Loop | _Ahead | _Behind,
+        obligations: frozenset[_Obligation],
+    ) -> list[_Thread]:
+        """Return where an instruction that takes no character leads, in no order."""
+        if isinstance(instruction, _Split):
+            return [(target, obligations) for target in instruction.targets]
+        if isinstance(instruction, _Loop):
+            return [(instruction.body, obligations), (instruction.then, obligations)]
+        if isinstance(instruction, _Behind):
+            goes_on = self.was_read(history, instruction) != instruction.is_negated
+            return [(instruction.then, obligations)] if goes_on else []
+        reached, matched = self.reachable(frozenset([instruction.first]))
+        if matched:
+            return [] if instruction.is_negated else [(instruction.then, obligations)]
+        return [(instruction.then, obligations | {(instruction.is_negated, reached)})]
 
     def step(self, state: _State, part: int) -> _State | None:
         depth = self.program.deepest_look_behind
@@ -334,12 +473,11 @@ class _Determinizer:
         return self.state(history, targets, uncut)
 
     def state(self, history: _History, targets: list[_Thread], uncut: list[_Target]) -> _State:
-        threads, accepts = self.closure(history, targets)
+        threads, match = self.closure(history, targets)
         all_threads, uncut_accepts = self.reachable(frozenset(uncut))
         none: frozenset[_Obligation] = frozenset()
-        return _State(
-            history, threads, accepts, frozenset((target, none) for target in all_threads), uncut_accepts
-        )
+        uncut_threads = frozenset((target, none) for target in all_threads)
+        return _State(history, threads, match is not None, uncut_threads, uncut_accepts, match or none)
 
     def advance(self, obligations: frozenset[_Obligation], part: int) -> frozenset[_Obligation] | None:
         """Return the obligations after a character; None if one is broken."""
@@ -362,8 +500,13 @@ class _Determinizer:
                 return None
         return frozenset(kept)
 
-    def closure(self, history: _History, targets: list[_Thread]) -> tuple[tuple[_Thread, ...], bool]:
-        """Return the threads that wait for a character, in order, down to the first that has matched."""
+    def closure(
+        self, history: _History, targets: list[_Thread]
+    ) -> tuple[tuple[_Thread, ...], frozenset[_Obligation] | None]:
+        """Return the threads that wait for a character, in order, down to the first that has matched.
+
+        With that match comes what must not follow it.
+        """
         threads: dict[_Thread, None] = {}
         no_loops: frozenset[_Target] = frozenset()
         seen = set()
@@ -397,13 +540,12 @@ class _Determinizer:
             elif isinstance(instruction, _Behind):
                 if self.was_read(history, instruction) != instruction.is_negated:
                     pending.append((instruction.then, obligations, entered))
-            elif obligations:
+            elif any(not is_negated for is_negated, _ in obligations):
                 message = f"the terminal `{self.program.name}` looks at what comes after its end"
-                advice = "override the terminal with one that says the same without a look-ahead at its end"
-                raise unsupported(message, advice=advice)
+                raise unsupported(message, advice=WITHOUT_LOOKS)
             else:
-                return tuple(threads), True
-        return tuple(threads), False
+                return tuple(threads), obligations
+        return tuple(threads), None
 
     def was_read(self, history: _History, behind: _Behind) -> bool:
         for spelling in behind.spellings:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from grammask.lark_grammars.following import Following
 from grammask.lark_grammars.refusals import invalid, unsupported
 from grammask.lark_grammars.terminals import terminal_tuples
 
@@ -97,16 +98,15 @@ def lark_definition(
     if lexer == "contextual" and len(refused) < len(always_accepted):
         message = "the post-lexer always accepts a terminal that a rule uses"
         raise unsupported(message, advice="use the basic lexer, which looks for all terminals everywhere")
+    productions = [
+        (str(rule.origin.name), [str(symbol.name) for symbol in rule.expansion], rule.options.priority or 0)
+        for rule in rules
+    ]
+    roles = {**({newline: "newline"} if newline else {}), **dict.fromkeys(refused, "refused")}
+    roles.update(dict.fromkeys(ignored, "ignored"))
+    tuples = terminal_tuples(terminals, roles, Following(productions, declared))
     return LarkDefinition(
-        terminal_tuples(terminals, ignored=ignored, refused=refused, declared=declared),
-        [
-            (
-                str(rule.origin.name),
-                [str(symbol.name) for symbol in rule.expansion],
-                rule.options.priority or 0,
-            )
-            for rule in rules
-        ],
+        [*tuples, *((name, "declared", "", "", 0, "parsed") for name in declared)], productions
     )
 
 

@@ -9,8 +9,11 @@ from grammask.lark_grammars.first_match import first_matches
 from grammask.lark_grammars.refusals import invalid, unsupported
 from grammask.lark_grammars.regex_text import text_of_automaton, text_of_tree
 from grammask.lark_grammars.regex_tree import regex_tree
+from grammask.lark_grammars.trailing_looks import LexedTerminal, with_violations_refused
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from grammask.lark_grammars.first_match import FirstMatches
 
 TerminalTuple: TypeAlias = tuple[str, str, str, str, int, str]
@@ -18,15 +21,15 @@ TerminalTuple: TypeAlias = tuple[str, str, str, str, int, str]
 
 
 def terminal_tuples(
-    terminals: list[Any], *, ignored: list[str], refused: list[str], declared: list[str]
+    terminals: list[Any], roles: dict[str, str], follows: Callable[[str, str], bool]
 ) -> list[TerminalTuple]:
     """Return terminals in the order of lark's lexer: by priority, widest match, length of the pattern, and name.
 
     Args:
         terminals: The ``TerminalDef`` of all terminals with a pattern.
-        ignored: Names of the ignored ones.
-        refused: Names of those that the lexer looks for everywhere and that no rule uses.
-        declared: Names of terminals without a pattern.
+        roles: ``"ignored"``, ``"refused"`` (the lexer looks for it everywhere, and no rule uses it) or ``"newline"``
+            for those that are not simply for the parser.
+        follows: Whether the second of two terminals can come after the first by the rules.
 
     Raises:
         GrammarSyntaxError: A pattern is no regular expression, or matches the empty text.
@@ -47,23 +50,52 @@ def terminal_tuples(
             message = f"the terminal `{terminal.name}` may match the empty text"
             raise invalid(message)
     languages: dict[str, FirstMatches] = {}
-    result: list[TerminalTuple] = []
+    tuples: dict[str, TerminalTuple] = {}
     for terminal in ordered:
         name, pattern = str(terminal.name), terminal.pattern
-        role = "ignored" if name in ignored else "refused" if name in refused else "parsed"
+        role = "parsed" if roles.get(name) == "newline" else roles.get(name, "parsed")
         kind = "literal" if pattern.type == "str" else "regex"
         if pattern.type == "str" and not pattern.flags:
-            result.append((name, kind, pattern.value, "", terminal.priority, role))
+            tuples[name] = (name, kind, pattern.value, "", terminal.priority, role)
             continue
         tree = regex_tree(pattern.to_regexp(), name)
         languages[name] = language = first_matches(tree, name)
         text = text_of_tree(tree, name) if language.is_plain else text_of_automaton(language.automaton, name)
         if pattern.type == "str":
-            result.append((name, kind, pattern.value, text, terminal.priority, role))
+            tuples[name] = (name, kind, pattern.value, text, terminal.priority, role)
         else:
-            result.append((name, kind, text, "", terminal.priority, role))
-    _check_literals(ordered, languages, {name: role for name, _, _, _, _, role in result})
-    return [*result, *((name, "declared", "", "", 0, "parsed") for name in declared)]
+            tuples[name] = (name, kind, text, "", terminal.priority, role)
+    _check_literals(ordered, languages, {name: role for name, _, _, _, _, role in tuples.values()})
+    if not any(language.trailing for language in languages.values()):
+        return list(tuples.values())
+    result = []
+    for lexed in _without_trailing_looks(ordered, languages, roles, follows):
+        text = "" if lexed.name in tuples else text_of_automaton(lexed.automaton, lexed.name)
+        result.append(tuples.get(lexed.name, (lexed.name, "regex", text, "", lexed.priority, lexed.role)))
+    return result
+
+
+def _without_trailing_looks(
+    ordered: list[Any],
+    languages: dict[str, FirstMatches],
+    roles: dict[str, str],
+    follows: Callable[[str, str], bool],
+) -> list[LexedTerminal]:
+    """Return the terminals in their order, with refused ones for what looks ahead at their ends."""
+    lexed = []
+    for terminal in ordered:
+        name = str(terminal.name)
+        if name not in languages:
+            languages[name] = first_matches(regex_tree(terminal.pattern.to_regexp(), name), name)
+        is_literal = terminal.pattern.type == "str"
+        role = roles.get(name, "parsed")
+        lexed.append(LexedTerminal(name, terminal.priority, is_literal, role, languages[name].automaton))
+    # The last first, so that those that are tried later have no such looks any more.
+    for terminal in reversed(ordered):
+        trailing = languages[terminal.name].trailing
+        if trailing is not None:
+            lexed = with_violations_refused(lexed, terminal.name, trailing, follows)
+    return lexed
 
 
 def _check_literals(ordered: list[Any], languages: dict[str, FirstMatches], roles: dict[str, str]) -> None:
