@@ -38,6 +38,7 @@ impl Translation<'_> {
         b: ObjectFormula,
         depth: usize,
     ) -> Result<bool, LimitExceeded> {
+        self.deadline.check()?;
         let both = self.objects.and([a, b]);
         if both == falsehood() {
             return Ok(true);

@@ -4,13 +4,14 @@
 //!
 //! 1. The text becomes a `json` document with the places of all values. `resources` knows which schemas there are,
 //!    in which draft each is read, and where references lead.
-//! 2. `keywords` turns one schema into a `shape`: for each JSON type, which of its values are valid. Applying a schema in place
-//!    (`allOf`, `anyOf`, `oneOf`, `not`, `if`, `$ref`, ...) is an operation on shapes. Strings and numbers are regular languages of
+//! 2. `keywords`, with a file for each kind of them, turns one schema into a `shape`: for each JSON type, which of its values are
+//!    valid; `translation` does so for each schema once, schemas that say the same (`sameness`) together. Applying a schema
+//!    in place (`allOf`, `anyOf`, `oneOf`, `not`, `if`, `$ref`, ...) is an operation on shapes. Strings and numbers are regular languages of
 //!    spellings (`spelling`, `pattern`, `formats`, `numbers`), closed under all operations; arrays and objects are formulas over
 //!    assertions (`formula`, `literals`), with negations pushed down to the assertions.
 //! 3. `arrays` and `objects` split formulas item by item and name by name into what the next value satisfies and what is
 //!    left then: partial derivatives, so every different rest is one rule, and recursion in the schema is recursion in
-//!    the grammar.
+//!    the grammar. `emptiness` and `outcomes` keep choices few, `unique_items` and `unevaluated` are about these keywords.
 //! 4. `rules` drops what derives no finite text and makes the grammar.
 //!
 //! What a step cannot express is a finding with its JSON pointer; all findings of a schema are reported together. Nothing
@@ -20,16 +21,19 @@
 //! name twice" is no context-free language. Names that it declares come once.
 
 mod arrays;
+mod constants;
 mod emptiness;
 mod findings;
 mod formats;
 mod formula;
 mod interner;
+mod item_keywords;
 mod json;
 mod keywords;
 mod layout;
 mod lengths;
 mod literals;
+mod member_keywords;
 mod metaschemas;
 mod numbers;
 mod objects;
@@ -40,6 +44,7 @@ mod ready_made;
 mod resources;
 mod rules;
 mod sameness;
+mod scalar_keywords;
 mod shape;
 mod spelling;
 mod translation;

@@ -107,7 +107,8 @@ impl<'o> Translation<'o> {
             limits,
             deadline: Deadline::after(limits.time),
             library,
-            automata: Automata::new(terms, limits.automaton_states),
+            // Searches for a word of an intersection are the slowest thing that is done with states.
+            automata: Automata::new(terms, limits.automaton_states / 4),
             spelling,
             layout,
             values: Formulas::new(),

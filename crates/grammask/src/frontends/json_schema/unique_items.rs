@@ -40,8 +40,14 @@ impl Translation<'_> {
             AboutArray::Repeated(place, seen) => (place, seen, false),
             _ => return Ok(None),
         };
-        let others = parts.iter().enumerate().filter(|(index, _)| *index != found).map(|(_, part)| *part);
-        let others = self.arrays.and(others.collect::<Vec<_>>());
+        // Every keyword of the kind says the same about the same items.
+        let says_the_same = |part: &ArrayFormula| match *self.arrays.get(*part) {
+            Formula::Literal(AboutArray::Unique(_, other)) => wants_unique && other == seen,
+            Formula::Literal(AboutArray::Repeated(_, other)) => !wants_unique && other == seen,
+            _ => false,
+        };
+        let others: Vec<ArrayFormula> = parts.iter().copied().filter(|part| !says_the_same(part)).collect();
+        let others = self.arrays.and(others);
         let mut outcomes = Vec::new();
         for (value, rest) in self.array_outcomes(others, depth)? {
             let Some(listed) = self.listed_values(value)? else {

@@ -67,7 +67,6 @@ pub(super) struct NumberSet {
     pub(super) no: TermId,
 }
 
-#[allow(dead_code, reason = "the algebra is whole; tests use all of it")]
 impl NumberSet {
     /// All numbers, in all spellings.
     pub(super) fn any(terms: &mut Terms, numbers: Numbers) -> Self {
