@@ -5,7 +5,7 @@
 //! regular expressions (1996) split off one letter. Each different rest is a rule. Counts of items are kept
 //! beside the formula, so that a run of items under one rest is a counted repetition, whatever its bounds are.
 
-use super::formula::{self, Formula, falsehood, merged, truth};
+use super::formula::{self, Formula, falsehood, truth};
 use super::literals::{AboutArray, ArrayFormula, Satisfies};
 use super::rules::{Part, Parts, RuleId};
 use super::translation::Translation;
@@ -220,39 +220,7 @@ impl Translation<'_> {
         if let Some(outcomes) = self.unique_outcomes(formula, depth)? {
             return Ok(outcomes);
         }
-        let mut forms: FxHashMap<ArrayFormula, Vec<Outcome>> = FxHashMap::default();
-        for id in self.arrays.below(formula) {
-            let form = match self.arrays.get(id).clone() {
-                Formula::False => Vec::new(),
-                Formula::True => vec![(truth(), truth())],
-                Formula::Literal(literal) => self.literal_outcomes(id, literal),
-                Formula::And(parts) => {
-                    let mut form = vec![(truth(), truth())];
-                    for part in parts {
-                        let mut product = Vec::new();
-                        for &(value, rest) in &form {
-                            for &(other_value, other_rest) in &forms[&part] {
-                                let value = self.values.and([value, other_value]);
-                                let rest = self.arrays.and([rest, other_rest]);
-                                product.push((value, rest));
-                            }
-                        }
-                        form = merged(&mut self.values, &mut self.arrays, product);
-                        self.drop_impossible(&mut form)?;
-                        self.check_limits()?;
-                    }
-                    form
-                }
-                Formula::Or(parts) => {
-                    let all = parts.iter().flat_map(|part| forms[part].iter().copied()).collect();
-                    let mut form = merged(&mut self.values, &mut self.arrays, all);
-                    self.separate(&mut form)?;
-                    form
-                }
-            };
-            forms.insert(id, form);
-        }
-        Ok(forms.remove(&formula).unwrap_or_default())
+        self.linear_form(formula, |this, id, literal| Ok(this.literal_outcomes(id, literal)))
     }
 
     fn literal_outcomes(&mut self, id: ArrayFormula, literal: AboutArray) -> Vec<Outcome> {

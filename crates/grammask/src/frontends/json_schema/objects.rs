@@ -7,7 +7,7 @@
 //! the state.
 
 use super::KeyOrder;
-use super::formula::{self, Formula, falsehood, merged, truth};
+use super::formula::{self, Formula, falsehood, truth};
 use super::interner::Id;
 use super::literals::{AboutObject, NameSet, ObjectFormula, Satisfies, ValueFormula};
 use super::rules::{Part, Parts, RuleId};
@@ -638,56 +638,22 @@ impl Translation<'_> {
         if formula == truth() {
             return Ok(vec![(truth(), truth())]);
         }
-        let mut forms: FxHashMap<ObjectFormula, Vec<Outcome>> = FxHashMap::default();
-        for id in self.objects.below(formula) {
-            let form = match self.objects.get(id).clone() {
-                Formula::False => Vec::new(),
-                Formula::True => vec![(truth(), truth())],
-                Formula::Literal(literal) => {
-                    let concerned = concerns(self, literal)?;
-                    match literal {
-                        AboutObject::If(_, value) | AboutObject::Has(_, value) if concerned => {
-                            vec![(value, truth())]
-                        }
-                        AboutObject::Each(_, value) if concerned => vec![(value, id)],
-                        AboutObject::Some(_, value) if concerned => vec![(value, truth()), (truth(), id)],
-                        AboutObject::AtLeast(0 | 1) => vec![(truth(), truth())],
-                        AboutObject::AtLeast(count) => {
-                            vec![(truth(), self.objects.literal(AboutObject::AtLeast(count - 1)))]
-                        }
-                        AboutObject::AtMost(0) => Vec::new(),
-                        AboutObject::AtMost(count) => {
-                            vec![(truth(), self.objects.literal(AboutObject::AtMost(count - 1)))]
-                        }
-                        _ => vec![(truth(), id)],
-                    }
+        self.linear_form(formula, |this, id, literal| {
+            let concerned = concerns(this, literal)?;
+            Ok(match literal {
+                AboutObject::If(_, value) | AboutObject::Has(_, value) if concerned => vec![(value, truth())],
+                AboutObject::Each(_, value) if concerned => vec![(value, id)],
+                AboutObject::Some(_, value) if concerned => vec![(value, truth()), (truth(), id)],
+                AboutObject::AtLeast(0 | 1) => vec![(truth(), truth())],
+                AboutObject::AtLeast(count) => {
+                    vec![(truth(), this.objects.literal(AboutObject::AtLeast(count - 1)))]
                 }
-                Formula::And(parts) => {
-                    let mut form = vec![(truth(), truth())];
-                    for part in parts {
-                        let mut product = Vec::new();
-                        for &(value, rest) in &form {
-                            for &(other_value, other_rest) in &forms[&part] {
-                                let value = self.values.and([value, other_value]);
-                                let rest = self.objects.and([rest, other_rest]);
-                                product.push((value, rest));
-                            }
-                        }
-                        form = merged(&mut self.values, &mut self.objects, product);
-                        self.drop_impossible(&mut form)?;
-                        self.check_limits()?;
-                    }
-                    form
+                AboutObject::AtMost(0) => Vec::new(),
+                AboutObject::AtMost(count) => {
+                    vec![(truth(), this.objects.literal(AboutObject::AtMost(count - 1)))]
                 }
-                Formula::Or(parts) => {
-                    let all = parts.iter().flat_map(|part| forms[part].iter().copied()).collect();
-                    let mut form = merged(&mut self.values, &mut self.objects, all);
-                    self.separate(&mut form)?;
-                    form
-                }
-            };
-            forms.insert(id, form);
-        }
-        Ok(forms.remove(&formula).unwrap_or_default())
+                _ => vec![(truth(), id)],
+            })
+        })
     }
 }
