@@ -405,7 +405,7 @@ impl<'o> Library<'o> {
 }
 
 /// The values directly below the schema `value` where its keywords expect schemas.
-fn subschemas(document: &Document, value: ValueId, found: &mut Vec<ValueId>) {
+pub(super) fn subschemas(document: &Document, value: ValueId, found: &mut Vec<ValueId>) {
     let Value::Object(members) = document.get(value) else { return };
     for (keyword, child) in members {
         match (&**keyword, document.get(*child)) {

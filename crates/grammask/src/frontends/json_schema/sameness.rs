@@ -8,16 +8,8 @@
 use rustc_hash::FxHashMap;
 
 use super::json::{Document, Value, ValueId};
+use super::resources::subschemas;
 use crate::automata::ContentHasher;
-
-/// What a value is where it stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    Schema,
-    /// An array of schemas, or an object whose members are schemas.
-    Schemas,
-    Data,
-}
 
 /// Keywords that say nothing about which values are valid.
 const ANNOTATIONS: [&str; 9] = [
@@ -37,11 +29,12 @@ const NAMES: [&str; 6] = ["$id", "id", "$anchor", "$dynamicAnchor", "$recursiveA
 
 /// For each value that is a schema, the first schema that says the same.
 pub(super) fn first_of_the_same(document: &Document) -> Vec<ValueId> {
-    let roles = roles(document);
-    let mut hashes: Vec<u128> = vec![0; roles.len()];
+    let schemas = schemas(document);
+    let mut hashes: Vec<u128> = vec![0; schemas.len()];
     // What a value holds comes after it.
-    for index in (0..roles.len()).rev() {
-        let mut hasher = ContentHasher::new(roles[index] as u64);
+    for index in (0..schemas.len()).rev() {
+        let is_schema = schemas[index];
+        let mut hasher = ContentHasher::new(u64::from(is_schema));
         let value = ValueId::at(index);
         match document.get(value) {
             Value::Null => hasher.write(0),
@@ -61,7 +54,6 @@ pub(super) fn first_of_the_same(document: &Document) -> Vec<ValueId> {
             }
             Value::Object(members) => {
                 hasher.write(6);
-                let is_schema = roles[index] == Role::Schema;
                 for (name, member) in members {
                     if is_schema && ANNOTATIONS.contains(&&**name) {
                         continue;
@@ -79,54 +71,22 @@ pub(super) fn first_of_the_same(document: &Document) -> Vec<ValueId> {
         hashes[index] = hasher.finish();
     }
     let mut first = FxHashMap::default();
-    let same = |(index, role): (usize, &Role)| match role {
-        Role::Schema => *first.entry(hashes[index]).or_insert(ValueId::at(index)),
-        _ => ValueId::at(index),
+    let same = |(index, &is_schema): (usize, &bool)| {
+        let value = ValueId::at(index);
+        if is_schema { *first.entry(hashes[index]).or_insert(value) } else { value }
     };
-    roles.iter().enumerate().map(same).collect()
+    schemas.iter().enumerate().map(same).collect()
 }
 
-fn roles(document: &Document) -> Vec<Role> {
-    let mut roles = vec![Role::Data; document.len()];
-    roles[document.root().index()] = Role::Schema;
-    for index in 0..roles.len() {
-        match (roles[index], document.get(ValueId::at(index))) {
-            (Role::Schema, Value::Object(members)) => {
-                for (keyword, member) in members {
-                    roles[member.index()] = match (&**keyword, document.get(*member)) {
-                        (
-                            "not"
-                            | "if"
-                            | "then"
-                            | "else"
-                            | "additionalItems"
-                            | "contains"
-                            | "additionalProperties"
-                            | "propertyNames"
-                            | "unevaluatedItems"
-                            | "unevaluatedProperties",
-                            _,
-                        )
-                        | ("items", Value::Object(_) | Value::Boolean(_)) => Role::Schema,
-                        (
-                            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas"
-                            | "dependencies" | "allOf" | "anyOf" | "oneOf" | "items" | "prefixItems",
-                            _,
-                        ) => Role::Schemas,
-                        _ => Role::Data,
-                    };
-                }
-            }
-            (Role::Schemas, Value::Object(members)) => {
-                members.iter().for_each(|(_, member)| roles[member.index()] = Role::Schema);
-            }
-            (Role::Schemas, Value::Array(items)) => {
-                items.iter().for_each(|item| roles[item.index()] = Role::Schema)
-            }
-            _ => {}
-        }
+/// Which values stand where keywords expect schemas.
+fn schemas(document: &Document) -> Vec<bool> {
+    let mut schemas = vec![false; document.len()];
+    let mut stack = vec![document.root()];
+    while let Some(value) = stack.pop() {
+        schemas[value.index()] = true;
+        subschemas(document, value, &mut stack);
     }
-    roles
+    schemas
 }
 
 #[cfg(test)]
