@@ -5,7 +5,7 @@ mod fuzzed;
 
 use std::sync::Arc;
 
-use grammask::frontends::json_schema::{self, KeyOrder, SchemaOptions, Whitespace};
+use grammask::frontends::json_schema::{self, KeyOrder, OnUnsupported, SchemaOptions, Whitespace};
 use grammask::vocabulary::{TokenTexts, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, Limits};
 use serde::Deserialize;
@@ -27,6 +27,8 @@ struct Case {
     any_order: bool,
     #[serde(default)]
     indent: Option<u32>,
+    #[serde(default)]
+    relax: bool,
 }
 
 #[test]
@@ -41,6 +43,9 @@ fn texts_are_in_the_language_or_not() {
         let mut options = SchemaOptions::default();
         if case.any_order {
             options.key_order = KeyOrder::Any;
+        }
+        if case.relax {
+            options.on_unsupported = OnUnsupported::Relax;
         }
         if let Some(width) = case.indent {
             options.whitespace = Whitespace::Indent(width);

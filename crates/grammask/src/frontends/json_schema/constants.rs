@@ -16,6 +16,7 @@ impl Translation<'_> {
             return None;
         }
         let mut shape = self.no_shape();
+        let mut is_relaxed = false;
         let (mut decimals, mut texts, mut arrays, mut objects) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for item in self.items(place) {
@@ -23,7 +24,10 @@ impl Translation<'_> {
                 Value::Null => shape.null = true,
                 Value::Boolean(true) => shape.booleans.truth = true,
                 Value::Boolean(false) => shape.booleans.falsehood = true,
-                Value::Number(_) => decimals.extend(self.decimal(item)),
+                Value::Number(_) => match self.decimal(item) {
+                    Some(decimal) => decimals.push(decimal),
+                    None => is_relaxed = true,
+                },
                 Value::String(text) => texts.push(text.clone()),
                 Value::Array(_) => arrays.push(self.shape_of_value(item).array),
                 Value::Object(_) => objects.push(self.shape_of_value(item).object),
@@ -31,6 +35,9 @@ impl Translation<'_> {
         }
         if !decimals.is_empty() {
             shape.number = NumberSet::one_of(self.automata.terms_mut(), self.options.numbers, &decimals);
+        }
+        if is_relaxed {
+            shape.number = self.any_or_none_of_numbers();
         }
         if !texts.is_empty() {
             let words = self.spelling.words(self.automata.terms_mut(), texts.iter().map(|text| &**text));
@@ -48,10 +55,12 @@ impl Translation<'_> {
             Value::Null => shape.null = true,
             &Value::Boolean(truth) => shape.booleans = Booleans { falsehood: !truth, truth },
             Value::Number(_) => {
-                if let Some(decimal) = self.decimal(location) {
-                    shape.number =
-                        NumberSet::one_of(self.automata.terms_mut(), self.options.numbers, &[decimal]);
-                }
+                shape.number = match self.decimal(location) {
+                    Some(decimal) => {
+                        NumberSet::one_of(self.automata.terms_mut(), self.options.numbers, &[decimal])
+                    }
+                    None => self.any_or_none_of_numbers(),
+                };
             }
             Value::String(text) => {
                 let text = text.clone();

@@ -89,6 +89,18 @@ impl Translation<'_> {
                     return Ok(None);
                 }
                 let refused = self.string_set(allowed.yes).no;
+                // Names are refused or not; a constraint that leaves some undecided cannot be negated.
+                let undecided = self.spelling.complement(self.automata.terms_mut(), allowed.no);
+                let is_relaxed = !self.never_both(allowed.yes, allowed.no)?;
+                if is_relaxed || !self.never_both(refused, undecided)? {
+                    if !is_relaxed {
+                        let message =
+                            "names of a format that is not decided for every text are not supported";
+                        self.unsupported(place, message.to_owned(), "");
+                    }
+                    let object = self.objects.literal(AboutObject::Relaxed);
+                    return Ok(Some(Shape { object, ..self.any_shape() }));
+                }
                 let names = self.name_sets.intern(NameSet::Matching(refused));
                 self.each_member(names, falsehood())
             }

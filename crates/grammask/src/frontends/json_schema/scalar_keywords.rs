@@ -4,7 +4,7 @@ use super::json::Value;
 use super::keywords::Reading;
 use super::numbers::{Decimal, NumberSet};
 use super::resources::Location;
-use super::shape::Shape;
+use super::shape::{Shape, StringSet};
 use super::translation::Translation;
 use super::{Draft, Formats, formats, lengths, pattern};
 use crate::LimitExceeded;
@@ -23,6 +23,11 @@ impl Translation<'_> {
                 None
             }
         }
+    }
+
+    /// What stands for numbers on which nothing is enforced, under negations neither.
+    pub(super) fn any_or_none_of_numbers(&self) -> NumberSet {
+        NumberSet { yes: self.any_number.yes, no: self.any_number.yes }
     }
 
     /// A count, cut to 32 bits.
@@ -56,7 +61,9 @@ impl Translation<'_> {
             // Read with `minimum` or `maximum`.
             return None;
         }
-        let bound = self.decimal(place)?;
+        let Some(bound) = self.decimal(place) else {
+            return Some(Shape { number: self.any_or_none_of_numbers(), ..self.any_shape() });
+        };
         let excludes = match keyword {
             "minimum" => exclusive(self, "exclusiveMinimum"),
             "maximum" => exclusive(self, "exclusiveMaximum"),
@@ -76,8 +83,7 @@ impl Translation<'_> {
                     } else {
                         self.invalid(place, "a number above 0 should stand here");
                     }
-                    let any = self.any_number;
-                    NumberSet { yes: any.yes, no: any.yes }
+                    self.any_or_none_of_numbers()
                 }
             },
         };
@@ -167,7 +173,8 @@ impl Translation<'_> {
             }
             Some(Err(error)) => {
                 self.unsupported(place, format!("the format `{name}`: {error}"), "");
-                None
+                let all = self.any_string.yes;
+                Some(Shape { string: StringSet { yes: all, no: all }, ..self.any_shape() })
             }
             None => {
                 let message =
