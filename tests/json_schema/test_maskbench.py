@@ -84,12 +84,21 @@ def test_a_run_gives_verdicts_and_goes_on_where_it_was(bench, tmp_path):
 
 
 def test_an_engine_that_takes_too_long_is_stopped(bench, tmp_path):
-    schema = {"enum": [f"{number:09}" for number in range(200_000)]}
+    # Sixty branches that overlap take several seconds; the small case some milliseconds.
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    branches = [
+        {
+            "type": "object",
+            "properties": {f"p{name}": {"pattern": f"^{letters[(branch + name) % 26]}"} for name in range(6)},
+        }
+        for branch in range(60)
+    ]
+    schema = {"oneOf": branches}
     folder = write_cases(tmp_path / "cases", large={"schema": schema, "tests": []}, small=CASE)
     run = bench.runs.Run(
         "grammask", bench.vocabularies.byte_vocabulary(), folder, "ascii", tmp_path / "results"
     )
-    stopped, done = run.measure(["large", "small"], bench.runs.Limits(0.05, 1 << 34))
+    stopped, done = run.measure(["large", "small"], bench.runs.Limits(0.4, 1 << 34))
     assert bench.results.Result(stopped).outcome is bench.results.Outcome.BROKE
     assert "no end within" in stopped["ended"]
     assert done["case"] == "small"
