@@ -1,5 +1,6 @@
 """Masks applied to logits of every kind of array that is installed; numpy's float64 is the measure."""
 
+import ast
 import importlib.util
 import os
 import subprocess
@@ -146,6 +147,17 @@ def test_integers_are_no_logits() -> None:
             continue
         with pytest.raises(TypeError, match="floating"):
             apply_mask(logits, random_mask(1, 1))
+
+
+def test_the_kernel_annotates_nothing_but_constants() -> None:
+    """Triton compiles annotations for the device; its interpreter does not, so only this sees it without a GPU."""
+    kernel = ROOT / "python" / "grammask" / "integrations" / "torch_triton.py"
+    for node in ast.parse(kernel.read_text()).body:
+        if isinstance(node, ast.FunctionDef) and node.decorator_list:
+            annotations = {
+                ast.unparse(argument.annotation) for argument in node.args.args if argument.annotation
+            }
+            assert annotations <= {"tl.constexpr"}
 
 
 @pytest.mark.skipif(

@@ -6,8 +6,6 @@ It needs nothing of grammask but this file.
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import triton
 import triton.language as tl
@@ -18,15 +16,16 @@ BLOCK = 4096
 """Columns that one program of the kernel handles."""
 
 
+# Triton reads annotations as code of the device, so tensors and numbers have none.
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-def _refuse_block(
-    logits: Any,
-    mask: Any,
-    rows: Any,
-    width: Any,
-    words: Any,
-    logits_stride: Any,
-    mask_stride: Any,
+def _refuse_block(  # type: ignore[no-untyped-def]
+    logits,  # noqa: ANN001
+    mask,  # noqa: ANN001
+    rows,  # noqa: ANN001
+    width,  # noqa: ANN001
+    words,  # noqa: ANN001
+    logits_stride,  # noqa: ANN001
+    mask_stride,  # noqa: ANN001
     has_rows: tl.constexpr,
     block: tl.constexpr,
 ) -> None:
