@@ -16,6 +16,7 @@
 //! | `table`, `minimize`, `determinize` | ready-made automata |
 //! | `acyclic`, `suffix_automaton`, `text` | word sets, character classes, substrings, texts without a match |
 //! | `lazy_dfa`, `liveness` | states, steps, and what is dead |
+//! | `length_limit` | how long the words of an intersection may be |
 //!
 //! Nothing here recurses on the call stack: terms come from users and may be nested as deep as they like.
 
@@ -28,6 +29,7 @@ mod derivative;
 mod determinize;
 mod display;
 mod lazy_dfa;
+mod length_limit;
 mod liveness;
 mod minimize;
 mod normal_form;
@@ -39,5 +41,6 @@ mod text;
 pub use byte_set::ByteSet;
 pub(crate) use content_hash::ContentHasher;
 pub use lazy_dfa::{Automata, StateId};
+pub(crate) use length_limit::LengthLimit;
 pub use table::{Table, TableBuilder, TableState};
 pub use term::{Structure, TermId, Terms};
