@@ -16,13 +16,14 @@
 //! | `table`, `minimize`, `determinize` | ready-made automata |
 //! | `acyclic`, `suffix_automaton`, `text` | word sets, character classes, substrings, texts without a match |
 //! | `lazy_dfa`, `liveness` | states, steps, and what is dead |
-//! | `length_limit` | how long the words of an intersection may be |
+//! | `length_limit`, `clamp` | how long the words of an intersection may be; languages below and above one |
 //!
 //! Nothing here recurses on the call stack: terms come from users and may be nested as deep as they like.
 
 mod acyclic;
 mod alphabet;
 mod byte_set;
+mod clamp;
 mod content_hash;
 mod counters;
 mod derivative;
