@@ -25,6 +25,9 @@ use super::rows::Rows;
 /// Transitions that are looked at in one walk for shortest ways to an end, after which it is given up.
 const MOST_TRANSITIONS: usize = 1 << 15;
 
+/// New states of the automaton after which too.
+const MOST_NEW_STATES: usize = 512;
+
 /// States of the intersection after which too: where it counts by itself, its own limits are no less trouble.
 const MOST_STATES: usize = 96;
 
@@ -72,6 +75,7 @@ pub(super) fn walk_limited(
             known: FxHashMap::default(),
             last: None,
             transitions: 0,
+            most_states: automata.len() + MOST_NEW_STATES,
             edges: FxHashMap::default(),
         },
     };
@@ -193,6 +197,8 @@ struct ShortestEnds {
     edges: FxHashMap<StateId, Rc<[(ByteSet, Option<StateId>)]>>,
     /// Transitions that were looked at.
     transitions: usize,
+    /// States of the automaton after which it is given up.
+    most_states: usize,
 }
 
 impl ShortestEnds {
@@ -255,7 +261,7 @@ impl ShortestEnds {
                     }
                 }
             }
-            if self.transitions > MOST_TRANSITIONS {
+            if self.transitions > MOST_TRANSITIONS || automata.len() > self.most_states {
                 return Ok(None);
             }
         }
