@@ -150,11 +150,14 @@ impl Composition<'_> {
         let mut counted = None;
         if is_counted_in_one_way {
             let state = LimitedState { unlimited, unit, inside };
-            if let Some((found, work)) =
-                walk_limited(self.machine.automata, self.vocabulary, state, nodes, bounds)?
-            {
-                self.spend(work)?;
-                counted = Some(Arc::new(found));
+            let (automata, vocabulary) = (&mut *self.machine.automata, self.vocabulary);
+            let setbacks = self.known.limited_setbacks;
+            match walk_limited(automata, vocabulary, state, nodes, bounds, setbacks)? {
+                Some((found, work)) => {
+                    self.spend(work)?;
+                    counted = Some(Arc::new(found));
+                }
+                None => self.known.limited_setbacks += 1,
             }
         }
         self.vocabulary.summaries().insert_limited(languages, nodes.clone(), bounds, counted.clone());

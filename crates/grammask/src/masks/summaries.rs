@@ -87,6 +87,8 @@ pub struct RuleSummaries {
     codes: FxHashMap<StateId, bool>,
     /// What is live in the copies after a dot, and where the last copy can end.
     repetitions: FxHashMap<(DotId, NodeSetRef), RuleSummary>,
+    /// How often a walk without a limit was given up.
+    pub(super) limited_setbacks: u32,
     /// Intersections that are alike but for the bounds of repetitions, by the one without bounds.
     pub(super) clamped: FxHashMap<([u128; 3], NodeSetRef, Bounds), Clamped>,
     observed: ObservedMasks,
