@@ -28,8 +28,8 @@ def serve(
 ) -> None:
     """Serve a model under grammars, by OpenAI's interface, for trying things out.
 
-    /v1/chat/completions and /v1/completions, with response_format, structured_outputs, grammar and tools; one model, one
-    text at a time.
+    /v1/chat/completions and /v1/completions, with response_format, structured_outputs, grammar and tools; one model,
+    one text at a time.
     """
     try:
         import uvicorn

@@ -74,9 +74,8 @@ class RemoteModel:
         while len(text) < max_bytes:
             forced = matcher.forced_bytes()
             if forced:
-                _read(matcher, forced)
                 text += forced
-                yield Piece(forced, "forced")
+                yield _read(matcher, forced, "forced")
             if matcher.is_finished or (matcher.is_complete and not matcher.expected()):
                 return
             written = len(text)
@@ -135,30 +134,42 @@ class RemoteModel:
 
 
 def _fitting(matcher: Matcher, choice: dict[str, Any]) -> Iterator[Piece]:
-    """What fits of a continuation, and one alternative where it leaves the grammar."""
+    """What fits of a continuation: its first tokens, and an alternative to the one that leaves the grammar.
+
+    Without an alternative that fits, or without tokens, the longest prefix.
+    """
     written = choice["text"].encode()
-    fitting = _read_longest_prefix(matcher, written)
-    if fitting:
-        yield Piece(fitting, "model")
-    if len(fitting) == len(written):
-        return
+    fits = _longest_prefix(matcher, written)
+    begin, alternatives = _token_at(choice, fits) if fits < len(written) else (0, {})
+    if alternatives:
+        if begin:
+            yield _read(matcher, written[:begin], "model")
+        for alternative in sorted(alternatives, key=alternatives.__getitem__, reverse=True):
+            if alternative and matcher.accept_bytes(alternative.encode()):
+                yield Piece(alternative.encode(), "alternative")
+                return
+    else:
+        begin = 0
+    if begin < fits:
+        yield _read(matcher, written[begin:fits], "model")
+
+
+def _token_at(choice: dict[str, Any], place: int) -> tuple[int, dict[str, float]]:
+    """Where the token of a byte begins, and the logarithms of the probabilities of its alternatives."""
     logprobs = choice.get("logprobs") or {}
-    end = 0
+    begin = 0
     for token, alternatives in zip(
         logprobs.get("tokens") or (), logprobs.get("top_logprobs") or (), strict=False
     ):
-        begin, end = end, end + len(token.encode())
-        if end > len(fitting):
-            for alternative in sorted(alternatives, key=alternatives.__getitem__, reverse=True):
-                encoded = alternative.encode()
-                if begin == len(fitting) and encoded and matcher.accept_bytes(encoded):
-                    yield Piece(encoded, "alternative")
-                    return
-            return
+        end = begin + len(token.encode())
+        if place < end:
+            return begin, alternatives or {}
+        begin = end
+    return 0, {}
 
 
-def _read_longest_prefix(matcher: Matcher, text: bytes) -> bytes:
-    """Reads the longest prefix that fits and does not cut a character."""
+def _longest_prefix(matcher: Matcher, text: bytes) -> int:
+    """The length of the longest prefix that fits and does not cut a character."""
     fits, too_long = 0, len(text) + 1
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
@@ -168,10 +179,10 @@ def _read_longest_prefix(matcher: Matcher, text: bytes) -> bytes:
             too_long = middle
     while 0 < fits < len(text) and text[fits] & 0xC0 == 0x80:
         fits -= 1
-    _read(matcher, text[:fits])
-    return text[:fits]
+    return fits
 
 
-def _read(matcher: Matcher, text: bytes) -> None:
+def _read(matcher: Matcher, text: bytes, source: str) -> Piece:
     if not matcher.accept_bytes(text):
         raise AssertionError(text)
+    return Piece(text, source)
