@@ -1,6 +1,7 @@
 //! PyO3 bindings of grammask: types and functions of the engine as Python sees them, and no algorithm.
 
 mod compiled;
+mod composition;
 mod embedded;
 mod errors;
 mod grammar;
@@ -20,6 +21,8 @@ mod _grammask {
     use crate::compiled::{
         PyCompiledGrammar, PyExpectation, PyExplanation, PyMatcher, fill_masks, set_threads, threads,
     };
+    #[pymodule_export]
+    use crate::composition::PyComposition;
     #[pymodule_export]
     use crate::embedded::{embedded_vocabulary, encode_ordinary};
     #[pymodule_export]
