@@ -51,11 +51,7 @@ def _next(vocabulary: Vocabulary, matcher: Matcher) -> dict[str, Any]:
     begin = time.perf_counter()
     allowed = matcher.allowed_ids()
     seconds = time.perf_counter() - begin
-    shown = (
-        allowed[np.linspace(0, len(allowed) - 1, min(_SHOWN, len(allowed))).astype(int)]
-        if len(allowed)
-        else allowed
-    )
+    shown = allowed[np.linspace(0, len(allowed) - 1, min(_SHOWN, len(allowed))).astype(np.intp)]
     expected = dict.fromkeys(f"{item.terminal} in {item.rule}" for item in matcher.expected())
     return {
         "complete": matcher.is_complete or matcher.is_finished,
