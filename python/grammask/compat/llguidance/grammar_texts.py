@@ -41,7 +41,8 @@ def grammar_from(format: GrammarFormat, text: str) -> str:
     Raises:
         ValueError: There is no such format; the choices are no list of strings.
     """
-    match format:
+    kind: str = format
+    match kind:
         case "lark" | "llguidance":
             return text
         case "gbnf" | "ebnf" | "cfg" | "grammar":
