@@ -50,6 +50,8 @@ class BundledGrammar:
 
 
 BUNDLED = {
+    "c": BundledGrammar("C11, as the preprocessor leaves it", "basic"),
+    "go": BundledGrammar("Go 1.23, with its automatic semicolons", "basic"),
     "json": BundledGrammar("JSON (RFC 8259)", "basic"),
     "python": BundledGrammar(
         "Python 3.10, with what 3.11 adds to its syntax",
