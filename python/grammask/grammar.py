@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal
 
-from grammask import _grammask
+from grammask import _grammask, composition
 from grammask.compile_cache import CompileCache, default_compile_cache
 from grammask.errors import SchemaNotStrict
+from grammask.composition import Part
 from grammask.lark_grammars import bundled, lark_definition, lark_text, layout_of
 from grammask.schemas import documents, python_types, strict_subset
 from grammask.schemas.json_text import schema_text
@@ -15,7 +16,7 @@ from grammask.schemas.spelling import schema_options
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from typing_extensions import Unpack
 
@@ -38,9 +39,12 @@ class Grammar:
     [0, 2, 3]
     """
 
-    __slots__ = ("_core", "_key", "_recipe", "_text")
+    __slots__ = ("_key", "_made", "_part", "_recipe", "_text")
 
-    _core: _grammask.Grammar | _grammask.LexedGrammar
+    _made: _grammask.Grammar | _grammask.LexedGrammar | None
+    """None while a grammar that is made of others was not used."""
+    _part: Part | None
+    """The description of a grammar that is made of others."""
     _text: bytes
     """What the grammar was made from."""
     _key: tuple[Hashable, ...]
@@ -61,11 +65,37 @@ class Grammar:
         recipe: tuple[str, tuple[Any, ...]],
     ) -> Grammar:
         grammar = object.__new__(cls)
-        grammar._core = core
+        grammar._made = core
+        grammar._part = None
         grammar._text = text
         grammar._key = key
         grammar._recipe = recipe
         return grammar
+
+    @property
+    def _core(self) -> _grammask.Grammar | _grammask.LexedGrammar:
+        if self._made is None:
+            assert self._part is not None
+            self._made = composition.build(self._part)
+        return self._made
+
+    @classmethod
+    def _of_part(cls, part: Part) -> Grammar:
+        grammar = object.__new__(cls)
+        grammar._made = None
+        grammar._part = part
+        grammar._text = part.digest
+        grammar._key = ("composition",)
+        grammar._recipe = ("_of_part", (part,))
+        return grammar
+
+    def _as_part(self) -> Part:
+        if self._part is not None:
+            return self._part
+        if not isinstance(self._made, _grammask.Grammar):
+            msg = "a grammar with a lexer (from_lark, bundled) cannot be a part of another grammar"
+            raise TypeError(msg)
+        return Part("grammar", (self,))
 
     @classmethod
     def from_kbnf(cls, text: str | bytes, *, start: str = "start", limits: Limits | None = None) -> Grammar:
@@ -165,6 +195,218 @@ class Grammar:
         content = repr((definition.terminals, definition.productions)).encode()
         recipe = ("_from_lark_text", (text, path, start, lexer, indentation, accepted, limits))
         return cls._make(core, content, ("lark", start, lexer, repr(indentation)), recipe)
+
+    @classmethod
+    def from_gbnf(cls, text: str | bytes, *, start: str = "root", limits: Limits | None = None) -> Grammar:
+        r"""Reads a grammar of llama.cpp. See ``docs/gbnf.md``.
+
+        >>> import grammask
+        >>> grammar = grammask.Grammar.from_gbnf(r'root ::= "yes" | "no" [.!]?')
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> grammar.compile(bytes_only).is_valid(b"no!")
+        True
+
+        Args:
+            text: The grammar; bytes must be UTF-8.
+            start: The rule that derives whole texts.
+            limits: Budgets for reading the text.
+
+        Raises:
+            GrammarSyntaxError: Everything in the text that is not GBNF, all at once.
+            GrammarSemanticError: Undefined rules, rules that are defined twice.
+            LimitExceeded: The text is too large.
+            UnicodeDecodeError: The bytes are not UTF-8.
+        """
+        return cls._from_gbnf(text, start, "llama.cpp", limits)
+
+    @classmethod
+    def from_xgrammar_ebnf(
+        cls, text: str | bytes, *, root: str = "root", limits: Limits | None = None
+    ) -> Grammar:
+        """Reads a grammar in XGrammar's EBNF. See ``docs/gbnf.md``.
+
+        Args:
+            text: The grammar; bytes must be UTF-8.
+            root: The rule that derives whole texts.
+            limits: Budgets for reading the text.
+
+        Raises:
+            GrammarSyntaxError: Everything in the text that is not in this notation, all at once.
+            GrammarSemanticError: Undefined rules, rules that are defined twice.
+            UnsupportedGrammar: Options of rules; ``Regex`` and ``Substring``.
+            LimitExceeded: The text is too large.
+            UnicodeDecodeError: The bytes are not UTF-8.
+        """
+        return cls._from_gbnf(text, root, "xgrammar", limits)
+
+    @classmethod
+    def _from_gbnf(cls, text: str | bytes, start: str, dialect: str, limits: Limits | None) -> Grammar:
+        decoded = text if isinstance(text, str) else bytes(text).decode()
+        core = _grammask.Grammar.from_gbnf(decoded, start, dialect, limits)
+        recipe = ("_from_gbnf", (decoded, start, dialect, limits))
+        return cls._make(core, decoded.encode(), ("gbnf", dialect, start), recipe)
+
+    @classmethod
+    def literal(cls, text: str | bytes) -> Grammar:
+        """Makes the grammar of a single text, as a part of others.
+
+        >>> import grammask
+        >>> from grammask import Grammar
+        >>> answer = "Answer: " + Grammar.from_regex("[0-9]+") + (Grammar.literal("!") | "?")
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> answer.compile(bytes_only).is_valid(b"Answer: 42?")
+        True
+        """
+        return cls._of_part(composition.literal(text))
+
+    @classmethod
+    def token(cls, token: int | str) -> Grammar:
+        """Makes the grammar of one token as a whole: its id counts, its text does not.
+
+        Args:
+            token: Its id, or the name of a special token, or the text that only this token has. Looked up when the
+                grammar meets a vocabulary.
+        """
+        return cls._of_part(composition.token(token))
+
+    @classmethod
+    def any_token(cls, *tokens: int | str, but: Iterable[int | str] | None = None) -> Grammar:
+        """Makes the grammar of any one of some tokens, or of any but some, as a whole.
+
+        Args:
+            tokens: Ids, names or texts, as for :meth:`token`.
+            but: Any token with text and any special token but these; never an end token.
+
+        Raises:
+            TypeError: Both are given, or none of them.
+        """
+        if bool(tokens) == (but is not None):
+            msg = "give the tokens, or those that are meant not to match (`but=`)"
+            raise TypeError(msg)
+        listed = tokens if but is None else but
+        return cls._of_part(composition.tokens(listed, others=but is not None))
+
+    @classmethod
+    def text(
+        cls,
+        *,
+        before: str | None = None,
+        stops: Sequence[str] = (),
+        without: Sequence[str] = (),
+        max_characters: int | None = None,
+        max_tokens: int | None = None,
+    ) -> Grammar:
+        """Makes the grammar of any text in UTF-8, as a part of others.
+
+        >>> import grammask
+        >>> from grammask import Grammar
+        >>> thought = Grammar.text(before="</think>") + "</think>" + Grammar.from_choices(["yes", "no"])
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> thought.compile(bytes_only).is_valid(b"hm, a < b</think>no")
+        True
+
+        Args:
+            before: A word that must follow, in the grammar around this one; the text is what is before the place where it
+                ends first. It is no part of the text.
+            stops: Other words at which the text would have ended too.
+            without: Words that are not in the text.
+            max_characters: The most characters.
+            max_tokens: The most tokens of the model.
+
+        Raises:
+            ValueError: A word is empty, or a bound negative.
+        """
+        return cls._of_part(
+            composition.free_text(
+                before=before,
+                stops=stops,
+                without=without,
+                max_characters=max_characters,
+                max_tokens=max_tokens,
+            )
+        )
+
+    @classmethod
+    def text_until(
+        cls,
+        *ends: str,
+        without: Sequence[str] = (),
+        max_characters: int | None = None,
+        max_tokens: int | None = None,
+    ) -> Grammar:
+        """Makes the grammar of any text up to the first of some words, and this word.
+
+        Args:
+            ends: The words.
+            without: As for :meth:`text`.
+            max_characters: As for :meth:`text`, without the word at the end.
+            max_tokens: As for :meth:`text`, without the word at the end.
+
+        Raises:
+            ValueError: There is no word, or as for :meth:`text`.
+        """
+        parts = []
+        for end in ends:
+            before = composition.free_text(
+                before=end,
+                stops=ends,
+                without=without,
+                max_characters=max_characters,
+                max_tokens=max_tokens,
+            )
+            parts.append(composition.sequence([before, composition.literal(end)]))
+        return cls._of_part(composition.choice(parts))
+
+    @classmethod
+    def concat(cls, *parts: Grammar | str | bytes) -> Grammar:
+        """Makes the grammar of a text of each part, in order. Also ``a + b``.
+
+        Raises:
+            TypeError: A part has a lexer, or is no grammar.
+        """
+        return cls._of_part(composition.sequence(_part_of(part) for part in parts))
+
+    @classmethod
+    def union(cls, *parts: Grammar | str | bytes) -> Grammar:
+        """Makes the grammar of the texts of any part. Also ``a | b``.
+
+        Raises:
+            TypeError: A part has a lexer, or is no grammar.
+            ValueError: There are no parts.
+        """
+        return cls._of_part(composition.choice(_part_of(part) for part in parts))
+
+    def repeat(self, least: int = 0, most: int | None = None) -> Grammar:
+        """Makes the grammar of ``least`` to ``most`` texts of this one in a row; of any number above, if ``most`` is None.
+
+        Raises:
+            ValueError: The bounds are negative or contradict each other.
+        """
+        return self._of_part(composition.repeat(self._as_part(), least, most))
+
+    def optional(self) -> Grammar:
+        """Makes the grammar of the texts of this one and the empty text."""
+        return self.repeat(0, 1)
+
+    def named(self, name: str) -> Grammar:
+        """Makes the same grammar with a name, which explanations show where it is a part of another."""
+        return self._of_part(composition.named(self._as_part(), name))
+
+    def __add__(self, other: Grammar | str | bytes) -> Grammar:
+        """Returns the concatenation."""
+        return self.concat(self, other) if isinstance(other, Grammar | str | bytes) else NotImplemented
+
+    def __radd__(self, other: str | bytes) -> Grammar:
+        """Returns the concatenation."""
+        return self.concat(other, self) if isinstance(other, str | bytes) else NotImplemented
+
+    def __or__(self, other: Grammar | str | bytes) -> Grammar:
+        """Returns the union."""
+        return self.union(self, other) if isinstance(other, Grammar | str | bytes) else NotImplemented
+
+    def __ror__(self, other: str | bytes) -> Grammar:
+        """Returns the union."""
+        return self.union(other, self) if isinstance(other, str | bytes) else NotImplemented
 
     @classmethod
     def from_regex(cls, pattern: str, *, limits: Limits | None = None) -> Grammar:
@@ -425,6 +667,15 @@ class Grammar:
     @classmethod
     def _again_choices(cls, texts: list[str | bytes], limits: Limits | None) -> Grammar:
         return cls.from_choices(texts, limits=limits)
+
+
+def _part_of(part: Grammar | str | bytes) -> Part:
+    if isinstance(part, str | bytes):
+        return composition.literal(part)
+    if not isinstance(part, Grammar):
+        msg = f"a part is a Grammar, a string or bytes, and not {type(part).__name__}"
+        raise TypeError(msg)
+    return part._as_part()
 
 
 def _restore(method: str, arguments: tuple[Any, ...]) -> Grammar:
