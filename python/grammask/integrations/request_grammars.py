@@ -135,10 +135,10 @@ def grammar_text(text: str) -> Grammar:
         message = "the grammar has no rule `root` (GBNF) and no rule `start` (KBNF)"
         raise _error(UnsupportedGrammar, "no-start-rule", message)
     try:
-        return front_end("from_gbnf")(text)
+        return Grammar.from_gbnf(text)
     except GrammarError as refused:
         try:
-            return front_end("from_xgrammar_ebnf")(text)
+            return Grammar.from_xgrammar_ebnf(text)
         except GrammarError:
             raise refused from None
 

@@ -57,6 +57,11 @@ class RequestMatcher:
         return sorted(self._ends)
 
     @property
+    def size(self) -> int:
+        """The width of a mask in bits."""
+        return self._size
+
+    @property
     def is_plain(self) -> bool:
         """Whether the end tokens are the vocabulary's own, so that the masks of :attr:`inner` are the request's."""
         return self._is_plain

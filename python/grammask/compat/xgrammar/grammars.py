@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import grammask
@@ -73,7 +72,7 @@ class Grammar:
             RuntimeError: It is none, or cannot be enforced exactly.
         """
         with grammar_errors():
-            grammar = front_end("from_xgrammar_ebnf")(ebnf_string, root=root_rule_name)
+            grammar = grammask.Grammar.from_xgrammar_ebnf(ebnf_string, root=root_rule_name)
         return Grammar(grammar, ("ebnf", ebnf_string, root_rule_name))
 
     @staticmethod
@@ -209,14 +208,14 @@ class Grammar:
     def concat(*grammars: Grammar) -> Grammar:
         """The texts that are a text of each grammar, one after the other."""
         with grammar_errors():
-            joined = reduce(_followed_by, (each.grammar for each in grammars))
+            joined = grammask.Grammar.concat(*[each.grammar for each in grammars])
         return Grammar(joined, ("concat", *(each.recipe for each in grammars)))
 
     @staticmethod
     def union(*grammars: Grammar) -> Grammar:
         """The texts of any of the grammars."""
         with grammar_errors():
-            joined = reduce(_or_else, (each.grammar for each in grammars))
+            joined = grammask.Grammar.union(*[each.grammar for each in grammars])
         return Grammar(joined, ("union", *(each.recipe for each in grammars)))
 
     def __str__(self) -> str:
@@ -313,11 +312,3 @@ def _legacy(tag: Any) -> dict[str, Any]:
         except ValueError as error:
             raise InvalidJSONError(str(error)) from error
     return {"begin": tag.begin, "schema": schema, "end": tag.end}
-
-
-def _followed_by(first: grammask.Grammar, second: grammask.Grammar) -> grammask.Grammar:
-    return front_end("concat")(first, second)
-
-
-def _or_else(first: grammask.Grammar, second: grammask.Grammar) -> grammask.Grammar:
-    return front_end("union")(first, second)
