@@ -23,7 +23,7 @@ LAYERS = [
     {"grammar"},
     {"frontends", "lowering"},
     {"recognizer", "lexing"},
-    {"masks"},
+    {"masks", "parsing"},
     ENGINE_PARTS,
     {"batch"},
     {"drafts"},

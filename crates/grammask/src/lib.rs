@@ -30,6 +30,7 @@ mod limits;
 pub mod lowering;
 pub mod masks;
 mod matcher;
+pub mod parsing;
 pub mod recognizer;
 mod tables;
 mod validation;
