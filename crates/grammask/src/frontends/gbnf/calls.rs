@@ -195,9 +195,7 @@ impl Parser<'_> {
         let mut rules = Vec::with_capacity(pairs.len());
         for (trigger, rule) in pairs {
             match trigger {
-                Argument::Text(trigger) if !trigger.is_empty() => {
-                    text.ends.push(trigger.as_bytes().into())
-                }
+                Argument::Text(trigger) if !trigger.is_empty() => text.ends.push(trigger.as_bytes().into()),
                 _ => return self.wrong_call(span, "a trigger is a string with some text"),
             }
             rules.push(rule);
