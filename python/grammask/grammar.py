@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import pickle
 from typing import TYPE_CHECKING, Any, Literal
 
 from grammask import _grammask, composition
 from grammask.compile_cache import CompileCache, default_compile_cache
-from grammask.errors import SchemaNotStrict
 from grammask.composition import Part
+from grammask.errors import SchemaNotStrict
 from grammask.lark_grammars import bundled, lark_definition, lark_text, layout_of
+from grammask.llguidance_grammars import llguidance_grammar
 from grammask.schemas import documents, python_types, strict_subset
 from grammask.schemas.json_text import schema_text
 from grammask.schemas.spelling import schema_options
@@ -83,22 +86,44 @@ class Grammar:
         return self._made
 
     @classmethod
-    def _of_part(cls, part: Part) -> Grammar:
+    def of_part(cls, part: Part) -> Grammar:
+        """Makes a grammar of a part of :mod:`grammask.composition`."""
         grammar = object.__new__(cls)
         grammar._made = None
         grammar._part = part
         grammar._text = part.digest
         grammar._key = ("composition",)
-        grammar._recipe = ("_of_part", (part,))
+        grammar._recipe = ("of_part", (part,))
         return grammar
 
-    def _as_part(self) -> Part:
+    def as_part(self) -> Part:
+        """Returns the grammar as a part of others.
+
+        Raises:
+            TypeError: It has a lexer.
+        """
         if self._part is not None:
             return self._part
-        if not isinstance(self._made, _grammask.Grammar):
+        if isinstance(self._made, _grammask.LexedGrammar):
             msg = "a grammar with a lexer (from_lark, bundled) cannot be a part of another grammar"
             raise TypeError(msg)
         return Part("grammar", (self,))
+
+    def digest(self) -> bytes:
+        """Returns a hash of what the grammar was made from; equal for equal grammars in all processes."""
+        return hashlib.sha256(pickle.dumps((self._text, self._key), protocol=5)).digest()
+
+    def graft_into(self, joined: _grammask.Composition) -> int:
+        """Adds the grammar to a composition; returns the number of the part.
+
+        Raises:
+            TypeError: It has a lexer.
+        """
+        core = self._core
+        if isinstance(core, _grammask.LexedGrammar):
+            msg = "a grammar with a lexer (from_lark, bundled) cannot be a part of another grammar"
+            raise TypeError(msg)
+        return joined.grammar(core)
 
     @classmethod
     def from_kbnf(cls, text: str | bytes, *, start: str = "start", limits: Limits | None = None) -> Grammar:
@@ -250,6 +275,27 @@ class Grammar:
         return cls._make(core, decoded.encode(), ("gbnf", dialect, start), recipe)
 
     @classmethod
+    def from_llguidance_lark(cls, text: str, *, limits: Limits | None = None) -> Grammar:
+        """Reads a grammar in llguidance's dialect of Lark. See ``docs/llguidance_lark.md``.
+
+        Args:
+            text: The grammar; its start symbol is ``start``.
+            limits: Budgets for expressions and schemas inside.
+
+        Raises:
+            GrammarSyntaxError: Everything in the text that is not in this notation, all at once.
+            GrammarSemanticError: Names without a definition, terminals that are made of themselves.
+            UnsupportedGrammar: Priorities, parameters, ``stop``, ``temperature``, other grammars by name.
+            LimitExceeded: The text is too large.
+        """
+        core = llguidance_grammar(text, cls, limits)
+        return cls._make(core, text.encode(), ("llguidance",), ("_again_llguidance", (text, limits)))
+
+    @classmethod
+    def _again_llguidance(cls, text: str, limits: Limits | None) -> Grammar:
+        return cls.from_llguidance_lark(text, limits=limits)
+
+    @classmethod
     def from_structural_tag(
         cls, tag: str | bytes | Mapping[str, Any], *, limits: Limits | None = None
     ) -> Grammar:
@@ -263,10 +309,10 @@ class Grammar:
             limits: Budgets for reading each grammar and schema inside.
 
         Raises:
-            StructuralTagError: Everything that is wrong, each with its JSON pointer; also in grammars and schemas inside.
+            StructuralTagError: Everything that is wrong, also in grammars and schemas inside, each with its pointer.
             UnsupportedGrammar: What cannot be enforced exactly, if nothing else is wrong.
         """
-        return cls._of_part(structural_tag_part(json_object(tag), cls, limits))
+        return cls.of_part(structural_tag_part(json_object(tag), cls, limits))
 
     @classmethod
     def from_response_format(
@@ -313,7 +359,7 @@ class Grammar:
             GrammarError: Everything that cannot be enforced exactly, each with its JSON pointer.
         """
         chosen, choice, is_forced = chosen_tools(tools, tool_choice)
-        return cls._of_part(
+        return cls.of_part(
             calls_part(
                 chosen,
                 choice,
@@ -336,7 +382,7 @@ class Grammar:
         >>> answer.compile(bytes_only).is_valid(b"Answer: 42?")
         True
         """
-        return cls._of_part(composition.literal(text))
+        return cls.of_part(composition.literal(text))
 
     @classmethod
     def token(cls, token: int | str) -> Grammar:
@@ -346,7 +392,7 @@ class Grammar:
             token: Its id, or the name of a special token, or the text that only this token has. Looked up when the
                 grammar meets a vocabulary.
         """
-        return cls._of_part(composition.token(token))
+        return cls.of_part(composition.token(token))
 
     @classmethod
     def any_token(cls, *tokens: int | str, but: Iterable[int | str] | None = None) -> Grammar:
@@ -363,7 +409,7 @@ class Grammar:
             msg = "give the tokens, or those that are meant not to match (`but=`)"
             raise TypeError(msg)
         listed = tokens if but is None else but
-        return cls._of_part(composition.tokens(listed, others=but is not None))
+        return cls.of_part(composition.tokens(listed, others=but is not None))
 
     @classmethod
     def text(
@@ -385,8 +431,8 @@ class Grammar:
         True
 
         Args:
-            before: A word that must follow, in the grammar around this one; the text is what is before the place where it
-                ends first. It is no part of the text.
+            before: A word that must follow, in the grammar around this one; the text is what is before the place where
+                it ends first. It is no part of the text.
             stops: Other words at which the text would have ended too.
             without: Words that are not in the text.
             max_characters: The most characters.
@@ -395,7 +441,7 @@ class Grammar:
         Raises:
             ValueError: A word is empty, or a bound negative.
         """
-        return cls._of_part(
+        return cls.of_part(
             composition.free_text(
                 before=before,
                 stops=stops,
@@ -434,7 +480,7 @@ class Grammar:
                 max_tokens=max_tokens,
             )
             parts.append(composition.sequence([before, composition.literal(end)]))
-        return cls._of_part(composition.choice(parts))
+        return cls.of_part(composition.choice(parts))
 
     @classmethod
     def concat(cls, *parts: Grammar | str | bytes) -> Grammar:
@@ -443,7 +489,7 @@ class Grammar:
         Raises:
             TypeError: A part has a lexer, or is no grammar.
         """
-        return cls._of_part(composition.sequence(_part_of(part) for part in parts))
+        return cls.of_part(composition.sequence(_part_of(part) for part in parts))
 
     @classmethod
     def union(cls, *parts: Grammar | str | bytes) -> Grammar:
@@ -453,15 +499,15 @@ class Grammar:
             TypeError: A part has a lexer, or is no grammar.
             ValueError: There are no parts.
         """
-        return cls._of_part(composition.choice(_part_of(part) for part in parts))
+        return cls.of_part(composition.choice(_part_of(part) for part in parts))
 
     def repeat(self, least: int = 0, most: int | None = None) -> Grammar:
-        """Makes the grammar of ``least`` to ``most`` texts of this one in a row; of any number above, if ``most`` is None.
+        """Makes the grammar of ``least`` to ``most`` texts of this one in a row; of any more, if ``most`` is None.
 
         Raises:
             ValueError: The bounds are negative or contradict each other.
         """
-        return self._of_part(composition.repeat(self._as_part(), least, most))
+        return self.of_part(composition.repeat(self.as_part(), least, most))
 
     def optional(self) -> Grammar:
         """Makes the grammar of the texts of this one and the empty text."""
@@ -469,7 +515,7 @@ class Grammar:
 
     def named(self, name: str) -> Grammar:
         """Makes the same grammar with a name, which explanations show where it is a part of another."""
-        return self._of_part(composition.named(self._as_part(), name))
+        return self.of_part(composition.named(self.as_part(), name))
 
     def __add__(self, other: Grammar | str | bytes) -> Grammar:
         """Returns the concatenation."""
@@ -749,12 +795,12 @@ class Grammar:
 
 
 def _part_of(part: Grammar | str | bytes) -> Part:
-    if isinstance(part, str | bytes):
+    if isinstance(part, Grammar):
+        return part.as_part()
+    if isinstance(part, (str, bytes)):
         return composition.literal(part)
-    if not isinstance(part, Grammar):
-        msg = f"a part is a Grammar, a string or bytes, and not {type(part).__name__}"
-        raise TypeError(msg)
-    return part._as_part()
+    msg = f"a part is a Grammar, a string or bytes, and not {type(part).__name__}"
+    raise TypeError(msg)
 
 
 def _restore(method: str, arguments: tuple[Any, ...]) -> Grammar:

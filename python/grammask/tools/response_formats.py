@@ -40,7 +40,7 @@ def response_format_grammar(
         return grammars.from_json_schema(body["schema"], strict=strict, **schema_options)
     if kind == "structural_tag":
         limits = schema_options.get("limits")
-        return grammars._of_part(structural_tag_part(response_format, grammars, limits))
+        return grammars.of_part(structural_tag_part(response_format, grammars, limits))
     return text_format_grammar(response_format, grammars)
 
 
@@ -55,7 +55,10 @@ def text_format_grammar(text_format: Mapping[str, Any], grammars: type[Grammar])
     if kind == "text":
         return grammars.text()
     if kind == "grammar":
-        definition, syntax = text_format.get("definition", text_format.get("grammar")), text_format.get("syntax")
+        definition, syntax = (
+            text_format.get("definition", text_format.get("grammar")),
+            text_format.get("syntax"),
+        )
         if not isinstance(definition, str):
             msg = "a format of the type grammar has a `definition`"
             raise ValueError(msg)
