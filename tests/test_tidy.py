@@ -23,7 +23,7 @@ LAYERS = [
     {"grammar"},
     {"frontends", "lowering"},
     {"recognizer", "lexing", "named_tokens"},
-    {"masks"},
+    {"masks", "parsing"},
     ENGINE_PARTS,
     {"batch"},
     {"drafts"},

@@ -13,10 +13,13 @@ from grammask.lark_grammars import bundled, lark_definition, lark_text, layout_o
 from grammask.schemas import documents, python_types, strict_subset
 from grammask.schemas.json_text import schema_text
 from grammask.schemas.spelling import schema_options
+from grammask.structural_tags import json_object, structural_tag_part
+from grammask.tool_styles import tool_style
+from grammask.tools import calls_part, chosen_tools, response_format_grammar
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from typing_extensions import Unpack
 
@@ -245,6 +248,82 @@ class Grammar:
         core = _grammask.Grammar.from_gbnf(decoded, start, dialect, limits)
         recipe = ("_from_gbnf", (decoded, start, dialect, limits))
         return cls._make(core, decoded.encode(), ("gbnf", dialect, start), recipe)
+
+    @classmethod
+    def from_structural_tag(
+        cls, tag: str | bytes | Mapping[str, Any], *, limits: Limits | None = None
+    ) -> Grammar:
+        """Makes the grammar of a structural tag: free text, tags and schemas, as XGrammar describes them in JSON.
+
+        See ``docs/structural_tags.md``.
+
+        Args:
+            tag: The tag, or its JSON text: ``{"type": "structural_tag", "format": ...}``, or the older form with
+                ``structures`` and ``triggers``.
+            limits: Budgets for reading each grammar and schema inside.
+
+        Raises:
+            StructuralTagError: Everything that is wrong, each with its JSON pointer; also in grammars and schemas inside.
+            UnsupportedGrammar: What cannot be enforced exactly, if nothing else is wrong.
+        """
+        return cls._of_part(structural_tag_part(json_object(tag), cls, limits))
+
+    @classmethod
+    def from_response_format(
+        cls, response_format: str | bytes | Mapping[str, Any], **options: Unpack[SchemaKeywords]
+    ) -> Grammar:
+        """Makes the grammar of OpenAI's ``response_format``, or ``text.format``. See ``docs/tools.md``.
+
+        Args:
+            response_format: An object, or its JSON text, of the type ``text``, ``json_object``, ``json_schema``,
+                ``structural_tag`` or ``grammar``.
+            options: As of :meth:`from_json_schema`, for schemas.
+
+        Raises:
+            ValueError: There is no such type, or what it needs is missing.
+            GrammarError: As of the schema, grammar or structural tag inside.
+        """
+        return response_format_grammar(json_object(response_format), cls, options)
+
+    @classmethod
+    def from_tools(
+        cls,
+        tools: Iterable[Mapping[str, Any]],
+        *,
+        style: str | Mapping[str, Any],
+        tool_choice: str | Mapping[str, Any] | None = "auto",
+        parallel: bool = True,
+        vocabulary: Vocabulary | None = None,
+        **options: Unpack[SchemaKeywords],
+    ) -> Grammar:
+        """Makes the grammar of outputs that call tools, in the style of a family of models. See ``docs/tools.md``.
+
+        Args:
+            tools: Functions and custom tools, in the shape of Chat Completions or Responses.
+            style: The name of a style (:func:`grammask.tool_styles.tool_styles`), or one of your own.
+            tool_choice: ``"auto"``: text, calls, or text before calls. ``"none"``: text. ``"required"``: calls only. An
+                object: calls of this tool only, or among ``allowed_tools``.
+            parallel: Whether there may be several calls; a tool that is chosen by name is called once.
+            vocabulary: Which of the style's marks are special tokens. Without it, those that are in the models' own
+                tokenizers. Special tokens match by id only.
+            options: As of :meth:`from_json_schema`, for the schemas of arguments.
+
+        Raises:
+            ValueError: There is no such style or tool; two tools have one name.
+            GrammarError: Everything that cannot be enforced exactly, each with its JSON pointer.
+        """
+        chosen, choice, is_forced = chosen_tools(tools, tool_choice)
+        return cls._of_part(
+            calls_part(
+                chosen,
+                choice,
+                tool_style(style) if isinstance(style, str) else style,
+                cls,
+                most_calls=None if parallel and not is_forced else 1,
+                vocabulary=vocabulary,
+                schema_options=options,
+            )
+        )
 
     @classmethod
     def literal(cls, text: str | bytes) -> Grammar:

@@ -31,6 +31,7 @@ pub mod lowering;
 pub mod masks;
 mod matcher;
 mod named_tokens;
+pub mod parsing;
 pub mod recognizer;
 mod tables;
 mod validation;

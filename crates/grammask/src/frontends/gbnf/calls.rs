@@ -8,7 +8,7 @@ use crate::grammar::{Code, Diagnostic, NodeId, Span, Terminal, TokenReference, T
 /// An argument, as it is written.
 enum Argument {
     Number(u32),
-    Text(Box<str>, Span),
+    Text(Box<str>),
     /// A name, or `true` or `false`.
     Name(Span),
     List(Vec<Argument>),
@@ -60,7 +60,7 @@ impl Parser<'_> {
             let token = self.current.clone();
             let argument = match token.kind {
                 Kind::Number(number) => Argument::Number(number),
-                Kind::Text(text) => Argument::Text(text, token.span),
+                Kind::Text(text) => Argument::Text(text),
                 Kind::Name => {
                     self.advance();
                     if self.current.kind == Kind::Equals {
@@ -195,16 +195,14 @@ impl Parser<'_> {
         let mut rules = Vec::with_capacity(pairs.len());
         for (trigger, rule) in pairs {
             match trigger {
-                Argument::Text(trigger, _) if !trigger.is_empty() => {
-                    text.ends.push(trigger.as_bytes().into())
-                }
+                Argument::Text(trigger) if !trigger.is_empty() => text.ends.push(trigger.as_bytes().into()),
                 _ => return self.wrong_call(span, "a trigger is a string with some text"),
             }
             rules.push(rule);
         }
         for exclude in excludes {
             match exclude {
-                Argument::Text(exclude, _) if !exclude.is_empty() => {
+                Argument::Text(exclude) if !exclude.is_empty() => {
                     text.excludes.push(exclude.as_bytes().into());
                 }
                 _ => return self.wrong_call(span, "what is excluded is a string with some text"),
