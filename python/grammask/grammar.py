@@ -10,6 +10,7 @@ from grammask.compile_cache import CompileCache, default_compile_cache
 from grammask.errors import SchemaNotStrict
 from grammask.composition import Part
 from grammask.lark_grammars import bundled, lark_definition, lark_text, layout_of
+from grammask.llguidance_grammars import llguidance_grammar
 from grammask.schemas import documents, python_types, strict_subset
 from grammask.schemas.json_text import schema_text
 from grammask.schemas.spelling import schema_options
@@ -248,6 +249,27 @@ class Grammar:
         core = _grammask.Grammar.from_gbnf(decoded, start, dialect, limits)
         recipe = ("_from_gbnf", (decoded, start, dialect, limits))
         return cls._make(core, decoded.encode(), ("gbnf", dialect, start), recipe)
+
+    @classmethod
+    def from_llguidance_lark(cls, text: str, *, limits: Limits | None = None) -> Grammar:
+        """Reads a grammar in llguidance's dialect of Lark. See ``docs/llguidance_lark.md``.
+
+        Args:
+            text: The grammar; its start symbol is ``start``.
+            limits: Budgets for expressions and schemas inside.
+
+        Raises:
+            GrammarSyntaxError: Everything in the text that is not in this notation, all at once.
+            GrammarSemanticError: Names without a definition, terminals that are made of themselves.
+            UnsupportedGrammar: Priorities, parameters, ``stop``, ``temperature``, other grammars by name.
+            LimitExceeded: The text is too large.
+        """
+        core = llguidance_grammar(text, cls, limits)
+        return cls._make(core, text.encode(), ("llguidance",), ("_again_llguidance", (text, limits)))
+
+    @classmethod
+    def _again_llguidance(cls, text: str, limits: Limits | None) -> Grammar:
+        return cls.from_llguidance_lark(text, limits=limits)
 
     @classmethod
     def from_structural_tag(
