@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from grammask import Grammar
 from grammask.compat import llguidance as ours
 from grammask.compat.llguidance import numpy as our_numpy
 
@@ -316,15 +315,6 @@ def test_options_of_schemas() -> None:
     ).is_error()
 
 
-needs_lark = pytest.mark.skipif(
-    not hasattr(Grammar, "from_llguidance_lark"), reason="no Grammar.from_llguidance_lark yet"
-)
-needs_tags = pytest.mark.skipif(
-    not hasattr(Grammar, "from_structural_tag"), reason="no Grammar.from_structural_tag yet"
-)
-
-
-@needs_lark
 @pytest.mark.parametrize(
     "lark",
     [
@@ -344,7 +334,6 @@ def test_lark_as_theirs(lark) -> None:
             matcher.reset()
 
 
-@needs_tags
 def test_structural_tags() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
     tags = [ours.StructTag(trigger="<f", begin="<f=x>", grammar=schema, end="</f>")]

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from grammask import Grammar as Plain
 from grammask.compat import xgrammar as ours
 from grammask.compat.xgrammar.closed_schemas import closed
 from grammask.compat.xgrammar.expressions import rust_expression
@@ -40,10 +39,6 @@ def legal(row: Any, size: int) -> list[int]:
 def compiler(module: ModuleType) -> Any:
     return module.GrammarCompiler(module.TokenizerInfo(TOKENS, stop_token_ids=END))
 
-
-needs_ebnf = pytest.mark.skipif(
-    not hasattr(Plain, "from_xgrammar_ebnf"), reason="no Grammar.from_xgrammar_ebnf yet"
-)
 
 REGEXES = [
     "a|b+",
@@ -492,7 +487,6 @@ def test_caches() -> None:
     assert uncached.compile_regex("a+").compiled is not uncached.compile_regex("a+").compiled
 
 
-@needs_ebnf
 @pytest.mark.parametrize(
     "text",
     [
@@ -512,7 +506,6 @@ def test_ebnf_as_theirs(text) -> None:
         ), sample
 
 
-@pytest.mark.skipif(not hasattr(Plain, "concat"), reason="no Grammar.concat yet")
 def test_concat_and_union() -> None:
     a, b = ours.Grammar.from_regex("a+"), ours.Grammar.from_regex("b")
     make = compiler(ours)
@@ -523,7 +516,6 @@ def test_concat_and_union() -> None:
     assert is_accepted(ours.GrammarMatcher(make.compile_grammar(again)), "aab")
 
 
-@pytest.mark.skipif(not hasattr(Plain, "from_structural_tag"), reason="no Grammar.from_structural_tag yet")
 def test_structural_tags_as_theirs() -> None:
     xgrammar = theirs()
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}

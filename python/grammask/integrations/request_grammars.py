@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from grammask.errors import Diagnostic, GrammarError, GrammarSyntaxError, UnsupportedGrammar
 from grammask.grammar import Grammar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "any_json",
     "choice",
     "closed_objects",
-    "front_end",
     "grammar_text",
     "json_schema",
     "structural_tag",
@@ -123,12 +119,12 @@ def grammar_text(text: str) -> Grammar:
     """The grammar of a text in KBNF, GBNF, xgrammar's EBNF or llguidance's Lark, whichever it is.
 
     Raises:
-        UnsupportedGrammar: It has neither ``root`` nor ``start``, or this version cannot read its language.
+        UnsupportedGrammar: It has neither ``root`` nor ``start``.
         GrammarError: As the method of :class:`grammask.Grammar` that reads the language.
     """
     names = set(_RULE.findall(text))
     if not names:
-        return front_end("from_llguidance_lark")(text)
+        return Grammar.from_llguidance_lark(text)
     if "start" in names and ("root" not in names or text.rstrip().endswith(";")):
         return Grammar.from_kbnf(text)
     if "root" not in names:
@@ -149,20 +145,7 @@ def structural_tag(tag: str | dict[str, Any]) -> Grammar:
     Raises:
         GrammarError: As :meth:`grammask.Grammar.from_structural_tag`.
     """
-    return front_end("from_structural_tag")(tag)
-
-
-def front_end(name: str) -> Callable[..., Grammar]:
-    """A method of :class:`grammask.Grammar` that reads a language of grammars.
-
-    Raises:
-        UnsupportedGrammar: This version does not have it.
-    """
-    method: Callable[..., Grammar] | None = getattr(Grammar, name, None)
-    if method is None:
-        message = f"this version of grammask has no Grammar.{name}"
-        raise _error(UnsupportedGrammar, "no-front-end", message)
-    return method
+    return Grammar.from_structural_tag(tag)
 
 
 def _error(kind: type[GrammarError], code: str, message: str) -> GrammarError:

@@ -214,7 +214,7 @@ class GrammaskGrammarBackend(BaseGrammarBackend):  # type: ignore[misc, unused-i
     def _compiled(self, kind: str, make: Callable[[], Grammar]) -> BaseGrammarObject:
         try:
             compiled = make().compile(self._vocabulary)
-        except GrammarError as error:
+        except ValueError as error:
             logger.error("grammask refuses a grammar of the kind %s: %s", kind, error)
             return InvalidGrammarObject(str(error))
         return GrammaskGrammar(RequestMatcher(compiled, self._vocabulary), GrammarStats(dispatch_type=kind))

@@ -185,7 +185,7 @@ def validate_request(sampling_params: SamplingParams, tokenizer: Any = None) -> 
         raise VLLMValidationError(msg)
     try:
         _grammar(*get_structured_output_key(wanted), whitespace=True, additional_properties=True)
-    except GrammarError as error:
+    except ValueError as error:
         raise VLLMValidationError(str(error)) from error
 
 

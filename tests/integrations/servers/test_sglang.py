@@ -97,6 +97,8 @@ def test_whitespace_pattern_is_refused(backend) -> None:
         ("json", "$$ANY$$", "[1, {}]", "[1,]"),
         ("regex", "[0-9]{2}", "12", "1a"),
         ("ebnf", 'start ::= "yes" | "no" start;', "nonoyes", "noyesno"),
+        ("ebnf", 'root ::= "yes" | "no" root', "nonoyes", "noyesno"),
+        ("ebnf", 'start: "yes" | "no" start', "nonoyes", "noyesno"),
     ],
 )
 def test_kinds_of_requests(backend, tokenizer, kind, text, right, wrong) -> None:
@@ -121,7 +123,15 @@ def test_kinds_of_requests(backend, tokenizer, kind, text, right, wrong) -> None
 
 def test_invalid_grammars_are_objects(backend) -> None:
     made = backend()
-    for kind, text in (("json", '{"$ref": "#/nowhere"}'), ("json", "{"), ("regex", "a(?=b)"), ("ebnf", "a")):
+    for kind, text in (
+        ("json", '{"$ref": "#/nowhere"}'),
+        ("json", "{"),
+        ("regex", "a(?=b)"),
+        ("ebnf", "a"),
+        ("structural_tag", "{"),
+        ("structural_tag", "{}"),
+        ("ebnf", "a ::= b"),
+    ):
         value, _ = made.get_cached_or_future_value((kind, text), require_reasoning=False)
         assert isinstance(value.result(), InvalidGrammarObject)
         assert value.result().error_message
@@ -133,9 +143,6 @@ def test_structural_tags(backend, tokenizer) -> None:
         ("structural_tag", json.dumps(tag)), require_reasoning=False
     )
     made = value.result()
-    if not hasattr(Grammar, "from_structural_tag"):
-        assert isinstance(made, InvalidGrammarObject)
-        return
     for token in tokenizer.encode('say <tool>{"name": "no"}</tool> the'):
         made.accept_token(token)
     made.accept_token(tokenizer.eos_token_id)

@@ -124,6 +124,9 @@ def test_plugin_refuses_other_versions_and_names(monkeypatch) -> None:
         ({"regex": "[0-9]{2}"}, "12", "1a"),
         ({"choice": ["yes", "no"]}, "yes", "maybe"),
         ({"grammar": 'start ::= "yes" | "no" start;'}, "nonoyes", "noyesno"),
+        ({"grammar": 'root ::= "yes" | "no" root'}, "nonoyes", "noyesno"),
+        ({"grammar": 'root ::= "\\a"? [n] "o"{2}'}, "noo", "noyes"),
+        ({"grammar": 'start: "yes" | "no" start'}, "nonoyes", "noyesno"),
     ],
 )
 def test_kinds_of_requests(manager, tokenizer, wanted, text, wrong) -> None:
@@ -149,23 +152,36 @@ def test_kinds_of_requests(manager, tokenizer, wanted, text, wrong) -> None:
     assert grammar.validate_tokens(tokens) == tokens
 
 
-def test_front_ends_of_grammar_texts(manager, tokenizer) -> None:
-    texts = ['root ::= "yes" | "no" root', 'start: "yes" | "no" start']
-    tags = json.dumps(
-        {"structures": [{"begin": "<tool>", "schema": SCHEMA, "end": "</tool>"}], "triggers": ["<tool>"]}
-    )
-    for name, wanted in (("from_gbnf", texts[0]), ("from_llguidance_lark", texts[1])):
-        if hasattr(Grammar, name):
-            grammar = request(manager(), grammar=wanted).structured_output_request.grammar
-            assert grammar.validate_tokens(tokenizer.encode("nonoyes")) == tokenizer.encode("nonoyes")
-        else:
-            failed = request(manager(), grammar=wanted).structured_output_request.grammar
-            assert isinstance(failed, GrammarError)
-    if hasattr(Grammar, "from_structural_tag"):
-        grammar = request(manager(), structural_tag=tags).structured_output_request.grammar
+def test_structural_tags(manager, tokenizer) -> None:
+    legacy = {"structures": [{"begin": "<tool>", "schema": SCHEMA, "end": "</tool>"}], "triggers": ["<tool>"]}
+    content = {"type": "json_schema", "json_schema": SCHEMA}
+    tag = {"type": "tag", "begin": "<tool>", "content": content, "end": "</tool>"}
+    triggered = {"type": "triggered_tags", "triggers": ["<tool>"], "tags": [tag]}
+    for document in (legacy, {"type": "structural_tag", "format": triggered}):
+        grammar = request(manager(), structural_tag=json.dumps(document)).structured_output_request.grammar
         tokens = tokenizer.encode('say <tool>{"name": "no"}</tool> the')
         assert grammar.validate_tokens(tokens) == tokens
-        assert len(grammar.validate_tokens(tokenizer.encode("<tool>[]"))) < len(tokenizer.encode("<tool>[]"))
+        wrong = tokenizer.encode("<tool>[]")
+        assert len(grammar.validate_tokens(wrong)) < len(wrong)
+
+
+def test_special_tokens_match_by_id(manager, tokenizer) -> None:
+    stop = tokenizer.convert_tokens_to_ids("<|stop|>")
+    grammar = request(manager(), json={"type": "string"}).structured_output_request.grammar
+    text = list(b'"<|stop|>"')
+    spelled = [tokenizer.convert_tokens_to_ids(tokenizer.tokenize(chr(byte))[0]) for byte in text]
+    assert grammar.validate_tokens(spelled) == spelled
+    assert grammar.validate_tokens([spelled[0], stop]) == [spelled[0]]
+    content = {"type": "json_schema", "json_schema": {"type": "boolean"}}
+    begin = {"type": "token", "token": "<|stop|>"}
+    document = {
+        "type": "structural_tag",
+        "format": {"type": "tag", "begin": begin, "content": content, "end": "!"},
+    }
+    grammar = request(manager(), structural_tag=json.dumps(document)).structured_output_request.grammar
+    tokens = [stop, *tokenizer.encode("true!")]
+    assert grammar.validate_tokens(tokens) == tokens
+    assert grammar.validate_tokens(spelled[1:2]) == []
 
 
 def test_options_of_the_engine(manager, tokenizer) -> None:
@@ -334,6 +350,9 @@ def test_validation_of_requests(tokenizer) -> None:
         {"regex": "a(?=b)c"},
         {"grammar": 'start ::= "a'},
         {"grammar": 'rule ::= "a"'},
+        {"grammar": "start: nothing"},
+        {"structural_tag": "{"},
+        {"structural_tag": '{"type": "structural_tag", "format": {"type": "nothing"}}'},
         {"json": SCHEMA, "whitespace_pattern": " ?"},
     ):
         with pytest.raises(VLLMValidationError):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from grammask.grammar import Grammar
 from grammask.integrations import request_grammars
-from grammask.integrations.request_grammars import front_end
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits
@@ -91,7 +90,7 @@ def read(text: str, limits: Limits | None) -> Grammar:
         ValueError: The JSON is not llguidance's.
     """
     if not text.lstrip().startswith("{"):
-        return front_end("from_llguidance_lark")(text, limits=limits)
+        return Grammar.from_llguidance_lark(text, limits=limits)
     document = json.loads(text)
     grammars = document.get("grammars")
     if not isinstance(grammars, list) or not grammars:
@@ -110,7 +109,7 @@ def _read_one(grammar: dict[str, Any], limits: Limits | None) -> Grammar:
         if value is not None and kind not in ("name", "options")
     }:
         case {"lark_grammar": lark}:
-            return front_end("from_llguidance_lark")(lark, limits=limits)
+            return Grammar.from_llguidance_lark(lark, limits=limits)
         case {"json_schema": schema}:
             options = grammar.get("options") or {}
             if isinstance(schema, dict) and "x-guidance" in schema:

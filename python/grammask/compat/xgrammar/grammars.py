@@ -17,7 +17,6 @@ from grammask.compat.xgrammar.exceptions import (
     grammar_errors,
 )
 from grammask.compat.xgrammar.expressions import rust_expression
-from grammask.integrations.request_grammars import front_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,7 +175,7 @@ class Grammar:
             msg = "grammask.compat.xgrammar has no named grammars"
             raise RuntimeError(msg)
         with grammar_errors():
-            grammar = front_end("from_llguidance_lark")(lark_string)
+            grammar = grammask.Grammar.from_llguidance_lark(lark_string)
         return Grammar(grammar, ("lark", lark_string))
 
     @staticmethod
@@ -192,7 +191,7 @@ class Grammar:
         """
         tag = _structural_tag(args, kwargs)
         with grammar_errors(InvalidStructuralTagError):
-            grammar = front_end("from_structural_tag")(tag)
+            grammar = grammask.Grammar.from_structural_tag(tag)
         return Grammar(grammar, ("structural_tag", json.dumps(tag)))
 
     @staticmethod
