@@ -31,6 +31,7 @@ pub mod lowering;
 pub mod masks;
 mod matcher;
 pub mod recognizer;
+mod saved;
 mod tables;
 mod validation;
 pub mod vocabulary;
