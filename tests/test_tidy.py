@@ -22,7 +22,7 @@ LAYERS = [
     {"append_only", "automata", "graph", "vocabulary"},
     {"grammar"},
     {"frontends", "lowering"},
-    {"recognizer", "lexing"},
+    {"recognizer", "lexing", "named_tokens"},
     {"masks", "parsing"},
     ENGINE_PARTS,
     {"batch"},

@@ -1,7 +1,7 @@
 """The compiled engine. Use it through the package ``grammask``."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, final
+from typing import Any, SupportsIndex, final
 
 import numpy as np
 import numpy.typing as npt
@@ -76,7 +76,7 @@ class Vocabulary:
     def special(self) -> dict[str, int]:
         """Names of the special tokens with their ids, as a new dictionary."""
 
-    def token(self, id: int) -> bytes | None:
+    def token(self, id: SupportsIndex) -> bytes | None:
         """Return the bytes of a token; None for special tokens, end tokens, padding and others without text.
 
         Raises:
@@ -86,7 +86,7 @@ class Vocabulary:
     def tokens(self) -> list[bytes | None]:
         """Return what ``token`` says of each id, as a new list; it may leave out padding at the end."""
 
-    def name_of(self, id: int) -> str | None:
+    def name_of(self, id: SupportsIndex) -> str | None:
         """Return the name of a special token, its first one if it has several; None for all other tokens.
 
         Raises:

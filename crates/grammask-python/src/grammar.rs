@@ -26,6 +26,16 @@ impl PyGrammar {
         Self { grammar: Arc::new(grammar), warnings, relaxations: Vec::new() }
     }
 
+    /// The grammar itself.
+    pub(crate) fn shared(&self) -> &Arc<Grammar> {
+        &self.grammar
+    }
+
+    /// What was found in its text: warnings, and relaxations.
+    pub(crate) fn found(&self) -> (&[Diagnostic], &[Diagnostic]) {
+        (&self.warnings, &self.relaxations)
+    }
+
     /// The same with what a schema asks for and the grammar does not enforce.
     pub(crate) fn with_relaxations(mut self, relaxations: Vec<Diagnostic>) -> Self {
         self.relaxations = relaxations;

@@ -51,6 +51,14 @@ VocabularyName: TypeAlias = Annotated[
         "--vocab", help="o200k, cl100k, or a file: *.tiktoken, tokenizer.json, tekken.json.", metavar="V"
     ),
 ]
+VocabularyOfModel: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--vocab",
+        help="The vocabulary of the models demo and random, o200k if not given; the others bring their own.",
+        metavar="V",
+    ),
+]
 EndTokens: TypeAlias = Annotated[
     str | None,
     typer.Option("--eos", help="End tokens by id or name, separated by commas; else the vocabulary's own."),

@@ -125,7 +125,9 @@ impl Productions {
             Terminal::Literal(ref bytes) => {
                 return Ok(Shape { empty: bytes.is_empty(), nonempty: !bytes.is_empty() });
             }
-            Terminal::Token(_) | Terminal::AnyToken => return Ok(Shape { empty: false, nonempty: true }),
+            Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => {
+                return Ok(Shape { empty: false, nonempty: true });
+            }
             Terminal::Regular(term) => term,
             Terminal::Limited { term, tokens } => {
                 if tokens == 0 {
