@@ -9,6 +9,7 @@ mod json_schema;
 mod lexed;
 mod limits;
 mod mask_array;
+mod parsing;
 mod vocabulary;
 
 use pyo3::prelude::*;
@@ -33,6 +34,8 @@ mod _grammask {
     use crate::lexed::{PyLexedGrammar, PyStreamliningReport, streamlining_report};
     #[pymodule_export]
     use crate::limits::PyLimits;
+    #[pymodule_export]
+    use crate::parsing::{PyParse, PyParser};
     #[pymodule_export]
     use crate::vocabulary::PyVocabulary;
 }
