@@ -19,7 +19,18 @@ if TYPE_CHECKING:
 
     from grammask.grammar import Grammar
 
-__all__ = ["Part", "build", "choice", "free_text", "literal", "named", "repeat", "sequence", "token", "tokens"]
+__all__ = [
+    "Part",
+    "build",
+    "choice",
+    "free_text",
+    "literal",
+    "named",
+    "repeat",
+    "sequence",
+    "token",
+    "tokens",
+]
 
 
 class Part:

@@ -425,6 +425,9 @@ def test_special_tokens_of_tokenizers_are_no_text() -> None:
 
 
 def test_errors() -> None:
+    endless = ours.GrammarCompiler(ours.TokenizerInfo(["a", "b"]))
+    with pytest.raises(RuntimeError, match="end token"):
+        endless.compile_regex("a")
     with pytest.raises(RuntimeError):
         ours.Grammar.from_json_schema('{"type":')
     with pytest.raises(ours.InvalidJSONError):

@@ -43,7 +43,11 @@ def scan(text: str, refusals: Refusals) -> list[Token]:
     tokens: list[Token] = []
     place = 0
     while place < len(text):
-        if tokens and tokens[-1].kind == "directive" and tokens[-1].text in ("%json", "%regex", "%llguidance"):
+        if (
+            tokens
+            and tokens[-1].kind == "directive"
+            and tokens[-1].text in ("%json", "%regex", "%llguidance")
+        ):
             place = _object(text, place, tokens, refusals)
             continue
         match = _TOKENS.match(text, place)

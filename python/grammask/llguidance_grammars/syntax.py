@@ -138,7 +138,9 @@ class _Reader:
             try:
                 self.statement()
                 if self.token.kind not in ("newline", "end"):
-                    raise self.wrong("a statement ends with its line", "a rule goes on at a line that begins with `|`")
+                    raise self.wrong(
+                        "a statement ends with its line", "a rule goes on at a line that begins with `|`"
+                    )
             except _Wrong:
                 self.skip()
         return self.result
@@ -252,7 +254,10 @@ class _Reader:
             self.place -= 1
             raise self.wrong("options are an object of JSON")
         for name, value in token.value.items():
-            if name == "no_forcing" or (name, value) in (("allow_initial_skip", False), ("allow_invalid_utf8", False)):
+            if name == "no_forcing" or (name, value) in (
+                ("allow_initial_skip", False),
+                ("allow_invalid_utf8", False),
+            ):
                 continue
             if name == "allow_initial_skip" and value is True:
                 self.result.options[name] = True
@@ -372,7 +377,12 @@ class _Reader:
             self.take()
             last = self.take()
             ends = (node.value[0], self.string(last) if last.kind == "string" else "")
-            if node.value[1] or last.text.endswith("i") or any(len(end) != 1 for end in ends) or ends[0] > ends[1]:
+            if (
+                node.value[1]
+                or last.text.endswith("i")
+                or any(len(end) != 1 for end in ends)
+                or ends[0] > ends[1]
+            ):
                 self.refusals.add("unexpected-input", span, "a range is between two characters in order")
                 raise _Wrong
             return Node("range", (span[0], last.span[1]), ends)
@@ -397,10 +407,14 @@ class _Reader:
         try:
             # Backslashes come in pairs or begin an escape, so an `\\x` behind an odd number of them is one.
             pieces = text[1:-1].split("\\\\")
-            value = json.loads('"' + "\\\\".join(piece.replace("\\x", "\\u00") for piece in pieces) + '"', strict=False)
+            value = json.loads(
+                '"' + "\\\\".join(piece.replace("\\x", "\\u00") for piece in pieces) + '"', strict=False
+            )
             value.encode()
         except ValueError:
-            self.refusals.add("invalid-escape", token.span, "the string has an escape that JSON does not have")
+            self.refusals.add(
+                "invalid-escape", token.span, "the string has an escape that JSON does not have"
+            )
             raise _Wrong from None
         decoded: str = value
         return decoded

@@ -96,10 +96,16 @@ class _Translator:
                 open_names.add(current)
                 stack.append((current, True))
                 for node in _bottom_up(self.terminals[current].body):
-                    if node.kind != "terminal" or node.value in self.languages or node.value not in self.terminals:
+                    if (
+                        node.kind != "terminal"
+                        or node.value in self.languages
+                        or node.value not in self.terminals
+                    ):
                         continue
                     if node.value in open_names:
-                        self.refusals.add("recursive-terminal", node.span, f"`{node.value}` is made of itself")
+                        self.refusals.add(
+                            "recursive-terminal", node.span, f"`{node.value}` is made of itself"
+                        )
                         self.languages[node.value] = self.nothing
                     else:
                         stack.append((node.value, False))
@@ -146,7 +152,10 @@ class _Translator:
                 self.undefined(node)
             case "rule":
                 self.refusals.add(
-                    "unexpected-input", node.span, "a terminal is made of terminals, and this is a rule", "write its name in capitals"
+                    "unexpected-input",
+                    node.span,
+                    "a terminal is made of terminals, and this is a rule",
+                    "write its name in capitals",
                 )
             case _:
                 self.refusals.add("unexpected-input", node.span, "this cannot be part of a terminal")
@@ -167,7 +176,9 @@ class _Translator:
                 return self.composition.substring_language(text)
             case {"substring_words": str(text)} if len(value) == 1:
                 chunks = _WORDS.findall(text)
-            case {"substring_chunks": list(chunks)} if len(value) == 1 and all(isinstance(c, str) for c in chunks):
+            case {"substring_chunks": list(chunks)} if len(value) == 1 and all(
+                isinstance(c, str) for c in chunks
+            ):
                 pass
             case _:
                 help = "it is `substring_chunks`, `substring_words` or `substring_chars`"
@@ -187,7 +198,9 @@ class _Translator:
     def read_ignored(self, nodes: list[Node]) -> None:
         if nodes:
             either = self.composition.union_language([self.language(node) for node in nodes])
-            self.ignored = self.composition.terminal(self.composition.repeated_language(either, 0, None), "%ignore")
+            self.ignored = self.composition.terminal(
+                self.composition.repeated_language(either, 0, None), "%ignore"
+            )
 
     def read_rules(self, *, has_initial_skip: bool) -> _grammask.Grammar | None:
         if "start" not in self.rules:
@@ -213,7 +226,9 @@ class _Translator:
         most = attributes.pop("max_tokens", None)
         attributes.pop("stop_capture", None)
         for name, (_, span) in attributes.items():
-            self.refusals.add("unsupported-grammar", span, f"the attribute `{name}` is not supported", _ADVICE.get(name))
+            self.refusals.add(
+                "unsupported-grammar", span, f"the attribute `{name}` is not supported", _ADVICE.get(name)
+            )
         if suffix is not None:
             ending = suffix[0] if isinstance(suffix[0], Node) else None
             if ending is None or ending.value == ("", False):
@@ -341,4 +356,3 @@ _ADVICE = {
 def _escaped(text: str) -> str:
     """A text as a regular expression."""
     return "".join(c if c.isalnum() or ord(c) > 127 else f"\\x{ord(c):02x}" for c in text)
-

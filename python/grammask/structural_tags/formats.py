@@ -119,13 +119,17 @@ class _Translator:
         kind = node.get("type")
         method = _FORMATS.get(kind) if isinstance(kind, str) else None
         if method is None:
-            self.refusals.invalid(f"{pointer}/type", f"there is no format {kind!r}", f"formats: {', '.join(_FORMATS)}")
+            self.refusals.invalid(
+                f"{pointer}/type", f"there is no format {kind!r}", f"formats: {', '.join(_FORMATS)}"
+            )
             return _leaf(_EMPTY)
         known = _FIELDS[kind]
         for name in node:
             if name not in known and name != "type":
                 self.refusals.invalid(
-                    f"{pointer}/{escaped(str(name))}", f"`{kind}` has no field `{name}`", f"fields: {', '.join(known)}"
+                    f"{pointer}/{escaped(str(name))}",
+                    f"`{kind}` has no field `{name}`",
+                    f"fields: {', '.join(known)}",
                 )
         return method(self, node, pointer, following)
 
@@ -153,13 +157,19 @@ class _Translator:
 
     def _bound(self, node: Mapping[str, Any], name: str, pointer: str) -> int | None:
         value = node.get(name)
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 31):
+        if value is not None and (
+            not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 31
+        ):
             self.refusals.invalid(f"{pointer}/{name}", f"`{name}` is a number from 0 to 2147483647, or null")
             return None
         return value
 
     def _token(self, value: Any, pointer: str) -> int | str:
-        if isinstance(value, bool) or not isinstance(value, int | str) or (isinstance(value, int) and value < 0):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | str)
+            or (isinstance(value, int) and value < 0)
+        ):
             self.refusals.invalid(pointer, "a token is an id or a string")
             return 0
         return value
@@ -199,7 +209,9 @@ class _Translator:
             self.refusals.invalid(place, "`json_schema` is a schema: an object, true or false")
             return _leaf(_EMPTY)
         if self._words(node, "excludes", pointer):
-            self.refusals.unsupported(f"{pointer}/excludes", "words cannot be excluded from the values of a schema")
+            self.refusals.unsupported(
+                f"{pointer}/excludes", "words cannot be excluded from the values of a schema"
+            )
         most = self._bound(node, "max_whitespace_cnt", pointer)
         options: dict[str, Any] = {"limits": self.limits}
         if most is not None:
@@ -216,7 +228,9 @@ class _Translator:
         if "key_order" in options:
             self.refusals.unsupported(f"{pointer}/any_order", "parameters in any order are not supported")
             options.pop("key_order")
-        return _leaf(parameters_part(schema, PARAMETER_STYLES[style], place, self.refusals, self.grammars, options))
+        return _leaf(
+            parameters_part(schema, PARAMETER_STYLES[style], place, self.refusals, self.grammars, options)
+        )
 
     def _qwen_xml_parameter(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
         return self._json_schema({**node, "style": "qwen_xml"}, pointer, following)
@@ -280,7 +294,9 @@ class _Translator:
         is_number = [isinstance(bound, int) and not isinstance(bound, bool) for bound in bounds]
         least, most = (bound if good else 0 for bound, good in zip(bounds, is_number, strict=True))
         if not all(is_number) or not 0 <= least < 1 << 31 or (most != -1 and not least <= most < 1 << 31):
-            self.refusals.invalid(pointer, "`min` and `max` are numbers, `max` not below `min` or -1 for any number")
+            self.refusals.invalid(
+                pointer, "`min` and `max` are numbers, `max` not below `min` or -1 for any number"
+            )
             least, most = 0, 1
         return self._copies(node, pointer, following, least, None if most == -1 else most)
 
@@ -379,7 +395,9 @@ class _Translator:
             matching = [trigger for trigger in triggers if begin.startswith(trigger)]
             if len(matching) != 1 and triggers:
                 count = "several triggers" if matching else "no trigger"
-                self.refusals.invalid(f"{place}/begin", f"{begin!r} begins with {count}, and not with exactly one")
+                self.refusals.invalid(
+                    f"{place}/begin", f"{begin!r} begins with {count}, and not with exactly one"
+                )
             found.append(matching[0] if matching else "")
         inner: list[tuple[Any, str, _Following]] = [
             ({"type": "tag", **tag, "begin": str(tag.get("begin"))[len(trigger) :]}, place, _NOTHING)
@@ -507,14 +525,16 @@ def _dispatched(
     if not after:
         return text.last()
     later = composition.choice(
-        composition.sequence(
-            [text.before(trigger), composition.literal(trigger), composition.choice(rests)]
-        )
+        composition.sequence([text.before(trigger), composition.literal(trigger), composition.choice(rests)])
         for trigger, rests in after.items()
     )
     if is_required:
         first = composition.choice(whole)
-        return first if is_once else composition.sequence([first, composition.repeat(later, 0, None), text.last()])
+        return (
+            first
+            if is_once
+            else composition.sequence([first, composition.repeat(later, 0, None), text.last()])
+        )
     if is_once:
         return composition.choice([later, text.last()])
     return composition.sequence([composition.repeat(later, 0, None), text.last()])

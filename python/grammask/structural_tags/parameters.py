@@ -73,7 +73,8 @@ def parameters_part(
     for keyword in schema:
         if keyword in CONSTRAINTS and keyword not in understood:
             refusals.unsupported(
-                f"{pointer}/{escaped(keyword)}", f"`{keyword}` is not supported for parameters that are written as XML"
+                f"{pointer}/{escaped(keyword)}",
+                f"`{keyword}` is not supported for parameters that are written as XML",
             )
     if schema.get("type", "object") != "object":
         refusals.unsupported(f"{pointer}/type", "parameters are the properties of an object")
@@ -83,14 +84,18 @@ def parameters_part(
     required = schema.get("required", [])
     for name in required:
         if name not in properties:
-            refusals.unsupported(f"{pointer}/required", f"the parameter {name!r} is required and not declared")
+            refusals.unsupported(
+                f"{pointer}/required", f"the parameter {name!r} is required and not declared"
+            )
     definitions = {name: schema[name] for name in ("$defs", "definitions") if name in schema}
     parts = [space]
     for name, inner in properties.items():
         place = f"{pointer}/properties/{escaped(name)}"
         values = _values(inner, definitions, style, place, refusals, grammars, options, space)
         written = [
-            composition.sequence([*_begin(style, name, is_string, space), value, composition.literal(style.end)])
+            composition.sequence(
+                [*_begin(style, name, is_string, space), value, composition.literal(style.end)]
+            )
             for is_string, value in values
         ]
         parameter = composition.sequence([composition.choice(written or [composition.literal("")]), space])
@@ -117,7 +122,9 @@ def _values(
 ) -> list[tuple[bool, Part]]:
     """Returns the parts of a value, each with whether it is a string."""
     text = composition.free_text(before=style.end)
-    if schema is True or (isinstance(schema, Mapping) and not any(keyword in CONSTRAINTS for keyword in schema)):
+    if schema is True or (
+        isinstance(schema, Mapping) and not any(keyword in CONSTRAINTS for keyword in schema)
+    ):
         # Anything: every JSON value is a text, too, unless the style tells them apart.
         if "{is_string}" not in style.begin:
             return [(True, text)]
@@ -138,12 +145,16 @@ def _values(
         found = [(True, part) for part in padded]
         others = [value for value in listed if not isinstance(value, str)]
         if others:
-            found += _json({**schema, "enum": others}, definitions, pointer, refusals, grammars, options, space)
+            found += _json(
+                {**schema, "enum": others}, definitions, pointer, refusals, grammars, options, space
+            )
         return found
     types = schema.get("type")
     kinds = [types] if isinstance(types, str) else types
     if not isinstance(kinds, list) or not kinds:
-        refusals.unsupported(pointer, "a parameter needs a `type`, so that strings and other values can be told apart")
+        refusals.unsupported(
+            pointer, "a parameter needs a `type`, so that strings and other values can be told apart"
+        )
         return []
     found = []
     if "string" in kinds:
@@ -151,10 +162,13 @@ def _values(
         for keyword in sorted(keywords - {"type"} - bounds):
             if keyword in ("minLength", "maxLength", "pattern", "format") or kinds == ["string"]:
                 refusals.unsupported(
-                    f"{pointer}/{escaped(keyword)}", f"`{keyword}` is not supported for strings without quotes"
+                    f"{pointer}/{escaped(keyword)}",
+                    f"`{keyword}` is not supported for strings without quotes",
                 )
         most = schema.get("maxLength") if bounds else None
-        found.append((True, text if most is None else composition.free_text(before=style.end, max_characters=most)))
+        found.append(
+            (True, text if most is None else composition.free_text(before=style.end, max_characters=most))
+        )
     rest = [kind for kind in kinds if kind != "string"]
     if rest:
         found += _json({**schema, "type": rest}, definitions, pointer, refusals, grammars, options, space)

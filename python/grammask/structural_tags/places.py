@@ -36,7 +36,11 @@ class Refusals:
             if diagnostic.severity == "error":
                 place = pointer + (diagnostic.pointer or "").removeprefix("#")
                 # The place in the inner text has its line and column in the message, since the whole has no lines.
-                at = f" (line {diagnostic.location[0]}, column {diagnostic.location[1]})" if diagnostic.location else ""
+                at = (
+                    f" (line {diagnostic.location[0]}, column {diagnostic.location[1]})"
+                    if diagnostic.location
+                    else ""
+                )
                 self._add(diagnostic.code, place, diagnostic.message + at, diagnostic.help)
 
     def _add(self, code: str, pointer: str, message: str, help: str | None) -> None:
@@ -49,9 +53,7 @@ class Refusals:
         """Raises an error with everything that was refused, if there is something."""
         if self.diagnostics:
             message = "\n\n".join(diagnostic.rendered for diagnostic in self.diagnostics)
-            unsupported = all(
-                diagnostic.code.startswith("unsupported") for diagnostic in self.diagnostics
-            )
+            unsupported = all(diagnostic.code.startswith("unsupported") for diagnostic in self.diagnostics)
             error: Any = UnsupportedGrammar if unsupported else StructuralTagError
             raise error(message, self.diagnostics)
 

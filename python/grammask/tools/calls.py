@@ -78,7 +78,9 @@ class _Writer:
         if choice != "required" or not tools:
             outputs.append(self.pieces(self.style.get("answer", [{"text": True}])))
         if choice != "none" and tools:
-            one = composition.choice(way for index, tool in enumerate(tools) for way in self.call(tool, index))
+            one = composition.choice(
+                way for index, tool in enumerate(tools) for way in self.call(tool, index)
+            )
             later = composition.sequence([self.pieces(self.style["between"]), one])
             more = composition.repeat(later, 0, None if most is None else most - 1)
             begin, end = self.pieces(self.style.get("begin", [])), self.pieces(self.style.get("end", []))
@@ -88,7 +90,9 @@ class _Writer:
             outputs.append(calls)
         output = composition.choice(outputs)
         if "preamble" in self.style:
-            output = composition.sequence([composition.repeat(self.pieces(self.style["preamble"]), 0, None), output])
+            output = composition.sequence(
+                [composition.repeat(self.pieces(self.style["preamble"]), 0, None), output]
+            )
         return output
 
     def leading_text(self) -> Part:
@@ -101,7 +105,9 @@ class _Writer:
             return [self.pieces(way, tool, pointer) for way in self.style["call"]]
         if "custom_call" not in self.style:
             self.refusals.unsupported(
-                pointer, f"this style has no form for the custom tool {tool.name!r}", "the style `harmony` has one"
+                pointer,
+                f"this style has no form for the custom tool {tool.name!r}",
+                "the style `harmony` has one",
             )
             return [_EMPTY]
         return [self.pieces(way, tool, pointer) for way in self.style["custom_call"]]

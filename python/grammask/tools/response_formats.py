@@ -55,7 +55,10 @@ def text_format_grammar(text_format: Mapping[str, Any], grammars: type[Grammar])
     if kind == "text":
         return grammars.text()
     if kind == "grammar":
-        definition, syntax = text_format.get("definition", text_format.get("grammar")), text_format.get("syntax")
+        definition, syntax = (
+            text_format.get("definition", text_format.get("grammar")),
+            text_format.get("syntax"),
+        )
         if not isinstance(definition, str):
             msg = "a format of the type grammar has a `definition`"
             raise ValueError(msg)
