@@ -45,6 +45,8 @@ class Part:
 
     __slots__ = ("arguments", "digest", "kind", "parts")
 
+    digest: bytes
+
     def __init__(self, kind: str, arguments: tuple[Any, ...], parts: tuple[Part, ...] = ()) -> None:
         """Makes a part; the functions of this module check what they are given."""
         self.kind = kind
@@ -52,9 +54,9 @@ class Part:
         self.parts = parts
         content = hashlib.sha256(kind.encode())
         if kind == "grammar":
-            grammar: Grammar = arguments[0]
-            arguments = (grammar._text, grammar._key)
-        content.update(pickle.dumps(arguments, protocol=5))
+            content.update(arguments[0].digest())
+        else:
+            content.update(pickle.dumps(arguments, protocol=5))
         for part in parts:
             content.update(part.digest)
         self.digest = content.digest()
@@ -180,7 +182,7 @@ def _make(composition: _grammask.Composition, part: Part, inner: list[int]) -> i
         case "literal":
             return composition.literal(*arguments)
         case "grammar":
-            return composition.grammar(arguments[0]._core)
+            return _grafted(composition, arguments[0])
         case "token":
             return composition.token(*arguments)
         case "tokens":
@@ -194,4 +196,8 @@ def _make(composition: _grammask.Composition, part: Part, inner: list[int]) -> i
         case "repeat":
             return composition.repeat(inner[0], *arguments)
         case _:
-            return composition.named(*arguments, inner[0])
+            return composition.named(str(arguments[0]), inner[0])
+
+
+def _grafted(composition: _grammask.Composition, grammar: Grammar) -> int:
+    return grammar.graft_into(composition)

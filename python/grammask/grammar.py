@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import pickle
 from typing import TYPE_CHECKING, Any, Literal
 
 from grammask import _grammask, composition
 from grammask.compile_cache import CompileCache, default_compile_cache
-from grammask.errors import SchemaNotStrict
 from grammask.composition import Part
-from grammask.lark_grammars import bundled, lark_definition, lark_text, layout_of
+from grammask.errors import SchemaNotStrict
+from grammask.lark_grammars import bundled, lark_definition, lark_text, layout_of, parser_and_lexer
 from grammask.llguidance_grammars import llguidance_grammar
 from grammask.schemas import documents, python_types, strict_subset
 from grammask.schemas.json_text import schema_text
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from grammask.errors import Diagnostic
     from grammask.lark_grammars import PostLexer
     from grammask.lark_grammars.indentation import IndentationTuple
+    from grammask.lark_grammars.loading import Lexer, Parser
     from grammask.schemas.json_text import Schema
     from grammask.schemas.spelling import Draft, Escapes, KeyOrder, SchemaKeywords
 
@@ -84,22 +87,44 @@ class Grammar:
         return self._made
 
     @classmethod
-    def _of_part(cls, part: Part) -> Grammar:
+    def of_part(cls, part: Part) -> Grammar:
+        """Makes a grammar of a part of :mod:`grammask.composition`."""
         grammar = object.__new__(cls)
         grammar._made = None
         grammar._part = part
         grammar._text = part.digest
         grammar._key = ("composition",)
-        grammar._recipe = ("_of_part", (part,))
+        grammar._recipe = ("of_part", (part,))
         return grammar
 
-    def _as_part(self) -> Part:
+    def as_part(self) -> Part:
+        """Returns the grammar as a part of others.
+
+        Raises:
+            TypeError: It has a lexer.
+        """
         if self._part is not None:
             return self._part
-        if not isinstance(self._made, _grammask.Grammar):
+        if isinstance(self._made, _grammask.LexedGrammar):
             msg = "a grammar with a lexer (from_lark, bundled) cannot be a part of another grammar"
             raise TypeError(msg)
         return Part("grammar", (self,))
+
+    def digest(self) -> bytes:
+        """Returns a hash of what the grammar was made from; equal for equal grammars in all processes."""
+        return hashlib.sha256(pickle.dumps((self._text, self._key), protocol=5)).digest()
+
+    def graft_into(self, joined: _grammask.Composition) -> int:
+        """Adds the grammar to a composition; returns the number of the part.
+
+        Raises:
+            TypeError: It has a lexer.
+        """
+        core = self._core
+        if isinstance(core, _grammask.LexedGrammar):
+            msg = "a grammar with a lexer (from_lark, bundled) cannot be a part of another grammar"
+            raise TypeError(msg)
+        return joined.grammar(core)
 
     @classmethod
     def from_kbnf(cls, text: str | bytes, *, start: str = "start", limits: Limits | None = None) -> Grammar:
@@ -126,19 +151,24 @@ class Grammar:
         grammar: str | os.PathLike[str],
         *,
         start: str = "start",
-        lexer: Literal["contextual", "basic", "dynamic"] = "contextual",
+        parser: Literal["lalr", "earley"] | None = None,
+        lexer: Literal["contextual", "basic", "dynamic", "dynamic_complete"] | None = None,
         postlex: PostLexer | None = None,
         limits: Limits | None = None,
     ) -> Grammar:
         """Reads a grammar of the lark library, for programming languages. See ``docs/lexed_grammars.md``.
 
-        The texts are those that ``lark.Lark(grammar, parser="lalr", lexer=lexer)`` parses. Needs the lark library.
+        The texts are those that ``lark.Lark(grammar, parser=parser, lexer=lexer)`` parses. Needs the lark library.
 
         Args:
             grammar: The grammar's text, or its path: a ``PathLike``, or a string that ends in ``.lark``.
             start: The rule that derives whole texts.
-            lexer: ``"contextual"``: it looks for the terminals that the parser can use at a place. ``"basic"``: for
-                all of them. ``"dynamic"`` is refused: lark's dynamic lexer cuts texts in a way that no automaton knows.
+            parser: ``"lalr"``, unless the lexer is a dynamic one. ``"earley"`` reads ambiguous grammars too, and all
+                that need more look-ahead than one terminal.
+            lexer: ``"contextual"`` (the default of ``"lalr"``, and for it only): it looks for the terminals that the
+                parser can use at a place. ``"basic"``: for all of them. ``"dynamic"`` (the default of ``"earley"``, and
+                for it only) matches each terminal that the parser can use on its own, as long as it can;
+                ``"dynamic_complete"`` shorter too.
             postlex: Blocks by indentation: a subclass of ``lark.indenter.Indenter``, or one of its objects;
                 or :class:`grammask.lark_grammars.RefusedTerminals`.
             limits: Budgets for reading the grammar.
@@ -150,11 +180,12 @@ class Grammar:
             UnsupportedGrammar: Terminals that are not regular or look outside of their lexeme; other features without
                 an exact form. Conflicts are found by :meth:`compile` and :meth:`check`.
             LimitExceeded: The grammar is too large.
-            ValueError: There is no such lexer.
+            ValueError: There is no such parser or lexer.
         """
         text, path = lark_text(grammar)
         indentation, accepted = layout_of(postlex)
-        return cls._from_lark_text(text, path, start, lexer, indentation, accepted, limits)
+        how = parser_and_lexer(parser, lexer, has_layout=postlex is not None)
+        return cls._from_lark_text(text, path, start, how, indentation, accepted, limits)
 
     @classmethod
     def bundled(cls, name: str, *, limits: Limits | None = None) -> Grammar:
@@ -175,11 +206,12 @@ class Grammar:
         text: str,
         path: str,
         start: str,
-        lexer: str,
+        parser_and_lexer: tuple[Parser, Lexer],
         indentation: IndentationTuple | None,
         accepted: list[str],
         limits: Limits | None,
     ) -> Grammar:
+        parser, lexer = parser_and_lexer
         newline = None if indentation is None else indentation[0]
         definition = lark_definition(
             text, path=path, start=start, lexer=lexer, newline=newline, always_accepted=accepted
@@ -190,6 +222,7 @@ class Grammar:
             start,
             lexer=lexer,
             rule="lark",
+            parser=parser,
             prefer_shift=True,
             indentation=indentation,
             source=text,
@@ -197,8 +230,8 @@ class Grammar:
         )
         # Imported files count too, so what was loaded is the key, not the text.
         content = repr((definition.terminals, definition.productions)).encode()
-        recipe = ("_from_lark_text", (text, path, start, lexer, indentation, accepted, limits))
-        return cls._make(core, content, ("lark", start, lexer, repr(indentation)), recipe)
+        recipe = ("_from_lark_text", (text, path, start, parser_and_lexer, indentation, accepted, limits))
+        return cls._make(core, content, ("lark", start, parser, lexer, repr(indentation)), recipe)
 
     @classmethod
     def from_gbnf(cls, text: str | bytes, *, start: str = "root", limits: Limits | None = None) -> Grammar:
@@ -285,10 +318,10 @@ class Grammar:
             limits: Budgets for reading each grammar and schema inside.
 
         Raises:
-            StructuralTagError: Everything that is wrong, each with its JSON pointer; also in grammars and schemas inside.
+            StructuralTagError: Everything that is wrong, also in grammars and schemas inside, each with its pointer.
             UnsupportedGrammar: What cannot be enforced exactly, if nothing else is wrong.
         """
-        return cls._of_part(structural_tag_part(json_object(tag), cls, limits))
+        return cls.of_part(structural_tag_part(json_object(tag), cls, limits))
 
     @classmethod
     def from_response_format(
@@ -335,7 +368,7 @@ class Grammar:
             GrammarError: Everything that cannot be enforced exactly, each with its JSON pointer.
         """
         chosen, choice, is_forced = chosen_tools(tools, tool_choice)
-        return cls._of_part(
+        return cls.of_part(
             calls_part(
                 chosen,
                 choice,
@@ -358,7 +391,7 @@ class Grammar:
         >>> answer.compile(bytes_only).is_valid(b"Answer: 42?")
         True
         """
-        return cls._of_part(composition.literal(text))
+        return cls.of_part(composition.literal(text))
 
     @classmethod
     def token(cls, token: int | str) -> Grammar:
@@ -368,7 +401,7 @@ class Grammar:
             token: Its id, or the name of a special token, or the text that only this token has. Looked up when the
                 grammar meets a vocabulary.
         """
-        return cls._of_part(composition.token(token))
+        return cls.of_part(composition.token(token))
 
     @classmethod
     def any_token(cls, *tokens: int | str, but: Iterable[int | str] | None = None) -> Grammar:
@@ -385,7 +418,7 @@ class Grammar:
             msg = "give the tokens, or those that are meant not to match (`but=`)"
             raise TypeError(msg)
         listed = tokens if but is None else but
-        return cls._of_part(composition.tokens(listed, others=but is not None))
+        return cls.of_part(composition.tokens(listed, others=but is not None))
 
     @classmethod
     def text(
@@ -407,8 +440,8 @@ class Grammar:
         True
 
         Args:
-            before: A word that must follow, in the grammar around this one; the text is what is before the place where it
-                ends first. It is no part of the text.
+            before: A word that must follow, in the grammar around this one; the text is what is before the place where
+                it ends first. It is no part of the text.
             stops: Other words at which the text would have ended too.
             without: Words that are not in the text.
             max_characters: The most characters.
@@ -417,7 +450,7 @@ class Grammar:
         Raises:
             ValueError: A word is empty, or a bound negative.
         """
-        return cls._of_part(
+        return cls.of_part(
             composition.free_text(
                 before=before,
                 stops=stops,
@@ -456,7 +489,7 @@ class Grammar:
                 max_tokens=max_tokens,
             )
             parts.append(composition.sequence([before, composition.literal(end)]))
-        return cls._of_part(composition.choice(parts))
+        return cls.of_part(composition.choice(parts))
 
     @classmethod
     def concat(cls, *parts: Grammar | str | bytes) -> Grammar:
@@ -465,7 +498,7 @@ class Grammar:
         Raises:
             TypeError: A part has a lexer, or is no grammar.
         """
-        return cls._of_part(composition.sequence(_part_of(part) for part in parts))
+        return cls.of_part(composition.sequence(_part_of(part) for part in parts))
 
     @classmethod
     def union(cls, *parts: Grammar | str | bytes) -> Grammar:
@@ -475,15 +508,15 @@ class Grammar:
             TypeError: A part has a lexer, or is no grammar.
             ValueError: There are no parts.
         """
-        return cls._of_part(composition.choice(_part_of(part) for part in parts))
+        return cls.of_part(composition.choice(_part_of(part) for part in parts))
 
     def repeat(self, least: int = 0, most: int | None = None) -> Grammar:
-        """Makes the grammar of ``least`` to ``most`` texts of this one in a row; of any number above, if ``most`` is None.
+        """Makes the grammar of ``least`` to ``most`` texts of this one in a row; of any more, if ``most`` is None.
 
         Raises:
             ValueError: The bounds are negative or contradict each other.
         """
-        return self._of_part(composition.repeat(self._as_part(), least, most))
+        return self.of_part(composition.repeat(self.as_part(), least, most))
 
     def optional(self) -> Grammar:
         """Makes the grammar of the texts of this one and the empty text."""
@@ -491,7 +524,7 @@ class Grammar:
 
     def named(self, name: str) -> Grammar:
         """Makes the same grammar with a name, which explanations show where it is a part of another."""
-        return self._of_part(composition.named(self._as_part(), name))
+        return self.of_part(composition.named(self.as_part(), name))
 
     def __add__(self, other: Grammar | str | bytes) -> Grammar:
         """Returns the concatenation."""
@@ -771,12 +804,12 @@ class Grammar:
 
 
 def _part_of(part: Grammar | str | bytes) -> Part:
-    if isinstance(part, str | bytes):
+    if isinstance(part, Grammar):
+        return part.as_part()
+    if isinstance(part, (str, bytes)):
         return composition.literal(part)
-    if not isinstance(part, Grammar):
-        msg = f"a part is a Grammar, a string or bytes, and not {type(part).__name__}"
-        raise TypeError(msg)
-    return part._as_part()
+    msg = f"a part is a Grammar, a string or bytes, and not {type(part).__name__}"
+    raise TypeError(msg)
 
 
 def _restore(method: str, arguments: tuple[Any, ...]) -> Grammar:

@@ -124,7 +124,7 @@ def test_logprobs(url: str) -> None:
         (
             {"messages": USER, "structured_outputs": {"json": {"type": "array", "uniqueItems": True}}},
             "response_format",
-            "unsupported-keyword",
+            "unsupported-schema",
         ),
     ],
 )

@@ -402,7 +402,7 @@ class _Reader:
         raise self.wrong("a name, a string, an expression or a bracket is expected")
 
     def string(self, token: Token) -> str:
-        """Decodes the escapes of JSON, and ``\\xHH``."""
+        r"""Decodes the escapes of JSON, and ``\xHH``."""
         text = token.text.removesuffix("i")
         try:
             # Backslashes come in pairs or begin an escape, so an `\\x` behind an odd number of them is one.

@@ -308,7 +308,7 @@ class _Translator:
             return self.composition.token(node.value)
         listed = inside[1:-1]
         if listed == "*":
-            return self.composition.tokens([], True)
+            return self.composition.tokens([], others=True)
         others = listed.startswith("^")
         ranges = []
         for item in listed.removeprefix("^").split(","):
@@ -339,9 +339,7 @@ class _Translator:
         except GrammarError as error:
             self.refusals.of_part(node.span, error)
             return self.composition.literal(b"")
-        core = grammar._core
-        assert isinstance(core, _grammask.Grammar)
-        return self.composition.grammar(core)
+        return grammar.graft_into(self.composition)
 
     def undefined(self, node: Node) -> None:
         self.refusals.add("undefined-symbol", node.span, f"`{node.value}` is not defined")

@@ -10,6 +10,8 @@ import numpy as np
 from grammask import Grammar, GrammarError, Limits, default_compile_cache
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from grammask import Matcher, Vocabulary
 
 _SHOWN = 60
@@ -17,9 +19,16 @@ _SHOWN = 60
 
 _LIMITS = Limits(seconds=5.0)
 
+_NOTATIONS: dict[str, Callable[[str], Grammar]] = {
+    "gbnf": lambda text: Grammar.from_gbnf(text, limits=_LIMITS),
+    "kbnf": lambda text: Grammar.from_kbnf(text, limits=_LIMITS),
+    "regex": lambda text: Grammar.from_regex(text, limits=_LIMITS),
+    "schema": lambda text: Grammar.from_json_schema(text, limits=_LIMITS),
+}
+
 
 def look(vocabulary: Vocabulary, asked: Any) -> dict[str, Any]:
-    """Answer ``{"notation": "kbnf" or "schema" or "regex", "grammar": text, "text": text}``.
+    """Answer ``{"notation": "kbnf", "gbnf", "schema" or "regex", "grammar": text, "text": text}``.
 
     Returns:
         ``error`` if the grammar is wrong. Else ``fits``, the bytes of the text that are a prefix of some text of the
@@ -28,12 +37,7 @@ def look(vocabulary: Vocabulary, asked: Any) -> dict[str, Any]:
     """
     try:
         notation, source, text = asked["notation"], asked["grammar"], asked["text"].encode()
-        read = {
-            "kbnf": Grammar.from_kbnf,
-            "schema": Grammar.from_json_schema,
-            "regex": Grammar.from_regex,
-        }[notation]
-        grammar = read(source, limits=_LIMITS)
+        grammar = _NOTATIONS[notation](source)
         compiled = grammar.compile(vocabulary, limits=_LIMITS, cache=default_compile_cache)
         fits = compiled.first_error(text)
         matcher = compiled.matcher()

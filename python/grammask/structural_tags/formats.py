@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from grammask import composition
-from grammask.composition import Part
 from grammask.errors import GrammarError
 from grammask.schemas.keywords import escaped
 from grammask.structural_tags.parameters import PARAMETER_STYLES, parameters_part
@@ -23,6 +22,7 @@ from grammask.structural_tags.places import Refusals
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits
+    from grammask.composition import Part
     from grammask.grammar import Grammar
 
 __all__ = ["structural_tag_part"]
@@ -39,6 +39,7 @@ class _Following:
 
 
 _NOTHING = _Following()
+_Format = Callable[[Mapping[str, Any], str, _Following], "_Frame"]
 
 
 @dataclass
@@ -117,21 +118,17 @@ class _Translator:
             self.refusals.invalid(pointer, "a format is an object with a `type`")
             return _leaf(_EMPTY)
         kind = node.get("type")
-        method = _FORMATS.get(kind) if isinstance(kind, str) else None
-        if method is None:
-            self.refusals.invalid(
-                f"{pointer}/type", f"there is no format {kind!r}", f"formats: {', '.join(_FORMATS)}"
-            )
+        if not isinstance(kind, str) or kind not in _FIELDS:
+            help = f"formats: {', '.join(_FIELDS)}"
+            self.refusals.invalid(f"{pointer}/type", f"there is no format {kind!r}", help)
             return _leaf(_EMPTY)
         known = _FIELDS[kind]
         for name in node:
             if name not in known and name != "type":
-                self.refusals.invalid(
-                    f"{pointer}/{escaped(str(name))}",
-                    f"`{kind}` has no field `{name}`",
-                    f"fields: {', '.join(known)}",
-                )
-        return method(self, node, pointer, following)
+                place = f"{pointer}/{escaped(str(name))}"
+                self.refusals.invalid(place, f"`{kind}` has no field `{name}`", f"fields: {', '.join(known)}")
+        method: _Format = getattr(self, f"format_{kind}")
+        return method(node, pointer, following)
 
     # Reading of fields ------------------------------------------------------------------------------------------
 
@@ -157,9 +154,7 @@ class _Translator:
 
     def _bound(self, node: Mapping[str, Any], name: str, pointer: str) -> int | None:
         value = node.get(name)
-        if value is not None and (
-            not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 31
-        ):
+        if value is not None and not _is_count(value):
             self.refusals.invalid(f"{pointer}/{name}", f"`{name}` is a number from 0 to 2147483647, or null")
             return None
         return value
@@ -190,7 +185,7 @@ class _Translator:
 
     def _grammar(self, pointer: str, make: Callable[[], Grammar]) -> Part:
         try:
-            return make()._as_part()
+            return make().as_part()
         except GrammarError as error:
             self.refusals.of_part(pointer, error)
         except (TypeError, ValueError) as error:
@@ -199,10 +194,10 @@ class _Translator:
 
     # Text, grammars and schemas ---------------------------------------------------------------------------------
 
-    def _const_string(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_const_string(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
         return _leaf(composition.literal(self._text(node, "value", pointer)))
 
-    def _json_schema(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_json_schema(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
         schema = node.get("json_schema")
         place = f"{pointer}/json_schema"
         if not isinstance(schema, bool | Mapping):
@@ -232,16 +227,18 @@ class _Translator:
             parameters_part(schema, PARAMETER_STYLES[style], place, self.refusals, self.grammars, options)
         )
 
-    def _qwen_xml_parameter(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
-        return self._json_schema({**node, "style": "qwen_xml"}, pointer, following)
+    def format_qwen_xml_parameter(
+        self, node: Mapping[str, Any], pointer: str, following: _Following
+    ) -> _Frame:
+        return self.format_json_schema({**node, "style": "qwen_xml"}, pointer, following)
 
-    def _regex(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_regex(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
         pattern = self._text(node, "pattern", pointer)
         return _leaf(
             self._grammar(f"{pointer}/pattern", lambda: self.grammars.from_regex(pattern, limits=self.limits))
         )
 
-    def _ebnf(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_grammar(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
         text = self._text(node, "grammar", pointer)
         return _leaf(
             self._grammar(
@@ -249,7 +246,7 @@ class _Translator:
             )
         )
 
-    def _any_text(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_any_text(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
         return _leaf(
             composition.free_text(
                 before=following.words[0] if following.words else None,
@@ -262,7 +259,7 @@ class _Translator:
 
     # Combinations -----------------------------------------------------------------------------------------------
 
-    def _sequence(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_sequence(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
         elements = self._formats(node, "elements", pointer)
         last = len(elements) - 1
         return _Frame(
@@ -273,27 +270,26 @@ class _Translator:
             ],
         )
 
-    def _or(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_or(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
         elements = self._formats(node, "elements", pointer)
         return _Frame(
             lambda parts: composition.choice(parts or [_EMPTY]),
             [(element, f"{pointer}/elements/{index}", following) for index, element in enumerate(elements)],
         )
 
-    def _optional(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_optional(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
         return self._copies(node, pointer, following, 0, 1)
 
-    def _star(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_star(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
         return self._copies(node, pointer, following, 0, None)
 
-    def _plus(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_plus(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
         return self._copies(node, pointer, following, 1, None)
 
-    def _repeat(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
-        bounds = node.get("min"), node.get("max")
-        is_number = [isinstance(bound, int) and not isinstance(bound, bool) for bound in bounds]
-        least, most = (bound if good else 0 for bound, good in zip(bounds, is_number, strict=True))
-        if not all(is_number) or not 0 <= least < 1 << 31 or (most != -1 and not least <= most < 1 << 31):
+    def format_repeat(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+        least: Any = node.get("min")
+        most: Any = node.get("max")
+        if not (_is_count(least) and ((_is_count(most) and least <= most) or most == -1)):
             self.refusals.invalid(
                 pointer, "`min` and `max` are numbers, `max` not below `min` or -1 for any number"
             )
@@ -316,7 +312,7 @@ class _Translator:
             return composition.token(self._token(begin.get("token"), f"{pointer}/begin/token"))
         return composition.literal(self._text(tag, "begin", pointer))
 
-    def _tag(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_tag(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
         return self._tag_after(node, pointer, self._begin(node, pointer))
 
     def _tag_after(self, tag: Mapping[str, Any], pointer: str, begin: Part) -> _Frame:
@@ -366,7 +362,9 @@ class _Translator:
                 self.refusals.invalid(place, "this is a tag, `{'type': 'tag', ...}`")
         return tags
 
-    def _tags_with_separator(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_tags_with_separator(
+        self, node: Mapping[str, Any], pointer: str, _following: _Following
+    ) -> _Frame:
         separator = composition.literal(self._text(node, "separator", pointer))
         required = self._flag(node, "at_least_one", pointer)
         once = self._flag(node, "stop_after_first", pointer)
@@ -381,7 +379,7 @@ class _Translator:
             finish, [({"type": "tag", **tag}, place, _NOTHING) for tag, place in self._tags(node, pointer)]
         )
 
-    def _triggered_tags(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_triggered_tags(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
         triggers = self._words(node, "triggers", pointer)
         if not triggers:
             self.refusals.invalid(f"{pointer}/triggers", "there is at least one trigger")
@@ -416,7 +414,7 @@ class _Translator:
 
         return _Frame(finish, inner)
 
-    def _dispatch(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_dispatch(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
         rules = self._formats(node, "rules", pointer)
         patterns: list[str] = []
         inner: list[tuple[Any, str, _Following]] = []
@@ -440,19 +438,21 @@ class _Translator:
 
     # Tokens -----------------------------------------------------------------------------------------------------
 
-    def _one_token(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_token(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
         return _leaf(composition.token(self._token(node.get("token"), f"{pointer}/token")))
 
-    def _exclude_token(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_exclude_token(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
         excluded = [*self._tokens(node, "exclude_tokens", pointer), *following.tokens]
         return _leaf(composition.tokens(excluded, others=True))
 
-    def _any_tokens(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_any_tokens(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
         excluded = [*self._tokens(node, "exclude_tokens", pointer), *following.tokens]
         most = self._bound(node, "max_tokens", pointer)
         return _leaf(composition.repeat(composition.tokens(excluded, others=True), 0, most))
 
-    def _token_triggered_tags(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_token_triggered_tags(
+        self, node: Mapping[str, Any], pointer: str, following: _Following
+    ) -> _Frame:
         triggers = self._tokens(node, "trigger_tokens", pointer)
         tags = self._tags(node, pointer)
         for tag, place in tags:
@@ -468,7 +468,7 @@ class _Translator:
             [({"type": "tag", **tag}, place, _NOTHING) for tag, place in tags],
         )
 
-    def _token_dispatch(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_token_dispatch(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
         patterns: list[int | str] = []
         inner: list[tuple[Any, str, _Following]] = []
         for index, rule in enumerate(self._formats(node, "rules", pointer)):
@@ -507,6 +507,10 @@ class _FreeText:
         stops = (*self.following, *self.triggers)
         before = self.following[0] if self.following else None
         return composition.free_text(before=before, stops=stops, without=self.excludes)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
 
 
 def _leaf(part: Part) -> _Frame:
@@ -554,30 +558,6 @@ def _token_dispatched(
         return composition.choice([later, free])
     return composition.sequence([composition.repeat(later, 0, None), free])
 
-
-_FORMATS: dict[str, Callable[[_Translator, Mapping[str, Any], str, _Following], _Frame]] = {
-    "any_text": _Translator._any_text,
-    "any_tokens": _Translator._any_tokens,
-    "const_string": _Translator._const_string,
-    "dispatch": _Translator._dispatch,
-    "exclude_token": _Translator._exclude_token,
-    "grammar": _Translator._ebnf,
-    "json_schema": _Translator._json_schema,
-    "optional": _Translator._optional,
-    "or": _Translator._or,
-    "plus": _Translator._plus,
-    "qwen_xml_parameter": _Translator._qwen_xml_parameter,
-    "regex": _Translator._regex,
-    "repeat": _Translator._repeat,
-    "sequence": _Translator._sequence,
-    "star": _Translator._star,
-    "tag": _Translator._tag,
-    "tags_with_separator": _Translator._tags_with_separator,
-    "token": _Translator._one_token,
-    "token_dispatch": _Translator._token_dispatch,
-    "token_triggered_tags": _Translator._token_triggered_tags,
-    "triggered_tags": _Translator._triggered_tags,
-}
 
 _FIELDS: dict[str, tuple[str, ...]] = {
     "any_text": ("excludes", "max_tokens", "max_chars"),

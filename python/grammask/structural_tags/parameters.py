@@ -41,14 +41,14 @@ PARAMETER_STYLES = {
     "qwen_xml": ParameterStyle("<parameter={key}>", "</parameter>"),
     "minimax_xml": ParameterStyle('<parameter name="{key}">', "</parameter>"),
     "deepseek_xml": ParameterStyle(
-        '<｜DSML｜parameter name="{key}" string="{is_string}">', "</｜DSML｜parameter>"
+        '<\uff5cDSML\uff5cparameter name="{key}" string="{is_string}">', "</\uff5cDSML\uff5cparameter>"
     ),
     "glm_xml": ParameterStyle("<arg_key>{key}</arg_key>{space}<arg_value>", "</arg_value>"),
 }
 
 
 def parameters_part(
-    schema: bool | Mapping[str, Any],
+    schema: Any,
     style: ParameterStyle,
     pointer: str,
     refusals: Refusals,
@@ -65,7 +65,7 @@ def parameters_part(
         grammars: The class that reads the schemas of values.
         options: The options for doing so.
     """
-    space = grammars.from_regex(_SPACE)._as_part()
+    space = grammars.from_regex(_SPACE).as_part()
     if not isinstance(schema, Mapping) or not isinstance(schema.get("properties", {}), Mapping):
         refusals.unsupported(pointer, "parameters need a schema with `properties`")
         return composition.literal("")
@@ -94,7 +94,7 @@ def parameters_part(
         values = _values(inner, definitions, style, place, refusals, grammars, options, space)
         written = [
             composition.sequence(
-                [*_begin(style, name, is_string, space), value, composition.literal(style.end)]
+                [*_begin(style, name, space, is_string=is_string), value, composition.literal(style.end)]
             )
             for is_string, value in values
         ]
@@ -103,7 +103,7 @@ def parameters_part(
     return composition.sequence(parts)
 
 
-def _begin(style: ParameterStyle, name: str, is_string: bool, space: Part) -> list[Part]:
+def _begin(style: ParameterStyle, name: str, space: Part, *, is_string: bool) -> list[Part]:
     text = style.begin.replace("{is_string}", "true" if is_string else "false")
     before, _, after = text.partition("{space}")
     parts = [composition.literal(before.replace("{key}", name))]
@@ -128,8 +128,7 @@ def _values(
         # Anything: every JSON value is a text, too, unless the style tells them apart.
         if "{is_string}" not in style.begin:
             return [(True, text)]
-        kinds = ["null", "boolean", "number", "array", "object"]
-        other = {"type": kinds}
+        other = {"type": ["null", "boolean", "number", "array", "object"]}
         return [(True, text), *_json(other, definitions, pointer, refusals, grammars, options, space)]
     if not isinstance(schema, Mapping):
         refusals.unsupported(pointer, "a parameter that no value satisfies")
@@ -150,7 +149,7 @@ def _values(
             )
         return found
     types = schema.get("type")
-    kinds = [types] if isinstance(types, str) else types
+    kinds: Any = [types] if isinstance(types, str) else types
     if not isinstance(kinds, list) or not kinds:
         refusals.unsupported(
             pointer, "a parameter needs a `type`, so that strings and other values can be told apart"
@@ -185,7 +184,7 @@ def _json(
     space: Part,
 ) -> list[tuple[bool, Part]]:
     try:
-        value = grammars.from_json_schema({**schema, **definitions}, **options)._as_part()
+        value = grammars.from_json_schema({**schema, **definitions}, **options).as_part()
     except GrammarError as error:
         refusals.of_part(pointer, error)
         return []

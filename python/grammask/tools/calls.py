@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from grammask import composition
@@ -13,6 +12,8 @@ from grammask.structural_tags.places import Refusals
 from grammask.tools.response_formats import text_format_grammar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from grammask._grammask import Vocabulary
     from grammask.composition import Part
     from grammask.grammar import Grammar
@@ -124,7 +125,7 @@ class _Writer:
             case {"optional": text}:
                 return composition.choice([_EMPTY, composition.literal(text)])
             case {"number": _}:
-                return self.grammars.from_regex("0|[1-9][0-9]{0,3}")._as_part()
+                return self.grammars.from_regex("0|[1-9][0-9]{0,3}").as_part()
             case {"text": _}:
                 return composition.free_text(without=self.triggers)
             case {"text_before": mark}:
@@ -138,7 +139,7 @@ class _Writer:
 
     def arguments(self, form: str, tool: Tool, pointer: str) -> Part:
         if form == "custom":
-            return text_format_grammar(tool.custom_format or {"type": "text"}, self.grammars)._as_part()
+            return text_format_grammar(tool.custom_format or {"type": "text"}, self.grammars).as_part()
         schema = {"type": "object"} if tool.parameters in (None, True) else tool.parameters
         place = f"{pointer}/parameters"
         if form != "json":
@@ -150,7 +151,7 @@ class _Writer:
         except GrammarError as error:
             self.refusals.of_part(place, error)
             return _EMPTY
-        return grammar._as_part()
+        return grammar.as_part()
 
 
 def _text_of(piece: Any) -> str:

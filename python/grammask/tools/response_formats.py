@@ -40,7 +40,7 @@ def response_format_grammar(
         return grammars.from_json_schema(body["schema"], strict=strict, **schema_options)
     if kind == "structural_tag":
         limits = schema_options.get("limits")
-        return grammars._of_part(structural_tag_part(response_format, grammars, limits))
+        return grammars.of_part(structural_tag_part(response_format, grammars, limits))
     return text_format_grammar(response_format, grammars)
 
 

@@ -220,12 +220,13 @@ impl Skeleton {
         let mut beginnings = vec![Vec::new(); self.rules.len()];
         let mut units = vec![Vec::new(); self.rules.len()];
         for (index, rule) in self.rules.iter().enumerate() {
-            let unit_only;
+            let copies: [Box<[Step]>; 1];
             let alternatives = match &rule.body {
                 RuleBody::Alternatives(alternatives) => &alternatives[..],
-                RuleBody::Repeat { unit, .. } => {
-                    unit_only = [Box::from([*unit])];
-                    &unit_only[..]
+                RuleBody::Repeat { unit, min, .. } => {
+                    // One copy, and one that has to follow.
+                    copies = [Box::from(if *min > 1 { vec![*unit; 2] } else { vec![*unit] })];
+                    &copies
                 }
             };
             for steps in alternatives {
