@@ -91,13 +91,19 @@ class ConstrainedGenerator:
 
         Raises:
             ValueError: There are fewer tokens, or only some of the prompt would be left.
+
+        Cost: the model reads the last of these tokens again.
         """
         generated = self._batch.shape[1] if self._batch else 0
         kept = length - (self._generator.token_count() - generated)
         if not 0 <= kept <= generated:
             msg = f"cannot rewind to {length} tokens: prompt and output have {self._generator.token_count()}"
             raise ValueError(msg)
-        self._generator.rewind_to(length)
+        # The generator does not compute the logits again by itself: it is given the last token once more.
+        rows = len(self._batch.rows) if self._batch else 1
+        last = [[int(self._generator.get_sequence(row)[length - 1])] for row in range(rows)]
+        self._generator.rewind_to(length - 1)
+        self._generator.append_tokens(np.array(last, np.int32))
         if self._batch:
             self._batch.follow(self._batch.ids[:, :kept].copy())
 
