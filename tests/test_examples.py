@@ -44,7 +44,18 @@ def test_demo() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/json_schema.md", "docs/lexed_grammars.md", "docs/matcher.md"]
+    "page",
+    [
+        "README.md",
+        "docs/composition.md",
+        "docs/gbnf.md",
+        "docs/json_schema.md",
+        "docs/lexed_grammars.md",
+        "docs/llguidance_lark.md",
+        "docs/matcher.md",
+        "docs/structural_tags.md",
+        "docs/tools.md",
+    ],
 )
 def test_code_of_a_page(page: str) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
