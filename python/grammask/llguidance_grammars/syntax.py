@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from grammask.llguidance_grammars.common import COMMON_TERMINALS
+from grammask.llguidance_grammars.imported_terminals import COMMON_TERMINALS
 from grammask.llguidance_grammars.scanning import Token, scan
 
 if TYPE_CHECKING:
