@@ -11,7 +11,7 @@ from grammask import _grammask, composition
 from grammask.compile_cache import CompileCache, default_compile_cache
 from grammask.composition import Part
 from grammask.errors import SchemaNotStrict
-from grammask.lark_grammars import bundled, lark_definition, lark_text, layout_of
+from grammask.lark_grammars import bundled, lark_definition, lark_text, layout_of, parser_and_lexer
 from grammask.llguidance_grammars import llguidance_grammar
 from grammask.schemas import documents, python_types, strict_subset
 from grammask.schemas.json_text import schema_text
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from grammask.errors import Diagnostic
     from grammask.lark_grammars import PostLexer
     from grammask.lark_grammars.indentation import IndentationTuple
+    from grammask.lark_grammars.loading import Lexer, Parser
     from grammask.schemas.json_text import Schema
     from grammask.schemas.spelling import Draft, Escapes, KeyOrder, SchemaKeywords
 
@@ -150,19 +151,24 @@ class Grammar:
         grammar: str | os.PathLike[str],
         *,
         start: str = "start",
-        lexer: Literal["contextual", "basic", "dynamic"] = "contextual",
+        parser: Literal["lalr", "earley"] | None = None,
+        lexer: Literal["contextual", "basic", "dynamic", "dynamic_complete"] | None = None,
         postlex: PostLexer | None = None,
         limits: Limits | None = None,
     ) -> Grammar:
         """Reads a grammar of the lark library, for programming languages. See ``docs/lexed_grammars.md``.
 
-        The texts are those that ``lark.Lark(grammar, parser="lalr", lexer=lexer)`` parses. Needs the lark library.
+        The texts are those that ``lark.Lark(grammar, parser=parser, lexer=lexer)`` parses. Needs the lark library.
 
         Args:
             grammar: The grammar's text, or its path: a ``PathLike``, or a string that ends in ``.lark``.
             start: The rule that derives whole texts.
-            lexer: ``"contextual"``: it looks for the terminals that the parser can use at a place. ``"basic"``: for
-                all of them. ``"dynamic"`` is refused: lark's dynamic lexer cuts texts in a way that no automaton knows.
+            parser: ``"lalr"``, unless the lexer is a dynamic one. ``"earley"`` reads ambiguous grammars too, and all
+                that need more look-ahead than one terminal.
+            lexer: ``"contextual"`` (the default of ``"lalr"``, and for it only): it looks for the terminals that the
+                parser can use at a place. ``"basic"``: for all of them. ``"dynamic"`` (the default of ``"earley"``, and
+                for it only) matches each terminal that the parser can use on its own, as long as it can;
+                ``"dynamic_complete"`` shorter too.
             postlex: Blocks by indentation: a subclass of ``lark.indenter.Indenter``, or one of its objects;
                 or :class:`grammask.lark_grammars.RefusedTerminals`.
             limits: Budgets for reading the grammar.
@@ -174,11 +180,12 @@ class Grammar:
             UnsupportedGrammar: Terminals that are not regular or look outside of their lexeme; other features without
                 an exact form. Conflicts are found by :meth:`compile` and :meth:`check`.
             LimitExceeded: The grammar is too large.
-            ValueError: There is no such lexer.
+            ValueError: There is no such parser or lexer.
         """
         text, path = lark_text(grammar)
         indentation, accepted = layout_of(postlex)
-        return cls._from_lark_text(text, path, start, lexer, indentation, accepted, limits)
+        how = parser_and_lexer(parser, lexer, has_layout=postlex is not None)
+        return cls._from_lark_text(text, path, start, how, indentation, accepted, limits)
 
     @classmethod
     def bundled(cls, name: str, *, limits: Limits | None = None) -> Grammar:
@@ -199,11 +206,12 @@ class Grammar:
         text: str,
         path: str,
         start: str,
-        lexer: str,
+        parser_and_lexer: tuple[Parser, Lexer],
         indentation: IndentationTuple | None,
         accepted: list[str],
         limits: Limits | None,
     ) -> Grammar:
+        parser, lexer = parser_and_lexer
         newline = None if indentation is None else indentation[0]
         definition = lark_definition(
             text, path=path, start=start, lexer=lexer, newline=newline, always_accepted=accepted
@@ -214,6 +222,7 @@ class Grammar:
             start,
             lexer=lexer,
             rule="lark",
+            parser=parser,
             prefer_shift=True,
             indentation=indentation,
             source=text,
@@ -221,8 +230,8 @@ class Grammar:
         )
         # Imported files count too, so what was loaded is the key, not the text.
         content = repr((definition.terminals, definition.productions)).encode()
-        recipe = ("_from_lark_text", (text, path, start, lexer, indentation, accepted, limits))
-        return cls._make(core, content, ("lark", start, lexer, repr(indentation)), recipe)
+        recipe = ("_from_lark_text", (text, path, start, parser_and_lexer, indentation, accepted, limits))
+        return cls._make(core, content, ("lark", start, parser, lexer, repr(indentation)), recipe)
 
     @classmethod
     def from_gbnf(cls, text: str | bytes, *, start: str = "root", limits: Limits | None = None) -> Grammar:

@@ -9,6 +9,7 @@ mod json_schema;
 mod lexed;
 mod limits;
 mod mask_array;
+mod parsing;
 mod vocabulary;
 
 use pyo3::prelude::*;
@@ -30,9 +31,11 @@ mod _grammask {
     #[pymodule_export]
     use crate::json_schema::{PySchemaOptions, json_schema_grammar, missing_documents};
     #[pymodule_export]
-    use crate::lexed::PyLexedGrammar;
+    use crate::lexed::{PyLexedGrammar, PyStreamliningReport, streamlining_report};
     #[pymodule_export]
     use crate::limits::PyLimits;
+    #[pymodule_export]
+    use crate::parsing::{PyParse, PyParser};
     #[pymodule_export]
     use crate::vocabulary::PyVocabulary;
 }

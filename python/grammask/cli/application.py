@@ -9,12 +9,12 @@ from grammask.cli.failures import ReportingGroup
 from grammask.cli.generate import generate_text
 from grammask.cli.grammars import grammars
 from grammask.cli.mask import mask
+from grammask.cli.serve import serve
 from grammask.cli.validate import validate
 
 application = typer.Typer(
     cls=ReportingGroup,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="Exact next-token masks for grammars.",
 )
@@ -23,5 +23,6 @@ application.command()(mask)
 application.command()(explain)
 application.command("generate")(generate_text)
 application.command()(validate)
+application.command()(serve)
 application.command()(grammars)
 application.add_typer(debug, name="debug")

@@ -17,6 +17,7 @@
 //! | `adoption` | terms of one arena made again in another |
 //! | `acyclic`, `suffix_automaton`, `text` | word sets, character classes, substrings, texts without or up to a match |
 //! | `lazy_dfa`, `liveness` | states, steps, and what is dead |
+//! | `length_limit` | how long the words of an intersection may be |
 //!
 //! Nothing here recurses on the call stack: terms come from users and may be nested as deep as they like.
 
@@ -30,6 +31,7 @@ mod derivative;
 mod determinize;
 mod display;
 mod lazy_dfa;
+mod length_limit;
 mod liveness;
 mod minimize;
 mod normal_form;
@@ -41,5 +43,6 @@ mod text;
 pub use byte_set::ByteSet;
 pub(crate) use content_hash::ContentHasher;
 pub use lazy_dfa::{Automata, StateId};
+pub(crate) use length_limit::LengthLimit;
 pub use table::{Table, TableBuilder, TableState};
 pub use term::{Structure, TermId, Terms};

@@ -114,6 +114,10 @@ codes! {
     LimitExceeded = "limit-exceeded", Limit;
     /// No token of the vocabulary can continue a text that the grammar has not finished.
     DeadEnd = "dead-end", DeadEnd;
+    /// A saved grammar is damaged, or something else.
+    InvalidSavedGrammar = "invalid-saved-grammar", Syntax;
+    /// A saved grammar was compiled for another vocabulary.
+    OtherVocabulary = "other-vocabulary", Semantic;
     /// Warning: a rule is never used.
     UnusedRule = "unused-rule", Semantic;
     /// Warning: a rule derives no text, so whatever needs it is never entered.

@@ -173,9 +173,15 @@ impl Productions {
     /// Nonterminals that the start symbol reaches, itself included, as a table by id.
     #[must_use]
     pub fn reachable(&self) -> Vec<bool> {
+        self.reachable_from(self.start)
+    }
+
+    /// Nonterminals that `root` reaches, itself included, as a table by id.
+    #[must_use]
+    pub fn reachable_from(&self, root: NonterminalId) -> Vec<bool> {
         let mut reached = vec![false; self.rules.len()];
-        let mut stack = vec![self.start];
-        reached[self.start.index()] = true;
+        let mut stack = vec![root];
+        reached[root.index()] = true;
         while let Some(id) = stack.pop() {
             for symbol in self.body(id).symbols() {
                 if let Symbol::Nonterminal(next) = symbol

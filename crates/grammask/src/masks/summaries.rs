@@ -22,16 +22,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::automata::{ByteSet, StateId};
+use crate::automata::{ByteSet, LengthLimit, StateId};
 use crate::lowering::{Advance, DotId, Symbol};
 use crate::recognizer::{ContinuationId, Item, ItemState, Machine, Recognizer, SetId};
 use crate::vocabulary::{
-    GrowingNodeSet, LiveTokens, NodeSet, NodeSetRef, TerminalSummary, TokenSet, TokenTrie, TrieNode,
-    Vocabulary,
+    Bounds, CountedSummary, GrowingNodeSet, LiveTokens, NodeSet, NodeSetRef, TerminalSummary, TokenSet,
+    TokenTrie, TrieNode, Vocabulary,
 };
 use crate::{Deadline, LimitExceeded};
 
 use super::counted_walk::walk_counted;
+use super::limited_walk::{LimitedState, walk_limited};
 use super::observed::{Observation, ObservedMasks, View};
 use super::terminal_walk::{Known, walk_terminal};
 
@@ -45,6 +46,8 @@ const MOST_WORK: usize = 4_000_000;
 const MOST_WIDE: usize = 8;
 /// How often the work for one mask is halved at the most.
 const MOST_SETBACKS: u32 = 6;
+/// Copies from which a bound is far above what most tokens hold.
+const FAR: u32 = 20;
 /// What it costs to look at a nonterminal that begins another, in visited trie nodes.
 const WORK_PER_MEMBER: usize = 32;
 /// What it costs to look up a summary, in visited trie nodes.
@@ -323,16 +326,26 @@ impl Composition<'_> {
         }
         let automata = &self.machine.automata;
         let code = automata.terms().content_hash(automata.term(start));
-        let counted = match self.vocabulary.summaries().get_counted(code, nodes) {
-            Some(known) => known,
-            None => {
-                let (counted, work) = walk_counted(self.machine.automata, self.vocabulary, start, nodes)?;
-                self.spend(work)?;
-                let counted = Arc::new(counted);
-                self.vocabulary.summaries().insert_counted(code, nodes.clone(), counted.clone());
-                counted
+        let is_far = min == 0 && max.is_none_or(|max| max >= FAR);
+        let mut counted = None;
+        for bounds in if is_far { &[Bounds::Far, Bounds::All][..] } else { &[Bounds::All] } {
+            let found = match self.vocabulary.summaries().get_counted(code, nodes, *bounds) {
+                Some(known) => known,
+                None => {
+                    let (automata, vocabulary) = (&mut *self.machine.automata, self.vocabulary);
+                    let (found, work) = walk_counted(automata, vocabulary, start, nodes, *bounds)?;
+                    self.spend(work)?;
+                    let found = Arc::new(found);
+                    vocabulary.summaries().insert_counted(code, nodes.clone(), *bounds, found.clone());
+                    found
+                }
+            };
+            if max.is_none_or(|max| max >= found.least_bound()) {
+                counted = Some(found);
+                break;
             }
-        };
+        }
+        let Some(counted) = counted else { return Ok(None) };
         let live = counted.live(max, self.vocabulary.size());
         let ends = self.vocabulary.summaries().intern(counted.ends(min, max, self.trie));
         let summary = RuleSummary { live, ends };
@@ -367,13 +380,10 @@ impl Composition<'_> {
         let summary = match self.vocabulary.summaries().get(language, nodes) {
             Some(known) => known,
             None => {
-                let is_root = nodes.contains(TrieNode::ROOT);
-                let known = if is_root { &self.known.wide[..] } else { &[] };
-                let (automata, vocabulary) = (&mut *self.machine.automata, self.vocabulary);
-                let walked = walk_terminal(automata, vocabulary, state, first_bytes, nodes, known)?;
-                self.spend(walked.work)?;
-                let ends = self.vocabulary.summaries().intern(walked.ends);
-                let summary = Arc::new(TerminalSummary { live: walked.live, ends });
+                let summary = Arc::new(match self.limited(state, nodes)? {
+                    Some(summary) => summary,
+                    None => self.walk(state, first_bytes, nodes)?,
+                });
                 self.vocabulary.summaries().insert(language, nodes.clone(), summary.clone());
                 summary
             }
@@ -387,6 +397,101 @@ impl Composition<'_> {
         self.known.bytes += 128;
         self.known.terminals.insert(key, summary.clone());
         Ok(summary)
+    }
+
+    /// The summary of a terminal in a state, by going through the trie.
+    fn walk(
+        &mut self,
+        state: StateId,
+        first_bytes: ByteSet,
+        nodes: &NodeSetRef,
+    ) -> Result<TerminalSummary, Refusal> {
+        let is_root = nodes.contains(TrieNode::ROOT);
+        let known = if is_root { &self.known.wide[..] } else { &[] };
+        let (automata, vocabulary) = (&mut *self.machine.automata, self.vocabulary);
+        let walked = walk_terminal(automata, vocabulary, state, first_bytes, nodes, known)?;
+        self.spend(walked.work)?;
+        let ends = self.vocabulary.summaries().intern(walked.ends);
+        Ok(TerminalSummary { live: walked.live, ends })
+    }
+
+    /// The summary of a terminal that goes on with an intersection whose length is limited; none where it does not, or
+    /// where that is no help.
+    fn limited(&mut self, state: StateId, nodes: &NodeSetRef) -> Result<Option<TerminalSummary>, Refusal> {
+        let term = self.machine.automata.term(state);
+        let Some((head, tail)) = self.machine.automata.terms().leading_intersection(term) else {
+            return Ok(None);
+        };
+        // The tail is asked for its own summary, so it must not come here again.
+        if self.machine.automata.terms().leading_intersection(tail).is_some() {
+            return Ok(None);
+        }
+        let is_nullable = self.machine.automata.terms().is_nullable(head);
+        for limit in self.machine.automata.terms_mut().length_limits(head) {
+            let mut counted = None;
+            for bounds in if limit.most >= FAR { &[Bounds::Far, Bounds::All][..] } else { &[Bounds::All] } {
+                counted = self.all_limits(limit, nodes, *bounds)?;
+                if counted.as_ref().is_none_or(|counted| limit.most >= counted.least_bound()) {
+                    break;
+                }
+            }
+            let Some(counted) = counted else { continue };
+            let mut live = vec![counted.live(Some(limit.most), self.vocabulary.size())];
+            let ends = counted.ends(0, Some(limit.most), self.trie);
+            let mut ends = self.vocabulary.summaries().intern(ends);
+            if tail != self.machine.automata.terms().epsilon() {
+                let Some(tail) = self.machine.automata.start(tail)? else { return Ok(None) };
+                let mut all_ends = GrowingNodeSet::default();
+                let starts = if is_nullable { &[ends, nodes.clone()][..] } else { &[ends] };
+                for nodes in starts {
+                    let summary = self.terminal(tail, nodes)?;
+                    live.push(summary.live.clone());
+                    let _ = all_ends.add(&summary.ends, self.trie, self.vocabulary.summaries());
+                }
+                ends = all_ends
+                    .finish(self.trie, self.vocabulary.summaries())
+                    .unwrap_or_else(|| self.nothing.clone());
+            }
+            let live = LiveTokens::union(&live, self.vocabulary.size());
+            return Ok(Some(TerminalSummary { live, ends }));
+        }
+        Ok(None)
+    }
+
+    /// What is known of an intersection for all limits on its length.
+    fn all_limits(
+        &mut self,
+        limit: LengthLimit,
+        nodes: &NodeSetRef,
+        bounds: Bounds,
+    ) -> Result<Option<Arc<CountedSummary>>, Refusal> {
+        let terms = self.machine.automata.terms();
+        let languages = [limit.unlimited, limit.rest, limit.unit].map(|term| terms.content_hash(term));
+        if let Some(known) = self.vocabulary.summaries().get_limited(languages, nodes, bounds) {
+            return Ok(known);
+        }
+        let automata = &mut *self.machine.automata;
+        let (unlimited, unit) = (automata.start(limit.unlimited)?, automata.start(limit.unit)?);
+        let (Some(unlimited), Some(unit)) = (unlimited, unit) else { return Ok(None) };
+        let inside = match limit.rest {
+            rest if rest == automata.terms().epsilon() => None,
+            rest => match automata.start(rest)? {
+                Some(inside) => Some(inside),
+                None => return Ok(None),
+            },
+        };
+        let mut counted = None;
+        if self.is_code(unit)? {
+            let state = LimitedState { unlimited, unit, inside };
+            if let Some((found, work)) =
+                walk_limited(self.machine.automata, self.vocabulary, state, nodes, bounds)?
+            {
+                self.spend(work)?;
+                counted = Some(Arc::new(found));
+            }
+        }
+        self.vocabulary.summaries().insert_limited(languages, nodes.clone(), bounds, counted.clone());
+        Ok(counted)
     }
 
     fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, Refusal> {
