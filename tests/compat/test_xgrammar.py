@@ -625,3 +625,16 @@ def test_structural_tags_as_objects() -> None:
     for wrong in ("{}", "[]", "{"):
         with pytest.raises(ValueError):  # noqa: PT011 - the library json says the last in its own words
             ours.StructuralTag.from_json(wrong)
+
+
+def test_processor_for_transformers() -> None:
+    torch = pytest.importorskip("torch")
+    make = compiler(ours)
+    processor = ours.contrib.hf.LogitsProcessor(make.compile_regex("ab|c"))
+    rows = processor(torch.tensor([[1, 2], [1, 3]]), torch.zeros(2, len(TOKENS)))
+    assert [torch.nonzero(row == 0).flatten().tolist() for row in rows] == [[97, 99, 256]] * 2
+    rows = processor(torch.tensor([[1, 2, 97], [1, 3, 99]]), torch.zeros(2, len(TOKENS)))
+    assert [torch.nonzero(row == 0).flatten().tolist() for row in rows] == [[98], [END]]
+    each = ours.contrib.hf.LogitsProcessor([make.compile_regex("a"), make.compile_regex("b")])
+    rows = each(torch.tensor([[1], [1]]), torch.zeros(2, len(TOKENS)))
+    assert [torch.nonzero(row == 0).flatten().tolist() for row in rows] == [[97], [98]]
