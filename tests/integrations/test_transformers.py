@@ -265,13 +265,15 @@ def test_what_is_a_new_text() -> None:
 def test_refused_tokens() -> None:
     processor = GrammarLogitsProcessor(Grammar.from_kbnf(WORDS).compile(small_vocabulary()))
     masks(processor, [[3]])
-    assert masks(processor, [[3, 1]]) == [[0, 1, 2, 3, 4]], "a draft that will be taken back"
-    assert masks(processor, [[3, 1, 0]]) == [[0, 1, 2, 3, 4]]
-    assert masks(processor, [[3, 0]]) == [[1, 3, 4]]
+    assert masks(processor, [[3, 1]]) == [[0, 2]], "a draft that will be taken back, or another prompt"
+    assert masks(processor, [[3, 1, 0]]) == [[1, 3, 4]]
+    assert masks(processor, [[3, 0]]) == [[1, 3, 4]], "the draft is taken back"
     masks(processor, [[3], [3]])
     assert masks(processor, [[3, 1], [3, 0]]) == [[0, 1, 2, 3, 4], [1, 3, 4]], "a beam without a chance"
-    with pytest.raises(ValueError, match="overrules"):
-        masks(processor, [[3, 1, 0], [3, 0, 99]])
+    assert masks(processor, [[3, 0, 3], [3, 1, 0]]) == [[0, 2], [0, 1, 2, 3, 4]]
+    assert masks(processor, [[3, 0, 3, 1], [3, 1, 0, 0]]) == [[0, 2], [0, 2]], "no row is left: other prompts"
+    masks(processor, [[3], [2]])
+    assert masks(processor, [[3, 99], [2, 0]]) == [[0, 1, 2, 3, 4], [1, 3, 4]], "beyond the vocabulary"
 
 
 def test_scores_of_other_widths() -> None:

@@ -6,6 +6,7 @@ in ``docs/compat.md``: schemas are exact or refused, special tokens match by id 
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from grammask.compat.xgrammar.bitmasks import (
@@ -22,8 +23,9 @@ from grammask.compat.xgrammar.exceptions import (
     InvalidJSONError,
     InvalidStructuralTagError,
 )
-from grammask.compat.xgrammar.grammars import Grammar, StructuralTagItem
+from grammask.compat.xgrammar.grammars import Grammar
 from grammask.compat.xgrammar.matchers import BatchGrammarMatcher, GrammarMatcher
+from grammask.compat.xgrammar.structural_tag import StructuralTag, StructuralTagItem
 from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo, VocabType
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "GrammarMatcher",
     "InvalidJSONError",
     "InvalidStructuralTagError",
+    "StructuralTag",
     "StructuralTagItem",
     "TokenizerInfo",
     "VocabType",
@@ -46,9 +49,14 @@ __all__ = [
     "reset_token_bitmask",
 ]
 
+_SUBMODULES = ("contrib", "structural_tag")
+"""What ``xgrammar.name`` finds without an import of its own."""
+
 
 def __getattr__(name: str) -> Any:
     if name == "bitmask_dtype":
         return dtype_of_bitmasks()
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     msg = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(msg)

@@ -50,6 +50,7 @@ fn rules_of_xgrammar_end_where_others_begin() {
         ("root ::= \"a\"\n\"b\" c\nc\n::= [^]", "root ::= \"a\" \"b\" c;\nc ::= [^];\n"),
         ("root ::= a.b\na.b ::= \"\\x1F600\\e\"", "root ::= a.b;\na.b ::= \"😀\\u{1b}\";\n"),
         ("root ::= ()", "root ::= \"\";\n"),
+        ("root[capture] ::= \"a\" (=\"b\" c)\nc ::= \"d\"", "root ::= \"a\";\nc ::= \"d\";\n"),
         ("root ::= [a\\]\\-]", "root ::= [a\\]\\-];\n"),
         ("root ::= Token(1, 2) ExcludeToken(3)", "root ::= (<[1]> | <[2]>) !(<[3]>);\n"),
         (
@@ -101,7 +102,6 @@ fn what_xgrammar_refuses_or_cannot_be_exact_is_refused() {
         ("root ::= [\\w]", "invalid-escape"),
         ("root ::= \"\\ud83d\"", "invalid-escape"),
         ("root ::= \"a\nb\"", "unterminated-string"),
-        ("root ::= \"a\" (=\"b\")", "unexpected-input"),
         ("root[temperature=0.7] ::= \"a\"", "unsupported-grammar"),
         ("root ::= Regex(\"a\")", "unsupported-grammar"),
         ("root ::= Token()", "unexpected-input"),
@@ -135,3 +135,60 @@ fn hostile_texts_get_an_answer() {
         }
     }
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_text_gets_an_answer(pieces in proptest::collection::vec(proptest::sample::select(PIECES), 0..24)) {
+        let text = pieces.concat();
+        for dialect in [Dialect::LlamaCpp, Dialect::XGrammar] {
+            if let Err(error) = grammar(&text, "root", dialect, &Limits::default()) {
+                for diagnostic in error.diagnostics() {
+                    let span = diagnostic.span.expect("every error of a text has a place");
+                    assert!(text.get(span.start..span.end).is_some(), "{text:?} {diagnostic:?}");
+                    let _ = diagnostic.render(&text);
+                }
+            }
+        }
+    }
+}
+
+/// What random texts are made of.
+const PIECES: &[&str] = &[
+    "root",
+    "x",
+    " ::= ",
+    "\n",
+    " ",
+    "|",
+    "(",
+    ")",
+    "(=",
+    "[",
+    "]",
+    "[^",
+    "-",
+    "a",
+    "é",
+    "\"",
+    "\\",
+    "\\x4",
+    "\\u00e9",
+    "{",
+    "}",
+    "1",
+    ",",
+    "*",
+    "+?",
+    ".",
+    "#",
+    "<",
+    ">",
+    "<[1]>",
+    "!<a>",
+    "TagDispatch(",
+    "Token(",
+    "excludes=",
+    "=",
+    "\r",
+    "\0",
+];
