@@ -136,13 +136,14 @@ def sampled(
     made = text
     end = vocabulary.eos[0]
     for _ in range(chance.randrange(1, 12)):
-        allowed = [token for token in matcher.allowed_ids().tolist() if vocabulary.token(token)]
-        token = chance.choice(allowed)
-        matcher.accept(token)
-        made += vocabulary.token(token) or b""
-    for _ in range(30):
+        allowed = matcher.allowed_ids()
+        token = int(allowed[chance.randrange(len(allowed))])
+        if token != end:
+            matcher.accept(token)
+            made += vocabulary.token(token) or b""
+    for _ in range(10):
         trial, whole = matcher.fork(), made
-        for _ in range(60):
+        for _ in range(40):
             if trial.is_allowed(end):
                 try:
                     return whole.decode()
