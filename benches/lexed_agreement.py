@@ -16,7 +16,7 @@ import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import grammask
 from grammask._grammask import embedded_vocabulary
@@ -106,8 +106,7 @@ def by_node(paths: list[Path]) -> list[bool]:
 
 def by_tree_sitter(language: str) -> Callable[[list[Path]], list[bool]]:
     """Return what tells whether tree-sitter finds no error."""
-    import tree_sitter
-
+    tree_sitter: Any = importlib.import_module("tree_sitter")
     module = importlib.import_module(f"tree_sitter_{language}")
     parser = tree_sitter.Parser(tree_sitter.Language(module.language()))
     return lambda paths: [not parser.parse(path.read_bytes()).root_node.has_error for path in paths]

@@ -11,6 +11,7 @@ of each of its tokens one by one, on a sample of tokens at every tenth place.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import random
 import sys
@@ -122,9 +123,9 @@ def main() -> None:
         for text in (path.read_text("utf-8", errors="ignore") for path in paths)
         if by_byte.is_valid(text.encode())
     ]
-    import sentencepiece
-
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(given.model))
+    processor: Any = importlib.import_module("sentencepiece").SentencePieceProcessor(
+        model_file=str(given.model)
+    )
     compiled = grammar.compile(vocabulary)
 
     def encode(text: str) -> list[int]:
