@@ -342,6 +342,16 @@ def test_the_last_scores_are_kept_apart(model: Any, grammars: dict[str, Compiled
     assert not torch.isfinite(outputs.scores[0]).all()
 
 
+def test_continuous_batching_is_refused(grammars: dict[str, CompiledGrammar]) -> None:
+    module = pytest.importorskip("transformers.generation.continuous_batching.cb_logits_processors")
+    processors = transformers.LogitsProcessorList([GrammarLogitsProcessor(grammars["date"])])
+    for drop_unsupported in (False, True):
+        with pytest.raises(NotImplementedError, match="continuous batching"):
+            module.ContinuousBatchingLogitsProcessorList(
+                processors, drop_unsupported_processors=drop_unsupported
+            )
+
+
 def test_the_schema_is_met(vocabulary: Vocabulary, model: Any, grammars: dict[str, CompiledGrammar]) -> None:
     torch.manual_seed(2)
     processor = GrammarLogitsProcessor(grammars["schema"])

@@ -50,9 +50,6 @@ class GrammarLogitsProcessor:
     processor; what the model accepts of their drafts is.
     """
 
-    supports_continuous_batching = False
-    """Tells transformers that rows of packed requests cannot be told apart."""
-
     def __init__(self, grammars: CompiledGrammar | Sequence[CompiledGrammar | None]) -> None:
         """Make a processor.
 
@@ -67,6 +64,16 @@ class GrammarLogitsProcessor:
         self._batches = RecentBatches(found)
         self._shown: Any = None
         self._mask: Any = None
+
+    @property
+    def supports_continuous_batching(self) -> bool:
+        """What continuous batching asks, which drops processors that say no and goes on without them.
+
+        Raises:
+            NotImplementedError: Always, as the output would not be constrained.
+        """
+        msg = "continuous batching does not tell a logits processor which request a row belongs to; use generate()"
+        raise NotImplementedError(msg)
 
     def reset(self) -> None:
         """Forget all texts: whatever the next call shows is a prompt."""
