@@ -803,7 +803,7 @@ class Grammar:
         return cls.from_choices(texts, limits=limits)
 
 
-def _part_of(part: Grammar | str | bytes) -> Part:
+def _part_of(part: object) -> Part:
     if isinstance(part, Grammar):
         return part.as_part()
     if isinstance(part, (str, bytes)):

@@ -425,6 +425,9 @@ def test_special_tokens_of_tokenizers_are_no_text() -> None:
 
 
 def test_errors() -> None:
+    endless = ours.GrammarCompiler(ours.TokenizerInfo(["a", "b"]))
+    with pytest.raises(RuntimeError, match="end token"):
+        endless.compile_regex("a")
     with pytest.raises(RuntimeError):
         ours.Grammar.from_json_schema('{"type":')
     with pytest.raises(ours.InvalidJSONError):
@@ -551,3 +554,41 @@ def test_structural_tags_as_theirs() -> None:
             ), (each, sample)
     legacy = ours.Grammar.from_structural_tag([ours.StructuralTagItem("<f>", schema, "</f>")], ["<f"])
     assert is_accepted(ours.GrammarMatcher(compiler(ours).compile_grammar(legacy)), 'hi <f>{"a":1}</f>')
+
+
+def test_structural_tags_as_objects() -> None:
+    def built(module: ModuleType) -> Any:
+        parts = module.structural_tag
+        schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+        tag = parts.TagFormat(
+            begin="<f>", content=parts.JSONSchemaFormat(json_schema=schema), end=["</f>", "</g>"]
+        )
+        number = parts.RepeatFormat(min=1, max=2, content=parts.RegexFormat(pattern="[0-9]"))
+        free = parts.TriggeredTagsFormat(triggers=["<f"], tags=[tag], stop_after_first=True)
+        either = parts.OrFormat(
+            elements=[parts.ConstStringFormat(value="x"), parts.OptionalFormat(content=number), free]
+        )
+        return module.StructuralTag(format=either)
+
+    xgrammar = theirs()
+    assert built(ours).model_dump() == built(xgrammar).model_dump()
+    makers = [compiler(module).compile_structural_tag(built(module)) for module in (ours, xgrammar)]
+    crossed = compiler(ours).compile_structural_tag(built(xgrammar))
+    for sample in ("x", "", "12", "123", 'hi <f>{"a":1}</g>', 'hi <f>{"a":1}</f>x', "<f>1</f>"):
+        verdict = is_accepted(xgrammar.GrammarMatcher(makers[1]), sample)
+        assert is_accepted(ours.GrammarMatcher(makers[0]), sample) == verdict, sample
+        assert is_accepted(ours.GrammarMatcher(crossed), sample) == verdict, sample
+    items = [
+        [module.StructuralTagItem(begin="<f>", schema='{"type": "null"}', end="</f>")]
+        for module in (ours, xgrammar)
+    ]
+    mine, yours = (
+        module.StructuralTag.from_legacy_structural_tag(item, ["<f"])
+        for module, item in zip((ours, xgrammar), items, strict=True)
+    )
+    mine.format.at_least_one = yours.format.at_least_one = True
+    assert mine.model_dump() == yours.model_dump()
+    assert ours.StructuralTag.from_json(mine.model_dump_json()).model_dump() == mine.model_dump()
+    for wrong in ("{}", "[]", "{"):
+        with pytest.raises(ValueError):  # noqa: PT011 - the library json says the last in its own words
+            ours.StructuralTag.from_json(wrong)

@@ -117,6 +117,7 @@ def test_logprobs(url: str) -> None:
         (b"[]", None, "invalid_json"),
         ({"messages": []}, "messages", "invalid_value"),
         ({"messages": USER, "n": 2}, "n", "unsupported_parameter"),
+        ({"messages": USER, "tools": []}, "tools", "unsupported_parameter"),
         ({"messages": USER, "frobnicate": 1}, "frobnicate", "unsupported_parameter"),
         ({"messages": USER, "temperature": -1}, "temperature", "invalid_value"),
         ({"messages": USER, "structured_outputs": {"regex": "("}}, "response_format", "invalid-regex"),

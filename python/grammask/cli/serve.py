@@ -28,7 +28,7 @@ def serve(
 ) -> None:
     """Serve a model under grammars, by OpenAI's interface, for trying things out.
 
-    /v1/chat/completions and /v1/completions, with response_format, structured_outputs, grammar and tools; one model,
+    /v1/chat/completions and /v1/completions, with response_format, structured_outputs and grammar; one model,
     one text at a time.
     """
     try:

@@ -43,6 +43,9 @@ logger = logging.getLogger(__name__)
 ANY_JSON = "$$ANY$$"
 """What SGLang writes in place of a schema for ``response_format: json_object``."""
 
+MOST_CACHED = 1000
+"""How many grammars SGLang's own cache holds; the bounded one of the process is behind it."""
+
 
 class GrammaskGrammar(BaseGrammarObject):  # type: ignore[misc, unused-ignore]
     """The text of one request."""
@@ -179,6 +182,12 @@ class GrammaskGrammarBackend(BaseGrammarBackend):  # type: ignore[misc, unused-i
     def allocate_vocab_mask(vocab_size: int, batch_size: int, device: Any) -> torch.Tensor:  # noqa: ARG004
         """A mask on the CPU that allows everything, for requests that only think under a filter."""
         return _allocate(vocab_size, batch_size)
+
+    def set_cache(self, key: tuple[str, str], value: BaseGrammarObject) -> None:
+        """Keep a grammar for equal requests; the oldest go where there are too many, which SGLang does not look at."""
+        super().set_cache(key, value)
+        while len(self.cache) > MOST_CACHED:
+            del self.cache[next(iter(self.cache))]
 
     @property
     def is_support_token_filter(self) -> bool:

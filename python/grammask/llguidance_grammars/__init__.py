@@ -1,6 +1,6 @@
 """Grammars in llguidance's dialect of Lark, as far as they are context-free.
 
-``scanning`` makes tokens, ``syntax`` a tree, ``translation`` the grammar, ``common`` holds the terminals of
+``scanning`` makes tokens, ``syntax`` a tree, ``translation`` the grammar, ``imported_terminals`` holds the terminals of
 ``%import common``, ``refusals`` what is wrong. What the dialect means here is in ``docs/llguidance_lark.md``.
 """
 

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from grammask.llguidance_grammars.common import COMMON_TERMINALS
+from grammask.llguidance_grammars.imported_terminals import COMMON_TERMINALS
 from grammask.llguidance_grammars.scanning import Token, scan
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ class Grammar:
     terminals: dict[str, Definition] = field(default_factory=dict)
     ignored: list[Node] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
+    begun: set[str] = field(default_factory=set)
+    """Names whose definitions begin in the text, also those that could not be read further."""
 
 
 class _Wrong(Exception):
@@ -172,6 +174,7 @@ class _Reader:
 
     def definition(self, token: Token) -> None:
         name = token.text.lstrip("?!")
+        self.result.begun.add(name)
         if self.is_symbol("."):
             raise self.unsupported("priorities are not supported", "all readings of a text are legal here")
         if self.is_symbol("::"):

@@ -13,6 +13,7 @@ from grammask import _grammask
 from grammask.errors import GrammarError
 from grammask.llguidance_grammars.refusals import Refusals
 from grammask.llguidance_grammars.syntax import Definition, Node, read
+from grammask.llguidance_grammars.syntax import Grammar as Statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +39,7 @@ def llguidance_grammar(text: str, grammars: type[Grammar], limits: Limits | None
     """
     refusals = Refusals(text)
     statements = read(text, refusals)
-    translator = _Translator(statements.rules, statements.terminals, refusals, grammars, limits)
+    translator = _Translator(statements, refusals, grammars, limits)
     translator.read_terminals()
     translator.read_ignored(statements.ignored)
     grammar = translator.read_rules(has_initial_skip=bool(statements.options.get("allow_initial_skip")))
@@ -62,14 +63,14 @@ def _bottom_up(root: Node) -> Iterator[Node]:
 class _Translator:
     def __init__(
         self,
-        rules: dict[str, Definition],
-        terminals: dict[str, Definition],
+        statements: Statements,
         refusals: Refusals,
         grammars: type[Grammar],
         limits: Limits | None,
     ) -> None:
-        self.rules = rules
-        self.terminals = terminals
+        self.rules = statements.rules
+        self.terminals = statements.terminals
+        self.begun = statements.begun
         self.refusals = refusals
         self.grammars = grammars
         self.limits = limits
@@ -203,13 +204,14 @@ class _Translator:
             )
 
     def read_rules(self, *, has_initial_skip: bool) -> _grammask.Grammar | None:
-        if "start" not in self.rules:
+        if "start" not in self.begun:
             place = next(iter(self.rules.values())).span if self.rules else (0, 0)
             self.refusals.add("missing-start", place, "the rule `start` is not defined")
-            return None
         references = {name: self.composition.rule(name) for name in self.rules}
         for name, definition in self.rules.items():
             self.composition.define(references[name], self.rule(definition, references))
+        if "start" not in references:
+            return None
         start = self.composition.reference(references["start"])
         if has_initial_skip and self.ignored is not None:
             start = self.composition.sequence([self.ignored, start])
@@ -338,11 +340,15 @@ class _Translator:
             grammar = self.grammars.from_json_schema(schema, **options)
         except GrammarError as error:
             self.refusals.of_part(node.span, error)
-            return self.composition.literal(b"")
-        return grammar.graft_into(self.composition)
+        except (TypeError, ValueError) as error:
+            self.refusals.add("invalid-schema", node.span, str(error))
+        else:
+            return grammar.graft_into(self.composition)
+        return self.composition.literal(b"")
 
     def undefined(self, node: Node) -> None:
-        self.refusals.add("undefined-symbol", node.span, f"`{node.value}` is not defined")
+        if node.value not in self.begun:
+            self.refusals.add("undefined-symbol", node.span, f"`{node.value}` is not defined")
 
 
 _ADVICE = {

@@ -137,7 +137,7 @@ class _Server:
         if kind == "completions":
             prompt = requests.prompt_of(fields)
             return self._model.encode(prompt) if prompt else []
-        return self._model.encode_chat(requests.messages_of(fields), fields.get("tools", ()))
+        return self._model.encode_chat(requests.messages_of(fields))
 
     async def _pieces(
         self, answer: Answer, steps: Iterator[Step], matcher: Matcher | None, sampling: requests.Sampling

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _WITHOUT_EFFECT = {
-    "metadata", "model", "parallel_tool_calls", "prompt_cache_key", "safety_identifier", "service_tier", "store",
+    "metadata", "model", "prompt_cache_key", "safety_identifier", "service_tier", "store",
     "stream_options", "user", "verbosity", "reasoning_effort",
 }  # fmt: skip
 """Fields that change nothing here, whatever they hold."""
@@ -27,7 +27,7 @@ _NEUTRAL = {
 }  # fmt: skip
 """Fields that are not done here, and the values with which they ask for nothing."""
 
-_CONSTRAINTS = {"response_format", "structured_outputs", "grammar", "tools", "tool_choice"}
+_CONSTRAINTS = {"response_format", "structured_outputs", "grammar"}
 _SAMPLING = {
     "logprobs", "max_completion_tokens", "max_tokens", "seed", "stop", "stream", "temperature", "top_logprobs", "top_p",
 }  # fmt: skip

@@ -405,7 +405,8 @@ class _Translator:
         def finish(parts: list[Part]) -> Part:
             after: dict[str, list[Part]] = {}
             for part, trigger in zip(parts, found, strict=True):
-                after.setdefault(trigger, []).append(part)
+                if trigger:
+                    after.setdefault(trigger, []).append(part)
             whole = [
                 composition.sequence([composition.literal(trigger), composition.choice(rests)])
                 for trigger, rests in after.items()

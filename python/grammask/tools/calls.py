@@ -66,6 +66,7 @@ class _Writer:
         self.grammars = grammars
         self.schema_options = schema_options
         self.refusals = Refusals()
+        self.known_arguments: dict[tuple[str, str], Part] = {}
         self.tokens = set(style["tokens"] if vocabulary is None else vocabulary.special)
         self.ways = [*style["call"], *style.get("custom_call", [])]
         # What calls begin with: free text has none of it, whether it is a token or text.
@@ -133,7 +134,11 @@ class _Writer:
             case {"name": spelling} if tool is not None:
                 return composition.literal(json.dumps(tool.name)[1:-1] if spelling == "json" else tool.name)
             case {"arguments": form} if tool is not None:
-                return self.arguments(form, tool, pointer)
+                # A call that can be written in several ways has the same arguments in all of them.
+                known = self.known_arguments.get((tool.name, form))
+                if known is None:
+                    known = self.known_arguments[tool.name, form] = self.arguments(form, tool, pointer)
+                return known
         msg = f"the style has an unknown piece {piece!r}"
         raise ValueError(msg)
 
@@ -142,16 +147,18 @@ class _Writer:
             return text_format_grammar(tool.custom_format or {"type": "text"}, self.grammars).as_part()
         schema = {"type": "object"} if tool.parameters in (None, True) else tool.parameters
         place = f"{pointer}/parameters"
-        if form != "json":
-            return parameters_part(
-                schema, PARAMETER_STYLES[form], place, self.refusals, self.grammars, self.schema_options
-            )
-        try:
-            grammar = self.grammars.from_json_schema(schema, strict=tool.is_strict, **self.schema_options)
-        except GrammarError as error:
-            self.refusals.of_part(place, error)
-            return _EMPTY
-        return grammar.as_part()
+        options = dict(self.schema_options)
+        strict = options.pop("strict", False) or tool.is_strict
+        if form == "json" or strict:
+            try:
+                grammar = self.grammars.from_json_schema(schema, strict=strict, **options)
+            except GrammarError as error:
+                self.refusals.of_part(place, error)
+                return _EMPTY
+            if form == "json":
+                return grammar.as_part()
+        style = PARAMETER_STYLES[form]
+        return parameters_part(schema, style, place, self.refusals, self.grammars, options)
 
 
 def _text_of(piece: Any) -> str:

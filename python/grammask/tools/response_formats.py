@@ -36,8 +36,8 @@ def response_format_grammar(
         if not isinstance(body, Mapping) or "schema" not in body:
             msg = "a response format of the type json_schema has a `schema`"
             raise ValueError(msg)
-        strict = body.get("strict") is True
-        return grammars.from_json_schema(body["schema"], strict=strict, **schema_options)
+        strict = body.get("strict") is True or schema_options.get("strict", False)
+        return grammars.from_json_schema(body["schema"], **{**schema_options, "strict": strict})
     if kind == "structural_tag":
         limits = schema_options.get("limits")
         return grammars.of_part(structural_tag_part(response_format, grammars, limits))

@@ -254,3 +254,11 @@ def test_dead_ends_fail_the_request(backend, tokenizer) -> None:
     assert (mask[0] == -1).all()
     with pytest.raises(ValueError, match="no token"):
         made.accept_token(comma)
+
+
+def test_the_cache_is_bounded(backend, monkeypatch) -> None:
+    monkeypatch.setattr("grammask.integrations.sglang.MOST_CACHED", 3)
+    engine = backend()
+    for number in range(6):
+        grammar(engine, "regex", f"{number}")
+    assert [text for _, text in engine.cache] == ["3", "4", "5"]

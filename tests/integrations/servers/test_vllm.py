@@ -6,12 +6,13 @@ import json
 import random
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from grammask import Grammar, GrammarError
+from grammask import Grammar, GrammarError, Vocabulary
 from grammask.integrations import vllm_plugin
 from grammask.integrations.server_vocabulary import vocabulary_of
 
@@ -376,3 +377,19 @@ def test_beam_search_raises(tokenizer) -> None:
     assert grammar.accept_tokens("beam", [*tokenizer.encode("yes"), tokenizer.eos_token_id])
     assert grammar.is_terminated()
     backend.destroy()
+
+
+def test_tokenizers_of_mistral() -> None:
+    mistral_common = pytest.importorskip("mistral_common")
+    from transformers.tokenization_mistral_common import MistralCommonBackend
+    from vllm.tokenizers.mistral import MistralTokenizer
+
+    path = Path(mistral_common.__file__).parent / "data" / "tekken_240911.json"
+    if not path.exists():
+        pytest.skip("this mistral-common has no tekken_240911.json")
+    tokenizer = MistralTokenizer(MistralCommonBackend(tokenizer_path=str(path)))
+    assert structured_output.GuidanceBackend.is_tokenizer_supported(tokenizer)
+    vocabulary = vocabulary_of(tokenizer, len(tokenizer))
+    assert vocabulary.tokens() == Vocabulary.from_tekken(path).tokens()
+    assert vocabulary.eos == (tokenizer.eos_token_id,)
+    assert not structured_output.GuidanceBackend.is_tokenizer_supported([1, 2])

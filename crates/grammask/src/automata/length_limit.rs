@@ -1,4 +1,4 @@
-//! Finds the operand of an intersection that limits how long its words may be.
+//! Takes out of an intersection what masks look at apart: the operand that limits how long its words may be, and what it excludes.
 //!
 //! A text with a pattern and a largest length is `pattern & unit{a,b}`. What the pattern says does not depend on how many units
 //! are left, and what a limit excludes does not depend on the pattern but for the units that a word still needs; so masks
@@ -25,6 +25,20 @@ impl Terms {
     pub(crate) fn leading_intersection(&self, term: TermId) -> Option<(TermId, TermId)> {
         let (head, tail) = self.split(term);
         matches!(self.get(head), Term::Intersection(_)).then_some((head, tail))
+    }
+
+    /// `term` without what the intersection at its beginning excludes: a language that contains it, and that goes on alike
+    /// once a word has left what is excluded. None if nothing is excluded, or nothing else is said.
+    pub(crate) fn without_exclusions(&mut self, term: TermId) -> Option<TermId> {
+        let (head, tail) = self.split(term);
+        let Term::Intersection(operands) = self.get(head) else { return None };
+        let is_exclusion = |&operand: &TermId| matches!(self.get(operand), Term::Complement(_));
+        let others: Vec<TermId> = operands.iter().copied().filter(|operand| !is_exclusion(operand)).collect();
+        if others.is_empty() || others.len() == operands.len() {
+            return None;
+        }
+        let others = self.intersection(&others);
+        Some(self.concat(&[others, tail]))
     }
 
     /// The limits on the number of copies of something that the operands of an intersection are.
@@ -88,5 +102,11 @@ mod tests {
         assert_eq!((limit.rest, limit.unit, limit.most), (letter, unit, 8));
         assert_eq!(limit.unlimited, terms.derivative(unlimited, b'a'));
         assert!(terms.length_limits(counted).is_empty());
+        let excluded = terms.complement(words);
+        let others = terms.intersection(&[pattern, excluded, counted]);
+        let others = terms.concat(&[others, quote]);
+        assert_eq!(terms.without_exclusions(others), Some(quoted));
+        assert_eq!(terms.without_exclusions(quoted), None);
+        assert_eq!(terms.without_exclusions(excluded), None);
     }
 }

@@ -9,6 +9,7 @@
 //! [`super::terminal_walk`] and [`super::counted_walk`].
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -23,6 +24,9 @@ use super::rows::Rows;
 
 /// Transitions that are looked at in one walk for shortest ways to an end, after which it is given up.
 const MOST_TRANSITIONS: usize = 1 << 15;
+
+/// States of the intersection after which too: where it counts by itself, its own limits are no less trouble.
+const MOST_STATES: usize = 256;
 
 /// Where a limited intersection stands.
 #[derive(Clone, Copy, Debug)]
@@ -124,6 +128,9 @@ impl Walk<'_> {
         let mut work = 0;
         while current < end {
             work += 1;
+            if self.heads.len() > MOST_STATES {
+                return Ok(None);
+            }
             let depth = usize::from(columns.depths[current]);
             let before = self.path[depth - 1];
             let byte = columns.bytes[current];
@@ -183,62 +190,68 @@ struct ShortestEnds {
     /// What was asked for last.
     last: Option<(Position, u32)>,
     /// Transitions of the states inside copies, without those that lead to the same state.
-    edges: FxHashMap<StateId, Vec<(ByteSet, Option<StateId>)>>,
+    edges: FxHashMap<StateId, Rc<[(ByteSet, Option<StateId>)]>>,
     /// Transitions that were looked at.
     transitions: usize,
 }
 
 impl ShortestEnds {
     /// The fewest copies that begin on a way from a position to the end of a word: a breadth-first search in which only
-    /// the beginning of a copy takes a step.
+    /// the beginning of a copy takes a step. What is known of the positions that it meets is used.
     fn copies_to_end(
         &mut self,
         automata: &mut Automata,
         head: StateId,
         inside: Option<StateId>,
     ) -> Result<Option<u32>, LimitExceeded> {
+        let start = (head, inside);
         match self.last {
-            Some((position, known)) if position == (head, inside) => return Ok(Some(known)),
+            Some((position, known)) if position == start => return Ok(Some(known)),
             _ => {}
         }
-        if let Some(&known) = self.known.get(&(head, inside)) {
-            self.last = Some(((head, inside), known));
-            return Ok(Some(known));
-        }
-        let mut queue = VecDeque::from([((head, inside), 0)]);
+        let found = match self.known.get(&start) {
+            Some(&known) => Some(known),
+            None => self.search(automata, start)?,
+        };
+        self.last = found.map(|found| (start, found));
+        Ok(found)
+    }
+
+    fn search(&mut self, automata: &mut Automata, start: Position) -> Result<Option<u32>, LimitExceeded> {
+        let mut queue = VecDeque::from([Step { position: start, begun: 0, before: None }]);
+        // The first steps that led to positions, and the best way that ends in a position of which the end is known.
+        let mut taken: Vec<Step> = Vec::new();
         let mut seen: FxHashSet<Position> = FxHashSet::default();
-        while let Some(((state, copy), begun)) = queue.pop_front() {
-            if copy.is_none() && automata.is_accepting(state) {
-                self.known.insert((head, inside), begun);
-                return Ok(Some(begun));
+        let mut best: Option<(u32, usize)> = None;
+        while let Some(step) = queue.pop_front() {
+            if best.is_some_and(|(least, _)| step.begun >= least) {
+                break;
             }
-            if !seen.insert((state, copy)) {
+            let (state, copy) = step.position;
+            if !seen.insert(step.position) {
                 continue;
             }
-            let edges = match self.edges.get(&copy.unwrap_or(self.unit)) {
-                Some(edges) => edges,
-                None => {
-                    let from = copy.unwrap_or(self.unit);
-                    let mut edges: Vec<(ByteSet, Option<StateId>)> = Vec::new();
-                    for (bytes, target) in automata.successors(from)? {
-                        let target = (!automata.is_accepting(target)).then_some(target);
-                        match edges.iter_mut().find(|(_, known)| *known == target) {
-                            Some((known, _)) => *known = known.union(bytes),
-                            None => edges.push((bytes, target)),
-                        }
-                    }
-                    self.edges.entry(from).or_insert(edges)
+            taken.push(step);
+            let ends_here = copy.is_none() && automata.is_accepting(state);
+            let known = if ends_here { Some(0) } else { self.known.get(&step.position).copied() };
+            if let Some(known) = known {
+                let total = step.begun + known;
+                if best.is_none_or(|(least, _)| total < least) {
+                    best = Some((total, taken.len() - 1));
                 }
-            };
-            for (bytes, target) in automata.successors(state)? {
-                for &(own, next) in edges {
+                continue;
+            }
+            let edges = self.edges_from(automata, copy.unwrap_or(self.unit))?;
+            for &(bytes, target) in &targets(automata, state)? {
+                for &(own, next) in &edges[..] {
                     self.transitions += 1;
                     if bytes.intersection(own) == ByteSet::EMPTY {
                         continue;
                     }
+                    let (position, before) = ((target, next), Some(taken.len() - 1));
                     match copy {
-                        None => queue.push_back(((target, next), begun + 1)),
-                        Some(_) => queue.push_front(((target, next), begun)),
+                        None => queue.push_back(Step { position, begun: step.begun + 1, before }),
+                        Some(_) => queue.push_front(Step { position, begun: step.begun, before }),
                     }
                 }
             }
@@ -246,6 +259,59 @@ impl ShortestEnds {
                 return Ok(None);
             }
         }
-        Ok(None)
+        let Some((total, mut at)) = best else { return Ok(None) };
+        // The rest of a shortest way is one too.
+        loop {
+            let step = taken[at];
+            self.known.insert(step.position, total - step.begun);
+            match step.before {
+                Some(before) => at = before,
+                None => return Ok(Some(total)),
+            }
+        }
     }
+
+    /// The transitions from a state of a copy.
+    fn edges_from(
+        &mut self,
+        automata: &mut Automata,
+        from: StateId,
+    ) -> Result<Rc<[(ByteSet, Option<StateId>)]>, LimitExceeded> {
+        if let Some(known) = self.edges.get(&from) {
+            return Ok(known.clone());
+        }
+        let mut edges: Vec<(ByteSet, Option<StateId>)> = Vec::new();
+        for (bytes, target) in targets(automata, from)? {
+            let target = (!automata.is_accepting(target)).then_some(target);
+            match edges.iter_mut().find(|(_, known)| *known == target) {
+                Some((known, _)) => *known = known.union(bytes),
+                None => edges.push((bytes, target)),
+            }
+        }
+        let edges: Rc<[_]> = edges.into();
+        self.edges.insert(from, edges.clone());
+        Ok(edges)
+    }
+}
+
+/// A step of a search.
+#[derive(Clone, Copy)]
+struct Step {
+    position: Position,
+    /// Copies begun on the way.
+    begun: u32,
+    /// The step before it.
+    before: Option<usize>,
+}
+
+/// The states after a state, each once, with the bytes that lead there.
+fn targets(automata: &mut Automata, state: StateId) -> Result<Vec<(ByteSet, StateId)>, LimitExceeded> {
+    let mut targets: Vec<(ByteSet, StateId)> = Vec::new();
+    for (bytes, target) in automata.successors(state)? {
+        match targets.iter_mut().find(|(_, known)| *known == target) {
+            Some((known, _)) => *known = known.union(bytes),
+            None => targets.push((bytes, target)),
+        }
+    }
+    Ok(targets)
 }

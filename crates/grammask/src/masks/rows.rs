@@ -90,6 +90,11 @@ impl Rows {
         Ok(loops)
     }
 
+    /// How many states were met.
+    pub(super) fn len(&self) -> usize {
+        self.states.len()
+    }
+
     /// The state that a cell leads to.
     pub(super) fn state(&self, cell: u32) -> StateId {
         self.states[(cell >> 1) as usize]

@@ -12,7 +12,7 @@ use super::{
 };
 
 /// See the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedSummary {
     /// Each token with the fewest copies that begin in it.
     tokens: ByCount,
@@ -36,7 +36,7 @@ pub enum Bounds {
 }
 
 /// Ids in the order of a count.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct ByCount {
     list: Vec<u32>,
     /// Where each count starts, and the end.
@@ -57,6 +57,12 @@ impl ByCount {
             list[next[count]] = id;
             next[count] += 1;
         });
+        // Equal lists are equal, however many counts were possible.
+        while let [.., one, last] = starts[..]
+            && one == last
+        {
+            starts.pop();
+        }
         Self { list, starts }
     }
 

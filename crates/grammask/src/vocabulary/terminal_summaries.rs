@@ -146,6 +146,19 @@ impl LiveTokens {
         }
     }
 
+    /// The tokens as a set over `size` ids.
+    #[must_use]
+    pub fn to_set(&self, size: usize) -> TokenSet {
+        match self {
+            Self::List(tokens) => {
+                let mut set = TokenSet::new(size);
+                set.extend(tokens.iter().copied());
+                set
+            }
+            Self::Set(set) => TokenSet::clone(set),
+        }
+    }
+
     /// Bytes of memory that the tokens take.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {

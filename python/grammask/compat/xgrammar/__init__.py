@@ -22,8 +22,9 @@ from grammask.compat.xgrammar.exceptions import (
     InvalidJSONError,
     InvalidStructuralTagError,
 )
-from grammask.compat.xgrammar.grammars import Grammar, StructuralTagItem
+from grammask.compat.xgrammar.grammars import Grammar
 from grammask.compat.xgrammar.matchers import BatchGrammarMatcher, GrammarMatcher
+from grammask.compat.xgrammar.structural_tag import StructuralTag, StructuralTagItem
 from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo, VocabType
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "GrammarMatcher",
     "InvalidJSONError",
     "InvalidStructuralTagError",
+    "StructuralTag",
     "StructuralTagItem",
     "TokenizerInfo",
     "VocabType",

@@ -70,10 +70,9 @@ def apply_token_bitmask_inplace(
         ValueError: The shapes do not fit, or mask and logits are on different devices.
     """
     del backend
-    if getattr(logits, "device", None) != getattr(bitmask, "device", None) and not isinstance(
-        logits, np.ndarray
-    ):
-        msg = f"logits are on {logits.device}, and the mask is on {bitmask.device}"
+    places = [str(getattr(array, "device", "cpu")) for array in (logits, bitmask)]
+    if places[0] != places[1]:
+        msg = f"logits are on {places[0]}, and the mask is on {places[1]}"
         raise ValueError(msg)
     if vocab_size is not None:
         logits = logits[..., :vocab_size]

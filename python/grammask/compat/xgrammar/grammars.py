@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import grammask
@@ -17,33 +16,19 @@ from grammask.compat.xgrammar.exceptions import (
     grammar_errors,
 )
 from grammask.compat.xgrammar.expressions import rust_expression
+from grammask.compat.xgrammar.structural_tag import StructuralTag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo
 
-__all__ = ["SERIALIZATION_VERSION", "Grammar", "StructuralTagItem"]
+__all__ = ["SERIALIZATION_VERSION", "Grammar"]
 
 SERIALIZATION_VERSION = "grammask-1"
 
 UNLIMITED_WHITESPACE = 2**31 - 1
 """xgrammar bounds white space only when it is told to."""
-
-
-@dataclass
-class StructuralTagItem:
-    """A tag of the older kind of structural tags.
-
-    Attributes:
-        begin: What it begins with.
-        schema: The JSON schema of what is in it.
-        end: What it ends with.
-    """
-
-    begin: str
-    schema: Any
-    end: str
 
 
 class Grammar:
@@ -281,9 +266,10 @@ def _structural_tag(args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, An
     """The structural tag in the arguments of xgrammar's two signatures."""
     given = [*args, *(kwargs[name] for name in ("structural_tag", "tags", "triggers") if name in kwargs)]
     if len(given) == 2:
-        tags, triggers = given
-        structures = [_legacy(tag) for tag in tags]
-        return {"structures": structures, "triggers": list(triggers)}
+        try:
+            return StructuralTag.from_legacy_structural_tag(*given).model_dump()
+        except ValueError as error:
+            raise InvalidJSONError(str(error)) from error
     if len(given) != 1:
         msg = "a structural tag, or tags and triggers, are expected"
         raise TypeError(msg)
@@ -299,15 +285,3 @@ def _structural_tag(args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, An
         msg = f"a structural tag is an object, not {type(tag).__name__}"
         raise TypeError(msg)
     return tag
-
-
-def _legacy(tag: Any) -> dict[str, Any]:
-    schema = tag.schema
-    if isinstance(schema, type):
-        schema = schema.model_json_schema()  # type: ignore[attr-defined]
-    elif isinstance(schema, str):
-        try:
-            schema = json.loads(schema)
-        except ValueError as error:
-            raise InvalidJSONError(str(error)) from error
-    return {"begin": tag.begin, "schema": schema, "end": tag.end}

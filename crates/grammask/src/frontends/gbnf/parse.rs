@@ -75,11 +75,20 @@ struct Frame {
     start: usize,
     /// Whether the last part was repeated already.
     repeated: bool,
+    /// Whether this is a look ahead, which is dropped: it is a hint for XGrammar's compiler and changes no language.
+    is_hint: bool,
 }
 
 impl Frame {
     fn new(open: Span) -> Self {
-        Self { open, alternatives: Vec::new(), sequence: Vec::new(), start: open.end, repeated: false }
+        Self {
+            open,
+            alternatives: Vec::new(),
+            sequence: Vec::new(),
+            start: open.end,
+            repeated: false,
+            is_hint: false,
+        }
     }
 
     fn push(&mut self, node: NodeId) {
@@ -108,11 +117,15 @@ impl<'s> Parser<'s> {
         self.advance();
         if let Kind::Class(_) = self.current.kind {
             let span = self.current.span;
-            self.scanner.report(
-                Diagnostic::error(Code::UnsupportedGrammar, "options of rules are not supported")
-                    .at(span)
-                    .help("remove them: they limit or label what a rule matches beyond its language"),
-            );
+            let options = self.scanner.text(span);
+            // What is captured is no matter of masks.
+            if options != "[capture]" && (!options.starts_with("[capture=") || options.contains(',')) {
+                self.scanner.report(
+                    Diagnostic::error(Code::UnsupportedGrammar, "these options of rules are not supported")
+                        .at(span)
+                        .help("remove them: they limit what a rule matches beyond its language"),
+                );
+            }
             self.advance();
         }
         let text = self.scanner.text(name.span);
@@ -161,13 +174,20 @@ impl<'s> Parser<'s> {
             match token.kind {
                 Kind::Open => {
                     self.advance();
-                    stack.push(Frame::new(token.span));
+                    let is_hint = self.current.kind == Kind::Equals;
+                    if is_hint {
+                        self.advance();
+                    }
+                    stack.push(Frame { is_hint, ..Frame::new(token.span) });
                     continue;
                 }
                 Kind::Close if stack.len() > 1 => {
                     let frame = stack.pop()?;
+                    let is_hint = frame.is_hint;
                     let node = self.close(frame);
-                    stack.last_mut()?.push(node);
+                    if !is_hint {
+                        stack.last_mut()?.push(node);
+                    }
                 }
                 Kind::Bar => {
                     let frame = stack.last_mut()?;

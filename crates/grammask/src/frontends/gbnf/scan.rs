@@ -340,7 +340,7 @@ impl<'s> Scanner<'s> {
 
     /// `{m}`, `{m,}` or `{m,n}` after the opening brace.
     fn bounds(&mut self, start: usize) -> Kind {
-        let blank = |c: char| matches!(c, ' ' | '\t');
+        let blank = |c: char| matches!(c, ' ' | '\t' | '\r' | '\n');
         self.eat_while(blank);
         let least = self.eat_while(|c| c.is_ascii_digit());
         self.eat_while(blank);

@@ -50,6 +50,7 @@ fn rules_of_xgrammar_end_where_others_begin() {
         ("root ::= \"a\"\n\"b\" c\nc\n::= [^]", "root ::= \"a\" \"b\" c;\nc ::= [^];\n"),
         ("root ::= a.b\na.b ::= \"\\x1F600\\e\"", "root ::= a.b;\na.b ::= \"😀\\u{1b}\";\n"),
         ("root ::= ()", "root ::= \"\";\n"),
+        ("root[capture] ::= \"a\" (=\"b\" c)\nc ::= \"d\"", "root ::= \"a\";\nc ::= \"d\";\n"),
         ("root ::= [a\\]\\-]", "root ::= [a\\]\\-];\n"),
         ("root ::= Token(1, 2) ExcludeToken(3)", "root ::= (<[1]> | <[2]>) !(<[3]>);\n"),
         (
@@ -101,7 +102,6 @@ fn what_xgrammar_refuses_or_cannot_be_exact_is_refused() {
         ("root ::= [\\w]", "invalid-escape"),
         ("root ::= \"\\ud83d\"", "invalid-escape"),
         ("root ::= \"a\nb\"", "unterminated-string"),
-        ("root ::= \"a\" (=\"b\")", "unexpected-input"),
         ("root[temperature=0.7] ::= \"a\"", "unsupported-grammar"),
         ("root ::= Regex(\"a\")", "unsupported-grammar"),
         ("root ::= Token()", "unexpected-input"),
