@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["GrammarLogitsProcessor"]
 
 
+FEW_IDS = 1 << 14
+"""So many ids are faster copied from a device than compared on it (measured on an H200)."""
+
+
 class GrammarLogitsProcessor:
     """Lets ``generate`` choose only tokens with which the output stays on the way to a text of a grammar.
 
@@ -112,9 +116,10 @@ class GrammarLogitsProcessor:
         return self._masked(scores, constrained) if constrained else scores
 
     def _batch(self, ids: Any) -> FollowedBatch:
-        """The texts that a call goes on with; on a device little is copied from it where each row has a token more."""
-        if ids.device.type == "cpu":
-            return self._batches.find(ids.numpy())
+        """The texts that a call goes on with; of many ids on a device only new ones are copied where rows just grow."""
+        if ids.device.type == "cpu" or ids.numel() <= FEW_IDS:
+            self._shown = None
+            return self._batches.find(ids.cpu().numpy())
         shown, self._shown = self._shown, None
         batch = self._appended(ids, shown) or self._batches.find(ids.cpu().numpy())
         self._shown = ids.clone()
