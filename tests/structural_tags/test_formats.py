@@ -70,7 +70,11 @@ def test_the_older_form() -> None:
         "structures": [{"begin": "<f>", "schema": {"type": "integer"}, "end": "</f>"}],
         "triggers": ["<f"],
     }
-    for given in (tag, json.dumps({"type": "structural_tag", **tag})):
+    as_text = {
+        "structures": [{"begin": "<f>", "schema": '{"type": "integer"}', "end": "</f>"}],
+        "triggers": ["<f"],
+    }
+    for given in (tag, as_text, json.dumps({"type": "structural_tag", **tag})):
         compiled = Grammar.from_structural_tag(given).compile(BYTES)
         assert compiled.is_valid(b"text <f>12</f> text")
         assert not compiled.is_valid(b"text <f>x</f>")
@@ -187,6 +191,15 @@ def test_what_is_not_exact_is_unsupported() -> None:
             Grammar.from_structural_tag(
                 {"format": {"type": "json_schema", "json_schema": schema, "style": "qwen_xml"}}
             )
+
+
+def test_nested_tags_with_several_ends() -> None:
+    tag: dict[str, Any] = {"type": "any_text"}
+    for _ in range(200):
+        tag = {"type": "tag", "begin": "<", "content": tag, "end": [">", ")"]}
+    compiled = Grammar.from_structural_tag({"format": tag}).compile(BYTES)
+    assert compiled.is_valid(b"<" * 200 + b"a" + b">)" * 100)
+    assert not compiled.is_valid(b"<" * 200 + b"a" + b">" * 199)
 
 
 def test_deep_tags() -> None:

@@ -10,6 +10,7 @@ The formats are those of XGrammar 0.2.8 (documentation: "Structural Tag"); what 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,8 @@ class _Frame:
     finish: Callable[[list[Part]], Part]
     inner: list[tuple[Any, str, _Following]]
     parts: list[Part] = field(default_factory=list)
+    key: tuple[str, _Following] | None = None
+    """What the finished part is known by: its place, and what follows it if that makes a difference."""
 
 
 def structural_tag_part(tag: Mapping[str, Any], grammars: type[Grammar], limits: Limits | None) -> Part:
@@ -82,16 +85,25 @@ def _root_format(tag: Any, refusals: Refusals) -> tuple[Any, str]:
                 {
                     "type": "tag",
                     "begin": one.get("begin"),
-                    "content": {"type": "json_schema", "json_schema": one.get("schema")},
+                    "content": {"type": "json_schema", "json_schema": _schema_of(one.get("schema"))},
                     "end": one.get("end"),
                 }
-                for one in structures
                 if isinstance(one, Mapping)
+                else one
+                for one in structures
             ]
             return {"type": "triggered_tags", "triggers": tag["triggers"], "tags": tags}, "#"
         refusals.invalid("#", "a structural tag has a `format`, or `structures` and `triggers`")
         return {"type": "any_text"}, "#"
     return tag, "#"
+
+
+def _schema_of(schema: Any) -> Any:
+    """A schema of the older form, which may be given as text."""
+    try:
+        return json.loads(schema) if isinstance(schema, str) else schema
+    except (ValueError, RecursionError):
+        return schema
 
 
 class _Translator:
@@ -101,16 +113,29 @@ class _Translator:
         self.refusals = refusals
 
     def translate(self, root: Any, pointer: str) -> Part:
+        # A content is asked for once for each end of its tag, and most of it does not depend on the end.
+        known: dict[tuple[str, _Following], Part] = {}
         stack = [_Frame(lambda parts: parts[0], [(root, pointer, _NOTHING)])]
         while True:
             frame = stack[-1]
             if len(frame.parts) < len(frame.inner):
-                stack.append(self._open(*frame.inner[len(frame.parts)]))
+                node, place, following = frame.inner[len(frame.parts)]
+                kind = node.get("type") if isinstance(node, Mapping) else None
+                key = (place, _NOTHING if kind in _WITH_ENDS_OF_THEIR_OWN else following)
+                part = known.get(key)
+                if part is None:
+                    inner = self._open(node, place, following)
+                    inner.key = key
+                    stack.append(inner)
+                else:
+                    frame.parts.append(part)
                 continue
             part = frame.finish(frame.parts)
             stack.pop()
             if not stack:
                 return part
+            if frame.key is not None:
+                known[frame.key] = part
             stack[-1].parts.append(part)
 
     def _open(self, node: Any, pointer: str, following: _Following) -> _Frame:
@@ -559,6 +584,20 @@ def _token_dispatched(
         return composition.choice([later, free])
     return composition.sequence([composition.repeat(later, 0, None), free])
 
+
+_WITH_ENDS_OF_THEIR_OWN = frozenset(
+    {
+        "const_string",
+        "grammar",
+        "json_schema",
+        "qwen_xml_parameter",
+        "regex",
+        "tag",
+        "tags_with_separator",
+        "token",
+    }
+)
+"""Formats whose texts do not depend on what follows."""
 
 _FIELDS: dict[str, tuple[str, ...]] = {
     "any_text": ("excludes", "max_tokens", "max_chars"),

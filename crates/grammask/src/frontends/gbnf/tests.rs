@@ -135,3 +135,60 @@ fn hostile_texts_get_an_answer() {
         }
     }
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_text_gets_an_answer(pieces in proptest::collection::vec(proptest::sample::select(PIECES), 0..24)) {
+        let text = pieces.concat();
+        for dialect in [Dialect::LlamaCpp, Dialect::XGrammar] {
+            if let Err(error) = grammar(&text, "root", dialect, &Limits::default()) {
+                for diagnostic in error.diagnostics() {
+                    let span = diagnostic.span.expect("every error of a text has a place");
+                    assert!(text.get(span.start..span.end).is_some(), "{text:?} {diagnostic:?}");
+                    let _ = diagnostic.render(&text);
+                }
+            }
+        }
+    }
+}
+
+/// What random texts are made of.
+const PIECES: &[&str] = &[
+    "root",
+    "x",
+    " ::= ",
+    "\n",
+    " ",
+    "|",
+    "(",
+    ")",
+    "(=",
+    "[",
+    "]",
+    "[^",
+    "-",
+    "a",
+    "é",
+    "\"",
+    "\\",
+    "\\x4",
+    "\\u00e9",
+    "{",
+    "}",
+    "1",
+    ",",
+    "*",
+    "+?",
+    ".",
+    "#",
+    "<",
+    ">",
+    "<[1]>",
+    "!<a>",
+    "TagDispatch(",
+    "Token(",
+    "excludes=",
+    "=",
+    "\r",
+    "\0",
+];
