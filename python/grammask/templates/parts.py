@@ -294,8 +294,8 @@ def text(
 ) -> Part:
     """Any text, up to the first place where ``stop`` (or one of several) ends.
 
-    The stop is read, and is no part of the value. Without a stop the text goes on up to the literal text behind the hole,
-    or, at the end of a template, up to the end.
+    The stop is read, and is no part of the value. Without a stop the text goes on up to the literal text behind the
+    hole, or, at the end of a template, up to the end.
 
     Args:
         stop: Where the text ends.
