@@ -117,6 +117,7 @@ def test_logprobs(url: str) -> None:
         (b"[]", None, "invalid_json"),
         ({"messages": []}, "messages", "invalid_value"),
         ({"messages": USER, "n": 2}, "n", "unsupported_parameter"),
+        ({"messages": USER, "tools": []}, "tools", "unsupported_parameter"),
         ({"messages": USER, "frobnicate": 1}, "frobnicate", "unsupported_parameter"),
         ({"messages": USER, "temperature": -1}, "temperature", "invalid_value"),
         ({"messages": USER, "structured_outputs": {"regex": "("}}, "response_format", "invalid-regex"),
@@ -124,7 +125,7 @@ def test_logprobs(url: str) -> None:
         (
             {"messages": USER, "structured_outputs": {"json": {"type": "array", "uniqueItems": True}}},
             "response_format",
-            "unsupported-keyword",
+            "unsupported-schema",
         ),
     ],
 )
@@ -132,3 +133,24 @@ def test_bad_requests(url: str, body: Any, param: str | None, code: str) -> None
     error = json.loads(post(url, "chat/completions", body, 400))["error"]
     assert (error["param"], error["code"]) == (param, code)
     assert error["message"]
+
+
+def look(url: str, notation: str, grammar: str, text: str) -> Any:
+    asked = {"notation": notation, "grammar": grammar, "text": text}
+    return json.loads(post(url.removesuffix("/v1"), "playground", asked))
+
+
+def test_the_page(url: str) -> None:
+    with urllib.request.urlopen(f"{url.removesuffix('/v1')}/") as answer:
+        assert b"What can come next?" in answer.read()
+
+
+def test_what_the_page_asks(url: str) -> None:
+    seen = look(url, "kbnf", 'start ::= "ab" "c"? | "ad";', "ab")
+    assert (seen["fits"], seen["complete"], seen["forced"]) == (2, True, "")
+    assert [label for _, label in seen["shown"]] == ["c", "#259"]
+    seen = look(url, "regex", "né+", "néx")
+    assert (seen["fits"], seen["complete"]) == (3, True)
+    assert look(url, "schema", '{"const": 1}', "1")["complete"]
+    assert "undefined-symbol" in look(url, "kbnf", "start ::= a;", "")["error"]
+    assert "the request is wrong" in look(url, "algol", "", "")["error"]

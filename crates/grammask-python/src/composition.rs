@@ -3,20 +3,27 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use grammask::automata::TermId;
 use grammask::frontends::free_text::FreeText;
+use grammask::frontends::regex;
 use grammask::grammar::{
-    Diagnostic, Grammar, GrammarBuilder, NodeId, Span, Terminal, TokenReference, TokenSelection, TokenSense,
+    Diagnostic, Grammar, GrammarBuilder, NodeId, NonterminalId, Span, Terminal, TokenReference,
+    TokenSelection, TokenSense,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::grammar::PyGrammar;
+use crate::errors::grammar_error;
+use crate::grammar::{PyGrammar, or_default};
+use crate::limits::PyLimits;
 
 /// Parts are made from the leaves up and known by numbers; the last one is the grammar.
 #[pyclass(name = "Composition", module = "grammask._grammask")]
 pub(crate) struct PyComposition {
     builder: GrammarBuilder,
     parts: Vec<NodeId>,
+    rules: Vec<NonterminalId>,
+    languages: Vec<TermId>,
     /// Grammars that are parts already, kept alive so that their addresses stay theirs.
     known: HashMap<usize, (Arc<Grammar>, usize)>,
     warnings: Vec<Diagnostic>,
@@ -46,6 +53,8 @@ impl PyComposition {
         Self {
             builder: GrammarBuilder::new(""),
             parts: Vec::new(),
+            rules: Vec::new(),
+            languages: Vec::new(),
             known: HashMap::new(),
             warnings: Vec::new(),
             relaxations: Vec::new(),
@@ -80,13 +89,15 @@ impl PyComposition {
         self.part(node)
     }
 
-    /// One of the listed tokens, or one of all others.
-    fn tokens(&mut self, listed: Vec<PyToken>, others: bool) -> usize {
+    /// One of the listed tokens and ranges of ids, or one of all others.
+    #[pyo3(signature = (listed, others, ranges=Vec::new()))]
+    fn tokens(&mut self, listed: Vec<PyToken>, others: bool, ranges: Vec<(u32, u32)>) -> usize {
         let tokens: Box<[TokenReference]> = listed.into_iter().map(TokenReference::from).collect();
-        let labels: Vec<String> = tokens.iter().map(label_of).collect();
+        let mut labels: Vec<String> = tokens.iter().map(label_of).collect();
+        labels.extend(ranges.iter().map(|(first, last)| format!("<[{first}-{last}]>")));
         let sense = if others { TokenSense::Others } else { TokenSense::Listed };
         let label = format!("{}({})", if others { "any token but " } else { "" }, labels.join(", "));
-        let selection = TokenSelection { sense, tokens, ranges: Box::default() };
+        let selection = TokenSelection { sense, tokens, ranges: ranges.into() };
         let node = self.builder.terminal(Terminal::OneOf(Box::new(selection)), &label, Span::default());
         self.part(node)
     }
@@ -141,11 +152,113 @@ impl PyComposition {
         Ok(self.part(node))
     }
 
+    /// A rule that is not defined yet; other rules may have its name.
+    fn rule(&mut self, name: &str) -> usize {
+        self.rules.push(self.builder.fresh_nonterminal(name, Span::default()));
+        self.rules.len() - 1
+    }
+
+    fn reference(&mut self, rule: usize) -> PyResult<usize> {
+        let rule = self.known_rule(rule)?;
+        let node = self.builder.reference(rule, Span::default());
+        Ok(self.part(node))
+    }
+
+    fn define(&mut self, rule: usize, part: usize) -> PyResult<()> {
+        let rule = self.known_rule(rule)?;
+        let body = self.nodes(&[part])?[0];
+        self.builder.define(rule, body, Span::default());
+        Ok(())
+    }
+
+    /// The language of the texts that match a regular expression as a whole.
+    #[pyo3(signature = (pattern, limits=None))]
+    fn regex_language(
+        &mut self,
+        py: Python<'_>,
+        pattern: &str,
+        limits: Option<&PyLimits>,
+    ) -> PyResult<usize> {
+        let limits = or_default(limits);
+        let term = regex::term(self.builder.terms(), pattern, &limits)
+            .map_err(|error| grammar_error(py, &regex::refusal(&error, pattern)))?;
+        Ok(self.language(term))
+    }
+
+    fn literal_language(&mut self, bytes: &[u8]) -> usize {
+        let term = self.builder.terms().literal(bytes);
+        self.language(term)
+    }
+
+    fn range_language(&mut self, first: char, last: char) -> usize {
+        let term = self.builder.terms().characters(&[(first, last)]);
+        self.language(term)
+    }
+
+    fn substring_language(&mut self, text: &str) -> usize {
+        let term = self.builder.terms().substrings(text);
+        self.language(term)
+    }
+
+    fn concatenated_language(&mut self, languages: Vec<usize>) -> PyResult<usize> {
+        let terms = self.terms(&languages)?;
+        let term = self.builder.terms().concat(&terms);
+        Ok(self.language(term))
+    }
+
+    fn union_language(&mut self, languages: Vec<usize>) -> PyResult<usize> {
+        let terms = self.terms(&languages)?;
+        let term = self.builder.terms().union(&terms);
+        Ok(self.language(term))
+    }
+
+    fn intersection_language(&mut self, languages: Vec<usize>) -> PyResult<usize> {
+        let terms = self.terms(&languages)?;
+        let term = self.builder.terms().intersection(&terms);
+        Ok(self.language(term))
+    }
+
+    /// All byte strings that are not in a language, also those that are not UTF-8.
+    fn complement_language(&mut self, language: usize) -> PyResult<usize> {
+        let term = self.terms(&[language])?[0];
+        let term = self.builder.terms().complement(term);
+        Ok(self.language(term))
+    }
+
+    #[pyo3(signature = (language, least, most=None))]
+    fn repeated_language(&mut self, language: usize, least: u32, most: Option<u32>) -> PyResult<usize> {
+        let term = self.terms(&[language])?[0];
+        let term = self.builder.terms().repeat(term, least, most);
+        Ok(self.language(term))
+    }
+
+    /// The words of a language of which no shorter prefix is in it; only the empty word where that is in it.
+    fn shortest_language(&mut self, language: usize) -> PyResult<usize> {
+        let term = self.terms(&[language])?[0];
+        let terms = self.builder.terms();
+        let term = if terms.is_nullable(term) { terms.epsilon() } else { terms.first_match(term) };
+        Ok(self.language(term))
+    }
+
+    /// A terminal that matches the words of a language, within at most so many tokens.
+    #[pyo3(signature = (language, label, most_tokens=None))]
+    fn terminal(&mut self, language: usize, label: &str, most_tokens: Option<u32>) -> PyResult<usize> {
+        let term = self.terms(&[language])?[0];
+        let terminal = match most_tokens {
+            None => Terminal::Regular(term),
+            Some(tokens) => Terminal::Limited { term, tokens },
+        };
+        let node = self.builder.terminal(terminal, label, Span::default());
+        Ok(self.part(node))
+    }
+
     /// The grammar whose texts are those of a part. Nothing can be added after that.
     fn finish(&mut self, part: usize) -> PyResult<PyGrammar> {
         let body = self.nodes(&[part])?[0];
         let mut builder = std::mem::replace(&mut self.builder, GrammarBuilder::new(""));
         self.parts.clear();
+        self.rules.clear();
+        self.languages.clear();
         self.known.clear();
         let start = builder.fresh_nonterminal("start", Span::default());
         builder.define(start, body, Span::default());
@@ -158,6 +271,27 @@ impl PyComposition {
     fn part(&mut self, node: NodeId) -> usize {
         self.parts.push(node);
         self.parts.len() - 1
+    }
+
+    fn language(&mut self, term: TermId) -> usize {
+        self.languages.push(term);
+        self.languages.len() - 1
+    }
+
+    fn terms(&self, languages: &[usize]) -> PyResult<Vec<TermId>> {
+        languages
+            .iter()
+            .map(|&language| {
+                self.languages
+                    .get(language)
+                    .copied()
+                    .ok_or_else(|| PyValueError::new_err(format!("there is no language {language}")))
+            })
+            .collect()
+    }
+
+    fn known_rule(&self, rule: usize) -> PyResult<NonterminalId> {
+        self.rules.get(rule).copied().ok_or_else(|| PyValueError::new_err(format!("there is no rule {rule}")))
     }
 
     fn nodes(&self, parts: &[usize]) -> PyResult<Vec<NodeId>> {

@@ -55,6 +55,28 @@ impl PyGrammar {
         Ok(Self::new(grammar, warnings))
     }
 
+    /// `dialect` is `"llama.cpp"` or `"xgrammar"`.
+    #[staticmethod]
+    #[pyo3(signature = (text, start, dialect, limits=None))]
+    fn from_gbnf(
+        py: Python<'_>,
+        text: &str,
+        start: &str,
+        dialect: &str,
+        limits: Option<&PyLimits>,
+    ) -> PyResult<Self> {
+        let dialect = match dialect {
+            "llama.cpp" => frontends::gbnf::Dialect::LlamaCpp,
+            "xgrammar" => frontends::gbnf::Dialect::XGrammar,
+            _ => return Err(PyValueError::new_err(format!("there is no dialect {dialect:?}"))),
+        };
+        let limits = or_default(limits);
+        let (grammar, warnings) = py
+            .detach(|| frontends::gbnf::grammar(text, start, dialect, &limits))
+            .map_err(|error| grammar_error(py, &error))?;
+        Ok(Self::new(grammar, warnings))
+    }
+
     #[staticmethod]
     #[pyo3(signature = (pattern, limits=None))]
     fn from_regex(py: Python<'_>, pattern: &str, limits: Option<&PyLimits>) -> PyResult<Self> {

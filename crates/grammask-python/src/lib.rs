@@ -31,7 +31,7 @@ mod _grammask {
     #[pymodule_export]
     use crate::json_schema::{PySchemaOptions, json_schema_grammar, missing_documents};
     #[pymodule_export]
-    use crate::lexed::PyLexedGrammar;
+    use crate::lexed::{PyLexedGrammar, PyStreamliningReport, streamlining_report};
     #[pymodule_export]
     use crate::limits::PyLimits;
     #[pymodule_export]

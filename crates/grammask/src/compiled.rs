@@ -213,6 +213,15 @@ impl CompiledGrammar {
         }
     }
 
+    /// The lexed grammar, if it is one.
+    #[must_use]
+    pub fn lexed(&self) -> Option<&LexedGrammar> {
+        match &self.language {
+            Language::ContextFree { .. } => None,
+            Language::Lexed(prepared) => Some(prepared.grammar()),
+        }
+    }
+
     /// How many nonterminals the grammar has as it is used.
     #[must_use]
     pub fn nonterminal_count(&self) -> usize {

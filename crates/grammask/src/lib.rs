@@ -33,6 +33,7 @@ mod matcher;
 mod named_tokens;
 pub mod parsing;
 pub mod recognizer;
+mod saved;
 mod tables;
 mod validation;
 pub mod vocabulary;

@@ -37,7 +37,7 @@ def generate_text(
     ] = "",
     end: arguments.EndMode = None,
     eos: arguments.EndTokens = None,
-    start: arguments.Start = "start",
+    start: arguments.Start = None,
     schema: arguments.Schema = False,
     option: arguments.SchemaOptions = None,
     trace: Annotated[

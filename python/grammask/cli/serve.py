@@ -28,7 +28,7 @@ def serve(
 ) -> None:
     """Serve a model under grammars, by OpenAI's interface, for trying things out.
 
-    /v1/chat/completions and /v1/completions, with response_format, structured_outputs, grammar and tools; one model,
+    /v1/chat/completions and /v1/completions, with response_format, structured_outputs and grammar; one model,
     one text at a time.
     """
     try:
@@ -41,5 +41,10 @@ def serve(
         )
         raise Failure(msg) from None
     language_model = open_language_model(model, vocab, eos, np.random.default_rng(seed))
-    ERR.print(f"serving {model} on http://{host}:{port}/v1; stop with Ctrl+C", style="dim")
-    uvicorn.run(application(language_model, model), host=host, port=port, log_level="warning")
+    local = ["127.0.0.1", "localhost", "[::1]"]
+    hosts = local if host in ("127.0.0.1", "localhost", "::1") else ["*"]
+    url = f"http://{host}:{port}"
+    ERR.print(
+        f"serving {model} on {url}/v1; {url}/ is a page to try grammars on; stop with Ctrl+C", style="dim"
+    )
+    uvicorn.run(application(language_model, model, hosts), host=host, port=port, log_level="warning")

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import JSONResponse, StreamingResponse
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import HTMLResponse, JSONResponse, StreamingResponse
 from starlette.routing import Route
 
 from grammask import DeadEnd, GrammarError, default_compile_cache
 from grammask.language_models.generation import generate
 from grammask.server import requests
 from grammask.server.answers import Answer, StopText, error_of
+from grammask.server.playground import look
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -35,21 +39,26 @@ MOST_BYTES = 4 << 20
 """The longest body of a request."""
 
 
-def application(model: LanguageModel, name: str) -> Starlette:
+def application(model: LanguageModel, name: str, hosts: Sequence[str] = ("*",)) -> Starlette:
     """Make the application that serves a model.
 
     Args:
         model: The model.
         name: What clients call it; what they ask for instead does not matter.
+        hosts: The host names that requests may ask for; on a loopback address only its own, so that no page of the web
+            can reach the server under a name that it controls.
     """
     server = _Server(model, name)
     return Starlette(
         routes=[
+            Route("/", server.page),
+            Route("/playground", server.playground, methods=["POST"]),
             Route("/health", server.health),
             Route("/v1/models", server.models),
             Route("/v1/completions", server.completions, methods=["POST"]),
             Route("/v1/chat/completions", server.chat, methods=["POST"]),
-        ]
+        ],
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
     )
 
 
@@ -58,6 +67,18 @@ class _Server:
         self._model = model
         self._name = name
         self._turn = asyncio.Lock()
+
+    async def page(self, request: Request) -> Response:  # noqa: ARG002
+        return HTMLResponse(resources.files(__package__).joinpath("playground.html").read_bytes())
+
+    async def playground(self, request: Request) -> Response:
+        try:
+            asked = json.loads(await _body_of(request))
+        except ValueError:
+            asked = None
+        except requests.BadRequest as error:
+            return JSONResponse(error_of(str(error), code=error.code), 400)
+        return JSONResponse(await run_in_threadpool(look, self._model.vocabulary, asked))
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002
         return JSONResponse({"status": "ok"})
@@ -116,7 +137,7 @@ class _Server:
         if kind == "completions":
             prompt = requests.prompt_of(fields)
             return self._model.encode(prompt) if prompt else []
-        return self._model.encode_chat(requests.messages_of(fields), fields.get("tools", ()))
+        return self._model.encode_chat(requests.messages_of(fields))
 
     async def _pieces(
         self, answer: Answer, steps: Iterator[Step], matcher: Matcher | None, sampling: requests.Sampling

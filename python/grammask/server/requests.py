@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grammask import Grammar
+from grammask.integrations import request_grammars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _WITHOUT_EFFECT = {
-    "metadata", "model", "parallel_tool_calls", "prompt_cache_key", "safety_identifier", "service_tier", "store",
+    "metadata", "model", "prompt_cache_key", "safety_identifier", "service_tier", "store",
     "stream_options", "user", "verbosity", "reasoning_effort",
 }  # fmt: skip
 """Fields that change nothing here, whatever they hold."""
@@ -26,7 +27,7 @@ _NEUTRAL = {
 }  # fmt: skip
 """Fields that are not done here, and the values with which they ask for nothing."""
 
-_CONSTRAINTS = {"response_format", "structured_outputs", "grammar", "tools", "tool_choice"}
+_CONSTRAINTS = {"response_format", "structured_outputs", "grammar"}
 _SAMPLING = {
     "logprobs", "max_completion_tokens", "max_tokens", "seed", "stop", "stream", "temperature", "top_logprobs", "top_p",
 }  # fmt: skip
@@ -133,13 +134,13 @@ def messages_of(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
 def grammar_of(fields: Mapping[str, Any]) -> Grammar | None:
     """The grammar that a request asks for; None for a free text.
 
-    ``response_format`` is OpenAI's, ``structured_outputs`` vLLM's, ``grammar`` (GBNF, or KBNF with ``;``) llama.cpp's.
+    ``response_format`` is OpenAI's, ``structured_outputs`` vLLM's, ``grammar`` llama.cpp's, in any notation.
     """
     asked = [name for name in ("response_format", "structured_outputs", "grammar") if name in fields]
     if len(asked) > 1:
         raise BadRequest(f"{' and '.join(asked)} exclude each other", asked[1])
     if "grammar" in fields:
-        return _grammar_of_text(fields["grammar"])
+        return request_grammars.grammar_text(_text_of(fields["grammar"], "grammar"))
     if "structured_outputs" in fields:
         return _structured_outputs(fields["structured_outputs"])
     if "response_format" in fields:
@@ -150,10 +151,10 @@ def grammar_of(fields: Mapping[str, Any]) -> Grammar | None:
 def _structured_outputs(asked: Any) -> Grammar:
     kinds: dict[str, Callable[[Any], Grammar]] = {
         "json": Grammar.from_json_schema,
-        "json_object": lambda _: Grammar.from_json_schema({"type": "object"}),
+        "json_object": lambda _: Grammar.from_response_format({"type": "json_object"}),
         "regex": Grammar.from_regex,
         "choice": Grammar.from_choices,
-        "grammar": _grammar_of_text,
+        "grammar": lambda text: request_grammars.grammar_text(_text_of(text, "structured_outputs.grammar")),
         "structural_tag": Grammar.from_structural_tag,
     }
     given = (
@@ -167,10 +168,10 @@ def _structured_outputs(asked: Any) -> Grammar:
     return kinds[kind](value)
 
 
-def _grammar_of_text(text: Any) -> Grammar:
+def _text_of(text: Any, param: str) -> str:
     if not isinstance(text, str):
-        raise BadRequest("a grammar is a text", "grammar")
-    return Grammar.from_kbnf(text) if ";" in text and "start" in text else Grammar.from_gbnf(text)
+        raise BadRequest("a grammar is a text", param)
+    return text
 
 
 def _number(fields: Mapping[str, Any], name: str, default: Any, kind: type, least: float, most: float) -> Any:

@@ -26,6 +26,9 @@ impl Automata {
             Life::Dead => return Ok(false),
             Life::Unknown => {}
         }
+        if self.is_live_like_others(state)? {
+            return Ok(true);
+        }
         let mut path = vec![Frame { state, next_class: 0 }];
         // The states of unfinished components, and of each the earliest of them that it is known to reach.
         let mut unfinished = vec![state];
@@ -38,6 +41,9 @@ impl Automata {
                 match self.life(target) {
                     Life::Dead => {}
                     Life::Live => {
+                        let word: Vec<(StateId, usize)> =
+                            path.iter().map(|frame| (frame.state, frame.next_class - 1)).collect();
+                        self.remember_way(&word);
                         for state in unfinished {
                             self.set_life(state, Life::Live);
                         }
@@ -66,7 +72,46 @@ impl Automata {
         }
         Ok(false)
     }
+
+    /// Whether one of the last ways that led states to live ones leads this one there too. States of one automaton mostly end
+    /// alike: what counts, for one, has a new state at each byte, and the same short way out.
+    fn is_live_like_others(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
+        for number in (0..self.ways().len()).rev() {
+            let way = self.ways()[number].clone();
+            let mut met = vec![state];
+            for &byte in &way[..] {
+                let class = self.class_of(met[met.len() - 1], byte);
+                let Some(target) = self.candidate_step(met[met.len() - 1], class)? else { break };
+                match self.life(target) {
+                    Life::Dead => break,
+                    Life::Unknown => met.push(target),
+                    Life::Live => {
+                        met.into_iter().for_each(|state| self.set_life(state, Life::Live));
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn remember_way(&mut self, way: &[(StateId, usize)]) {
+        if way.len() > LONGEST_WAY {
+            return;
+        }
+        let way = way.iter().map(|&(state, class)| self.first_of_class(state, class)).collect();
+        let ways = self.ways_mut();
+        if ways.len() >= MOST_WAYS {
+            ways.remove(0);
+        }
+        ways.push(way);
+    }
 }
+
+/// Ways to live states that are remembered.
+const MOST_WAYS: usize = 3;
+/// Bytes of a way that is remembered.
+const LONGEST_WAY: usize = 6;
 
 fn lower(lowest: &mut FxHashMap<StateId, usize>, state: StateId, reached: usize) {
     let known = lowest.entry(state).or_insert(reached);

@@ -25,7 +25,8 @@ impl Terms {
 
     /// The valid UTF-8 texts, the empty one included, behind which the word `end` is the first of the words `ends` to
     /// end: no other word of `ends` ends before it, and `end` itself nowhere sooner, not even where it overlaps with the
-    /// text. Besides, no word of `excludes` is in the text. Nothing where another of `ends` ends inside of `end`.
+    /// text. Of the words that end at the same place the longest counts. Besides, no word of `excludes` is in the text.
+    /// Nothing where another of `ends` ends inside of `end`.
     pub fn text_before(&mut self, end: &[u8], ends: &[&[u8]], excludes: &[&[u8]]) -> TermId {
         let text = self.text();
         let forbidden: Vec<&[u8]> = ends.iter().chain(excludes).copied().collect();
@@ -40,6 +41,9 @@ impl Terms {
             // What the text must not end with: the word up to where it goes on in `end`, and ends before `end` does.
             let overlaps = (1..word.len()).filter(|&split| sooner.starts_with(&word[split..]));
             tails.extend(overlaps.map(|split| &word[..split]));
+            if word.len() > end.len() && word.ends_with(end) {
+                tails.push(&word[..word.len() - end.len()]);
+            }
         }
         let tails = self.literals(&tails);
         let ending = self.concat(&[TermId::ANYTHING, tails]);
@@ -64,7 +68,8 @@ mod tests {
     fn is_before(text: &str, end: &str, ends: &[&str], excludes: &[&str]) -> bool {
         let whole = format!("{text}{end}");
         let first = (1..=whole.len()).find(|&place| ends.iter().any(|word| whole[..place].ends_with(word)));
-        first == Some(whole.len()) && !excludes.iter().any(|word| text.contains(word))
+        let longest = !ends.iter().any(|word| word.len() > end.len() && whole.ends_with(word));
+        first == Some(whole.len()) && longest && !excludes.iter().any(|word| text.contains(word))
     }
 
     #[test]

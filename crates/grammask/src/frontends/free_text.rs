@@ -37,23 +37,16 @@ impl FreeText {
             None => Terminal::Regular(term),
             Some(tokens) => Terminal::Limited { term, tokens },
         };
-        builder.terminal(terminal, &self.label(end), Span::default())
+        builder.terminal(terminal, &self.label(), Span::default())
     }
 
-    fn label(&self, end: &[u8]) -> String {
+    /// The same for all ends, since the language often is.
+    fn label(&self) -> String {
         let mut label = String::from("text");
-        if !end.is_empty() {
-            label.push_str(&format!(" before {}", quote_bytes(end)));
-        }
-        let others: Vec<String> = self
-            .ends
-            .iter()
-            .filter(|other| *other != end)
-            .chain(&self.excludes)
-            .map(|word| quote_bytes(word))
-            .collect();
-        if !others.is_empty() {
-            label.push_str(&format!(" without {}", others.join(", ")));
+        let words: Vec<String> =
+            self.ends.iter().chain(&self.excludes).map(|word| quote_bytes(word)).collect();
+        if !words.is_empty() {
+            label.push_str(&format!(" without {}", words.join(", ")));
         }
         if let Some(most) = self.most_characters {
             label.push_str(&format!(" of at most {most} characters"));

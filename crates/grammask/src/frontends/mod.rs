@@ -2,6 +2,7 @@
 
 pub mod choices;
 pub mod free_text;
+pub mod gbnf;
 pub mod json_schema;
 pub mod kbnf;
 pub mod regex;

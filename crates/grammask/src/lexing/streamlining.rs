@@ -43,6 +43,16 @@ pub struct PairCounts {
     pub always: usize,
 }
 
+impl PairCounts {
+    pub(super) fn add(&mut self, legality: Legality) {
+        match legality {
+            Legality::Never => self.never += 1,
+            Legality::Sometimes => self.sometimes += 1,
+            Legality::Always => self.always += 1,
+        }
+    }
+}
+
 /// The analysis for the tables of one grammar.
 #[derive(Clone, Debug)]
 pub struct Streamlining<'a> {
@@ -76,13 +86,29 @@ impl<'a> Streamlining<'a> {
         Self { table, predecessors, entered }
     }
 
+    /// Whether some text has the terminal, as far as the tables know.
+    #[must_use]
+    pub fn is_read(&self, terminal: TerminalId) -> bool {
+        !self.entered[terminal.index()].is_empty()
+    }
+
     /// Whether `sequence` can come after texts that end with `last`.
     #[must_use]
     pub fn legality(&self, last: TerminalId, sequence: &[TerminalId]) -> Legality {
+        self.legality_on(&self.entered[last.index()], sequence)
+    }
+
+    /// Whether a text can begin with `sequence`.
+    #[must_use]
+    pub fn legality_at_start(&self, sequence: &[TerminalId]) -> Legality {
+        self.legality_on(&[LrState::START], sequence)
+    }
+
+    /// Whether `sequence` can come on stacks with one of `tops` on top.
+    fn legality_on(&self, tops: &[LrState], sequence: &[TerminalId]) -> Legality {
         let (mut is_read, mut is_refused) = (false, false);
         let mut seen: FxHashSet<Place> = FxHashSet::default();
-        let mut pending: Vec<Place> =
-            self.entered[last.index()].iter().map(|&state| (vec![state], 0)).collect();
+        let mut pending: Vec<Place> = tops.iter().map(|&state| (vec![state], 0)).collect();
         while let Some(place) = pending.pop() {
             if is_read && is_refused || seen.len() > MOST_PLACES {
                 return Legality::Sometimes;
@@ -153,13 +179,9 @@ impl<'a> Streamlining<'a> {
     pub fn pair_counts(&self) -> PairCounts {
         let mut counts = PairCounts::default();
         let terminals = || (0..self.entered.len()).map(TerminalId::new);
-        for last in terminals().filter(|last| !self.entered[last.index()].is_empty()) {
-            for next in terminals().filter(|next| !self.entered[next.index()].is_empty()) {
-                match self.legality(last, &[next]) {
-                    Legality::Never => counts.never += 1,
-                    Legality::Sometimes => counts.sometimes += 1,
-                    Legality::Always => counts.always += 1,
-                }
+        for last in terminals().filter(|&last| self.is_read(last)) {
+            for next in terminals().filter(|&next| self.is_read(next)) {
+                counts.add(self.legality(last, &[next]));
             }
         }
         counts
