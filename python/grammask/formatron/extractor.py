@@ -13,6 +13,7 @@ from grammask.templates.parts import ChoicePart, Part, as_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from grammask import composition
     from grammask.templates.joining import Joining
     from grammask.templates.results import Place
 
@@ -67,7 +68,7 @@ class ExtractorPart(Part):
         self.extractor = extractor
         self._part = extractor.part()
 
-    def build(self, joining: Joining) -> int:
+    def build(self, joining: Joining) -> composition.Part:
         return self._part.build(joining)
 
     def value(self, text: bytes, place: Place) -> Any:

@@ -8,7 +8,7 @@ import textwrap
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from grammask import _grammask, kbnf
+from grammask import composition, kbnf
 from grammask.formatron.extractor import (
     ChoiceExtractor,
     Extractor,
@@ -19,15 +19,14 @@ from grammask.formatron.extractor import (
 )
 from grammask.formatron.formats.json import JsonExtractor
 from grammask.formatron.formats.regex import RegexComplementExtractor, RegexExtractor, StringExtractor
+from grammask.grammar import Grammar
 from grammask.kbnf.outcomes import AcceptTokenResult
-from grammask.templates.joining import Joining, join, names_of
+from grammask.templates.joining import Joining
 from grammask.templates.results import places_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from grammask.grammar import Grammar
-    from grammask.templates.joining import JoinedGrammar
     from grammask.templates.parts import Part
 
 __all__ = ["Formatter", "FormatterBase", "FormatterBuilder"]
@@ -183,16 +182,15 @@ class Layout:
 
     def __init__(self, extractors: list[Extractor]) -> None:
         joining = Joining()
-        parts = [
-            joining.literal(extractor.literal.encode())
+        root = composition.sequence(
+            composition.literal(extractor.literal)
             if isinstance(extractor, LiteralExtractor)
             else ExtractorPart(extractor).place(joining)
             for extractor in extractors
-        ]
-        joining.sequence(parts)
+        )
         self.marks: list[Part] = joining.marks
-        self.grammar: JoinedGrammar = join(joining.operations)
-        self.parser = _grammask.Parser(self.grammar.core, names_of(joining.operations))
+        self.grammar = Grammar.of_part(root)
+        self.parser = joining.parser(root)
 
 
 class FormatterBuilder:

@@ -13,11 +13,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from grammask import _grammask
+from grammask import _grammask, composition
 from grammask.errors import UnsupportedType
 from grammask.grammar import Grammar
 from grammask.streaming import partial_json
 from grammask.templates.calendar_dates import date_words
+from grammask.templates.joining import any_of, free_text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -42,8 +43,8 @@ class Part(ABC):
     """What explanations call it."""
 
     @abstractmethod
-    def build(self, joining: Joining) -> int:
-        """Add the grammar of the part to a joined one."""
+    def build(self, joining: Joining) -> composition.Part:
+        """Make the grammar of the part, in which the places inside are marked."""
 
     @abstractmethod
     def value(self, text: bytes, place: Place) -> Any:
@@ -57,8 +58,8 @@ class Part(ABC):
         """Make the value of a place."""
         return self.value(text, place) if place.is_closed else self.growing_value(text, place)
 
-    def place(self, joining: Joining) -> int:
-        """Add the part as a marked place."""
+    def place(self, joining: Joining) -> composition.Part:
+        """Make the grammar of the part as a marked place."""
         return joining.mark(self, self.build(joining))
 
     def map(self, extract: Callable[[Any], Any]) -> Part:
@@ -83,7 +84,7 @@ class LeafPart(Part):
     def __init__(
         self,
         label: str,
-        build: Callable[[Joining], int],
+        build: Callable[[Joining], composition.Part],
         decode: Callable[[bytes], Any],
         decode_growing: Callable[[bytes], Any] = lambda _: MISSING,
     ) -> None:
@@ -92,8 +93,8 @@ class LeafPart(Part):
         self._decode = decode
         self._decode_growing = decode_growing
 
-    def build(self, joining: Joining) -> int:
-        """Add the grammar."""
+    def build(self, joining: Joining) -> composition.Part:
+        """Make the grammar."""
         return self._build(joining)
 
     def value(self, text: bytes, place: Place) -> Any:
@@ -113,8 +114,8 @@ class MappedPart(Part):
         self._part = part
         self._extract = extract
 
-    def build(self, joining: Joining) -> int:
-        """Add the grammar."""
+    def build(self, joining: Joining) -> composition.Part:
+        """Make the grammar."""
         return self._part.build(joining)
 
     def value(self, text: bytes, place: Place) -> Any:
@@ -130,9 +131,9 @@ class ChoicePart(Part):
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = parts
 
-    def build(self, joining: Joining) -> int:
-        """Add the grammar."""
-        return joining.choice([part.place(joining) for part in self._parts])
+    def build(self, joining: Joining) -> composition.Part:
+        """Make the grammar."""
+        return composition.choice([part.place(joining) for part in self._parts])
 
     def value(self, text: bytes, place: Place) -> Any:
         """Make the value."""
@@ -157,15 +158,15 @@ class RepeatedPart(Part):
         self._separator = separator
         self._single = single
 
-    def build(self, joining: Joining) -> int:
-        """Add the grammar."""
+    def build(self, joining: Joining) -> composition.Part:
+        """Make the grammar."""
         first = self._part.place(joining)
         if not self._separator:
-            return joining.repeat(first, self._least, self._most)
-        more_part = joining.sequence([joining.literal(self._separator), self._part.place(joining)])
+            return composition.repeat(first, self._least, self._most)
+        more_part = composition.sequence([composition.literal(self._separator), self._part.place(joining)])
         most = None if self._most is None else self._most - 1
-        some = joining.sequence([first, joining.repeat(more_part, max(self._least - 1, 0), most)])
-        return some if self._least else joining.repeat(some, 0, 1)
+        some = composition.sequence([first, composition.repeat(more_part, max(self._least - 1, 0), most)])
+        return some if self._least else composition.repeat(some, 0, 1)
 
     def value(self, text: bytes, place: Place) -> Any:
         """Make the value."""
@@ -191,25 +192,27 @@ class FreeTextPart(Part):
         self.stops = stops
         self._excludes = excludes
         self._most_characters = most_characters
-        self._inside = LeafPart("text", self._unused, decoded, lambda text: before_stops(text, stops))
+        self._inside = LeafPart(
+            "text", lambda _: composition.literal(b""), decoded, lambda text: before_stops(text, stops)
+        )
 
-    def build(self, joining: Joining) -> int:
-        """Add the grammar."""
+    def build(self, joining: Joining) -> composition.Part:
+        """Make the grammar."""
         if not self.stops:
-            return joining.mark(self._inside, self.text_before(joining, [], None))
-        return joining.choice(
-            joining.sequence(
+            return joining.mark(self._inside, self.text_before([], None))
+        return composition.choice(
+            composition.sequence(
                 [
-                    joining.mark(self._inside, self.text_before(joining, self.stops, index)),
-                    joining.literal(stop),
+                    joining.mark(self._inside, self.text_before(self.stops, index)),
+                    composition.literal(stop),
                 ]
             )
             for index, stop in enumerate(self.stops)
         )
 
-    def text_before(self, joining: Joining, ends: Sequence[bytes], end: int | None) -> int:
-        """Add the text before one of ``ends``."""
-        return joining.free_text(ends, end, self._excludes, self._most_characters)
+    def text_before(self, ends: Sequence[bytes], end: int | None) -> composition.Part:
+        """Make the grammar of the text before one of ``ends``."""
+        return free_text(ends, end, self._excludes, self._most_characters)
 
     def value(self, text: bytes, place: Place) -> Any:
         """Make the value."""
@@ -218,10 +221,6 @@ class FreeTextPart(Part):
 
     growing_value = value
 
-    @staticmethod
-    def _unused(_: Joining) -> int:
-        raise AssertionError
-
 
 class TextBeforePart(LeafPart):
     """Free text that ends where the literal text behind its hole begins."""
@@ -229,7 +228,7 @@ class TextBeforePart(LeafPart):
     def __init__(self, part: FreeTextPart, following: bytes) -> None:
         super().__init__(
             "text",
-            lambda joining: part.text_before(joining, [following], 0),
+            lambda _: part.text_before([following], 0),
             decoded,
             lambda text: before_stops(text, [following]),
         )
@@ -264,7 +263,7 @@ def _of_grammar(
     decode: Callable[[bytes], Any] = decoded,
     decode_growing: Callable[[bytes], Any] = decoded_so_far,
 ) -> LeafPart:
-    return LeafPart(label, lambda joining: joining.grammar(grammar), decode, decode_growing)
+    return LeafPart(label, lambda _: grammar.as_part(), decode, decode_growing)
 
 
 def _missing(_: bytes) -> Any:
@@ -364,11 +363,8 @@ def date(minimum: dt.date | None = None, maximum: dt.date | None = None) -> Part
     """A date that exists, as ``YYYY-MM-DD``, within bounds (both included)."""
     groups = date_words(minimum or dt.date.min, maximum or dt.date.max)
 
-    def build(joining: Joining) -> int:
-        return joining.choice(
-            joining.sequence(joining.grammar(Grammar.from_choices(words)) for words in group)
-            for group in groups
-        )
+    def build(_: Joining) -> composition.Part:
+        return composition.choice(composition.sequence(any_of(words) for words in group) for group in groups)
 
     def convert(text: bytes) -> dt.date:
         return dt.date.fromisoformat(text.decode())

@@ -7,14 +7,14 @@ import string
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from grammask import _grammask
-from grammask.templates.joining import Joining, join, names_of
+from grammask import composition
+from grammask.grammar import Grammar
+from grammask.templates.joining import Joining
 from grammask.templates.parts import MISSING, FreeTextPart, Part, TextBeforePart, as_bytes, part_of
 from grammask.templates.results import FieldName, Place, TemplateResult, places_of
 
 if TYPE_CHECKING:
-    from grammask import CompiledGrammar, Limits, Vocabulary
-    from grammask.templates.joining import JoinedGrammar
+    from grammask import CompiledGrammar, Limits, Vocabulary, _grammask
 
 
 class TemplateMismatch(ValueError):
@@ -68,19 +68,19 @@ class Template(Part):
         return tuple(piece[0] for piece in self._pieces if isinstance(piece, tuple))
 
     @cached_property
-    def _joining(self) -> Joining:
+    def _built(self) -> tuple[composition.Part, Joining]:
         joining = Joining()
-        self.build(joining)
-        return joining
+        return self.build(joining), joining
 
     @cached_property
-    def grammar(self) -> JoinedGrammar:
+    def grammar(self) -> Grammar:
         """The grammar of all texts of the template."""
-        return join(self._joining.operations)
+        return Grammar.of_part(self._built[0])
 
     @cached_property
     def _parser(self) -> _grammask.Parser:
-        return _grammask.Parser(self.grammar.core, names_of(self._joining.operations))
+        root, joining = self._built
+        return joining.parser(root)
 
     def compile(
         self, vocabulary: Vocabulary, *, end: Literal["eos", "eager"] = "eos", limits: Limits | None = None
@@ -114,15 +114,15 @@ class Template(Part):
 
     def stream(self) -> TemplateStream:
         """Make a reader of a text that grows."""
-        return TemplateStream(self, self._parser.parse(), self._joining.marks)
+        return TemplateStream(self, self._parser.parse(), self._built[1].marks)
 
-    def build(self, joining: Joining) -> int:
-        """Add the grammar."""
+    def build(self, joining: Joining) -> composition.Part:
+        """Make the grammar."""
         parts = [
-            joining.literal(piece) if isinstance(piece, bytes) else piece[1].place(joining)
+            composition.literal(piece) if isinstance(piece, bytes) else piece[1].place(joining)
             for piece in self._pieces
         ]
-        return joining.sequence(parts)
+        return composition.sequence(parts)
 
     def value(self, text: bytes, place: Place) -> TemplateResult:
         """Make the value."""
