@@ -212,3 +212,11 @@ def test_grammars_are_cached_and_pickled() -> None:
     assert first.compile(BYTES) is second.compile(BYTES)
     again = pickle.loads(pickle.dumps(first.grammar))
     assert again.compile(BYTES) is first.compile(BYTES)
+
+
+def test_a_grammar_of_another_template_is_one_text() -> None:
+    inner = Template("{x:int}")
+    outer = Template("{before}-{a}-{x:int}", before=embedded(inner.grammar), a=embedded(inner.grammar))
+    assert dict(outer.parse("1-2-3")) == {"before": "1", "a": "2", "x": 3}
+    same = Template("{x}", x=embedded(Template("{x}", x=embedded(inner.grammar)).grammar))
+    assert dict(same.parse("7")) == {"x": "7"}

@@ -181,13 +181,17 @@ class Layout:
     """What all formatters of one builder's format share."""
 
     def __init__(self, extractors: list[Extractor]) -> None:
-        joining = Joining()
-        root = composition.sequence(
-            composition.literal(extractor.literal)
-            if isinstance(extractor, LiteralExtractor)
-            else ExtractorPart(extractor).place(joining)
+        parts = [
+            extractor.literal if isinstance(extractor, LiteralExtractor) else ExtractorPart(extractor)
             for extractor in extractors
-        )
+        ]
+
+        def build(joining: Joining) -> composition.Part:
+            return composition.sequence(
+                composition.literal(part) if isinstance(part, str) else part.place(joining) for part in parts
+            )
+
+        root, joining = Joining.of(build)
         self.marks: list[Part] = joining.marks
         self.grammar = Grammar.of_part(root)
         self.parser = joining.parser(root)

@@ -8,7 +8,7 @@ from grammask import _grammask, composition
 from grammask.grammar import Grammar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from grammask.templates.parts import Part
 
@@ -16,14 +16,21 @@ if TYPE_CHECKING:
 class Joining:
     """Makes grammars of parts and remembers the marked places."""
 
-    def __init__(self) -> None:
+    def __init__(self, salt: str = "") -> None:
+        self._salt = salt
         self.marks: list[Part] = []
         """What stands at each marked place, in the order of the numbers in their names."""
         self._names: list[str] = []
 
+    @classmethod
+    def of(cls, build: Callable[[Joining], composition.Part]) -> tuple[composition.Part, Joining]:
+        """Build a whole. The names of its places hold a hash of it, so that they are not those of any part of it."""
+        joining = cls(build(cls()).digest.hex()[:12])
+        return build(joining), joining
+
     def mark(self, part: Part, built: composition.Part) -> composition.Part:
         """The same as ``built``, as a place at which ``part`` stands."""
-        name = f"{part.label}@{len(self.marks)}"
+        name = f"{part.label}@{self._salt}-{len(self.marks)}"
         self.marks.append(part)
         self._names.append(name)
         return composition.named(built, name)

@@ -69,8 +69,7 @@ class Template(Part):
 
     @cached_property
     def _built(self) -> tuple[composition.Part, Joining]:
-        joining = Joining()
-        return self.build(joining), joining
+        return Joining.of(self.build)
 
     @cached_property
     def grammar(self) -> Grammar:
