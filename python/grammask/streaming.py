@@ -327,7 +327,13 @@ def partial_json(text: str | bytes, tp: Any = None, *, default: Any = None) -> A
     if not reader.has_value:
         return default
     value = reader.value
-    return value if tp is None or isinstance(tp, (dict, bool)) else typed(reader, value, tp)
+    if tp is None or isinstance(tp, (dict, bool)):
+        return value
+    try:
+        return typed(reader, value, tp)
+    except RecursionError:
+        msg = "the value is nested too deep for objects of a type"
+        raise ValueError(msg) from None
 
 
 def typed(reader: PartialJson, value: Any, tp: Any) -> Any:

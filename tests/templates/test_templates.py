@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import enum
 import pickle
+import random
 from dataclasses import dataclass
 from typing import Literal
 
@@ -220,3 +221,33 @@ def test_a_grammar_of_another_template_is_one_text() -> None:
     assert dict(outer.parse("1-2-3")) == {"before": "1", "a": "2", "x": 3}
     same = Template("{x}", x=embedded(Template("{x}", x=embedded(inner.grammar)).grammar))
     assert dict(same.parse("7")) == {"x": "7"}
+
+
+WALKED = [
+    Template("{a}{b}", a=regex("[0-9]{1,3}"), b=repeated(choice("x", integer(0, 20)), separator=",")),
+    Template("{t}END{u}|{v}", u=text(["aa", "ab"], max_characters=6), v=optional(Template("({w})"))),
+    Template("{d} {n}", d=date(dt.date(2023, 2, 27), dt.date(2024, 3, 1)), n=number(-1, 2)),
+    Template("{j}", j=json_value({"type": "array", "items": {"enum": ["a", 1]}, "maxItems": 3})),
+]
+
+
+@pytest.mark.parametrize("template", WALKED, ids=repr)
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_read_is_what_the_masks_allow(template: Template, seed: int) -> None:
+    rng = random.Random(seed)
+    matcher = template.compile(BYTES).matcher()
+    stream = template.stream()
+    read = bytearray()
+    for _ in range(60):
+        allowed = {id for id in matcher.allowed_ids().tolist() if id < 256}
+        assert allowed == {byte for byte in range(256) if stream.fork().feed(bytes([byte]))}
+        assert matcher.is_complete == stream.is_complete
+        for name, (start, end) in stream.result().spans.items():
+            assert stream.result().texts[name] == read[start:end]
+        if not allowed:
+            break
+        rare = [byte for byte in allowed if chr(byte) in "aEND|(),x."]
+        byte = rng.choice(rare if rare and rng.random() < 0.7 else sorted(allowed))
+        read.append(byte)
+        assert matcher.accept(byte)
+        assert stream.feed(bytes([byte]))

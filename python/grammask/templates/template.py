@@ -181,6 +181,12 @@ class TemplateStream:
         self._text += encoded[:taken]
         return taken == len(encoded)
 
+    def fork(self) -> TemplateStream:
+        """Make an independent reader of the same text, for beams and drafts."""
+        stream = TemplateStream(self._template, self._parse.fork(), self._marks)
+        stream._text += self._text
+        return stream
+
     def result(self, *, growing: bool = False) -> TemplateResult:
         """Give the fields so far: of the whole text if it is complete, else of one that goes on.
 
