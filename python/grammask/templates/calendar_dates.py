@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import calendar
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import datetime as dt
+import datetime as dt
 
 
 def date_words(first: dt.date, last: dt.date) -> list[tuple[list[str], ...]]:
@@ -18,24 +14,20 @@ def date_words(first: dt.date, last: dt.date) -> list[tuple[list[str], ...]]:
     if first > last:
         msg = f"there is no date from {first} to {last}"
         raise ValueError(msg)
-    years = range(first.year, last.year + 1)
-    partial = {first.year, last.year}
-    groups: list[tuple[list[str], ...]] = []
-    ends = [
-        day for year in sorted(partial) for day in _days(year) if first.isoformat() <= day <= last.isoformat()
-    ]
-    groups.append((ends,))
-    for is_leap in (False, True):
-        whole = [year for year in years if year not in partial and calendar.isleap(year) == is_leap]
-        if whole:
-            days = [day[5:] for day in _days(whole[0])]
-            groups.append(([f"{year:04}-" for year in whole], days))
+    ends: list[str] = []
+    for year in sorted({first.year, last.year}):
+        begin, end = max(first, dt.date(year, 1, 1)), min(last, dt.date(year, 12, 31))
+        ends += _days(begin, end)
+    groups: list[tuple[list[str], ...]] = [(ends,)]
+    years_of_length: dict[int, list[int]] = {}
+    for year in range(first.year + 1, last.year):
+        length = dt.date(year, 12, 31).toordinal() - dt.date(year, 1, 1).toordinal()
+        years_of_length.setdefault(length, []).append(year)
+    for years in years_of_length.values():
+        days = _days(dt.date(years[0], 1, 1), dt.date(years[0], 12, 31))
+        groups.append(([f"{year:04}-" for year in years], [day[5:] for day in days]))
     return groups
 
 
-def _days(year: int) -> list[str]:
-    return [
-        f"{year:04}-{month:02}-{day:02}"
-        for month in range(1, 13)
-        for day in range(1, calendar.monthrange(year, month)[1] + 1)
-    ]
+def _days(first: dt.date, last: dt.date) -> list[str]:
+    return [dt.date.fromordinal(day).isoformat() for day in range(first.toordinal(), last.toordinal() + 1)]
