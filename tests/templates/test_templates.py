@@ -120,6 +120,32 @@ def test_braces_and_numbers() -> None:
     assert dict(result) == {0: "a", 1: 3}
 
 
+@dataclass
+class Hole:
+    """As of a template string of Python 3.14, which not every interpreter has."""
+
+    value: object
+    expression: str
+    conversion: str | None = None
+    format_spec: str = ""
+
+
+@dataclass
+class TemplateString:
+    strings: tuple[str, ...]
+    interpolations: tuple[Hole, ...]
+
+
+def test_template_strings() -> None:
+    holes = (Hole(regex("[a-z]+"), "name"), Hole(int, "int"), Hole(bool, "f(x)"))
+    template = Template(TemplateString(("{", "}: ", ", ", ""), holes))
+    assert dict(template.parse("{ada}: 3, true")) == {"name": "ada", "int": 3, 0: True}
+    with pytest.raises(ValueError, match="brings"):
+        Template(TemplateString(("", ""), holes[:1]), int)
+    with pytest.raises(ValueError, match="conversions"):
+        Template(TemplateString(("", ""), (Hole(int, "x", "r"),)))
+
+
 def test_nested_templates() -> None:
     person = Template("{name} ({age:int})", name=regex("[a-z]+"))
     template = Template("{boss}: {staff}.", boss=person, staff=person.repeated(1, separator="; "))

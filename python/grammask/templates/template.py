@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import string
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from grammask import composition
 from grammask.grammar import Grammar
@@ -31,6 +32,22 @@ class TemplateMismatch(ValueError):
         self.position = position
 
 
+class Interpolation(Protocol):
+    """A hole of a template string: ``string.templatelib.Interpolation`` of Python 3.14."""
+
+    value: Any
+    expression: str
+    conversion: Any
+    format_spec: str
+
+
+class TemplateString(Protocol):
+    """A template string (PEP 750): ``string.templatelib.Template`` of Python 3.14."""
+
+    strings: tuple[str, ...]
+    interpolations: tuple[Interpolation, ...]
+
+
 class Template(Part):
     r"""A text with typed holes: a format string, and what may stand in its holes.
 
@@ -45,7 +62,8 @@ class Template(Part):
 
     Args:
         text: As for ``str.format``: ``{name}`` or ``{}`` is a hole, ``{{`` and ``}}`` are braces. A hole may name a
-            simple type: ``{age:int}``, ``float``, ``bool``, ``str`` or ``date``.
+            simple type: ``{age:int}``, ``float``, ``bool``, ``str`` or ``date``. A template string of Python 3.14,
+            ``t"{name}"``, brings what stands in its holes; a hole is named by its expression if that is a name.
         parts: What stands in ``{}``, in order; anything that :func:`grammask.templates.part_of` takes.
         fields: What stands in named holes. A hole for which there is nothing is free text, as of
             :func:`grammask.templates.text`.
@@ -58,7 +76,9 @@ class Template(Part):
 
     label = "template"
 
-    def __init__(self, text: str, /, *parts: Any, **fields: Any) -> None:
+    def __init__(self, text: str | TemplateString, /, *parts: Any, **fields: Any) -> None:
+        if not isinstance(text, str):
+            text, parts, fields = _of_template_string(text, parts, fields)
         self.text = text
         self._pieces = _pieces(text, parts, fields)
 
@@ -211,7 +231,7 @@ def _pieces(
     """Literal texts and named holes, in order; no two literal texts stand side by side."""
     holes: list[bytes | tuple[FieldName, Any]] = []
     used: set[FieldName] = set()
-    count = 0
+    automatic = 0
     for literal, name, kind, conversion in string.Formatter().parse(text):
         if literal:
             if holes and isinstance(holes[-1], bytes):
@@ -221,9 +241,11 @@ def _pieces(
         if name is None:
             continue
         key: FieldName = name
-        if name.isdecimal() or not name:
-            key = int(name) if name else count
-            count += 1
+        if not name:
+            key = automatic
+            automatic += 1
+        elif name.isdecimal():
+            key = int(name)
         elif not name.isidentifier():
             msg = f"{{{name}}}: a hole is named by an identifier"
             raise ValueError(msg)
@@ -239,6 +261,28 @@ def _pieces(
         msg = f"the template has no hole for {', '.join(map(str, unused))}"
         raise ValueError(msg)
     return _with_ends(holes)
+
+
+def _of_template_string(
+    template: TemplateString, parts: tuple[Any, ...], fields: dict[str, Any]
+) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+    """The format string and the parts of a template string."""
+    if parts or fields:
+        msg = "a template string brings what stands in its holes"
+        raise ValueError(msg)
+    text = ""
+    for literal, hole in zip_longest(template.strings, template.interpolations):
+        text += literal.replace("{", "{{").replace("}", "}}")
+        if hole is None:
+            continue
+        name = hole.expression if hole.expression.isidentifier() and hole.expression not in fields else ""
+        if name:
+            fields[name] = hole.value
+        else:
+            parts = (*parts, hole.value)
+        text += f"{{{name}{f'!{hole.conversion}' if hole.conversion else ''}"
+        text += f":{hole.format_spec}}}" if hole.format_spec else "}"
+    return text, parts, fields
 
 
 def _thing(key: FieldName, kind: str, parts: tuple[Any, ...], fields: dict[str, Any]) -> Any:
