@@ -1,8 +1,8 @@
 """Compares verdicts on programs: grammask's bundled grammars, and independent parsers of the languages.
 
 Real files, the same with small changes, and texts that masks led to are read by the grammar and by the parsers that
-there are: ``javac``, ``gofmt``, ``node`` and tree-sitter's packages. Each disagreement is printed with its place. The
-compilers of C do not stop at syntax, so C has tree-sitter alone.
+there are: ``javac``, ``gofmt``, ``node``, ``gcc`` and tree-sitter's packages. Each disagreement is printed with its
+place. gcc does not stop at syntax, so it refuses where it says that it expected something else, or found no lexeme.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -38,6 +40,9 @@ INSERTED = [
     "return ",
     "case ",
 ]
+SYNTAX_ERROR_OF_GCC = (
+    r"error: (expected|stray|missing terminating|unterminated|empty character|invalid (suffix|digit))"
+)
 CLOSING = b"\n)]}\"'; 1x*/`"
 NODE = """
 const vm = require('vm'), fs = require('fs')
@@ -112,7 +117,28 @@ def by_tree_sitter(language: str) -> Callable[[list[Path]], list[bool]]:
     return lambda paths: [not parser.parse(path.read_bytes()).root_node.has_error for path in paths]
 
 
-COMPILERS = {"java": by_javac, "go": by_gofmt, "javascript": by_node}
+def by_gcc(paths: list[Path]) -> list[bool]:
+    """Return whether gcc finds no error of syntax."""
+    verdicts = []
+    for path in paths:
+        command = [
+            "gcc",
+            "-std=c11",
+            "-pedantic",
+            "-w",
+            "-fsyntax-only",
+            "-fmax-errors=50",
+            "-fpreprocessed",
+            str(path),
+        ]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"}
+        )
+        verdicts.append(not re.search(SYNTAX_ERROR_OF_GCC, done.stderr))
+    return verdicts
+
+
+COMPILERS = {"c": by_gcc, "java": by_javac, "go": by_gofmt, "javascript": by_node}
 
 
 def mutants(text: str, chance: random.Random, count: int) -> Iterator[str]:

@@ -255,6 +255,8 @@ def test_java_where_it_is_special(body: str, *, is_java: bool) -> None:
         ("function f() {} y", True),
         ("x = function () {} y", False),
         ("#!a\nb", True),
+        ("const a", False),
+        ("let a, { b } = c", True),
         ("'a\nb'", False),
         ("import a, { b as c } from 'd'\nexport { c as default }", True),
         ("async (a, ...b) => await c\nasync(d)", True),
