@@ -303,6 +303,11 @@ def test_a_wrong_number_of_rows_and_no_grammar() -> None:
     assert masks(GrammarLogitsProcessor([None]), [[0]]) == [[0, 1, 2, 3, 4]]
 
 
+def processor_grammars(vocabulary: Vocabulary) -> list[CompiledGrammar]:
+    compiled = Grammar.from_kbnf('start ::= "ac" | "b";').compile(vocabulary, end="eager")
+    return [compiled, compiled]
+
+
 def test_a_dead_end_is_an_error_and_forgets_the_text() -> None:
     vocabulary = Vocabulary([b"a", b"b"], eos=())
     processor = GrammarLogitsProcessor(
@@ -312,6 +317,11 @@ def test_a_dead_end_is_an_error_and_forgets_the_text() -> None:
     with pytest.raises(DeadEnd):
         masks(processor, [[1, 0]], 2)
     assert masks(processor, [[1]], 2) == [[0, 1]]
+    several = GrammarLogitsProcessor([None, *processor_grammars(vocabulary)])
+    assert masks(several, [[1], [1], [1]], 2) == [[0, 1], [0, 1], [0, 1]]
+    with pytest.raises(DeadEnd) as caught:
+        masks(several, [[1, 0], [1, 1], [1, 0]], 2)
+    assert caught.value.row == 2
 
 
 @pytest.mark.parametrize("mode", ["sampling", "beams", "prompt_lookup"])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grammask.errors import GrammarError
 from grammask.integrations.followed_texts import FollowedBatch, RecentBatches, grammars_of
 from grammask.masks import allocate_mask, apply_mask, fill_masks
 
@@ -106,7 +107,7 @@ class GrammarLogitsProcessor:
 
         Raises:
             ValueError: The number of rows is no multiple of the number of grammars, or no legal token has a score.
-            DeadEnd: The vocabulary cannot spell what the grammar needs in a row.
+            DeadEnd: The vocabulary cannot spell what the grammar needs in the row that the error names.
             LimitExceeded: A budget of the grammar was passed.
 
         Cost: one comparison of the ids with those of the call before, the masks, and two passes over the scores.
@@ -139,7 +140,12 @@ class GrammarLogitsProcessor:
     def _masked(self, scores: Any, constrained: list[tuple[int, Matcher]]) -> Any:
         count, width = len(constrained), scores.shape[-1]
         mask = self._buffer(scores, count)
-        fill_masks([matcher for _, matcher in constrained], mask)
+        try:
+            fill_masks([matcher for _, matcher in constrained], mask)
+        except GrammarError as error:
+            if error.row is not None:
+                error.row = constrained[error.row][0]
+            raise
         if width < self._size:
             mask = _narrowed(np.asarray(mask), width)
         chosen = None if count == scores.shape[0] else [index for index, _ in constrained]
