@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grammask.errors import GrammarError
+from grammask.errors import GrammarError, LimitExceeded
 from grammask.integrations.followed_texts import FollowedBatch, RecentBatches, grammars_of
 from grammask.masks import allocate_mask, apply_mask, fill_masks
 
@@ -51,8 +51,9 @@ class GrammarLogitsProcessor:
     that runs after this processor has overruled it. Where all rows have, the call is read as new texts: it is a draft
     that will be taken back, or the ids are another prompt.
 
-    Assistants with another tokenizer than the model are not masked rightly, as transformers hands their ids to the same
-    processor; what the model accepts of their drafts is.
+    The drafts of an assistant with another tokenizer than the model are worth little, as transformers hands its ids to
+    the same processor; what the model accepts of them is right. An assistant without a score for any legal id is an
+    error.
     """
 
     def __init__(self, grammars: CompiledGrammar | Sequence[CompiledGrammar | None]) -> None:
@@ -122,7 +123,11 @@ class GrammarLogitsProcessor:
             self._shown = None
             return self._batches.find(ids.cpu().numpy())
         shown, self._shown = self._shown, None
-        batch = self._appended(ids, shown) or self._batches.find(ids.cpu().numpy())
+        try:
+            batch = self._appended(ids, shown) or self._batches.find(ids.cpu().numpy())
+        except LimitExceeded:
+            self.reset()
+            raise
         self._shown = ids.clone()
         return batch
 
