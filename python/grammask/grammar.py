@@ -543,7 +543,9 @@ class Grammar:
         return self.union(other, self) if isinstance(other, str | bytes) else NotImplemented
 
     @classmethod
-    def from_regex(cls, pattern: str, *, limits: Limits | None = None) -> Grammar:
+    def from_regex(
+        cls, pattern: str, *, syntax: Literal["rust", "ecma"] = "rust", limits: Limits | None = None
+    ) -> Grammar:
         """Makes the grammar of the texts that match a regular expression as a whole.
 
         >>> import grammask
@@ -553,16 +555,22 @@ class Grammar:
         [1, 2, 3]
 
         Args:
-            pattern: In the syntax of the Rust crate ``regex``, Unicode on; without look-around and back-references.
+            pattern: A regular expression; its alternatives and ``^`` and ``$`` are about the whole text.
+            syntax: ``"rust"``, the syntax of the Rust crate ``regex``, Unicode on, without look-around and
+                back-references; or ``"ecma"``, that of ECMA-262 (JavaScript) with the flag ``u``, where look-around is
+                allowed as far as it is regular, as in the ``pattern`` of a JSON Schema.
             limits: Budgets for reading the pattern.
 
         Raises:
             GrammarSyntaxError: It is no regular expression.
             UnsupportedGrammar: It uses features that are not regular.
             LimitExceeded: It is too large.
+            ValueError: There is no such syntax.
         """
-        core = _grammask.Grammar.from_regex(pattern, limits)
-        return cls._make(core, pattern.encode(), ("regex",), ("_again_regex", (pattern, limits)))
+        core = _grammask.Grammar.from_regex(pattern, syntax, limits)
+        return cls._make(
+            core, pattern.encode(), ("regex", syntax), ("_again_regex", (pattern, limits, syntax))
+        )
 
     @classmethod
     def from_choices(cls, choices: Iterable[str | bytes], *, limits: Limits | None = None) -> Grammar:
@@ -795,8 +803,10 @@ class Grammar:
         return cls.from_kbnf(text, start=start, limits=limits)
 
     @classmethod
-    def _again_regex(cls, pattern: str, limits: Limits | None) -> Grammar:
-        return cls.from_regex(pattern, limits=limits)
+    def _again_regex(
+        cls, pattern: str, limits: Limits | None, syntax: Literal["rust", "ecma"] = "rust"
+    ) -> Grammar:
+        return cls.from_regex(pattern, syntax=syntax, limits=limits)
 
     @classmethod
     def _again_choices(cls, texts: list[str | bytes], limits: Limits | None) -> Grammar:

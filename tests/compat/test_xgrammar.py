@@ -415,6 +415,7 @@ def test_special_tokens_of_tokenizers_are_no_text() -> None:
     fast = SimpleNamespace(backend_tokenizer=backend, eos_token_id=256)
     info = ours.TokenizerInfo.from_huggingface(fast)
     assert (info.vocab_size, info.stop_token_ids, info.special_token_ids) == (258, [256], [257])
+    assert info.vocab_type is ours.VocabType.RAW
     matcher = ours.GrammarMatcher(ours.GrammarCompiler(info).compile_regex(r"[<|>a-z]+"))
     assert matcher.accept_string("<|tool|>")
     matcher.reset()
@@ -422,6 +423,38 @@ def test_special_tokens_of_tokenizers_are_no_text() -> None:
     assert ours.TokenizerInfo.from_huggingface(fast, vocab_size=300, stop_token_ids=[257]).vocab_size == 300
     with pytest.raises(ValueError, match="cannot be empty"):
         ours.TokenizerInfo.from_huggingface(fast, stop_token_ids=[])
+
+
+@pytest.mark.parametrize("kind", ["BYTE_LEVEL", "BYTE_FALLBACK"])
+def test_spellings_of_tokenizers(kind) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    if kind == "BYTE_LEVEL":
+        tokens = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+        decoder = tokenizers.decoders.ByteLevel()
+    else:
+        tokens = [*(f"<0x{byte:02X}>" for byte in range(256)), "a", "\u2581b"]
+        parts = [tokenizers.decoders.Replace("\u2581", " "), tokenizers.decoders.ByteFallback()]
+        decoder = tokenizers.decoders.Sequence([*parts, tokenizers.decoders.Fuse()])
+    model = tokenizers.models.BPE({token: id for id, token in enumerate(tokens)}, [], byte_fallback=True)
+    backend = tokenizers.Tokenizer(model)
+    backend.decoder = decoder
+    backend.add_special_tokens(["<|end|>"])
+    fast = SimpleNamespace(
+        backend_tokenizer=backend, eos_token_id=backend.token_to_id("<|end|>"), get_vocab=backend.get_vocab
+    )
+    info = ours.TokenizerInfo.from_huggingface(fast)
+    assert info.vocab_type is ours.VocabType[kind]
+    spelled = [""] * info.vocab_size
+    for token, id in backend.get_vocab().items():
+        spelled[id] = token
+    again = ours.TokenizerInfo.from_vocab_and_metadata(spelled, info.dump_metadata())
+    assert again.vocabulary.tokens() == info.vocabulary.tokens()
+    assert ours.TokenizerInfo.deserialize_json(info.serialize_json()).vocab_type is info.vocab_type
+    odd = SimpleNamespace(
+        backend_tokenizer=backend, eos_token_id=fast.eos_token_id, get_vocab=lambda: {"a": 0, "b": 1}
+    )
+    with pytest.raises(RuntimeError, match="no name for"):
+        ours.TokenizerInfo.from_huggingface(odd).dump_metadata()
 
 
 def test_errors() -> None:
@@ -592,3 +625,16 @@ def test_structural_tags_as_objects() -> None:
     for wrong in ("{}", "[]", "{"):
         with pytest.raises(ValueError):  # noqa: PT011 - the library json says the last in its own words
             ours.StructuralTag.from_json(wrong)
+
+
+def test_processor_for_transformers() -> None:
+    torch = pytest.importorskip("torch")
+    make = compiler(ours)
+    processor = ours.contrib.hf.LogitsProcessor(make.compile_regex("ab|c"))
+    rows = processor(torch.tensor([[1, 2], [1, 3]]), torch.zeros(2, len(TOKENS)))
+    assert [torch.nonzero(row == 0).flatten().tolist() for row in rows] == [[97, 99, 256]] * 2
+    rows = processor(torch.tensor([[1, 2, 97], [1, 3, 99]]), torch.zeros(2, len(TOKENS)))
+    assert [torch.nonzero(row == 0).flatten().tolist() for row in rows] == [[98], [END]]
+    each = ours.contrib.hf.LogitsProcessor([make.compile_regex("a"), make.compile_regex("b")])
+    rows = each(torch.tensor([[1], [1]]), torch.zeros(2, len(TOKENS)))
+    assert [torch.nonzero(row == 0).flatten().tolist() for row in rows] == [[97], [98]]

@@ -342,6 +342,53 @@ def test_the_last_scores_are_kept_apart(model: Any, grammars: dict[str, Compiled
     assert not torch.isfinite(outputs.scores[0]).all()
 
 
+def test_an_encoder_decoder_model(vocabulary: Vocabulary, grammars: dict[str, CompiledGrammar]) -> None:
+    torch.manual_seed(4)
+    config = transformers.T5Config(
+        vocab_size=vocabulary.size + PADDING,
+        d_model=16,
+        d_kv=8,
+        d_ff=16,
+        num_layers=1,
+        num_heads=2,
+        decoder_start_token_id=5,
+        pad_token_id=5,
+        eos_token_id=END,
+        initializer_factor=30.0,
+    )
+    model = transformers.T5ForConditionalGeneration(config).eval()
+    processor = GrammarLogitsProcessor([grammars["date"], grammars["list"]])
+    for mode in ("greedy", "beams", "sampling"):
+        outputs = model.generate(
+            **prompts(4, 6), logits_processor=[processor], max_new_tokens=20, **MODES[mode]
+        )
+        half = len(outputs) // 2
+        assert_legal(vocabulary, grammars["date"], outputs[:half], 1, complete=True)
+        assert_legal(vocabulary, grammars["list"], outputs[half:], 1)
+
+
+def test_prompts_as_embeddings(
+    vocabulary: Vocabulary, model: Any, grammars: dict[str, CompiledGrammar]
+) -> None:
+    embeddings = model.get_input_embeddings()(prompts(4, 6)["input_ids"])
+    processor = GrammarLogitsProcessor(grammars["date"])
+    for mode in ("greedy", "beams"):
+        outputs = model.generate(
+            inputs_embeds=embeddings, logits_processor=[processor], max_new_tokens=20, **MODES[mode]
+        )
+        assert_legal(vocabulary, grammars["date"], outputs, 0, complete=True)
+
+
+def test_continuous_batching_is_refused(grammars: dict[str, CompiledGrammar]) -> None:
+    module = pytest.importorskip("transformers.generation.continuous_batching.cb_logits_processors")
+    processors = transformers.LogitsProcessorList([GrammarLogitsProcessor(grammars["date"])])
+    for drop_unsupported in (False, True):
+        with pytest.raises(NotImplementedError, match="continuous batching"):
+            module.ContinuousBatchingLogitsProcessorList(
+                processors, drop_unsupported_processors=drop_unsupported
+            )
+
+
 def test_the_schema_is_met(vocabulary: Vocabulary, model: Any, grammars: dict[str, CompiledGrammar]) -> None:
     torch.manual_seed(2)
     processor = GrammarLogitsProcessor(grammars["schema"])

@@ -14,13 +14,14 @@ LIST = 'start ::= "[" item {"," item} "]"; item ::= #"[a-z]{1,9}" | #"[0-9]{1,9}
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
 @pytest.mark.parametrize("beams", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_a_device_gives_the_same_scores(beams: object, dtype: torch.dtype) -> None:
+@pytest.mark.parametrize("prompt", [5, 4000])
+def test_a_device_gives_the_same_scores(beams: object, dtype: torch.dtype, prompt: int) -> None:
     tokens, _ = embedded_vocabulary("cl100k_base")
     vocabulary = Vocabulary([*tokens, None], eos=len(tokens), size=len(tokens) + 30)
     compiled = Grammar.from_kbnf(LIST).compile(vocabulary)
     device, host = (GrammarLogitsProcessor(compiled) for _ in range(2))
     generator = np.random.default_rng(6)
-    ids = torch.randint(0, 1000, (8, 5))
+    ids = torch.randint(0, 1000, (8, prompt))
     for step in range(60):
         scores = torch.randn((8, vocabulary.size + 7)).to(dtype)
         expected = host(ids, scores)

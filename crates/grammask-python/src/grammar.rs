@@ -78,10 +78,17 @@ impl PyGrammar {
     }
 
     #[staticmethod]
-    #[pyo3(signature = (pattern, limits=None))]
-    fn from_regex(py: Python<'_>, pattern: &str, limits: Option<&PyLimits>) -> PyResult<Self> {
+    #[pyo3(signature = (pattern, syntax, limits=None))]
+    fn from_regex(py: Python<'_>, pattern: &str, syntax: &str, limits: Option<&PyLimits>) -> PyResult<Self> {
         let limits = or_default(limits);
-        let grammar = py.detach(|| frontends::regex::grammar(pattern, &limits));
+        let grammar = match syntax {
+            "rust" => py.detach(|| frontends::regex::grammar(pattern, &limits)),
+            "ecma" => py.detach(|| frontends::json_schema::pattern_grammar(pattern, &limits)),
+            _ => {
+                let message = format!("syntax is 'rust' or 'ecma', not {syntax:?}");
+                return Err(PyValueError::new_err(message));
+            }
+        };
         Ok(Self::new(grammar.map_err(|error| grammar_error(py, &error))?, Vec::new()))
     }
 

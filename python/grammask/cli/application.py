@@ -10,6 +10,7 @@ from grammask.cli.generate import generate_text
 from grammask.cli.grammars import grammars
 from grammask.cli.mask import mask
 from grammask.cli.serve import serve
+from grammask.cli.streamline import streamline
 from grammask.cli.validate import validate
 
 application = typer.Typer(
@@ -25,4 +26,5 @@ application.command("generate")(generate_text)
 application.command()(validate)
 application.command()(serve)
 application.command()(grammars)
+application.command()(streamline)
 application.add_typer(debug, name="debug")

@@ -1,8 +1,8 @@
 """Compares tokens with what the tokenizer itself decodes them to, for every id.
 
 A decoder may treat the first and the last token of a text in its own way, and joins broken characters into U+FFFD. So
-each token is decoded between two copies of an anchor, a token of plain letters. Many are decoded in one text, anchors
-between them, and only where such a text differs each of its tokens is decoded alone.
+each token is decoded between two copies of an anchor, a token of plain letters or digits. Many are decoded in one text,
+anchors between them, and only where such a text differs each of its tokens is decoded alone.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def differences(
 ) -> Iterator[tuple[int, bytes | None, str]]:
     """Yield id, bytes and decoded text of each token that is decoded to something else.
 
-    Nothing is yielded where no token can be an anchor: the vocabulary has no token of plain letters, or all of them
-    are decoded in ways that depend on their neighbours, and then the first of them is yielded. ``drops_broken`` says
-    that broken characters are left out of texts.
+    Nothing is yielded where the vocabulary has no token of plain letters or digits, which could be an anchor; where all
+    of these are decoded in ways that depend on their neighbours, the first of them is. ``drops_broken`` says that
+    broken characters are left out of texts.
     """
     anchors = _candidates(tokens, except_for)
     anchor = next(
@@ -81,13 +81,21 @@ def _candidates(tokens: Sequence[bytes | None], except_for: Collection[int]) -> 
 
     Of these the last come first, since tokens for bytes stand at the beginning of vocabularies.
     """
+    texts = [(id, text) for id, text in enumerate(tokens) if text and id not in except_for]
     letters = [
-        (id, len(text.strip(b" ")))
-        for id, text in enumerate(tokens)
-        if text and text.isascii() and text.strip(b" ").isalpha() and id not in except_for
+        (id, len(text.strip(b" "))) for id, text in texts if text.isascii() and text.strip(b" ").isalpha()
     ]
+    if not letters:
+        letters = [(id, len(text.strip(b" "))) for id, text in texts if _is_word(text)]
     words = [id for id, length in letters if length > 1]
     return [*words[:ANCHORS_TRIED], *[id for id, length in reversed(letters) if length == 1]]
+
+
+def _is_word(text: bytes) -> bool:
+    try:
+        return text.decode().strip(" ").isalnum()
+    except UnicodeDecodeError:
+        return False
 
 
 def _is_anchor(id: int, text: bytes, decode: Decode) -> bool:

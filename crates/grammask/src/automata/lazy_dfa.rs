@@ -199,6 +199,13 @@ impl Automata {
         if let Some(known) = self.states[state.index()].first_bytes {
             return Ok(known);
         }
+        // A state is live, so whatever follows the first byte can be completed.
+        if self.life(state) == Life::Live
+            && let Some(bytes) = self.terms.first_bytes_by_shape(self.term(state))
+        {
+            self.states[state.index()].first_bytes = Some(bytes);
+            return Ok(bytes);
+        }
         let mut bytes = ByteSet::EMPTY;
         for class in 0..self.class_count(state) {
             if self.step_class(state, class)?.is_some() {

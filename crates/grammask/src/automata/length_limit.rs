@@ -4,7 +4,11 @@
 //! are left, and what a limit excludes does not depend on the pattern but for the units that a word still needs; so masks
 //! look at `pattern & unit{a,}` once, for all `b`.
 
+use super::byte_set::ByteSet;
 use super::term::{Term, TermId, Terms};
+
+/// Subterms in which a word may begin after which a term is too large to be looked at.
+const MOST_BEGINNINGS: usize = 64;
 
 /// An intersection, and the limit that is taken out of it: its words are those of `unlimited` that begin at most `most` copies
 /// of `unit` after `rest`.
@@ -39,6 +43,82 @@ impl Terms {
         }
         let others = self.intersection(&others);
         Some(self.concat(&[others, tail]))
+    }
+
+    /// The bytes over which `term` may go on otherwise than it does [without its exclusions](Self::without_exclusions);
+    /// none where its form does not tell.
+    pub(crate) fn bytes_of_exclusions(&self, term: TermId) -> Option<ByteSet> {
+        let (head, tail) = self.split(term);
+        let Term::Intersection(operands) = self.get(head) else { return None };
+        let mut bytes = ByteSet::EMPTY;
+        for &operand in &operands[..] {
+            if let Term::Complement(excluded) = *self.get(operand) {
+                bytes = bytes.union(self.possible_first_bytes(excluded)?);
+                // Where the head may not end any more, what follows it may not begin.
+                if self.is_nullable(excluded) {
+                    bytes = bytes.union(self.possible_first_bytes(tail)?);
+                }
+            }
+        }
+        Some(bytes)
+    }
+
+    /// The bytes with which a word of `term` may begin, and possibly more; none where its form does not tell, or is large.
+    fn possible_first_bytes(&self, term: TermId) -> Option<ByteSet> {
+        let mut bytes = ByteSet::EMPTY;
+        let mut stack = vec![term];
+        let mut budget = MOST_BEGINNINGS;
+        while let Some(term) = stack.pop() {
+            budget = budget.checked_sub(1)?;
+            match self.get(term) {
+                Term::Nothing | Term::Epsilon => {}
+                Term::Bytes(set) => bytes = bytes.union(*set),
+                Term::Literal(chunk) => bytes.insert(chunk.as_slice()[0]),
+                Term::Table { table, state } => {
+                    for (low, high, _) in self.get_table(*table).edges(*state) {
+                        bytes = bytes.union(ByteSet::range(low, high));
+                    }
+                }
+                Term::Union(parts) => stack.extend_from_slice(parts),
+                Term::Concat(head, tail) => {
+                    stack.push(*head);
+                    if self.is_nullable(*head) {
+                        stack.push(*tail);
+                    }
+                }
+                Term::Repeat { term, .. } => stack.push(*term),
+                Term::Intersection(_) | Term::Complement(_) | Term::FirstMatch(_) => return None,
+            }
+        }
+        Some(bytes)
+    }
+
+    /// The bytes with which the words of a language begin that is not empty, where its form says so at once.
+    pub(super) fn first_bytes_by_shape(&self, term: TermId) -> Option<ByteSet> {
+        match self.get(self.split(term).0) {
+            Term::Bytes(set) => Some(*set),
+            Term::Literal(chunk) => Some(ByteSet::single(chunk.as_slice()[0])),
+            _ => None,
+        }
+    }
+
+    /// The first bytes of the only word of `term`, up to `most` of them, and whether that is all of it; none where the form does not
+    /// show that its words begin alike.
+    pub(crate) fn word_up_to(&self, term: TermId, most: usize) -> Option<(Vec<u8>, bool)> {
+        let mut word = Vec::new();
+        let mut rest = term;
+        loop {
+            let (head, tail) = self.split(rest);
+            match self.get(head) {
+                Term::Literal(chunk) => word.extend_from_slice(chunk.as_slice()),
+                Term::Bytes(set) => word.push(set.only()?),
+                _ => return None,
+            }
+            if tail == TermId::EPSILON || word.len() > most {
+                return Some((word, tail == TermId::EPSILON));
+            }
+            rest = tail;
+        }
     }
 
     /// The limits on the number of copies of something that the operands of an intersection are.
@@ -106,6 +186,12 @@ mod tests {
         let others = terms.intersection(&[pattern, excluded, counted]);
         let others = terms.concat(&[others, quote]);
         assert_eq!(terms.without_exclusions(others), Some(quoted));
+        let first = |bytes: &[u8]| bytes.iter().fold(ByteSet::EMPTY, |set, &b| set.union(ByteSet::single(b)));
+        assert_eq!(terms.bytes_of_exclusions(others), Some(first(b"a\"")));
+        assert_eq!(terms.bytes_of_exclusions(quoted), Some(ByteSet::EMPTY));
+        assert_eq!(terms.bytes_of_exclusions(quote), None);
+        assert_eq!(terms.word_up_to(words, 9), Some((b"abc".to_vec(), true)));
+        assert_eq!(terms.word_up_to(quoted, 9), None);
         assert_eq!(terms.without_exclusions(quoted), None);
         assert_eq!(terms.without_exclusions(excluded), None);
     }

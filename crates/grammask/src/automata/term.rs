@@ -193,6 +193,24 @@ impl Terms {
         }
     }
 
+    /// Whether [`Self::structure`] shows a repetition in the term, or in the parts of its parts.
+    #[must_use]
+    pub fn has_repetition(&self, term: TermId) -> bool {
+        let in_chain = |mut rest: TermId| {
+            while let Term::Concat(first, next) = *self.get(rest) {
+                if matches!(self.get(first), Term::Repeat { .. }) {
+                    return true;
+                }
+                rest = next;
+            }
+            matches!(self.get(rest), Term::Repeat { .. })
+        };
+        match self.get(term) {
+            Term::Union(parts) => parts.iter().any(|&part| in_chain(part)),
+            _ => in_chain(term),
+        }
+    }
+
     /// How many terms there are.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "an arena always holds the simplest terms")]

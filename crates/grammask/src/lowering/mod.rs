@@ -31,8 +31,8 @@ pub use drop_useless::{diagnose, drop_useless};
 pub use eliminate_nullable::eliminate_nullable;
 pub use expand_repetitions::expand_repetitions;
 pub use flatten_nesting::flatten_nesting;
-pub use flatten_operators::flatten_operators;
-pub use group_definitions::group_definitions;
+pub use flatten_operators::{flatten_operators, has_nested_operators};
+pub use group_definitions::{group_definitions, has_several_definitions};
 pub use merge_identical_rules::merge_identical_rules;
 pub use merge_regular_parts::merge_regular_parts;
 pub use merge_terminals::merge_terminals;
@@ -42,6 +42,8 @@ pub use productions::{Body, Productions, Rule, Shape, Symbol};
 pub use remove_unit_rules::remove_unit_rules;
 pub use resolve_names::resolve_names;
 pub use split_counters::split_counters;
+
+use std::borrow::Cow;
 
 use crate::grammar::{Diagnostic, Grammar, GrammarError, Severity};
 use crate::{Deadline, LimitExceeded, Limits};
@@ -126,11 +128,16 @@ fn flattened(
     if grammar.nodes().len() > limits.grammar_size {
         return Err(LimitExceeded::new("grammar_size", limits.grammar_size));
     }
-    let grammar_in = group_definitions(grammar.clone());
-    watch("group_definitions", &grammar_in);
-    let grammar_in = flatten_operators(grammar_in);
-    watch("flatten_operators", &grammar_in);
-    let mut productions = flatten_nesting(grammar_in, limits.automaton_states);
+    let mut grouped = Cow::Borrowed(grammar);
+    if has_several_definitions(grammar) {
+        grouped = Cow::Owned(group_definitions(grouped.into_owned()));
+    }
+    watch("group_definitions", &*grouped);
+    if has_nested_operators(&grouped) {
+        grouped = Cow::Owned(flatten_operators(grouped.into_owned()));
+    }
+    watch("flatten_operators", &*grouped);
+    let mut productions = flatten_nesting(&grouped, limits.automaton_states);
     watch("flatten_nesting", &productions);
 
     let derivability = Derivability::of(&mut productions)?;
@@ -167,8 +174,7 @@ fn simplify(
     let derivability = Derivability::of(productions)?;
     eliminate_nullable(productions, &derivability);
     watch("eliminate_nullable", productions);
-    let derivability = Derivability::of(productions)?;
-    drop_useless(productions, &derivability);
+    // What derives only the empty text went with the empty text, so no symbol that is left derives nothing.
     merge_terminals(productions);
     merge_unit_cycles(productions);
     remove_unit_rules(productions);

@@ -26,7 +26,7 @@ use super::rows::Rows;
 const MOST_TRANSITIONS: usize = 1 << 15;
 
 /// States of the intersection after which too: where it counts by itself, its own limits are no less trouble.
-const MOST_STATES: usize = 256;
+const MOST_STATES: usize = 96;
 
 /// Where a limited intersection stands.
 #[derive(Clone, Copy, Debug)]

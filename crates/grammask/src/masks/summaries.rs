@@ -35,7 +35,7 @@ use super::counted_walk::walk_counted;
 use super::difference_walk::walk_differences;
 use super::limited_walk::{LimitedState, walk_limited};
 use super::observed::{Observation, ObservedMasks, View};
-use super::terminal_walk::{Known, Walked, walk_terminal};
+use super::terminal_walk::{Known, Walked, walk_terminal, walk_word};
 
 /// Deepest nesting of nonterminals within one token. The computation recurses that deep at most.
 const MOST_NESTED: usize = 200;
@@ -89,12 +89,23 @@ pub struct RuleSummaries {
     codes: FxHashMap<StateId, bool>,
     /// What is live in the copies after a dot, and where the last copy can end.
     repetitions: FxHashMap<(DotId, NodeSetRef), RuleSummary>,
-    /// How often intersections were met that are alike but for the bounds of repetitions, by the one without bounds.
-    clamped: FxHashMap<([u128; 3], NodeSetRef, Bounds), u32>,
+    /// Intersections that are alike but for the bounds of repetitions, by the one without bounds.
+    clamped: FxHashMap<([u128; 3], NodeSetRef, Bounds), Clamped>,
     observed: ObservedMasks,
+    /// A set that the next mask can be made in: a new one is memory that is touched for the first time.
+    spare: Option<TokenSet>,
     bytes: usize,
     /// How often in a row a mask took too much work, less what went well since.
     setbacks: u32,
+}
+
+/// What is known of intersections that are alike but for the bounds of repetitions.
+#[derive(Clone, Copy, Debug)]
+enum Clamped {
+    /// One was walked.
+    Met,
+    /// The walk of one was given up, so that of others would be too.
+    TooHard,
 }
 
 #[derive(Clone, Debug)]
@@ -133,6 +144,11 @@ impl RuleSummaries {
         let ends = recognizer.is_complete(set);
         recognizer
             .compose(set, |items, machine| self.observed.recall(view(&machine, vocabulary), items, ends))
+    }
+
+    /// Takes a set of tokens that nobody needs, to make the next mask in.
+    pub fn reuse(&mut self, spare: Option<TokenSet>) {
+        self.spare = spare.or(self.spare.take());
     }
 
     /// Remembers the finished mask of all sets that look as the observation says.
@@ -200,7 +216,14 @@ struct Composition<'a> {
 impl Composition<'_> {
     /// The mask, and the continuations that it resumed, in order.
     fn mask(&mut self, items: &[Item]) -> Result<(TokenSet, Vec<ContinuationId>), Refusal> {
-        let mut mask = TokenSet::new(self.vocabulary.size());
+        let size = self.vocabulary.size();
+        let mut mask = match self.known.spare.take() {
+            Some(mut spare) if spare.size() == size => {
+                spare.clear();
+                spare
+            }
+            _ => TokenSet::new(size),
+        };
         let root = self.intern(vec![TrieNode::ROOT.0]);
         let mut resumption = Resumption::default();
         for item in items {
@@ -375,8 +398,8 @@ impl Composition<'_> {
 
     /// The summary of a terminal in a state.
     fn terminal(&mut self, state: StateId, nodes: &NodeSetRef) -> Result<Arc<TerminalSummary>, Refusal> {
-        let first_bytes = self.first_bytes(state)?;
-        if !first_bytes.intersects(nodes.child_bytes()) {
+        // Almost all bytes are below the root, and it takes long to find the first bytes of a state that excludes names.
+        if !nodes.contains(TrieNode::ROOT) && !self.first_bytes(state)?.intersects(nodes.child_bytes()) {
             let live = LiveTokens::none();
             return Ok(Arc::new(TerminalSummary { live, ends: self.nothing.clone() }));
         }
@@ -391,7 +414,7 @@ impl Composition<'_> {
             None => {
                 let summary = Arc::new(match self.limited(state, nodes)? {
                     Some(summary) => summary,
-                    None => self.walk(state, first_bytes, nodes)?,
+                    None => self.walk(state, nodes)?,
                 });
                 self.vocabulary.summaries().insert(language, nodes.clone(), summary.clone());
                 summary
@@ -409,26 +432,29 @@ impl Composition<'_> {
     }
 
     /// The summary of a terminal in a state, by going through the trie.
-    fn walk(
-        &mut self,
-        state: StateId,
-        first_bytes: ByteSet,
-        nodes: &NodeSetRef,
-    ) -> Result<TerminalSummary, Refusal> {
-        if first_bytes.len() >= MANY_BYTES && nodes.contains(TrieNode::ROOT) && nodes.len() == 1 {
-            let automata = &mut *self.machine.automata;
-            let term = automata.term(state);
-            if let Some(wider) = automata.terms_mut().without_exclusions(term)
-                && let Some(wider) = automata.start(wider)?
-            {
-                let summary = self.terminal(wider, nodes)?;
-                let wider = Known { state: wider, summary };
-                let walked = walk_differences(self.machine.automata, self.vocabulary, state, &wider)?;
-                if let Some(walked) = walked {
-                    return self.finish(walked);
-                }
+    fn walk(&mut self, state: StateId, nodes: &NodeSetRef) -> Result<TerminalSummary, Refusal> {
+        let automata = &mut *self.machine.automata;
+        let term = automata.term(state);
+        if !nodes.is_dense()
+            && let Some((word, is_whole)) = automata.terms().word_up_to(term, self.trie.max_depth())
+        {
+            let walked = walk_word(self.vocabulary, &word, is_whole, nodes);
+            return self.finish(walked);
+        }
+        if nodes.contains(TrieNode::ROOT)
+            && nodes.len() == 1
+            && let Some(wider) = automata.terms_mut().without_exclusions(term)
+            && let Some(wider) = automata.start(wider)?
+            && automata.first_bytes(wider)?.len() >= MANY_BYTES
+        {
+            let summary = self.terminal(wider, nodes)?;
+            let wider = Known { state: wider, summary };
+            let walked = walk_differences(self.machine.automata, self.vocabulary, state, &wider)?;
+            if let Some(walked) = walked {
+                return self.finish(walked);
             }
         }
+        let first_bytes = self.first_bytes(state)?;
         let is_root = nodes.contains(TrieNode::ROOT);
         let known = if is_root { &self.known.wide[..] } else { &[] };
         let (automata, vocabulary) = (&mut *self.machine.automata, self.vocabulary);
@@ -496,22 +522,30 @@ impl Composition<'_> {
         if let Some(known) = self.vocabulary.summaries().get_limited(languages, nodes, bounds) {
             return Ok(known);
         }
+        let Some(between) = self.machine.automata.terms_mut().clamp(limit.unlimited, FEW_COPIES) else {
+            return self.walk_limited(limit, nodes, bounds);
+        };
+        let [lower, upper] =
+            [between.lower, between.upper].map(|unlimited| LengthLimit { unlimited, ..limit });
+        let key = (self.languages(upper), nodes.clone(), bounds);
         let mut counted = None;
-        if let Some(between) = self.machine.automata.terms_mut().clamp(limit.unlimited, FEW_COPIES) {
-            let [lower, upper] =
-                [between.lower, between.upper].map(|unlimited| LengthLimit { unlimited, ..limit });
+        match self.known.clamped.get(&key) {
             // The first of those that are alike above is walked as it is: there may be no other.
-            let key = (self.languages(upper), nodes.clone(), bounds);
-            let met = self.known.clamped.entry(key).or_default();
-            *met += 1;
-            if *met > 1 {
+            None => {
+                counted = self.walk_limited(limit, nodes, bounds)?;
+                let clamped = if counted.is_some() { Clamped::Met } else { Clamped::TooHard };
+                self.known.clamped.insert(key, clamped);
+                return Ok(counted);
+            }
+            Some(Clamped::TooHard) => {}
+            Some(Clamped::Met) => {
                 let upper = self.walk_limited(upper, nodes, bounds)?;
                 let lower = if upper.is_some() { self.walk_limited(lower, nodes, bounds)? } else { None };
                 counted = upper.filter(|upper| lower.is_some_and(|lower| lower == *upper));
+                if counted.is_none() {
+                    return self.walk_limited(limit, nodes, bounds);
+                }
             }
-        }
-        if counted.is_none() {
-            return self.walk_limited(limit, nodes, bounds);
         }
         self.vocabulary.summaries().insert_limited(languages, nodes.clone(), bounds, counted.clone());
         Ok(counted)
@@ -567,7 +601,10 @@ impl Composition<'_> {
         }
         let left_corners = self.machine.left_corners;
         let mut members = vec![nonterminal];
-        let mut positions: FxHashMap<usize, usize> = FxHashMap::from_iter([(nonterminal, 0)]);
+        let mut positions: FxHashMap<usize, usize> = FxHashMap::default();
+        if !left_corners.nonterminals[nonterminal].is_empty() {
+            positions.insert(nonterminal, 0);
+        }
         let mut parents: Vec<Vec<(usize, DotId)>> = vec![Vec::new()];
         let mut next = 0;
         while let Some(&member) = members.get(next) {

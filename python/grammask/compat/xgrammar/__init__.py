@@ -6,6 +6,7 @@ in ``docs/compat.md``: schemas are exact or refused, special tokens match by id 
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from grammask.compat.xgrammar.bitmasks import (
@@ -48,9 +49,14 @@ __all__ = [
     "reset_token_bitmask",
 ]
 
+_SUBMODULES = ("contrib", "structural_tag")
+"""What ``xgrammar.name`` finds without an import of its own."""
+
 
 def __getattr__(name: str) -> Any:
     if name == "bitmask_dtype":
         return dtype_of_bitmasks()
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     msg = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(msg)

@@ -13,7 +13,7 @@ from grammask.integrations.server_vocabulary import vocabulary_of
 from grammask.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["TokenizerInfo", "VocabType"]
 
@@ -77,7 +77,7 @@ class TokenizerInfo:
         self,
         vocabulary: Vocabulary,
         decoded: list[bytes],
-        vocab_type: VocabType,
+        vocab_type: VocabType | None,
         stops: list[int],
         *,
         add_prefix_space: bool,
@@ -87,14 +87,13 @@ class TokenizerInfo:
         self._vocab_type = vocab_type
         self._stops = stops
         self._add_prefix_space = add_prefix_space
+        self._spelled: Mapping[str, int] = {}
+        """The tokens as their tokenizer spells them, where ``vocab_type`` is to be found out."""
 
     @classmethod
     def from_vocabulary(cls, vocabulary: Vocabulary) -> TokenizerInfo:
         """The same for a vocabulary of grammask, which xgrammar does not have."""
-        info = object.__new__(cls)
-        decoded = [token or b"" for token in vocabulary.tokens()]
-        info._set(vocabulary, decoded, VocabType.RAW, list(vocabulary.eos), add_prefix_space=False)
-        return info
+        return cls._of_vocabulary(vocabulary, None)
 
     @staticmethod
     def from_huggingface(
@@ -122,7 +121,19 @@ class TokenizerInfo:
             vocabulary = Vocabulary.from_huggingface(tokenizer, eos=eos)
         else:
             vocabulary = vocabulary_of(tokenizer, vocab_size, eos=eos)
-        return TokenizerInfo.from_vocabulary(vocabulary)
+        return TokenizerInfo._of_vocabulary(vocabulary, getattr(tokenizer, "get_vocab", None))
+
+    @classmethod
+    def _of_vocabulary(
+        cls, vocabulary: Vocabulary, spelled: Callable[[], Mapping[str, int]] | None
+    ) -> TokenizerInfo:
+        info = object.__new__(cls)
+        decoded = [token or b"" for token in vocabulary.tokens()]
+        kind = VocabType.RAW if spelled is None else None
+        info._set(vocabulary, decoded, kind, list(vocabulary.eos), add_prefix_space=False)
+        if spelled is not None:
+            info._spelled = spelled()
+        return info
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -131,7 +142,13 @@ class TokenizerInfo:
 
     @property
     def vocab_type(self) -> VocabType:
-        """How the tokens were spelled."""
+        """How the tokens were spelled.
+
+        Raises:
+            RuntimeError: The tokens of a tokenizer are spelled in none of these ways.
+        """
+        if self._vocab_type is None:
+            self._vocab_type = _spelling(self._spelled, self._vocabulary)
         return self._vocab_type
 
     @property
@@ -168,7 +185,7 @@ class TokenizerInfo:
         """Everything but the tokens, as JSON."""
         return json.dumps(
             {
-                "vocab_type": self._vocab_type.value,
+                "vocab_type": self.vocab_type.value,
                 "vocab_size": self.vocab_size,
                 "add_prefix_space": self._add_prefix_space,
                 "stop_token_ids": self._stops,
@@ -260,6 +277,17 @@ def _decoded(token: bytes | str, vocab_type: VocabType) -> bytes:
         return bytes(_BYTES_OF_CHARACTERS[character] for character in text)
     except KeyError:
         return text.encode()
+
+
+def _spelling(spelled: Mapping[str, int], vocabulary: Vocabulary) -> VocabType:
+    """The way in which every token of a tokenizer is spelled; one of them decodes all as the tokenizer does."""
+    expected = {token: vocabulary.token(id) for token, id in spelled.items() if id < vocabulary.size}
+    texts = [(token, text) for token, text in expected.items() if text is not None]
+    for kind in (VocabType.BYTE_LEVEL, VocabType.BYTE_FALLBACK, VocabType.RAW):
+        if all(_decoded(token, kind) == text for token, text in texts):
+            return kind
+    msg = "the tokenizer spells its tokens in a way that xgrammar has no name for; pass on the TokenizerInfo itself"
+    raise RuntimeError(msg)
 
 
 def _bytes_of_characters() -> dict[str, int]:
