@@ -269,6 +269,24 @@ impl MaskMemo {
         part
     }
 
+    /// An equal part that is kept already, or this one, which is kept then.
+    pub(crate) fn share_part(&mut self, part: Part) -> Part {
+        match part {
+            Part::Few(words) => {
+                self.part_bytes += size_of_val(&words[..]);
+                Part::Few(words)
+            }
+            Part::Set(set) => Part::Set(match self.distinct.get(&set) {
+                Some(equal) => equal.clone(),
+                None => {
+                    self.part_bytes += size_of_val(set.words());
+                    self.distinct.insert(set.clone());
+                    set
+                }
+            }),
+        }
+    }
+
     fn share(&mut self, mask: TokenSet) -> Arc<TokenSet> {
         match self.distinct.get(&mask) {
             Some(equal) => equal.clone(),

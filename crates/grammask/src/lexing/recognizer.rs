@@ -42,6 +42,8 @@ const FIRST_STEPS: usize = 2;
 const MOST_LEVELS: u32 = 3;
 /// A bundle with so many ends and branches is large.
 const LARGE_BUNDLE: usize = 8;
+/// Of a bundle with so many ends and branches it is kept what depends on a few states only.
+const NEAR_BUNDLE: usize = 32;
 /// Most runs of a set. No grammar of a real language has more than a few.
 const MOST_RUNS: usize = 1 << 10;
 
@@ -718,6 +720,15 @@ impl Builder {
             0 => Gathered::of_many(making.vocabulary_size),
             _ => Gathered::new(making.vocabulary_size),
         };
+        if self.bundles.get(bundle).len() < NEAR_BUNDLE {
+            if let Some(always) = &self.bundles.get(bundle).always {
+                tokens.add(always);
+            }
+            for item in self.bundles.get(bundle).items() {
+                self.add_item(making, (bundle, item, parse, column), level, &mut tokens)?;
+            }
+            return Ok(tokens);
+        }
         let key = (bundle, column, self.parser.top_states(parse.stack));
         if let Some((near, rest)) = self.near.get(&key) {
             let rest = rest.clone();
@@ -749,12 +760,12 @@ impl Builder {
                 if is_near { near.add(&part) } else { tokens.add(&part) }
             }
         }
-        let near = near.into_part();
+        let near = near.into_part().map(|near| self.memo.share_part(near));
         if let Some(near) = &near {
             tokens.add(near);
         }
         self.parser.look_at_top_states(parse.stack);
-        self.memory_bytes += near.as_ref().map_or(0, Part::memory_bytes) + size_of_val(&rest[..]) + 96;
+        self.memory_bytes += size_of_val(&rest[..]) + 96;
         self.near.insert(key, (near, rest.into()));
         Ok(tokens)
     }
