@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, final
+from typing import Any, SupportsIndex, final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +12,15 @@ from grammask.errors import Diagnostic
 
 __all__ = [
     "CompiledGrammar",
+    "Composition",
     "Expectation",
     "Explanation",
     "Grammar",
     "LexedGrammar",
     "Limits",
     "Matcher",
+    "Parse",
+    "Parser",
     "SchemaOptions",
     "StreamliningReport",
     "Vocabulary",
@@ -79,7 +82,7 @@ class Vocabulary:
     def special(self) -> dict[str, int]:
         """Names of the special tokens with their ids, as a new dictionary."""
 
-    def token(self, id: int) -> bytes | None:
+    def token(self, id: SupportsIndex) -> bytes | None:
         """Return the bytes of a token; None for special tokens, end tokens, padding and others without text.
 
         Raises:
@@ -89,7 +92,7 @@ class Vocabulary:
     def tokens(self) -> list[bytes | None]:
         """Return what ``token`` says of each id, as a new list; it may leave out padding at the end."""
 
-    def name_of(self, id: int) -> str | None:
+    def name_of(self, id: SupportsIndex) -> str | None:
         """Return the name of a special token, its first one if it has several; None for all other tokens.
 
         Raises:
@@ -197,7 +200,9 @@ class Grammar:
     @staticmethod
     def from_kbnf(text: bytes, start: str, limits: Limits | None = None) -> Grammar: ...
     @staticmethod
-    def from_regex(pattern: str, limits: Limits | None = None) -> Grammar: ...
+    def from_gbnf(text: str, start: str, dialect: str, limits: Limits | None = None) -> Grammar: ...
+    @staticmethod
+    def from_regex(pattern: str, syntax: str, limits: Limits | None = None) -> Grammar: ...
     @staticmethod
     def from_choices(texts: list[bytes], limits: Limits | None = None) -> Grammar: ...
     @property
@@ -210,6 +215,48 @@ class Grammar:
         self, vocabulary: Vocabulary, end: str, limits: Limits | None = None, finite: bool = False
     ) -> CompiledGrammar: ...
     def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]: ...
+
+@final
+class Composition:
+    """Joins grammars and plain parts in one grammar. Parts, rules and languages are known by the numbers they get.
+
+    Languages are regular; ``terminal`` makes a part of one. Nothing can be used after :meth:`finish`.
+    """
+
+    def __new__(cls) -> Self: ...
+    def literal(self, bytes: bytes) -> int: ...
+    def grammar(self, grammar: Grammar) -> int: ...
+    def token(self, token: int | str) -> int: ...
+    def tokens(
+        self, listed: Sequence[int | str], others: bool, ranges: Sequence[tuple[int, int]] = ...
+    ) -> int: ...
+    def text(
+        self,
+        ends: Sequence[bytes],
+        end: int,
+        excludes: Sequence[bytes],
+        most_characters: int | None = None,
+        most_tokens: int | None = None,
+    ) -> int: ...
+    def sequence(self, parts: Sequence[int]) -> int: ...
+    def choice(self, parts: Sequence[int]) -> int: ...
+    def repeat(self, part: int, least: int, most: int | None = None) -> int: ...
+    def named(self, name: str, part: int) -> int: ...
+    def rule(self, name: str) -> int: ...
+    def reference(self, rule: int) -> int: ...
+    def define(self, rule: int, part: int) -> None: ...
+    def regex_language(self, pattern: str, limits: Limits | None = None) -> int: ...
+    def literal_language(self, bytes: bytes) -> int: ...
+    def range_language(self, first: str, last: str) -> int: ...
+    def substring_language(self, text: str) -> int: ...
+    def concatenated_language(self, languages: Sequence[int]) -> int: ...
+    def union_language(self, languages: Sequence[int]) -> int: ...
+    def intersection_language(self, languages: Sequence[int]) -> int: ...
+    def complement_language(self, language: int) -> int: ...
+    def repeated_language(self, language: int, least: int, most: int | None = None) -> int: ...
+    def shortest_language(self, language: int) -> int: ...
+    def terminal(self, language: int, label: str, most_tokens: int | None = None) -> int: ...
+    def finish(self, part: int) -> Grammar: ...
 
 @final
 class LexedGrammar:
@@ -261,6 +308,62 @@ class LexedGrammar:
         self, vocabulary: Vocabulary, end: str, limits: Limits | None = None, finite: bool = False
     ) -> CompiledGrammar: ...
     def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]: ...
+
+@final
+class Parser:
+    """Finds the named parts of texts of one grammar, by one reading of each text. Immutable; for all threads.
+
+    Which reading: of a sequence the first part takes as much as it can, then the second, and so on; of several
+    alternatives that fit the same text the first one counts.
+
+    Args:
+        grammar: The grammar, without tokens of a model.
+        parts: The names of the rules to capture.
+        limits: Budgets.
+
+    Raises:
+        GrammarError: As on compiling; a name that the grammar does not have; tokens.
+    """
+
+    def __new__(cls, grammar: Grammar, parts: list[str], limits: Limits | None = None) -> Self: ...
+    def parse(self) -> Parse:
+        """Make a parse at the beginning of a text.
+
+        Raises:
+            LimitExceeded: A budget was passed.
+        """
+
+@final
+class Parse:
+    """A text that is being read by a :class:`Parser`.
+
+    Captures are tuples: the part's number, its first byte, the one behind its last, whether it has ended, and the
+    number of the capture around it in the list. They are in the order in which they begin, outer ones first.
+    """
+
+    def feed(self, text: bytes) -> int:
+        """Read bytes as far as they are the beginning of a text; return how many that were.
+
+        Raises:
+            LimitExceeded: A budget was passed; the parse has no captures any more.
+        """
+
+    @property
+    def position(self) -> int:
+        """How many bytes were read."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether what was read is a whole text."""
+
+    def whole(self) -> list[tuple[int, int, int, bool, int | None]] | None:
+        """Return the captures of the whole text; None if more has to come."""
+
+    def growing(self) -> list[tuple[int, int, int, bool, int | None]]:
+        """Return the captures of a text that may go on: what has begun and can go on does."""
+
+    def fork(self) -> Parse:
+        """Make an independent parse of the same text."""
 
 @final
 class StreamliningReport:

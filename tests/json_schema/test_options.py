@@ -14,6 +14,7 @@ from grammask import (
     GrammarSyntaxError,
     LimitExceeded,
     Limits,
+    UnsupportedGrammar,
     UnsupportedSchema,
     Vocabulary,
 )
@@ -276,3 +277,22 @@ def test_regexes() -> None:
     with pytest.raises(GrammarSyntaxError) as error:
         Grammar.from_regex("a(b")
     assert error.value.location == (1, 2)
+
+
+def test_regexes_of_javascript() -> None:
+    compiled = Grammar.from_regex(r"(?=.*\d)[a-z\d\"]{3}", syntax="ecma").compile(BYTES)
+    assert compiled.is_valid(b'a"1')
+    assert not compiled.is_valid(b"abc")
+    assert not compiled.is_valid(b"a1bc")
+    assert Grammar.from_regex(r"\d", syntax="ecma").compile(BYTES).is_valid(b"1")
+    # Only ASCII digits there, all of Unicode's here.
+    assert not Grammar.from_regex(r"\d", syntax="ecma").compile(BYTES).is_valid("\u0663".encode())
+    assert Grammar.from_regex(r"\d").compile(BYTES).is_valid("\u0663".encode())
+    again = pickle.loads(pickle.dumps(Grammar.from_regex("(?!b)[ab]", syntax="ecma")))
+    assert again.compile(BYTES).is_valid(b"a")
+    with pytest.raises(GrammarSyntaxError):
+        Grammar.from_regex("a(b", syntax="ecma")
+    with pytest.raises(UnsupportedGrammar):
+        Grammar.from_regex(r"(a)\1", syntax="ecma")
+    with pytest.raises(ValueError, match="'rust' or 'ecma'"):
+        Grammar.from_regex("a", syntax="perl")  # type: ignore[arg-type]

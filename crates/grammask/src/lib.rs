@@ -30,6 +30,8 @@ mod limits;
 pub mod lowering;
 pub mod masks;
 mod matcher;
+mod named_tokens;
+pub mod parsing;
 pub mod recognizer;
 mod saved;
 mod tables;

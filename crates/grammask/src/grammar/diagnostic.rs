@@ -72,6 +72,8 @@ codes! {
     InvalidTokenReference = "invalid-token-reference", Syntax;
     /// A symbol is used and never defined.
     UndefinedSymbol = "undefined-symbol", Semantic;
+    /// A rule has two definitions in a language that takes one.
+    DuplicateRule = "duplicate-rule", Semantic;
     /// The start symbol is not defined.
     MissingStart = "missing-start", Semantic;
     /// The argument of `except!` is not an alternation of nonempty strings.

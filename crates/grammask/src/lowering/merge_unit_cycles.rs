@@ -6,12 +6,16 @@
 
 use super::productions::{Body, Productions, Symbol};
 use crate::grammar::NonterminalId;
-use crate::graph::strong_components;
+use crate::graph::{Edges, components_of};
 
 /// Merges the nonterminals of every cycle of unit productions, and drops productions of a symbol to itself alone.
 pub fn merge_unit_cycles(productions: &mut Productions) {
-    let successors: Vec<Vec<usize>> = productions.rules.iter().map(|rule| units(&rule.body)).collect();
-    let cycles = strong_components(&successors).members();
+    let units = units(productions);
+    if units.has_none() {
+        return;
+    }
+    let components = components_of(&units);
+    let cycles = if components.are_single() { Vec::new() } else { components.members() };
     let mut targets: Vec<NonterminalId> = (0..productions.rules.len()).map(NonterminalId::new).collect();
     for members in cycles.iter().filter(|members| members.len() > 1) {
         let start = members.iter().copied().find(|&member| member == productions.start.index());
@@ -27,10 +31,12 @@ pub fn merge_unit_cycles(productions: &mut Productions) {
         productions.rules[kept].body = Body::Alternatives(merged);
     }
     for (index, rule) in productions.rules.iter_mut().enumerate() {
-        rule.body.map(|symbol| match symbol {
-            Symbol::Nonterminal(id) => Symbol::Nonterminal(targets[id.index()]),
-            Symbol::Terminal(_) => symbol,
-        });
+        if !cycles.is_empty() {
+            rule.body.map(|symbol| match symbol {
+                Symbol::Nonterminal(id) => Symbol::Nonterminal(targets[id.index()]),
+                Symbol::Terminal(_) => symbol,
+            });
+        }
         if let Body::Alternatives(alternatives) = &mut rule.body {
             let itself = Symbol::Nonterminal(NonterminalId::new(index));
             alternatives.retain(|symbols| symbols[..] != [itself]);
@@ -38,11 +44,16 @@ pub fn merge_unit_cycles(productions: &mut Productions) {
     }
 }
 
-/// The nonterminals that are alternatives by themselves.
-fn units(body: &Body) -> Vec<usize> {
-    let unit = |symbols: &Vec<Symbol>| match symbols[..] {
-        [Symbol::Nonterminal(id)] => Some(id.index()),
-        _ => None,
-    };
-    body.alternatives().iter().filter_map(unit).collect()
+/// For each nonterminal the nonterminals that are alternatives of it by themselves.
+fn units(productions: &Productions) -> Edges {
+    let mut units = Edges::with_capacity(productions.rules.len());
+    for rule in &productions.rules {
+        for symbols in rule.body.alternatives() {
+            if let [Symbol::Nonterminal(id)] = symbols[..] {
+                units.push(id.index());
+            }
+        }
+        units.end_node();
+    }
+    units
 }

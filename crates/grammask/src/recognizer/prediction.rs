@@ -233,7 +233,7 @@ impl Predictor {
             self.follow[member].normalize();
         }
         if let [member] = component.members[..]
-            && !component.knots[0].is_cyclic()
+            && component.is_plain()
         {
             effort.spend(self.follow[member].entries.len() + 1)?;
             self.ids[member] = continuations.intern(&self.follow[member]);
@@ -255,7 +255,7 @@ impl Predictor {
                 content.normalize();
                 contents.push(content);
             }
-            let ids = if knot.is_cyclic() {
+            let ids = if knot.is_cyclic {
                 continuations.intern_knot(knot.number, &mut contents, &knot.inside, effort)?
             } else {
                 contents.iter().map(|content| continuations.intern(content)).collect()

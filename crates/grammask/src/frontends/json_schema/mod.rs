@@ -57,6 +57,7 @@ mod values;
 pub use options::{
     Draft, Escapes, Formats, KeyOrder, Numbers, OnUnsupported, OpenApi, SchemaOptions, Whitespace,
 };
+pub use pattern::grammar as pattern_grammar;
 use shape::Shape;
 
 use std::sync::Arc;

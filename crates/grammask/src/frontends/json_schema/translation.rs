@@ -8,7 +8,7 @@ use super::findings::Findings;
 use super::formula::{Formula, Formulas, falsehood, truth};
 use super::interner::{Id, Interner};
 use super::json::Value;
-use super::layout::Layout;
+use super::layout::{Layout, Punctuation};
 use super::literals::{
     AboutArray, AboutObject, NameSet, ObjectFormula, Satisfies, Schema, Seen, ValueFormula,
 };
@@ -96,12 +96,7 @@ impl Beginning {
 
 impl<'o> Translation<'o> {
     pub(super) fn new(library: Library<'o>, options: &'o SchemaOptions, limits: &'o Limits) -> Self {
-        let Beginning { mut terms, spelling, any_number, any_string } = Beginning::of(options);
-        let mut layout = Layout::new(options.whitespace.clone());
-        let mut rules = Rules::default();
-        let gaps = layout.gaps(&mut terms, 0);
-        rules.label(gaps.colon, || ": ".to_owned());
-        rules.label(gaps.next, || ", ".to_owned());
+        let Beginning { terms, spelling, any_number, any_string } = Beginning::of(options);
         Self {
             options,
             limits,
@@ -110,7 +105,7 @@ impl<'o> Translation<'o> {
             // Searches for a word of an intersection are the slowest thing that is done with states.
             automata: Automata::new(terms, limits.automaton_states / 4),
             spelling,
-            layout,
+            layout: Layout::new(options.whitespace.clone()),
             values: Formulas::new(),
             arrays: Formulas::new(),
             objects: Formulas::new(),
@@ -119,7 +114,7 @@ impl<'o> Translation<'o> {
             name_sets: Interner::new(),
             seen: Interner::new(),
             findings: Findings::default(),
-            rules,
+            rules: Rules::default(),
             any_number,
             any_string,
             negations: FxHashMap::default(),
@@ -355,6 +350,11 @@ impl<'o> Translation<'o> {
     /// Notes that a keyword cannot be enforced.
     pub(super) fn unsupported(&mut self, place: Location, message: String, help: &str) {
         self.findings.add(&self.library, Code::UnsupportedSchema, place, message, help);
+    }
+
+    /// The punctuation of arrays and objects whose parts have that depth.
+    pub(super) fn punctuation(&mut self, depth: u32) -> Punctuation {
+        self.layout.punctuation(self.automata.terms_mut(), &mut self.rules, depth)
     }
 
     pub(super) fn name(&mut self, name: &str) -> Id<Box<str>> {
