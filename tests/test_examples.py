@@ -43,6 +43,12 @@ def test_demo() -> None:
     assert "p99" in output
 
 
+def test_templates() -> None:
+    output = run("examples/templates.py")
+    assert output.startswith("so far: {'customer': ")
+    assert ", bytes (" in output
+
+
 def python_of(page: str) -> list[str]:
     text = (ROOT / page).read_text("utf-8")
     return re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)

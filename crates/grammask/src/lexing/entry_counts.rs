@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::grammar::{LexedGrammar, Symbol, TerminalRole};
+use super::lalr::LalrTable;
 use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
 use super::neighbours::Neighbours;
 use super::recognizer::PreparedGrammar;
@@ -357,7 +358,7 @@ type Reduced = [Option<SequenceId>; STREAMLINING_STEPS.len() - 2];
 /// The steps.
 struct Reduction<'a> {
     grammar: &'a LexedGrammar,
-    streamlining: &'a Streamlining<'a>,
+    streamlining: &'a Streamlining<&'a LalrTable>,
     neighbours: Neighbours,
     /// One terminal for each set of interchangeable ones.
     representative: Vec<TerminalId>,
@@ -367,7 +368,7 @@ struct Reduction<'a> {
 }
 
 impl<'a> Reduction<'a> {
-    fn new(grammar: &'a LexedGrammar, streamlining: &'a Streamlining<'a>) -> Self {
+    fn new(grammar: &'a LexedGrammar, streamlining: &'a Streamlining<&'a LalrTable>) -> Self {
         Self {
             grammar,
             streamlining,

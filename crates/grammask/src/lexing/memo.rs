@@ -141,6 +141,16 @@ impl Gathered {
         })
     }
 
+    /// The tokens as a part, if there are some.
+    pub(crate) fn into_part(mut self) -> Option<Part> {
+        self.merge();
+        match self.set {
+            Some(set) => Some(Part::of(set)),
+            None if self.few.is_empty() => None,
+            None => Some(Part::Few(self.few.into())),
+        }
+    }
+
     /// The tokens as a set.
     pub(crate) fn into_set(mut self) -> TokenSet {
         self.as_set();

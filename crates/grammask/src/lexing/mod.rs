@@ -16,7 +16,7 @@
 //! | `parsing_tables`, `terminal_language` | what the parser reads with: LALR(1) tables, or Earley's algorithm over terminals |
 //! | `parser` | stacks, blocks and brackets of a text |
 //! | `spanners` | tokens by the terminals that they emit, as a tree that grows where parsers go |
-//! | `bundles` | nodes of spanner tables that are walked together |
+//! | `bundles`, `pairs` | nodes of spanner tables that are walked together, without what can never come there |
 //! | `memo` | masks by what was looked at on the stack |
 //! | `recognizer` | sets of runs as interned values, and their masks |
 //! | `streamlining` | which terminals can follow each other, whatever was read before |
@@ -38,6 +38,7 @@ mod lexer;
 mod lr_automaton;
 mod memo;
 mod neighbours;
+mod pairs;
 mod parser;
 mod parsing_tables;
 mod productivity;

@@ -4,6 +4,8 @@
 //! states. For the Earley recogniser, whose sets are not known ahead, they are the first state and one after each
 //! terminal, with what the rules have there at all.
 
+use std::sync::Arc;
+
 use super::grammar::{LexedGrammar, ParserKind, Symbol};
 use super::lalr::LalrTable;
 use super::lr_automaton::LrState;
@@ -16,7 +18,7 @@ use crate::grammar::{GrammarError, TerminalId};
 #[derive(Clone, Debug)]
 pub(crate) enum ParsingTables {
     /// LALR(1) tables.
-    Lalr(LalrTable),
+    Lalr(Arc<LalrTable>),
     /// The rules.
     Earley(TerminalLanguage),
 }
@@ -28,7 +30,7 @@ impl ParsingTables {
     /// Conflicts; a limit that was passed.
     pub(crate) fn new(grammar: &LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
         Ok(match grammar.parser {
-            ParserKind::Lalr => Self::Lalr(LalrTable::new(grammar, limits)?),
+            ParserKind::Lalr => Self::Lalr(Arc::new(LalrTable::new(grammar, limits)?)),
             ParserKind::Earley => Self::Earley(TerminalLanguage::of(grammar, limits)?),
         })
     }

@@ -17,6 +17,7 @@ use super::lalr::LalrTable;
 use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
 use super::lr_automaton::LrState;
 use super::memo::{Gathered, MaskMemo, Part};
+use super::pairs::Pairs;
 use super::parser::{Look, Parse, Parser};
 use super::parsing_tables::ParsingTables;
 use super::spanners::{Column, Columns, Place, Spanners};
@@ -187,6 +188,7 @@ struct Builder {
     parser: Parser,
     spanners: Spanners,
     bundles: Bundles,
+    pairs: Pairs,
     memo: MaskMemo,
     set_ids: FxHashMap<Arc<[Run]>, RunsId>,
     /// Whether a parse can go on with a future.
@@ -263,6 +265,7 @@ impl LexedRecognizer {
             parser: Parser::new(prepared.grammar.clone(), prepared.tables.clone(), limits)?,
             spanners: Spanners::new(columns, vocabulary_size),
             bundles: Bundles::default(),
+            pairs: Pairs::new(prepared.grammar.clone(), prepared.tables.clone()),
             memo: MaskMemo::default(),
             set_ids: FxHashMap::default(),
             alive: FxHashMap::default(),
@@ -686,6 +689,7 @@ impl Builder {
             spanners: &mut self.spanners,
             lexer: &mut self.lexer,
             futures: &making.recognizer.prepared.futures,
+            pairs: &mut self.pairs,
             trie: making.trie,
             vocabulary_size: making.vocabulary_size,
             deadline: making.deadline,
@@ -709,6 +713,9 @@ impl Builder {
         };
         let mut pending = vec![start];
         while let Some((bundle, parse, column)) = pending.pop() {
+            if let Some(always) = &self.bundles.get(bundle).always {
+                tokens.add(always);
+            }
             for index in 0..self.bundles.get(bundle).ends.len() {
                 let future = self.bundles.get(bundle).ends[index].0;
                 if self.can_go_on(recognizer, parse, future) {

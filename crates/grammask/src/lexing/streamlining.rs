@@ -11,6 +11,8 @@
 //! The terminals here are those that the parser reads: ignored ones are left out, and the beginnings and ends of blocks
 //! are among them.
 
+use std::borrow::Borrow;
+
 use rustc_hash::FxHashSet;
 
 use super::grammar::Symbol;
@@ -55,8 +57,8 @@ impl PairCounts {
 
 /// The analysis for the tables of one grammar.
 #[derive(Clone, Debug)]
-pub struct Streamlining<'a> {
-    table: &'a LalrTable,
+pub struct Streamlining<T: Borrow<LalrTable>> {
+    table: T,
     /// The states from which each state is entered.
     predecessors: Vec<Vec<LrState>>,
     /// The states that each terminal enters.
@@ -66,10 +68,11 @@ pub struct Streamlining<'a> {
 /// The states on top of a stack, as far as they are known, and how many terminals were read.
 type Place = (Vec<LrState>, usize);
 
-impl<'a> Streamlining<'a> {
+impl<T: Borrow<LalrTable>> Streamlining<T> {
     /// Prepares the analysis. Cost: a pass over the transitions.
     #[must_use]
-    pub fn new(table: &'a LalrTable) -> Self {
+    pub fn new(of: T) -> Self {
+        let table = of.borrow();
         let automaton = &table.automaton;
         let mut predecessors = vec![Vec::new(); table.state_count()];
         for (state, transitions) in automaton.transitions.iter().enumerate() {
@@ -83,7 +86,7 @@ impl<'a> Streamlining<'a> {
                 entered[terminal.index()].push(LrState::new(state));
             }
         }
-        Self { table, predecessors, entered }
+        Self { table: of, predecessors, entered }
     }
 
     /// Whether some text has the terminal, as far as the tables know.
@@ -106,6 +109,7 @@ impl<'a> Streamlining<'a> {
 
     /// Whether `sequence` can come on stacks with one of `tops` on top.
     fn legality_on(&self, tops: &[LrState], sequence: &[TerminalId]) -> Legality {
+        let table = self.table.borrow();
         let (mut is_read, mut is_refused) = (false, false);
         let mut seen: FxHashSet<Place> = FxHashSet::default();
         let mut pending: Vec<Place> = tops.iter().map(|&state| (vec![state], 0)).collect();
@@ -123,14 +127,14 @@ impl<'a> Streamlining<'a> {
                 continue;
             };
             let Some(&top) = known.last() else { continue };
-            match self.table.action(top, terminal) {
+            match table.action(top, terminal) {
                 Action::Shift(target) => {
                     known.push(target);
                     pending.push((known, read + 1));
                 }
                 Action::Error | Action::Accept => is_refused = true,
                 Action::Reduce(production) => {
-                    let production = &self.table.automaton.productions[production.index()];
+                    let production = &table.automaton.productions[production.index()];
                     let length = production.rhs.len();
                     if known.len() <= length {
                         // What is below is every state from which the lowest known one is entered.
@@ -141,10 +145,10 @@ impl<'a> Streamlining<'a> {
                         continue;
                     }
                     known.truncate(known.len() - length);
-                    let next = known.last().and_then(|&base| self.table.goto(base, production.lhs));
+                    let next = known.last().and_then(|&base| table.goto(base, production.lhs));
                     match next {
                         // Decided conflicts may make a parser reduce nothing for ever.
-                        Some(next) if known.len() <= self.table.state_count() + sequence.len() => {
+                        Some(next) if known.len() <= table.state_count() + sequence.len() => {
                             known.push(next);
                             pending.push((known, read));
                         }

@@ -97,8 +97,7 @@ impl Skeleton {
             leaf_symbols: Vec::new(),
             leaves: Vec::new(),
         };
-        // Parts come before the rules that use them, so that empty derivations are found in one round or two.
-        let order: Vec<usize> = productions.bottom_up().into_iter().filter(|&rule| leads[rule]).collect();
+        let order: Vec<usize> = (0..leads.len()).filter(|&rule| leads[rule]).collect();
         for &rule in &order {
             building.rule_ids[rule] = Some(RuleId::new(building.rules));
             building.rules += 1;
@@ -249,11 +248,16 @@ impl Skeleton {
         (beginnings, units)
     }
 
-    /// Chooses for each nullable rule an alternative all of whose rules were chosen for before.
+    /// Chooses for each nullable rule the first alternative all of whose rules were chosen for before. Rules come behind
+    /// those that they can be empty by, so only what can be empty by itself is passed over.
     fn find_empty_alternatives(&mut self) {
+        let successors: Vec<Vec<usize>> = self.rules.iter().map(|rule| self.empty_by(rule)).collect();
+        let components = strong_components(&successors);
+        let mut order: Vec<usize> = (0..self.rules.len()).collect();
+        order.sort_by_key(|&rule| components.of_node[rule]);
         loop {
             let mut found = false;
-            for index in 0..self.rules.len() {
+            for &index in &order {
                 let rule = &self.rules[index];
                 let RuleBody::Alternatives(alternatives) = &rule.body else { continue };
                 if !rule.is_nullable || rule.empty_alternative.is_some() {
@@ -274,6 +278,17 @@ impl Skeleton {
                 return;
             }
         }
+    }
+
+    /// The rules in the alternatives by which a rule can be empty.
+    fn empty_by(&self, rule: &Rule) -> Vec<usize> {
+        let RuleBody::Alternatives(alternatives) = &rule.body else { return Vec::new() };
+        let empty = alternatives.iter().filter(|steps| steps.iter().all(|&step| self.is_nullable(step)));
+        let inner = empty.flatten().filter_map(|step| match step {
+            Step::Rule(id) => Some(id.index()),
+            Step::Leaf(_) => None,
+        });
+        inner.collect()
     }
 }
 
