@@ -236,7 +236,7 @@ def main() -> None:
             )
             before = next((other for kind_, other in texts[:index][::-1] if kind_ == "real"), "")
             first = next((i for i, (a, b) in enumerate(zip(text, before, strict=False)) if a != b), 0)
-            sys.stdout.write(f"{kind}, {said}: {seen!r} {text[max(0, first - 50) : first + 40]!r}\n")
+            sys.stdout.write(f"{kind}, {said}: {seen!r} {text[max(0, first - 50) : first + 160]!r}\n")
     sys.stdout.write(json.dumps(dict(sorted(counts.items())), indent=1) + "\n")
 
 
