@@ -33,6 +33,8 @@ from grammask.errors import (
 from grammask.grammar import Grammar
 from grammask.masks import allocate_mask, apply_mask, fill_masks, set_threads, threads
 from grammask.progress import progress_bar
+from grammask.streaming import PartialJson, partial_json
+from grammask.templates import Template, TemplateMismatch, TemplateResult, TemplateStream
 from grammask.vocabulary import Vocabulary
 
 __all__ = [
@@ -49,7 +51,12 @@ __all__ = [
     "LimitExceeded",
     "Limits",
     "Matcher",
+    "PartialJson",
     "SchemaNotStrict",
+    "Template",
+    "TemplateMismatch",
+    "TemplateResult",
+    "TemplateStream",
     "UnsupportedGrammar",
     "UnsupportedSchema",
     "UnsupportedType",
@@ -59,6 +66,7 @@ __all__ = [
     "apply_mask",
     "default_compile_cache",
     "fill_masks",
+    "partial_json",
     "progress_bar",
     "set_threads",
     "threads",

@@ -199,7 +199,8 @@ impl Tables {
                     if mask.is_empty() {
                         return Ok(None);
                     }
-                    let mask = self.masks.insert(set, mask, max_bytes);
+                    let (mask, spare) = self.masks.insert(set, mask, max_bytes);
+                    rules.reuse(spare);
                     rules.remember(observation, mask.clone());
                     return Ok(Some(mask));
                 }
@@ -210,7 +211,7 @@ impl Tables {
         self.walked.fetch_add(1, Ordering::Relaxed);
         let mut mask = walk(recognizer, &self.vocabulary, set, deadline)?;
         self.add_end_tokens(set, &mut mask);
-        Ok(if mask.is_empty() { None } else { Some(self.masks.insert(set, mask, max_bytes)) })
+        Ok(if mask.is_empty() { None } else { Some(self.masks.insert(set, mask, max_bytes).0) })
     }
 
     fn add_end_tokens(&self, set: SetId, mask: &mut TokenSet) {

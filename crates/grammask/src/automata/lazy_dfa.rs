@@ -4,6 +4,8 @@
 //! taken when a byte of it is first read; from then on a step is two table lookups. A step never leads to a
 //! dead state: whether a state is live is decided when it is first reached (see [`super::liveness`]).
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::byte_set::ByteSet;
@@ -100,6 +102,8 @@ pub struct Automata {
     cells: Vec<Cell>,
     partitions: Vec<Partition>,
     partition_of: FxHashMap<ByteSet, u32>,
+    /// The last ways that led to live states.
+    ways: Vec<Arc<[u8]>>,
 }
 
 impl Automata {
@@ -115,6 +119,7 @@ impl Automata {
             cells: Vec::new(),
             partitions: Vec::new(),
             partition_of: FxHashMap::default(),
+            ways: Vec::new(),
         }
     }
 
@@ -193,6 +198,13 @@ impl Automata {
     pub fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, LimitExceeded> {
         if let Some(known) = self.states[state.index()].first_bytes {
             return Ok(known);
+        }
+        // A state is live, so whatever follows the first byte can be completed.
+        if self.life(state) == Life::Live
+            && let Some(bytes) = self.terms.first_bytes_by_shape(self.term(state))
+        {
+            self.states[state.index()].first_bytes = Some(bytes);
+            return Ok(bytes);
         }
         let mut bytes = ByteSet::EMPTY;
         for class in 0..self.class_count(state) {
@@ -336,9 +348,23 @@ impl Automata {
         self.partitions[row.partition as usize].starts.len()
     }
 
-    fn class_of(&mut self, state: StateId, byte: u8) -> usize {
+    pub(super) fn class_of(&mut self, state: StateId, byte: u8) -> usize {
         let row = self.row(state);
         usize::from(self.partitions[row.partition as usize].class_of[usize::from(byte)])
+    }
+
+    /// The first byte of a class.
+    pub(super) fn first_of_class(&mut self, state: StateId, class: usize) -> u8 {
+        let row = self.row(state);
+        self.partitions[row.partition as usize].starts[class]
+    }
+
+    pub(super) fn ways(&self) -> &[Arc<[u8]>] {
+        &self.ways
+    }
+
+    pub(super) fn ways_mut(&mut self) -> &mut Vec<Arc<[u8]>> {
+        &mut self.ways
     }
 
     /// The state of `term`, which is not known to be live; none for the term that is empty by its shape.

@@ -14,20 +14,25 @@
 //! | `term`, `normal_form`, `counters` | the arena, the constructors and their laws |
 //! | `derivative`, `alphabet` | derivatives, and which bytes terms can tell apart |
 //! | `table`, `minimize`, `determinize` | ready-made automata |
-//! | `acyclic`, `suffix_automaton`, `text` | word sets, character classes, substrings, texts without a match |
+//! | `adoption` | terms of one arena made again in another |
+//! | `acyclic`, `suffix_automaton`, `text` | word sets, character classes, substrings, texts without or up to a match |
 //! | `lazy_dfa`, `liveness` | states, steps, and what is dead |
+//! | `length_limit`, `clamp` | how long the words of an intersection may be; languages below and above one |
 //!
 //! Nothing here recurses on the call stack: terms come from users and may be nested as deep as they like.
 
 mod acyclic;
+mod adoption;
 mod alphabet;
 mod byte_set;
+mod clamp;
 mod content_hash;
 mod counters;
 mod derivative;
 mod determinize;
 mod display;
 mod lazy_dfa;
+mod length_limit;
 mod liveness;
 mod minimize;
 mod normal_form;
@@ -39,5 +44,6 @@ mod text;
 pub use byte_set::ByteSet;
 pub(crate) use content_hash::ContentHasher;
 pub use lazy_dfa::{Automata, StateId};
+pub(crate) use length_limit::LengthLimit;
 pub use table::{Table, TableBuilder, TableState};
 pub use term::{Structure, TermId, Terms};

@@ -36,7 +36,7 @@ impl TermId {
 }
 
 /// Position of a table in the arena.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TableId(u32);
 
 impl TableId {
@@ -274,6 +274,23 @@ impl Terms {
         &self.tables[table.0 as usize]
     }
 
+    /// A ready-made automaton, to be shared with another arena.
+    pub(super) fn shared_table(&self, table: TableId) -> &Arc<Table> {
+        &self.tables[table.index()]
+    }
+
+    /// The term of a content hash, if there is one.
+    pub(super) fn with_hash(&self, hash: u128) -> Option<TermId> {
+        self.ids.get(&hash).copied()
+    }
+
+    /// Keeps a ready-made automaton of another arena.
+    pub(super) fn keep_table(&mut self, table: Arc<Table>) -> TableId {
+        let id = TableId(u32::try_from(self.tables.len()).expect("memory ends before four billion tables"));
+        self.tables.push(table);
+        id
+    }
+
     /// The first element of a chain of concatenations, and the rest.
     pub(super) fn split(&self, term: TermId) -> (TermId, TermId) {
         match *self.get(term) {
@@ -310,8 +327,7 @@ impl Terms {
         if let Some(&id) = known(start) {
             return id;
         }
-        let id = TableId(u32::try_from(self.tables.len()).expect("memory ends before four billion tables"));
-        self.tables.push(table);
+        let id = self.keep_table(table);
         self.table_state(id, start)
     }
 

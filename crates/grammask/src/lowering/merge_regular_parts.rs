@@ -421,7 +421,7 @@ impl Merging<'_> {
         match &self.productions.terminals[id.index()].terminal {
             Terminal::Literal(bytes) => Some(self.productions.automata.terms_mut().literal(bytes)),
             Terminal::Regular(term) => Some(*term),
-            Terminal::Limited { .. } | Terminal::Token(_) | Terminal::AnyToken => None,
+            Terminal::Limited { .. } | Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => None,
         }
     }
 
@@ -451,7 +451,9 @@ impl Merging<'_> {
             }
             Terminal::Literal(_) => Weight::Large,
             Terminal::Regular(term) => self.term_weight(*term)?,
-            Terminal::Limited { .. } | Terminal::Token(_) | Terminal::AnyToken => Weight::Opaque,
+            Terminal::Limited { .. } | Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => {
+                Weight::Opaque
+            }
         };
         self.weights[id.index()] = Some(weight);
         Ok(weight)

@@ -57,6 +57,11 @@ pub struct Advance {
     pub next: Option<DotId>,
 }
 
+/// Dots whose productions are looked for together; a dot's production is asked for all the time.
+const BLOCK: u32 = 16;
+/// Most blocks of dots: repetitions with large bounds have many dots.
+const MOST_BLOCKS: usize = 1 << 16;
+
 /// A lowered grammar.
 #[derive(Clone, Debug)]
 pub struct NormalForm {
@@ -66,6 +71,8 @@ pub struct NormalForm {
     /// Productions of each nonterminal as a range.
     pub(crate) productions_of: Vec<std::ops::Range<u32>>,
     pub(crate) productions: Vec<Production>,
+    /// The production of the first dot of each block of [`BLOCK`] dots, of as many blocks as there may be.
+    blocks: Box<[u32]>,
     /// Dot before the start symbol, in a production of its own for the whole text (the augmented grammar of
     /// the textbooks). `None`: the language has no text but the empty one.
     pub(crate) start: Option<DotId>,
@@ -93,6 +100,7 @@ impl NormalForm {
             names: Vec::new(),
             productions_of: Vec::new(),
             productions: Vec::new(),
+            blocks: Box::default(),
             start: None,
             start_is_nullable: productions.start_is_nullable,
         };
@@ -143,6 +151,7 @@ impl NormalForm {
             form.productions_of.push(first..first + 1);
             form.start = Some(first_dot);
         }
+        form.blocks = form.find_blocks(next_dot);
         Ok(form)
     }
 
@@ -158,11 +167,31 @@ impl NormalForm {
         &self.productions[range.start as usize..range.end as usize]
     }
 
+    fn find_blocks(&self, dots: u32) -> Box<[u32]> {
+        let mut production = 0;
+        (0..=dots / BLOCK)
+            .take(MOST_BLOCKS)
+            .map(|block| {
+                let dot = DotId(block * BLOCK);
+                while self.productions.get(production + 1).is_some_and(|next| next.first_dot <= dot) {
+                    production += 1;
+                }
+                // There are fewer productions than dots.
+                production as u32
+            })
+            .collect()
+    }
+
     /// The production that a dot stands in.
     #[must_use]
     pub fn production_of(&self, dot: DotId) -> &Production {
-        let after = self.productions.partition_point(|production| production.first_dot <= dot);
-        &self.productions[after - 1]
+        let block = (dot.0 / BLOCK) as usize;
+        let productions = match self.blocks.get(block..block + 2) {
+            Some(&[first, last]) => &self.productions[first as usize..=last as usize],
+            _ => &self.productions[..],
+        };
+        let after = productions.partition_point(|production| production.first_dot <= dot);
+        &productions[after - 1]
     }
 
     /// The symbol after a dot.
@@ -241,9 +270,9 @@ impl NormalForm {
     /// Whether some terminal is a token rather than text.
     #[must_use]
     pub fn names_tokens(&self) -> bool {
-        self.terminals
-            .iter()
-            .any(|definition| matches!(definition.terminal, Terminal::Token(_) | Terminal::AnyToken))
+        self.terminals.iter().any(|definition| {
+            matches!(definition.terminal, Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_))
+        })
     }
 
     /// How a symbol reads.

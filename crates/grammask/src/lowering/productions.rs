@@ -125,7 +125,9 @@ impl Productions {
             Terminal::Literal(ref bytes) => {
                 return Ok(Shape { empty: bytes.is_empty(), nonempty: !bytes.is_empty() });
             }
-            Terminal::Token(_) | Terminal::AnyToken => return Ok(Shape { empty: false, nonempty: true }),
+            Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => {
+                return Ok(Shape { empty: false, nonempty: true });
+            }
             Terminal::Regular(term) => term,
             Terminal::Limited { term, tokens } => {
                 if tokens == 0 {
@@ -182,9 +184,15 @@ impl Productions {
     /// Nonterminals that the start symbol reaches, itself included, as a table by id.
     #[must_use]
     pub fn reachable(&self) -> Vec<bool> {
+        self.reachable_from(self.start)
+    }
+
+    /// Nonterminals that `root` reaches, itself included, as a table by id.
+    #[must_use]
+    pub fn reachable_from(&self, root: NonterminalId) -> Vec<bool> {
         let mut reached = vec![false; self.rules.len()];
-        let mut stack = vec![self.start];
-        reached[self.start.index()] = true;
+        let mut stack = vec![root];
+        reached[root.index()] = true;
         while let Some(id) = stack.pop() {
             for symbol in self.body(id).symbols() {
                 if let Symbol::Nonterminal(next) = symbol

@@ -9,7 +9,9 @@
 
 use crate::LimitExceeded;
 use crate::automata::{Automata, StateId};
-use crate::vocabulary::{CountedSummary, CountedSummaryBuilder, NodeSet, TrieNode, Vocabulary, WhichNodes};
+use crate::vocabulary::{
+    Bounds, CountedSummary, CountedSummaryBuilder, NodeSet, TrieNode, Vocabulary, WhichNodes,
+};
 
 use super::loops::Loops;
 use super::rows::Rows;
@@ -23,6 +25,7 @@ pub(super) fn walk_counted(
     vocabulary: &Vocabulary,
     start: StateId,
     nodes: &NodeSet,
+    bounds: Bounds,
 ) -> Result<(CountedSummary, usize), LimitExceeded> {
     let mut rows = Rows::default();
     let start_cell = rows.of_state(automata, start);
@@ -39,7 +42,7 @@ pub(super) fn walk_counted(
     for node in nodes.iter() {
         work += walk.below(node, first)?;
     }
-    Ok((walk.found.finish(vocabulary), work))
+    Ok((walk.found.finish(vocabulary, bounds), work))
 }
 
 struct Walk<'a> {

@@ -3,6 +3,8 @@
 //! Below a node of the trie that has nothing else below it, a walk is in the same state everywhere, or inside a character
 //! and back in it after that. So the subtree is known as a whole.
 
+use std::ops::RangeInclusive;
+
 use crate::LimitExceeded;
 use crate::automata::{Automata, ByteSet, StateId};
 use crate::vocabulary::{ByteGroups, Character, WhichNodes};
@@ -12,7 +14,7 @@ use crate::vocabulary::{ByteGroups, Character, WhichNodes};
 pub(super) struct Loops {
     /// Bytes.
     bytes: ByteGroups,
-    /// The same, and all characters beyond ASCII, if they too lead back.
+    /// The same, and the characters beyond ASCII that lead back too, all those that begin with the bytes of a group.
     characters: Option<ByteGroups>,
 }
 
@@ -32,8 +34,8 @@ impl Loops {
             return Ok(None);
         }
         let bytes = ByteGroups::within(|byte| own.contains(byte));
-        let leads_back = all_characters_lead(automata, state, |_, target| target == state)?;
-        Ok(Some(Self { bytes, characters: leads_back.then(|| bytes.with_characters()) }))
+        let characters = characters_that_lead(automata, state, |_, target| target == state)?;
+        Ok(Some(Self { bytes, characters: characters.map(|leads| bytes.with_characters(leads)) }))
     }
 
     /// Finds the characters, among those of ASCII and all others together, that are words of the code that `start` begins;
@@ -52,8 +54,8 @@ impl Loops {
             return Ok(None);
         }
         let bytes = ByteGroups::within(|byte| own.contains(byte));
-        let are_words = all_characters_lead(automata, start, Automata::is_accepting)?;
-        Ok(Some(Self { bytes, characters: are_words.then(|| bytes.with_characters()) }))
+        let characters = characters_that_lead(automata, start, Automata::is_accepting)?;
+        Ok(Some(Self { bytes, characters: characters.map(|leads| bytes.with_characters(leads)) }))
     }
 
     /// At which nodes of a subtree the state holds, if it is not left below the first of them. At the others it is one
@@ -70,17 +72,36 @@ impl Loops {
     }
 }
 
-/// Whether every character beyond ASCII leads from `state` to one that `is_goal`, and no word ends inside of one.
-fn all_characters_lead(
+/// The groups of first bytes of which every character beyond ASCII leads from `state` to one that `is_goal`, and no word ends
+/// inside of one; `None` if there is no such group.
+fn characters_that_lead(
     automata: &mut Automata,
     state: StateId,
+    is_goal: impl Fn(&Automata, StateId) -> bool,
+) -> Result<Option<ByteGroups>, LimitExceeded> {
+    let mut found: Option<ByteGroups> = None;
+    for leads in ByteGroups::LEADS {
+        let group = ByteGroups::of(*leads.start());
+        if all_lead(automata, state, leads, &is_goal)? {
+            found = Some(found.map_or(group, |found| found.union(group)));
+        }
+    }
+    Ok(found)
+}
+
+/// Whether every character that begins with a byte of `leads` does so.
+fn all_lead(
+    automata: &mut Automata,
+    state: StateId,
+    leads: RangeInclusive<u8>,
     is_goal: impl Fn(&Automata, StateId) -> bool,
 ) -> Result<bool, LimitExceeded> {
     let mut seen = vec![(Character::Boundary, state)];
     let mut next = 0;
     while let Some(&(character, current)) = seen.get(next) {
         next += 1;
-        for byte in 0x80..=u8::MAX {
+        let bytes = if character == Character::Boundary { leads.clone() } else { 0x80..=0xbf };
+        for byte in bytes {
             let character = character.step(byte);
             if character == Character::Broken {
                 continue;
@@ -103,7 +124,7 @@ fn all_characters_lead(
     Ok(true)
 }
 
-/// Pairs of a place inside a character and a state after which a search is given up; plain text has eight.
+/// Pairs of a place inside a character and a state after which a search is given up; plain text has three.
 const MOST_PLACES: usize = 64;
 
 #[cfg(test)]
@@ -135,5 +156,10 @@ mod tests {
         assert!(letters.kept(groups("word")).is_some());
         assert!(letters.kept(groups("ö")).is_none());
         assert!(loops("[a-z]{3}").is_none());
+        let no_space = loops(r"[^\s]*").expect("text");
+        assert!(no_space.kept(groups("Größe")).is_some());
+        assert!(no_space.kept(groups("語")).is_some());
+        assert!(no_space.kept(groups("\u{2014}")).is_none(), "some white space begins with the same byte");
+        assert!(loops("[^f]*").expect("text").kept(groups("abcdegh")).is_some());
     }
 }

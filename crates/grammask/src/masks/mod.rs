@@ -12,6 +12,8 @@
 
 pub mod brute_force;
 mod counted_walk;
+mod difference_walk;
+mod limited_walk;
 mod loops;
 mod observed;
 mod rows;

@@ -90,6 +90,28 @@ impl Rows {
         Ok(loops)
     }
 
+    /// How many states were met.
+    pub(super) fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// The state that a cell leads to.
+    pub(super) fn state(&self, cell: u32) -> StateId {
+        self.states[(cell >> 1) as usize]
+    }
+
+    /// The cell of the transition over `byte` from the state that `cell` leads to.
+    #[inline]
+    pub(super) fn next(
+        &mut self,
+        automata: &mut Automata,
+        cell: u32,
+        byte: u8,
+    ) -> Result<u32, LimitExceeded> {
+        let next = self.cells[Self::cell(cell, byte)];
+        if next == Self::OPEN { self.fill(automata, cell, byte) } else { Ok(next) }
+    }
+
     /// Where the transition over `byte` is, from the state that `cell` leads to.
     pub(super) fn cell(cell: u32, byte: u8) -> usize {
         (cell >> 1) as usize * 256 + usize::from(byte)

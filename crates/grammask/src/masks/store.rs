@@ -96,14 +96,15 @@ impl MaskStore {
         mask
     }
 
-    /// Keeps the mask of `set`, unless the store would grow over `max_bytes`; an equal mask is kept once.
-    pub fn insert(&self, set: SetId, mask: TokenSet, max_bytes: usize) -> Arc<TokenSet> {
+    /// Keeps the mask of `set`, unless the store would grow over `max_bytes`; an equal mask is kept once, and then the given
+    /// one comes back, for the next mask to be made in.
+    pub fn insert(&self, set: SetId, mask: TokenSet, max_bytes: usize) -> (Arc<TokenSet>, Option<TokenSet>) {
         let hashed = Hashed::new(mask);
         let mut distinct = self.distinct.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(equal) = distinct.get(&hashed).map(|equal| equal.mask.clone()) {
             drop(distinct);
             self.insert_known(set, equal.clone(), max_bytes);
-            return equal;
+            return (equal, Arc::into_inner(hashed.mask));
         }
         let mask = hashed.mask.clone();
         let size = size_of_val(mask.words());
@@ -112,7 +113,7 @@ impl MaskStore {
             distinct.insert(hashed);
             self.by_set.set(set.index(), mask.clone());
         }
-        mask
+        (mask, None)
     }
 
     /// Keeps a mask that the store gave out before as the mask of `set` too.

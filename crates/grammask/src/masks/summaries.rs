@@ -17,23 +17,25 @@
 //! the vocabulary (see [`TerminalSummaries`](crate::vocabulary::TerminalSummaries)), summaries of nonterminals here,
 //! by node set.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::automata::{ByteSet, StateId};
+use crate::automata::{ByteSet, LengthLimit, StateId};
 use crate::lowering::{Advance, DotId, Symbol};
 use crate::recognizer::{ContinuationId, Item, ItemState, Machine, Recognizer, SetId};
 use crate::vocabulary::{
-    GrowingNodeSet, LiveTokens, NodeSet, NodeSetRef, TerminalSummary, TokenSet, TokenTrie, TrieNode,
-    Vocabulary,
+    Bounds, CountedSummary, GrowingNodeSet, LiveTokens, NodeSet, NodeSetRef, TerminalSummary, TokenSet,
+    TokenTrie, TrieNode, Vocabulary,
 };
 use crate::{Deadline, LimitExceeded};
 
 use super::counted_walk::walk_counted;
+use super::difference_walk::walk_differences;
+use super::limited_walk::{LimitedState, walk_limited};
 use super::observed::{Observation, ObservedMasks, View};
-use super::terminal_walk::{Known, walk_terminal};
+use super::terminal_walk::{Known, Walked, walk_terminal, walk_word};
 
 /// Deepest nesting of nonterminals within one token. The computation recurses that deep at most.
 const MOST_NESTED: usize = 200;
@@ -45,6 +47,12 @@ const MOST_WORK: usize = 4_000_000;
 const MOST_WIDE: usize = 8;
 /// How often the work for one mask is halved at the most.
 const MOST_SETBACKS: u32 = 6;
+/// Copies from which a bound is far above what most tokens hold.
+const FAR: u32 = 20;
+/// First bytes from which a state goes on widely.
+const MANY_BYTES: usize = 64;
+/// Copies of a wide thing, such as a word of a text, that few tokens hold.
+const FEW_COPIES: u32 = 6;
 /// What it costs to look at a nonterminal that begins another, in visited trie nodes.
 const WORK_PER_MEMBER: usize = 32;
 /// What it costs to look up a summary, in visited trie nodes.
@@ -81,10 +89,23 @@ pub struct RuleSummaries {
     codes: FxHashMap<StateId, bool>,
     /// What is live in the copies after a dot, and where the last copy can end.
     repetitions: FxHashMap<(DotId, NodeSetRef), RuleSummary>,
+    /// Intersections that are alike but for the bounds of repetitions, by the one without bounds.
+    clamped: FxHashMap<([u128; 3], NodeSetRef, Bounds), Clamped>,
     observed: ObservedMasks,
+    /// A set that the next mask can be made in: a new one is memory that is touched for the first time.
+    spare: Option<TokenSet>,
     bytes: usize,
     /// How often in a row a mask took too much work, less what went well since.
     setbacks: u32,
+}
+
+/// What is known of intersections that are alike but for the bounds of repetitions.
+#[derive(Clone, Copy, Debug)]
+enum Clamped {
+    /// One was walked.
+    Met,
+    /// The walk of one was given up, so that of others would be too.
+    TooHard,
 }
 
 #[derive(Clone, Debug)]
@@ -99,6 +120,8 @@ struct Closure {
     members: Vec<usize>,
     /// For each member the productions of members that begin with it, as (member, first dot).
     parents: Vec<Vec<(usize, DotId)>>,
+    /// The dots before terminals at the beginning of productions of members, with the bytes with which these begin.
+    starts: Vec<(DotId, usize, ByteSet)>,
     /// Bytes with which the nonterminal can begin.
     first_bytes: ByteSet,
 }
@@ -121,6 +144,11 @@ impl RuleSummaries {
         let ends = recognizer.is_complete(set);
         recognizer
             .compose(set, |items, machine| self.observed.recall(view(&machine, vocabulary), items, ends))
+    }
+
+    /// Takes a set of tokens that nobody needs, to make the next mask in.
+    pub fn reuse(&mut self, spare: Option<TokenSet>) {
+        self.spare = spare.or(self.spare.take());
     }
 
     /// Remembers the finished mask of all sets that look as the observation says.
@@ -188,7 +216,14 @@ struct Composition<'a> {
 impl Composition<'_> {
     /// The mask, and the continuations that it resumed, in order.
     fn mask(&mut self, items: &[Item]) -> Result<(TokenSet, Vec<ContinuationId>), Refusal> {
-        let mut mask = TokenSet::new(self.vocabulary.size());
+        let size = self.vocabulary.size();
+        let mut mask = match self.known.spare.take() {
+            Some(mut spare) if spare.size() == size => {
+                spare.clear();
+                spare
+            }
+            _ => TokenSet::new(size),
+        };
         let root = self.intern(vec![TrieNode::ROOT.0]);
         let mut resumption = Resumption::default();
         for item in items {
@@ -275,10 +310,9 @@ impl Composition<'_> {
             dots: Vec::new(),
             grown: VecDeque::new(),
         };
-        for (member, &rule) in closure.members.iter().enumerate() {
-            let first_dots = self.machine.left_corners.terminals[rule].iter();
-            frame.dots.extend(first_dots.map(|&(dot, _)| (dot, member, nodes.clone())));
-        }
+        let possible =
+            closure.starts.iter().filter(|(_, _, first_bytes)| first_bytes.intersects(nodes.child_bytes()));
+        frame.dots.extend(possible.map(|&(dot, member, _)| (dot, member, nodes.clone())));
         loop {
             if let Some((dot, member, nodes)) = frame.dots.pop() {
                 if let Some(RuleSummary { live, ends }) = self.repetition(dot, &nodes)? {
@@ -323,16 +357,27 @@ impl Composition<'_> {
         }
         let automata = &self.machine.automata;
         let code = automata.terms().content_hash(automata.term(start));
-        let counted = match self.vocabulary.summaries().get_counted(code, nodes) {
-            Some(known) => known,
-            None => {
-                let (counted, work) = walk_counted(self.machine.automata, self.vocabulary, start, nodes)?;
-                self.spend(work)?;
-                let counted = Arc::new(counted);
-                self.vocabulary.summaries().insert_counted(code, nodes.clone(), counted.clone());
-                counted
+        // No copy is empty, so at least one is none too few.
+        let is_far = min <= 1 && max.is_none_or(|max| max >= FAR);
+        let mut counted = None;
+        for bounds in if is_far { &[Bounds::Far, Bounds::All][..] } else { &[Bounds::All] } {
+            let found = match self.vocabulary.summaries().get_counted(code, nodes, *bounds) {
+                Some(known) => known,
+                None => {
+                    let (automata, vocabulary) = (&mut *self.machine.automata, self.vocabulary);
+                    let (found, work) = walk_counted(automata, vocabulary, start, nodes, *bounds)?;
+                    self.spend(work)?;
+                    let found = Arc::new(found);
+                    vocabulary.summaries().insert_counted(code, nodes.clone(), *bounds, found.clone());
+                    found
+                }
+            };
+            if max.is_none_or(|max| max >= found.least_bound()) {
+                counted = Some(found);
+                break;
             }
-        };
+        }
+        let Some(counted) = counted else { return Ok(None) };
         let live = counted.live(max, self.vocabulary.size());
         let ends = self.vocabulary.summaries().intern(counted.ends(min, max, self.trie));
         let summary = RuleSummary { live, ends };
@@ -353,8 +398,8 @@ impl Composition<'_> {
 
     /// The summary of a terminal in a state.
     fn terminal(&mut self, state: StateId, nodes: &NodeSetRef) -> Result<Arc<TerminalSummary>, Refusal> {
-        let first_bytes = self.first_bytes(state)?;
-        if !first_bytes.intersects(nodes.child_bytes()) {
+        // Almost all bytes are below the root, and it takes long to find the first bytes of a state that excludes names.
+        if !nodes.contains(TrieNode::ROOT) && !self.first_bytes(state)?.intersects(nodes.child_bytes()) {
             let live = LiveTokens::none();
             return Ok(Arc::new(TerminalSummary { live, ends: self.nothing.clone() }));
         }
@@ -367,13 +412,10 @@ impl Composition<'_> {
         let summary = match self.vocabulary.summaries().get(language, nodes) {
             Some(known) => known,
             None => {
-                let is_root = nodes.contains(TrieNode::ROOT);
-                let known = if is_root { &self.known.wide[..] } else { &[] };
-                let (automata, vocabulary) = (&mut *self.machine.automata, self.vocabulary);
-                let walked = walk_terminal(automata, vocabulary, state, first_bytes, nodes, known)?;
-                self.spend(walked.work)?;
-                let ends = self.vocabulary.summaries().intern(walked.ends);
-                let summary = Arc::new(TerminalSummary { live: walked.live, ends });
+                let summary = Arc::new(match self.limited(state, nodes)? {
+                    Some(summary) => summary,
+                    None => self.walk(state, nodes)?,
+                });
                 self.vocabulary.summaries().insert(language, nodes.clone(), summary.clone());
                 summary
             }
@@ -389,6 +431,166 @@ impl Composition<'_> {
         Ok(summary)
     }
 
+    /// The summary of a terminal in a state, by going through the trie.
+    fn walk(&mut self, state: StateId, nodes: &NodeSetRef) -> Result<TerminalSummary, Refusal> {
+        let automata = &mut *self.machine.automata;
+        let term = automata.term(state);
+        if !nodes.is_dense()
+            && let Some((word, is_whole)) = automata.terms().word_up_to(term, self.trie.max_depth())
+        {
+            let walked = walk_word(self.vocabulary, &word, is_whole, nodes);
+            return self.finish(walked);
+        }
+        if nodes.contains(TrieNode::ROOT)
+            && nodes.len() == 1
+            && let Some(wider) = automata.terms_mut().without_exclusions(term)
+            && let Some(wider) = automata.start(wider)?
+            && automata.first_bytes(wider)?.len() >= MANY_BYTES
+        {
+            let summary = self.terminal(wider, nodes)?;
+            let wider = Known { state: wider, summary };
+            let walked = walk_differences(self.machine.automata, self.vocabulary, state, &wider)?;
+            if let Some(walked) = walked {
+                return self.finish(walked);
+            }
+        }
+        let first_bytes = self.first_bytes(state)?;
+        let is_root = nodes.contains(TrieNode::ROOT);
+        let known = if is_root { &self.known.wide[..] } else { &[] };
+        let (automata, vocabulary) = (&mut *self.machine.automata, self.vocabulary);
+        let walked = walk_terminal(automata, vocabulary, state, first_bytes, nodes, known)?;
+        self.finish(walked)
+    }
+
+    fn finish(&mut self, walked: Walked) -> Result<TerminalSummary, Refusal> {
+        self.spend(walked.work)?;
+        let ends = self.vocabulary.summaries().intern(walked.ends);
+        Ok(TerminalSummary { live: walked.live, ends })
+    }
+
+    /// The summary of a terminal that goes on with an intersection whose length is limited; none where it does not, or
+    /// where that is no help.
+    fn limited(&mut self, state: StateId, nodes: &NodeSetRef) -> Result<Option<TerminalSummary>, Refusal> {
+        let term = self.machine.automata.term(state);
+        let Some((head, tail)) = self.machine.automata.terms().leading_intersection(term) else {
+            return Ok(None);
+        };
+        // The tail is asked for its own summary, so it must not come here again.
+        if self.machine.automata.terms().leading_intersection(tail).is_some() {
+            return Ok(None);
+        }
+        let is_nullable = self.machine.automata.terms().is_nullable(head);
+        for limit in self.machine.automata.terms_mut().length_limits(head) {
+            let mut counted = None;
+            for bounds in if limit.most >= FAR { &[Bounds::Far, Bounds::All][..] } else { &[Bounds::All] } {
+                counted = self.all_limits(limit, nodes, *bounds)?;
+                if counted.as_ref().is_none_or(|counted| limit.most >= counted.least_bound()) {
+                    break;
+                }
+            }
+            let Some(counted) = counted else { continue };
+            let mut live = vec![counted.live(Some(limit.most), self.vocabulary.size())];
+            let ends = counted.ends(0, Some(limit.most), self.trie);
+            let mut ends = self.vocabulary.summaries().intern(ends);
+            if tail != self.machine.automata.terms().epsilon() {
+                let Some(tail) = self.machine.automata.start(tail)? else { return Ok(None) };
+                let mut all_ends = GrowingNodeSet::default();
+                let starts = if is_nullable { &[ends, nodes.clone()][..] } else { &[ends] };
+                for nodes in starts {
+                    let summary = self.terminal(tail, nodes)?;
+                    live.push(summary.live.clone());
+                    let _ = all_ends.add(&summary.ends, self.trie, self.vocabulary.summaries());
+                }
+                ends = all_ends
+                    .finish(self.trie, self.vocabulary.summaries())
+                    .unwrap_or_else(|| self.nothing.clone());
+            }
+            let live = LiveTokens::union(&live, self.vocabulary.size());
+            return Ok(Some(TerminalSummary { live, ends }));
+        }
+        Ok(None)
+    }
+
+    /// What is known of an intersection for all limits on its length.
+    fn all_limits(
+        &mut self,
+        limit: LengthLimit,
+        nodes: &NodeSetRef,
+        bounds: Bounds,
+    ) -> Result<Option<Arc<CountedSummary>>, Refusal> {
+        let languages = self.languages(limit);
+        if let Some(known) = self.vocabulary.summaries().get_limited(languages, nodes, bounds) {
+            return Ok(known);
+        }
+        let Some(between) = self.machine.automata.terms_mut().clamp(limit.unlimited, FEW_COPIES) else {
+            return self.walk_limited(limit, nodes, bounds);
+        };
+        let [lower, upper] =
+            [between.lower, between.upper].map(|unlimited| LengthLimit { unlimited, ..limit });
+        let key = (self.languages(upper), nodes.clone(), bounds);
+        let mut counted = None;
+        match self.known.clamped.get(&key) {
+            // The first of those that are alike above is walked as it is: there may be no other.
+            None => {
+                counted = self.walk_limited(limit, nodes, bounds)?;
+                let clamped = if counted.is_some() { Clamped::Met } else { Clamped::TooHard };
+                self.known.clamped.insert(key, clamped);
+                return Ok(counted);
+            }
+            Some(Clamped::TooHard) => {}
+            Some(Clamped::Met) => {
+                let upper = self.walk_limited(upper, nodes, bounds)?;
+                let lower = if upper.is_some() { self.walk_limited(lower, nodes, bounds)? } else { None };
+                counted = upper.filter(|upper| lower.is_some_and(|lower| lower == *upper));
+                if counted.is_none() {
+                    return self.walk_limited(limit, nodes, bounds);
+                }
+            }
+        }
+        self.vocabulary.summaries().insert_limited(languages, nodes.clone(), bounds, counted.clone());
+        Ok(counted)
+    }
+
+    fn languages(&self, limit: LengthLimit) -> [u128; 3] {
+        let terms = self.machine.automata.terms();
+        [limit.unlimited, limit.rest, limit.unit].map(|term| terms.content_hash(term))
+    }
+
+    /// What is known of an intersection for all limits on its length, by going through the trie if nothing is.
+    fn walk_limited(
+        &mut self,
+        limit: LengthLimit,
+        nodes: &NodeSetRef,
+        bounds: Bounds,
+    ) -> Result<Option<Arc<CountedSummary>>, Refusal> {
+        let languages = self.languages(limit);
+        if let Some(known) = self.vocabulary.summaries().get_limited(languages, nodes, bounds) {
+            return Ok(known);
+        }
+        let automata = &mut *self.machine.automata;
+        let (unlimited, unit) = (automata.start(limit.unlimited)?, automata.start(limit.unit)?);
+        let (Some(unlimited), Some(unit)) = (unlimited, unit) else { return Ok(None) };
+        let inside = match limit.rest {
+            rest if rest == automata.terms().epsilon() => None,
+            rest => match automata.start(rest)? {
+                Some(inside) => Some(inside),
+                None => return Ok(None),
+            },
+        };
+        let mut counted = None;
+        if self.is_code(unit)? {
+            let state = LimitedState { unlimited, unit, inside };
+            if let Some((found, work)) =
+                walk_limited(self.machine.automata, self.vocabulary, state, nodes, bounds)?
+            {
+                self.spend(work)?;
+                counted = Some(Arc::new(found));
+            }
+        }
+        self.vocabulary.summaries().insert_limited(languages, nodes.clone(), bounds, counted.clone());
+        Ok(counted)
+    }
+
     fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, Refusal> {
         Ok(self.machine.automata.first_bytes(state)?)
     }
@@ -399,16 +601,14 @@ impl Composition<'_> {
         }
         let left_corners = self.machine.left_corners;
         let mut members = vec![nonterminal];
-        let mut positions: FxHashMap<usize, usize> = FxHashMap::from_iter([(nonterminal, 0)]);
+        let mut positions: FxHashMap<usize, usize> = FxHashMap::default();
+        if !left_corners.nonterminals[nonterminal].is_empty() {
+            positions.insert(nonterminal, 0);
+        }
         let mut parents: Vec<Vec<(usize, DotId)>> = vec![Vec::new()];
-        let mut first_bytes = ByteSet::EMPTY;
-        let mut starts: FxHashSet<StateId> = FxHashSet::default();
         let mut next = 0;
         while let Some(&member) = members.get(next) {
             self.spend(WORK_PER_MEMBER)?;
-            for &(_, terminal) in &left_corners.terminals[member] {
-                starts.extend(self.machine.starts[terminal.index()].automaton_state());
-            }
             for &(child, dot) in &left_corners.nonterminals[member] {
                 let position = *positions.entry(child).or_insert_with(|| {
                     members.push(child);
@@ -419,11 +619,19 @@ impl Composition<'_> {
             }
             next += 1;
         }
-        for state in starts {
-            first_bytes = first_bytes.union(self.first_bytes(state)?);
+        let (mut starts, mut first_bytes) = (Vec::new(), ByteSet::EMPTY);
+        for (position, &member) in members.iter().enumerate() {
+            for &(dot, terminal) in &left_corners.terminals[member] {
+                // Tokens that are read as a whole are no matter of their bytes.
+                let start = self.machine.starts[terminal.index()].automaton_state();
+                let Some(state) = start else { continue };
+                let own = self.first_bytes(state)?;
+                first_bytes = first_bytes.union(own);
+                starts.push((dot, position, own));
+            }
         }
-        let closure = Arc::new(Closure { members, parents, first_bytes });
-        self.known.bytes += closure.members.len() * 64;
+        let closure = Arc::new(Closure { members, parents, starts, first_bytes });
+        self.known.bytes += closure.members.len() * 64 + closure.starts.len() * 48;
         self.known.closures.insert(nonterminal, closure.clone());
         Ok(closure)
     }

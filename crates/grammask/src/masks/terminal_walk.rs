@@ -128,6 +128,28 @@ pub(super) fn walk_terminal(
     Ok(Walked { live, ends: NodeSet::from_bits(found.ends, trie), work })
 }
 
+/// Goes along one word below each node, or along the beginning of it.
+pub(super) fn walk_word(vocabulary: &Vocabulary, word: &[u8], is_whole: bool, nodes: &NodeSet) -> Walked {
+    let trie = vocabulary.trie();
+    let (mut tokens, mut ends, mut work) = (Vec::new(), Vec::new(), 0);
+    for start in nodes.iter() {
+        let mut node = start;
+        let mut rest = word;
+        while let [byte, after @ ..] = rest
+            && let Some(child) = trie.child(node, *byte)
+        {
+            work += 1;
+            tokens.extend_from_slice(trie.tokens(child));
+            node = child;
+            rest = after;
+        }
+        if rest.is_empty() && is_whole {
+            ends.push(node.0);
+        }
+    }
+    Walked { live: LiveTokens::new(tokens, vocabulary.size()), ends: NodeSet::new(ends, trie), work }
+}
+
 /// Adds the children of `node` that are words of what `state` goes on with, each with its state; returns how many nodes
 /// it looked at.
 fn children(

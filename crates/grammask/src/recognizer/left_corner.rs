@@ -41,13 +41,8 @@ pub(crate) struct Knot {
     pub(crate) inside: Vec<Vec<InnerReference>>,
     /// For each member its references to earlier knots, as positions in [`Component::members`].
     pub(crate) across: Vec<Vec<InnerReference>>,
-}
-
-impl Knot {
     /// Whether its continuations refer to themselves.
-    pub(crate) fn is_cyclic(&self) -> bool {
-        self.inside.iter().any(|references| !references.is_empty())
-    }
+    pub(crate) is_cyclic: bool,
 }
 
 /// A list for each of many things, in one list.
@@ -265,7 +260,8 @@ impl Component {
                 reference.member = position_in_knot[reference.member];
             }
             let across = references(false);
-            knots.push(Knot { number: *knot_count, members: knot_members, inside, across });
+            let is_cyclic = inside.iter().any(|references| !references.is_empty());
+            knots.push(Knot { number: *knot_count, members: knot_members, inside, across, is_cyclic });
             *knot_count += 1;
         }
         Some(Self { members, tail_sources, knots })

@@ -255,7 +255,7 @@ impl Predictor {
                 content.normalize();
                 contents.push(content);
             }
-            let ids = if knot.is_cyclic() {
+            let ids = if knot.is_cyclic {
                 continuations.intern_knot(knot.number, &mut contents, &knot.inside, effort)?
             } else {
                 contents.iter().map(|content| continuations.intern(content)).collect()

@@ -1,18 +1,18 @@
-//! What stands below a node of the trie, in one word: which groups of bytes, and whether it is characters.
+//! What stands below a node of the trie, in two words: which groups of bytes, and whether it is characters.
 //!
-//! A walk that reaches a state which none of the bytes below a node can leave need not go on below it. 64 groups
-//! are enough to tell: marks of ASCII are groups of their own, letters and digits share a few, and of the other bytes
-//! it is enough to know whether they make whole characters of UTF-8 (Unicode, table 3-7), which free text takes as a whole.
+//! A walk that reaches a state which none of the bytes below a node can leave need not go on below it. 128 groups
+//! are enough to tell: printed characters of ASCII are groups of their own, since a pattern may be left by one letter, and of
+//! the other bytes it is enough to know whether they make whole characters of UTF-8 (Unicode, table 3-7), and with which
+//! bytes these begin: free text takes all of them, and text without white space all but those with a few beginnings.
 
 /// A set of groups of bytes, and a flag for what is no text. A set of groups stands for all of their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ByteGroups(u64);
+pub(crate) struct ByteGroups(u128);
 
 /// The flag: there are bytes that belong to no character, or the place itself is inside a character.
-const BROKEN: u64 = 1 << 63;
-/// Groups of the bytes from 0x80 on.
-const ABOVE_ASCII: u64 = 0x7f << ABOVE_ASCII_START;
-const ABOVE_ASCII_START: u32 = 48;
+const BROKEN: u128 = 1 << 127;
+/// The group of the bytes that characters go on with.
+const CONTINUATION: u8 = 99;
 
 /// The group of each byte.
 const GROUP_OF: [u8; 256] = groups();
@@ -20,34 +20,29 @@ const GROUP_OF: [u8; 256] = groups();
 const fn groups() -> [u8; 256] {
     let mut group_of = [0; 256];
     let mut byte = 0;
-    // Group 0 is the control characters; marks are numbered as they come.
-    let mut next = 11;
     while byte < 256 {
         group_of[byte] = match byte as u8 {
             b'\t' => 1,
             b'\n' => 2,
             b'\r' => 3,
+            // The control characters.
             0x7f | 0..0x20 => 0,
-            b'0' => 4,
-            b'1' => 5,
-            b'2'..=b'9' => 6,
-            b'A'..=b'F' => 7,
-            b'G'..=b'Z' => 8,
-            b'a'..=b'f' => 9,
-            b'g'..=b'z' => 10,
-            0x20..0x7f => {
-                next += 1;
-                next - 1
-            }
-            0x80..=0xbf => 48,
-            0xc2..=0xdf => 49,
-            0xe0..=0xef => 50,
-            0xf0..=0xf4 => 51,
-            _ => 52,
+            0x20..0x7f => byte as u8 - 0x20 + 4,
+            0x80..=0xbf => CONTINUATION,
+            0xc2 => 100,
+            0xc3..=0xcf => 101,
+            0xd0..=0xdf => 102,
+            0xe0 => 103,
+            0xe1 => 104,
+            0xe2 => 105,
+            0xe3 => 106,
+            0xe4..=0xee => 107,
+            0xef => 108,
+            0xf0..=0xf4 => 109,
+            _ => 110,
         };
         byte += 1;
     }
-    assert!(next <= 48);
     group_of
 }
 
@@ -59,7 +54,7 @@ impl ByteGroups {
 
     /// Everything below a place, if only the bytes that `contains` says may be there.
     pub(crate) fn within(contains: impl Fn(u8) -> bool) -> Self {
-        let mut groups = u64::MAX;
+        let mut groups = u128::MAX;
         for byte in 0..=u8::MAX {
             if !contains(byte) {
                 groups &= !Self::of(byte).0;
@@ -68,9 +63,25 @@ impl ByteGroups {
         Self(groups)
     }
 
-    /// As the set, but of the bytes from 0x80 on only such as make whole characters.
-    pub(crate) fn with_characters(self) -> Self {
-        Self(self.0 & !BROKEN | ABOVE_ASCII)
+    /// The bytes with which characters beyond ASCII begin, those of one group together.
+    pub(crate) const LEADS: [std::ops::RangeInclusive<u8>; 10] = [
+        0xc2..=0xc2,
+        0xc3..=0xcf,
+        0xd0..=0xdf,
+        0xe0..=0xe0,
+        0xe1..=0xe1,
+        0xe2..=0xe2,
+        0xe3..=0xe3,
+        0xe4..=0xee,
+        0xef..=0xef,
+        0xf0..=0xf4,
+    ];
+
+    /// As the set, but of the bytes from 0x80 on only such as make whole characters, and only those that begin with bytes of
+    /// the given groups.
+    pub(crate) fn with_characters(self, leads: Self) -> Self {
+        let above_ascii: u128 = (1 << 111) - (1 << CONTINUATION);
+        Self(self.0 & !BROKEN & !above_ascii | leads.0 | 1 << CONTINUATION)
     }
 
     /// What makes no characters.
@@ -106,15 +117,19 @@ mod tests {
         for byte in 0..=u8::MAX {
             assert_eq!(ByteGroups::of(byte).is_within(letters), byte.is_ascii_lowercase(), "{byte}");
             assert!(ByteGroups::of(byte).is_within(ByteGroups::within(|_| true)));
-            let with_characters = letters.with_characters();
+            let with_characters = letters.with_characters(ByteGroups::of(0xc4));
             assert_eq!(
                 ByteGroups::of(byte).is_within(with_characters),
-                byte.is_ascii_lowercase() || byte >= 0x80
+                byte.is_ascii_lowercase() || (0x80..0xc0).contains(&byte) || (0xc3..0xd0).contains(&byte)
             );
+            let begins = (0xc2..0xf5).contains(&byte);
+            assert_eq!(ByteGroups::LEADS.iter().any(|leads| leads.contains(&byte)), begins);
+            let mut of_group = ByteGroups::LEADS.iter().filter(|leads| leads.contains(&byte));
+            assert!(of_group.all(|leads| ByteGroups::of(*leads.start()) == ByteGroups::of(byte)));
         }
-        let some = ByteGroups::within(|byte| (b'a'..b'f').contains(&byte));
-        assert!(!ByteGroups::of(b'a').is_within(some), "groups stand for all of their bytes");
+        let some = ByteGroups::within(|byte| (0xe4..0xe8).contains(&byte));
+        assert!(!ByteGroups::of(0xe4).is_within(some), "groups stand for all of their bytes");
         assert!(ByteGroups::broken().is_within(letters));
-        assert!(!ByteGroups::broken().is_within(letters.with_characters()));
+        assert!(!ByteGroups::broken().is_within(letters.with_characters(ByteGroups::default())));
     }
 }

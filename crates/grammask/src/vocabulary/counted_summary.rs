@@ -1,27 +1,42 @@
 //! What is known about all repetitions of a code below some nodes, by the number of copies.
 //!
 //! The answer for one range of counts is a union by count. Where that is most of all, it is made by taking the others out of
-//! all: bounds far above what tokens hold leave out a few tokens only, and each count down to the bound asks anew.
+//! all: bounds far above what tokens hold leave out a few tokens only, and each count down to the bound asks anew. To such bounds
+//! only long tokens matter, so a summary for them does not sort the others.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::{LiveTokens, NodeSet, TokenId, TokenSet, TokenTrie, Vocabulary, WhichNodes};
+use super::{
+    LiveTokens, MANY_CHARACTERS, NodeSet, TokenId, TokenRanges, TokenSet, TokenTrie, Vocabulary, WhichNodes,
+};
 
 /// See the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedSummary {
     /// Each token with the fewest copies that begin in it.
     tokens: ByCount,
     /// Nodes with children with the copies that have ended there; several counts may share a node.
     ends: ByCount,
     /// All of the tokens, where they are many.
-    all_tokens: Option<TokenSet>,
+    all_tokens: Option<Arc<TokenSet>>,
     /// All of the nodes, 64 a word, where they are many and each has one count.
     all_ends: Option<Vec<u64>>,
+    /// The least bound on the copies that is known. The lists leave out what is within it, unless it is zero.
+    least: u32,
+}
+
+/// For which bounds a summary is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Bounds {
+    /// All, from below too.
+    All,
+    /// Those far above what most tokens hold, and nothing from below: a summary that is cheaper to make.
+    Far,
 }
 
 /// Ids in the order of a count.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct ByCount {
     list: Vec<u32>,
     /// Where each count starts, and the end.
@@ -42,6 +57,12 @@ impl ByCount {
             list[next[count]] = id;
             next[count] += 1;
         });
+        // Equal lists are equal, however many counts were possible.
+        while let [.., one, last] = starts[..]
+            && one == last
+        {
+            starts.pop();
+        }
         Self { list, starts }
     }
 
@@ -88,11 +109,19 @@ impl CountedSummaryBuilder {
         self.nodes.push(Segment { places: nodes, difference, only_whole });
     }
 
-    /// The summary of what was added.
-    pub(crate) fn finish(self, vocabulary: &Vocabulary) -> CountedSummary {
+    /// The summary of what was added, for bounds as wanted or more.
+    pub(crate) fn finish(self, vocabulary: &Vocabulary, bounds: Bounds) -> CountedSummary {
+        if bounds == Bounds::Far
+            && are_apart(&self.tokens)
+            && are_apart(&self.nodes)
+            && let Some(summary) = self.finish_far(vocabulary)
+        {
+            return summary;
+        }
         let trie = vocabulary.trie();
-        // A copy takes a byte.
-        let end = trie.max_depth() + 1;
+        // A copy that has begun takes a byte, and a segment may say that some more are needed.
+        let most = self.tokens.iter().chain(&self.nodes).map(|segment| segment.difference).max();
+        let end = trie.max_depth() + 1 + most.map_or(0, |most| usize::try_from(most).unwrap_or(0));
         let (ids, characters) = (trie.sorted_ids(), trie.token_characters());
         let tokens = self.tokens.iter().flat_map(|segment| {
             let places = segment.places.clone();
@@ -126,7 +155,7 @@ impl CountedSummaryBuilder {
                 }
                 tokens = kept;
             }
-            all
+            Arc::new(all)
         });
         let all_ends = (ends.list.len() > trie.len() / MANY && are_apart(&self.nodes)).then(|| {
             let mut all = vec![0_u64; trie.len().div_ceil(64)];
@@ -135,8 +164,64 @@ impl CountedSummaryBuilder {
             }
             all
         });
-        CountedSummary { tokens, ends, all_tokens, all_ends }
+        CountedSummary { tokens, ends, all_tokens, all_ends, least: 0 }
     }
+
+    /// The summary for bounds that only long tokens pass; none where tokens are so few that sorting is as cheap. No place
+    /// may be in two segments.
+    fn finish_far(&self, vocabulary: &Vocabulary) -> Option<CountedSummary> {
+        let trie = vocabulary.trie();
+        let most = self.tokens.iter().chain(&self.nodes).map(|segment| segment.difference).max()?;
+        let least = u32::from(MANY_CHARACTERS - 1) + u32::try_from(most).unwrap_or(0);
+        let mut all_tokens = TokenRanges::default();
+        self.tokens.iter().for_each(|segment| all_tokens.add(segment.places.clone()));
+        let LiveTokens::Set(all_tokens) = all_tokens.finish(vocabulary) else { return None };
+        let mut all_ends = vec![0; trie.len().div_ceil(64)];
+        for segment in &self.nodes {
+            let which = if segment.only_whole { WhichNodes::WholeCharacters } else { WhichNodes::All };
+            trie.set_bits(segment.places.clone(), which, &mut all_ends);
+        }
+        let (ids, characters) = (trie.sorted_ids(), trie.token_characters());
+        let tokens = long_places(&self.tokens, trie.long_tokens(), |&position| position as usize);
+        let tokens = tokens.map(|(segment, &position)| {
+            let count = i32::from(characters[position as usize]) + segment.difference;
+            (count, ids[position as usize].0)
+        });
+        let nodes = long_places(&self.nodes, trie.long_nodes(), |node| node.index());
+        let nodes = nodes
+            .filter(|&(segment, &node)| !segment.only_whole || trie.is_whole(node))
+            .map(|(segment, &node)| (i32::from(trie.characters(node)) + segment.difference, node.0));
+        let sorted = |entries: &mut dyn Iterator<Item = (i32, u32)>| {
+            let entries = entries.filter_map(|(count, id)| Some((u32::try_from(count).ok()?, id)));
+            let beyond: Vec<_> = entries.filter(|&(count, _)| count > least).collect();
+            let end = beyond.iter().map(|&(count, _)| count as usize + 1).max().unwrap_or(0);
+            ByCount::new(end, beyond.iter().map(|&(count, id)| (count as usize, id)))
+        };
+        let (mut tokens, mut nodes) = (tokens, nodes);
+        Some(CountedSummary {
+            tokens: sorted(&mut tokens),
+            ends: sorted(&mut nodes),
+            all_tokens: Some(all_tokens),
+            all_ends: Some(all_ends),
+            least,
+        })
+    }
+}
+
+/// The long places of each segment. Both are ascending, and segments are apart.
+fn long_places<'a, P>(
+    segments: &'a [Segment],
+    places: &'a [P],
+    position: impl Fn(&P) -> usize + Copy + 'a,
+) -> impl Iterator<Item = (&'a Segment, &'a P)> {
+    let mut rest = places;
+    segments.iter().flat_map(move |segment| {
+        let before = rest.iter().take_while(|place| position(place) < segment.places.start).count();
+        let inside = rest[before..].iter().take_while(|place| position(place) < segment.places.end).count();
+        let own = &rest[before..before + inside];
+        rest = &rest[before + inside..];
+        own.iter().map(move |place| (segment, place))
+    })
 }
 
 /// Whether no place is in two segments, as far as their order shows.
@@ -148,14 +233,21 @@ fn are_apart(segments: &[Segment]) -> bool {
 const MANY: usize = 32;
 
 impl CountedSummary {
+    /// The least bound that may be asked for. If it is not zero, no least number of copies may be asked for.
+    #[must_use]
+    pub fn least_bound(&self) -> u32 {
+        self.least
+    }
+
     /// Tokens that need at most `max` copies. Costs a step for each of them, or of the others if these are fewer.
     #[must_use]
     pub fn live(&self, max: Option<u32>, size: usize) -> LiveTokens {
         let end = max.map_or(self.tokens.list.len(), |max| self.tokens.start(max.saturating_add(1)));
         let (chosen, others) = self.tokens.list.split_at(end);
         match &self.all_tokens {
-            Some(all) if others.len() <= chosen.len() => {
-                let mut set = all.clone();
+            Some(all) if others.is_empty() => LiveTokens::Set(all.clone()),
+            Some(all) if others.len() <= chosen.len() || self.least > 0 => {
+                let mut set = TokenSet::clone(all);
                 for &id in others {
                     set.remove(TokenId(id));
                 }
@@ -173,7 +265,7 @@ impl CountedSummary {
         let end = max.map_or(nodes.len(), |max| self.ends.start(max.saturating_add(1)));
         let start = self.ends.start(min).min(end);
         match &self.all_ends {
-            Some(all) if end - start >= nodes.len() / 2 => {
+            Some(all) if end - start >= nodes.len() / 2 || self.least > 0 => {
                 let mut bits = all.clone();
                 for &node in nodes[..start].iter().chain(&nodes[end..]) {
                     bits[node as usize >> 6] &= !(1 << (node & 63));
@@ -205,7 +297,11 @@ mod tests {
     fn unions_are_by_count() {
         let pieces = ["a", "é", "你", "🙂", "b"];
         let texts: TokenTexts = (0..3000_usize)
-            .map(|number| Some([0, 1, 2, 3, 4].map(|digit| pieces[number / 5_usize.pow(digit) % 5]).concat()))
+            .map(|number| {
+                let text = [0, 1, 2, 3, 4].map(|digit| pieces[number / 5_usize.pow(digit) % 5]).concat();
+                // Some are long.
+                Some(text + &"c".repeat(if number % 3 == 0 { number % 17 } else { 0 }))
+            })
             .collect();
         let vocabulary = Vocabulary::new(texts, vec![], vec![3000], Some(3001)).expect("a vocabulary");
         let trie = vocabulary.trie();
@@ -230,7 +326,22 @@ mod tests {
                     }
                 }
             }
-            let summary = builder.finish(&vocabulary);
+            let far = builder.clone().finish(&vocabulary, Bounds::Far);
+            assert_eq!(far.least_bound() > 0, segments.len() == 2);
+            for max in [None, Some(15), Some(17), Some(18), Some(20), Some(100)] {
+                if far.least_bound() == 0 || max.is_some_and(|max| max < far.least_bound()) {
+                    continue;
+                }
+                let most = max.unwrap_or(u32::MAX);
+                let (mut live, mut expected) = (TokenSet::new(3001), TokenSet::new(3001));
+                far.live(max, 3001).add_to(&mut live);
+                expected.extend(tokens.iter().filter(|(copies, _)| *copies <= most).map(|&(_, token)| token));
+                assert_eq!(live, expected, "{max:?}");
+                let nodes = ends.iter().filter(|(copies, _)| *copies <= most);
+                let expected = NodeSet::new(nodes.map(|&(_, node)| node).collect(), trie);
+                assert_eq!(far.ends(0, max, trie), expected, "{max:?}");
+            }
+            let summary = builder.finish(&vocabulary, Bounds::All);
             assert_eq!(summary.all_ends.is_some(), segments.len() == 2);
             for max in [None, Some(0), Some(1), Some(3), Some(5), Some(6), Some(7), Some(100)] {
                 let most = max.unwrap_or(u32::MAX);

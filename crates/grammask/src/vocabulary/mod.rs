@@ -27,16 +27,16 @@ mod token_trie;
 pub(crate) use bit_range::words_of;
 pub(crate) use byte_groups::ByteGroups;
 pub(crate) use character::Character;
-pub use counted_summary::CountedSummary;
 pub(crate) use counted_summary::CountedSummaryBuilder;
+pub use counted_summary::{Bounds, CountedSummary};
 pub use error::VocabularyError;
 pub use node_set::{GrowingNodeSet, NodeSet};
 pub use terminal_summaries::{LiveTokens, NodeSetRef, TerminalSummaries, TerminalSummary};
 pub(crate) use token_ranges::TokenRanges;
 pub use token_set::TokenSet;
 pub use token_texts::TokenTexts;
-pub(crate) use token_trie::WhichNodes;
 pub use token_trie::{Children, TokenTrie, TrieNode};
+pub(crate) use token_trie::{MANY_CHARACTERS, WhichNodes};
 
 use std::collections::hash_map::Entry;
 

@@ -198,6 +198,18 @@ impl NodeSet {
         list.iter().copied().chain(ones(bits)).map(TrieNode)
     }
 
+    /// The nodes as bits, 64 a word.
+    pub(crate) fn to_bits(&self, trie: &TokenTrie) -> Vec<u64> {
+        match &self.nodes {
+            Nodes::List(nodes) => {
+                let mut bits = vec![0; trie.len().div_ceil(64)];
+                set_bits(&mut bits, nodes);
+                bits
+            }
+            Nodes::Bits(bits) => bits.to_vec(),
+        }
+    }
+
     /// Sets the bits, 64 nodes a word, of the nodes of the set that are in a range.
     pub(crate) fn copy_range(&self, range: std::ops::Range<usize>, bits: &mut [u64]) {
         match &self.nodes {

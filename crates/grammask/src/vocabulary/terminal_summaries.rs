@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::{CountedSummary, NodeSet, TokenId, TokenSet};
+use super::{Bounds, CountedSummary, NodeSet, TokenId, TokenSet};
 
 /// Bytes that the store may take by default.
 const DEFAULT_CAPACITY: usize = 256 << 20;
@@ -146,6 +146,19 @@ impl LiveTokens {
         }
     }
 
+    /// The tokens as a set over `size` ids.
+    #[must_use]
+    pub fn to_set(&self, size: usize) -> TokenSet {
+        match self {
+            Self::List(tokens) => {
+                let mut set = TokenSet::new(size);
+                set.extend(tokens.iter().copied());
+                set
+            }
+            Self::Set(set) => TokenSet::clone(set),
+        }
+    }
+
     /// Bytes of memory that the tokens take.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
@@ -177,7 +190,9 @@ struct Contents {
     sets: FxHashMap<u64, Vec<NodeSetRef>>,
     /// By content hash of the language, and start nodes.
     summaries: FxHashMap<(u128, NodeSetRef), Arc<TerminalSummary>>,
-    counted: FxHashMap<(u128, NodeSetRef), Arc<CountedSummary>>,
+    counted: FxHashMap<(u128, NodeSetRef, Bounds), Arc<CountedSummary>>,
+    /// By content hashes of an intersection without its limit, what ends a copy, and the copy.
+    limited: FxHashMap<([u128; 3], NodeSetRef, Bounds), Option<Arc<CountedSummary>>>,
     bytes: usize,
     capacity: usize,
 }
@@ -188,6 +203,7 @@ impl Default for TerminalSummaries {
             sets: FxHashMap::default(),
             summaries: FxHashMap::default(),
             counted: FxHashMap::default(),
+            limited: FxHashMap::default(),
             bytes: 0,
             capacity: DEFAULT_CAPACITY,
         };
@@ -227,15 +243,46 @@ impl TerminalSummaries {
 
     /// What is known about repetitions of the code with this content hash below these nodes.
     #[must_use]
-    pub fn get_counted(&self, code: u128, nodes: &NodeSetRef) -> Option<Arc<CountedSummary>> {
-        self.lock().counted.get(&(code, nodes.clone())).cloned()
+    pub fn get_counted(&self, code: u128, nodes: &NodeSetRef, bounds: Bounds) -> Option<Arc<CountedSummary>> {
+        self.lock().counted.get(&(code, nodes.clone(), bounds)).cloned()
     }
 
     /// Remembers a summary of repetitions.
-    pub fn insert_counted(&self, code: u128, nodes: NodeSetRef, summary: Arc<CountedSummary>) {
+    pub fn insert_counted(
+        &self,
+        code: u128,
+        nodes: NodeSetRef,
+        bounds: Bounds,
+        summary: Arc<CountedSummary>,
+    ) {
         let mut contents = self.lock();
         contents.make_room(summary.memory_bytes() + 128);
-        contents.counted.insert((code, nodes), summary);
+        contents.counted.insert((code, nodes, bounds), summary);
+    }
+
+    /// What is known about an intersection with a limit on its length, for all limits; it may be known that it is too hard.
+    /// Languages are the intersection without the limit, what ends the copy that has begun, and what is counted.
+    #[must_use]
+    pub fn get_limited(
+        &self,
+        languages: [u128; 3],
+        nodes: &NodeSetRef,
+        bounds: Bounds,
+    ) -> Option<Option<Arc<CountedSummary>>> {
+        self.lock().limited.get(&(languages, nodes.clone(), bounds)).cloned()
+    }
+
+    /// Remembers a summary for all limits, or that there is none.
+    pub fn insert_limited(
+        &self,
+        languages: [u128; 3],
+        nodes: NodeSetRef,
+        bounds: Bounds,
+        summary: Option<Arc<CountedSummary>>,
+    ) {
+        let mut contents = self.lock();
+        contents.make_room(summary.as_ref().map_or(0, |summary| summary.memory_bytes()) + 160);
+        contents.limited.insert((languages, nodes, bounds), summary);
     }
 
     /// Bytes that the store takes, an estimate.
@@ -248,7 +295,7 @@ impl TerminalSummaries {
     #[must_use]
     pub fn len(&self) -> usize {
         let contents = self.lock();
-        contents.summaries.len() + contents.counted.len()
+        contents.summaries.len() + contents.counted.len() + contents.limited.len()
     }
 
     /// Whether nothing is known.
@@ -276,6 +323,7 @@ impl Contents {
             self.sets.clear();
             self.summaries.clear();
             self.counted.clear();
+            self.limited.clear();
             self.bytes = 0;
         }
         self.bytes += bytes;

@@ -29,6 +29,9 @@ impl TrieNode {
     }
 }
 
+/// From so many characters on a token is long; of 128,000 tokens some 1,600 are.
+pub(crate) const MANY_CHARACTERS: u16 = 16;
+
 /// Up to so many children are looked at one by one for the one over a byte; each may be far from the next.
 const FEW_CHILDREN: u32 = 8;
 
@@ -69,6 +72,9 @@ pub struct TokenTrie {
     characters: Vec<u16>,
     /// The same for each entry of `sorted_ids`.
     token_characters: Vec<u16>,
+    /// Positions in `sorted_ids` of tokens of at least [`MANY_CHARACTERS`], and the nodes with children that are so deep.
+    long_tokens: Vec<u32>,
+    long_nodes: Vec<TrieNode>,
     max_depth: u16,
     bytes_below: OnceLock<BytesBelow>,
 }
@@ -137,6 +143,8 @@ impl TokenTrie {
             whole_characters: Vec::new(),
             characters: Vec::new(),
             token_characters: Vec::new(),
+            long_tokens: Vec::new(),
+            long_nodes: Vec::new(),
             max_depth: 0,
             bytes_below: OnceLock::new(),
         };
@@ -342,6 +350,18 @@ impl TokenTrie {
         &self.token_characters
     }
 
+    /// Positions in [`TokenTrie::sorted_ids`] of the tokens of at least [`MANY_CHARACTERS`], ascending.
+    #[must_use]
+    pub(crate) fn long_tokens(&self) -> &[u32] {
+        &self.long_tokens
+    }
+
+    /// The nodes with children to which at least [`MANY_CHARACTERS`] lead, ascending.
+    #[must_use]
+    pub(crate) fn long_nodes(&self) -> &[TrieNode] {
+        &self.long_nodes
+    }
+
     /// Where the tokens of neighbouring nodes are in [`TokenTrie::sorted_ids`].
     #[inline]
     #[must_use]
@@ -397,8 +417,13 @@ impl TokenTrie {
                 let begins = node > 0 && !(0x80..0xc0).contains(&self.bytes[node]);
                 let characters = before + u16::from(begins);
                 self.characters.push(characters);
-                let tokens = self.token_starts[node + 1] - self.token_starts[node];
-                self.token_characters.extend((0..tokens).map(|_| characters));
+                let tokens = self.token_starts[node]..self.token_starts[node + 1];
+                self.token_characters.extend(tokens.clone().map(|_| characters));
+                if characters >= MANY_CHARACTERS {
+                    self.long_tokens.extend(tokens);
+                    let node = TrieNode(node as u32);
+                    self.long_nodes.extend(self.has_children(node).then_some(node));
+                }
             }
         }
     }

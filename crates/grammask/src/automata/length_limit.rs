@@ -1,0 +1,198 @@
+//! Takes out of an intersection what masks look at apart: the operand that limits how long its words may be, and what it excludes.
+//!
+//! A text with a pattern and a largest length is `pattern & unit{a,b}`. What the pattern says does not depend on how many units
+//! are left, and what a limit excludes does not depend on the pattern but for the units that a word still needs; so masks
+//! look at `pattern & unit{a,}` once, for all `b`.
+
+use super::byte_set::ByteSet;
+use super::term::{Term, TermId, Terms};
+
+/// Subterms in which a word may begin after which a term is too large to be looked at.
+const MOST_BEGINNINGS: usize = 64;
+
+/// An intersection, and the limit that is taken out of it: its words are those of `unlimited` that begin at most `most` copies
+/// of `unit` after `rest`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LengthLimit {
+    /// The intersection without the limit.
+    pub(crate) unlimited: TermId,
+    /// What ends the copy that has begun; the empty word between two copies.
+    pub(crate) rest: TermId,
+    /// What is counted.
+    pub(crate) unit: TermId,
+    /// The most copies.
+    pub(crate) most: u32,
+}
+
+impl Terms {
+    /// An intersection at the beginning of `term`, and what follows it; none if there is no intersection.
+    pub(crate) fn leading_intersection(&self, term: TermId) -> Option<(TermId, TermId)> {
+        let (head, tail) = self.split(term);
+        matches!(self.get(head), Term::Intersection(_)).then_some((head, tail))
+    }
+
+    /// `term` without what the intersection at its beginning excludes: a language that contains it, and that goes on alike
+    /// once a word has left what is excluded. None if nothing is excluded, or nothing else is said.
+    pub(crate) fn without_exclusions(&mut self, term: TermId) -> Option<TermId> {
+        let (head, tail) = self.split(term);
+        let Term::Intersection(operands) = self.get(head) else { return None };
+        let is_exclusion = |&operand: &TermId| matches!(self.get(operand), Term::Complement(_));
+        let others: Vec<TermId> = operands.iter().copied().filter(|operand| !is_exclusion(operand)).collect();
+        if others.is_empty() || others.len() == operands.len() {
+            return None;
+        }
+        let others = self.intersection(&others);
+        Some(self.concat(&[others, tail]))
+    }
+
+    /// The bytes over which `term` may go on otherwise than it does [without its exclusions](Self::without_exclusions);
+    /// none where its form does not tell.
+    pub(crate) fn bytes_of_exclusions(&self, term: TermId) -> Option<ByteSet> {
+        let (head, tail) = self.split(term);
+        let Term::Intersection(operands) = self.get(head) else { return None };
+        let mut bytes = ByteSet::EMPTY;
+        for &operand in &operands[..] {
+            if let Term::Complement(excluded) = *self.get(operand) {
+                bytes = bytes.union(self.possible_first_bytes(excluded)?);
+                // Where the head may not end any more, what follows it may not begin.
+                if self.is_nullable(excluded) {
+                    bytes = bytes.union(self.possible_first_bytes(tail)?);
+                }
+            }
+        }
+        Some(bytes)
+    }
+
+    /// The bytes with which a word of `term` may begin, and possibly more; none where its form does not tell, or is large.
+    fn possible_first_bytes(&self, term: TermId) -> Option<ByteSet> {
+        let mut bytes = ByteSet::EMPTY;
+        let mut stack = vec![term];
+        let mut budget = MOST_BEGINNINGS;
+        while let Some(term) = stack.pop() {
+            budget = budget.checked_sub(1)?;
+            match self.get(term) {
+                Term::Nothing | Term::Epsilon => {}
+                Term::Bytes(set) => bytes = bytes.union(*set),
+                Term::Literal(chunk) => bytes.insert(chunk.as_slice()[0]),
+                Term::Table { table, state } => {
+                    for (low, high, _) in self.get_table(*table).edges(*state) {
+                        bytes = bytes.union(ByteSet::range(low, high));
+                    }
+                }
+                Term::Union(parts) => stack.extend_from_slice(parts),
+                Term::Concat(head, tail) => {
+                    stack.push(*head);
+                    if self.is_nullable(*head) {
+                        stack.push(*tail);
+                    }
+                }
+                Term::Repeat { term, .. } => stack.push(*term),
+                Term::Intersection(_) | Term::Complement(_) | Term::FirstMatch(_) => return None,
+            }
+        }
+        Some(bytes)
+    }
+
+    /// The bytes with which the words of a language begin that is not empty, where its form says so at once.
+    pub(super) fn first_bytes_by_shape(&self, term: TermId) -> Option<ByteSet> {
+        match self.get(self.split(term).0) {
+            Term::Bytes(set) => Some(*set),
+            Term::Literal(chunk) => Some(ByteSet::single(chunk.as_slice()[0])),
+            _ => None,
+        }
+    }
+
+    /// The first bytes of the only word of `term`, up to `most` of them, and whether that is all of it; none where the form does not
+    /// show that its words begin alike.
+    pub(crate) fn word_up_to(&self, term: TermId, most: usize) -> Option<(Vec<u8>, bool)> {
+        let mut word = Vec::new();
+        let mut rest = term;
+        loop {
+            let (head, tail) = self.split(rest);
+            match self.get(head) {
+                Term::Literal(chunk) => word.extend_from_slice(chunk.as_slice()),
+                Term::Bytes(set) => word.push(set.only()?),
+                _ => return None,
+            }
+            if tail == TermId::EPSILON || word.len() > most {
+                return Some((word, tail == TermId::EPSILON));
+            }
+            rest = tail;
+        }
+    }
+
+    /// The limits on the number of copies of something that the operands of an intersection are.
+    pub(crate) fn length_limits(&mut self, intersection: TermId) -> Vec<LengthLimit> {
+        let Term::Intersection(operands) = self.get(intersection) else { return Vec::new() };
+        let operands = operands.clone();
+        let mut limits = Vec::new();
+        for (position, &operand) in operands.iter().enumerate() {
+            let Some((rest, unit, min, most)) = self.limited_operand(operand) else { continue };
+            let unlimited = self.repeat(unit, min, None);
+            let unlimited = self.concat(&[rest, unlimited]);
+            let mut others = operands.to_vec();
+            others[position] = unlimited;
+            let unlimited = self.intersection(&others);
+            limits.push(LengthLimit { unlimited, rest, unit, most });
+        }
+        limits
+    }
+
+    /// Splits `rest unit{min,most}`.
+    fn limited_operand(&mut self, operand: TermId) -> Option<(TermId, TermId, u32, u32)> {
+        let mut before = Vec::new();
+        let mut last = operand;
+        while let Term::Concat(first, next) = *self.get(last) {
+            before.push(first);
+            last = next;
+        }
+        match *self.get(last) {
+            Term::Repeat { term, min, max: Some(most) } if most > 1 => {
+                Some((self.concat(&before), term, min, most))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::automata::ByteSet;
+
+    #[test]
+    fn limits_are_taken_out() {
+        let mut terms = Terms::new();
+        let letter = terms.bytes(ByteSet::range(b'a', b'z'));
+        let unit = terms.concat(&[letter, letter]);
+        let words = terms.literal(b"abc");
+        let pattern = terms.repeat(words, 0, None);
+        let counted = terms.repeat(unit, 3, Some(9));
+        let quote = terms.literal(b"\"");
+        let both = terms.intersection(&[pattern, counted]);
+        let quoted = terms.concat(&[both, quote]);
+        assert_eq!(terms.leading_intersection(quoted), Some((both, quote)));
+        assert_eq!(terms.leading_intersection(pattern), None);
+        let without = terms.repeat(unit, 3, None);
+        let unlimited = terms.intersection(&[pattern, without]);
+        let expected = LengthLimit { unlimited, rest: TermId::EPSILON, unit, most: 9 };
+        assert_eq!(terms.length_limits(both), [expected]);
+        let inside = terms.derivative(both, b'a');
+        let [limit] = terms.length_limits(inside)[..] else { panic!("one limit") };
+        assert_eq!((limit.rest, limit.unit, limit.most), (letter, unit, 8));
+        assert_eq!(limit.unlimited, terms.derivative(unlimited, b'a'));
+        assert!(terms.length_limits(counted).is_empty());
+        let excluded = terms.complement(words);
+        let others = terms.intersection(&[pattern, excluded, counted]);
+        let others = terms.concat(&[others, quote]);
+        assert_eq!(terms.without_exclusions(others), Some(quoted));
+        let first = |bytes: &[u8]| bytes.iter().fold(ByteSet::EMPTY, |set, &b| set.union(ByteSet::single(b)));
+        assert_eq!(terms.bytes_of_exclusions(others), Some(first(b"a\"")));
+        assert_eq!(terms.bytes_of_exclusions(quoted), Some(ByteSet::EMPTY));
+        assert_eq!(terms.bytes_of_exclusions(quote), None);
+        assert_eq!(terms.word_up_to(words, 9), Some((b"abc".to_vec(), true)));
+        assert_eq!(terms.word_up_to(quoted, 9), None);
+        assert_eq!(terms.without_exclusions(quoted), None);
+        assert_eq!(terms.without_exclusions(excluded), None);
+    }
+}

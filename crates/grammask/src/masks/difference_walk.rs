@@ -1,0 +1,81 @@
+//! The summary of a terminal that differs from a known one along few paths of the trie, by going along these.
+//!
+//! Any name but those that an object declares is a string, once it has left the paths of the declared names. So what is known of
+//! strings is copied, and both automata walk side by side over the bytes with which something excluded goes on: over all
+//! others they come to the same state, and nothing below differs.
+
+use crate::LimitExceeded;
+use crate::automata::{Automata, ByteSet, StateId};
+use crate::vocabulary::{LiveTokens, NodeSet, TrieNode, Vocabulary, WhichNodes, words_of};
+
+use super::terminal_walk::{Known, Walked};
+
+/// Trie nodes that differ after which an ordinary walk is the better way.
+const MOST_DIFFERENCES: usize = 1 << 12;
+
+/// Walks the words that continue `state` below the root, where `known` says what is below it for the state that excludes
+/// nothing. None where they differ much.
+///
+/// # Errors
+/// When the automaton passes its limit.
+pub(super) fn walk_differences(
+    automata: &mut Automata,
+    vocabulary: &Vocabulary,
+    state: StateId,
+    known: &Known,
+) -> Result<Option<Walked>, LimitExceeded> {
+    let trie = vocabulary.trie();
+    let mut different = Vec::new();
+    let mut stack = vec![(TrieNode::ROOT, state, known.state)];
+    while let Some((node, state, other)) = stack.pop() {
+        if different.len() > MOST_DIFFERENCES {
+            return Ok(None);
+        }
+        let term = automata.term(state);
+        let bytes = automata.terms().bytes_of_exclusions(term).unwrap_or(ByteSet::ALL);
+        for byte in bytes.within(trie.child_bytes(node)).iter() {
+            let (own, others) = (automata.step(state, byte)?, automata.step(other, byte)?);
+            if own == others {
+                continue;
+            }
+            // Not what is asked for: words beyond those of the known state.
+            let Some(other) = others else { return Ok(None) };
+            let Some(child) = trie.child(node, byte) else { continue };
+            different.push((child, own));
+            if let Some(own) = own
+                && trie.has_children(child)
+            {
+                stack.push((child, own, other));
+            }
+        }
+    }
+    let mut live = known.summary.live.to_set(vocabulary.size());
+    let mut ends = known.summary.ends.to_bits(trie);
+    let mut work = different.len();
+    for (node, state) in different {
+        let index = node.index();
+        match state {
+            Some(state) => {
+                clear(index..index + 1, &mut ends);
+                if automata.is_accepting(state) {
+                    trie.set_bits(index..index + 1, WhichNodes::All, &mut ends);
+                }
+            }
+            None => {
+                let tokens = trie.subtree_tokens(node);
+                work += tokens.len();
+                for &token in tokens {
+                    live.remove(token);
+                }
+                clear(index..trie.subtree_end(node).index(), &mut ends);
+            }
+        }
+    }
+    Ok(Some(Walked { live: LiveTokens::from_set(live), ends: NodeSet::from_bits(ends, trie), work }))
+}
+
+fn clear(nodes: std::ops::Range<usize>, bits: &mut [u64]) {
+    for (word, inside) in words_of(nodes) {
+        bits[word] &= !inside;
+    }
+}
