@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::automata::{ByteSet, StateId};
+use crate::automata::{Automata, ByteSet, StateId};
 use crate::lowering::{Advance, DotId, Symbol};
 use crate::recognizer::{ContinuationId, Item, ItemState, Machine, Recognizer, SetId};
 use crate::vocabulary::{
@@ -49,7 +49,7 @@ const MOST_WIDE: usize = 8;
 const MOST_SETBACKS: u32 = 6;
 /// Copies from which a bound is far above what most tokens hold.
 pub(super) const FAR: u32 = 20;
-/// First bytes from which a state goes on widely.
+/// Bytes that keep a state of free text.
 const MANY_BYTES: usize = 64;
 /// What it costs to look at a nonterminal that begins another, in visited trie nodes.
 const WORK_PER_MEMBER: usize = 32;
@@ -440,7 +440,7 @@ impl Composition<'_> {
             && nodes.len() == 1
             && let Some(wider) = automata.terms_mut().without_exclusions(term)
             && let Some(wider) = automata.start(wider)?
-            && automata.first_bytes(wider)?.len() >= MANY_BYTES
+            && keeps_many(automata, wider)?
         {
             let summary = self.terminal(wider, nodes)?;
             let wider = Known { state: wider, summary };
@@ -523,6 +523,15 @@ impl Composition<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether many bytes lead from a state back to it, so that it is cheap to walk and worth to be known.
+fn keeps_many(automata: &mut Automata, state: StateId) -> Result<bool, LimitExceeded> {
+    let mut kept = 0;
+    for byte in automata.first_bytes(state)?.iter() {
+        kept += usize::from(automata.step(state, byte)? == Some(state));
+    }
+    Ok(kept >= MANY_BYTES)
 }
 
 /// The fixpoint computation of one nonterminal at one node set.
