@@ -130,6 +130,8 @@ def main() -> None:
 
     def encode(text: str) -> list[int]:
         ids: list[int] = processor.encode(text)
+        if not ids:
+            return []
         # SentencePiece writes a space before the text, often into the first token.
         rest = (vocabulary.token(ids[0]) or b"").removeprefix(b" ")
         return [vocabulary.ids_of(bytes([byte]))[-1] for byte in rest] + ids[1:]
