@@ -262,6 +262,16 @@ def test_choices() -> None:
         Grammar.from_choices([1])  # type: ignore[list-item]
 
 
+def test_findings_stand_at_all_places_of_equal_schemas() -> None:
+    unique = {"type": "array", "uniqueItems": True, "items": {"format": "unknown"}}
+    inner = {"properties": {"x": unique}}
+    schema = {"properties": {"a": unique, "b": inner, "c": unique, "d": inner}, "$defs": {"unused": unique}}
+    places = ["a", "b/properties/x", "c", "d/properties/x"]
+    relaxed = Grammar.from_json_schema(json.dumps(schema), on_unsupported="relax")
+    assert [item.pointer for item in relaxed.relaxations] == [f"#/properties/{at}/uniqueItems" for at in places]
+    assert [item.pointer for item in relaxed.check() if item.pointer] == [f"#/properties/{at}/items/format" for at in places]
+
+
 def test_different_choices_are_different_to_the_compile_cache() -> None:
     one, other = Grammar.from_choices(["a", "b"]), Grammar.from_choices(["ab"])
     assert one.compile(BYTES).is_valid(b"a")

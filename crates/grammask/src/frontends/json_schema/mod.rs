@@ -111,6 +111,7 @@ pub fn grammar(
     let scope = translation.library.first_scope();
     let whole = translation.satisfies(root, scope);
     let start = translation.translate(whole).map_err(exceeded)?;
+    translation.findings.spread(&translation.library);
     let errors = translation.findings.take_errors(options.on_unsupported);
     if !errors.is_empty() {
         return Err(fail(errors));

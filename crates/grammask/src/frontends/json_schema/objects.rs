@@ -642,6 +642,12 @@ impl Translation<'_> {
 
     /// What is left of `formula` when there will be no member `name`.
     fn object_without(&mut self, formula: ObjectFormula, name: Id<Box<str>>) -> ObjectFormula {
+        match *self.objects.get(formula) {
+            Formula::Literal(AboutObject::If(absent, _)) if absent == name => return truth(),
+            Formula::Literal(AboutObject::Has(absent, _)) if absent == name => return falsehood(),
+            Formula::True | Formula::False | Formula::Literal(_) => return formula,
+            Formula::And(_) | Formula::Or(_) => {}
+        }
         let mut left: FxHashMap<ObjectFormula, ObjectFormula> = FxHashMap::default();
         for id in self.objects.below(formula) {
             let result = match self.objects.get(id).clone() {

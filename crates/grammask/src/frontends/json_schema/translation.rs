@@ -58,6 +58,10 @@ pub(super) struct Translation<'o> {
     pub(super) pending: Vec<(Shape, u32, RuleId)>,
     /// The values of formulas that have few.
     pub(super) listed: FxHashMap<ValueFormula, Option<Vec<(u32, ValueFormula)>>>,
+    /// Conjunctions that fewer of their parts say too.
+    pub(super) shorter: FxHashMap<ValueFormula, ValueFormula>,
+    /// Whether the first schema is about strings of which the second has none.
+    pub(super) excluded: FxHashMap<(Id<Schema>, Id<Schema>), bool>,
     /// Places of `uniqueItems` that could not be enforced.
     pub(super) relaxed_uniqueness: FxHashSet<Location>,
     /// Single values that were listed, by their shapes.
@@ -123,6 +127,8 @@ impl<'o> Translation<'o> {
             value_rules: FxHashMap::default(),
             pending: Vec::new(),
             listed: FxHashMap::default(),
+            shorter: FxHashMap::default(),
+            excluded: FxHashMap::default(),
             relaxed_uniqueness: FxHashSet::default(),
             constants: Interner::new(),
             schemas: Interner::new(),
@@ -151,8 +157,11 @@ impl<'o> Translation<'o> {
     /// The schema at `location`, entered under `scope`.
     pub(super) fn schema_at(&mut self, location: Location, scope: Id<Scope>) -> Id<Schema> {
         let scope = self.library.enter(location, scope);
-        let location = self.library.first_of_the_same(location);
-        self.schemas.intern(Schema::At(location, scope))
+        let first = self.library.first_of_the_same(location);
+        if first != location {
+            self.findings.repeat(first, location);
+        }
+        self.schemas.intern(Schema::At(first, scope))
     }
 
     /// "Satisfies the schema at `location`" as a formula.
@@ -276,7 +285,7 @@ impl<'o> Translation<'o> {
 
     /// The shape of a schema; none if it needs one that a caller further up works on. What a schema applies in
     /// place comes before itself; all of that is on one explicit stack.
-    fn try_shape_of(&mut self, schema: Id<Schema>) -> Result<Option<Shape>, LimitExceeded> {
+    pub(super) fn try_shape_of(&mut self, schema: Id<Schema>) -> Result<Option<Shape>, LimitExceeded> {
         let mut stack = vec![schema];
         let mut begun = FxHashSet::default();
         while let Some(&current) = stack.last() {
