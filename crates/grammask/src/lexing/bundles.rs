@@ -20,7 +20,7 @@ use super::pairs::Pairs;
 use super::spanners::{Column, Place, SpannerId, Spanners};
 use super::streamlining::Legality;
 use crate::grammar::{TerminalId, id_type};
-use crate::vocabulary::TokenTrie;
+use crate::vocabulary::{TokenSet, TokenTrie};
 use crate::{Deadline, LimitExceeded};
 
 id_type! {
@@ -173,20 +173,7 @@ impl Bundles {
     }
 }
 
-/// Something that a walk does at a bundle: an end or a branch, by its position.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum BundleItem {
-    End(u32),
-    Branch(u32),
-}
-
 impl Bundle {
-    /// All items.
-    pub(crate) fn items(&self) -> impl Iterator<Item = BundleItem> + use<> {
-        let branches = (0..self.branches.len() as u32).map(BundleItem::Branch);
-        (0..self.ends.len() as u32).map(BundleItem::End).chain(branches)
-    }
-
     /// How many things a walk does here.
     pub(crate) fn len(&self) -> usize {
         self.ends.len() + self.branches.len()
@@ -199,14 +186,14 @@ impl Tables<'_> {
     }
 
     fn bundle(&mut self, nodes: &[SpannerId], class: ClassId, last: Option<TerminalId>) -> Bundle {
-        let mut ends: FxHashMap<FutureId, Gathered> = FxHashMap::default();
+        let mut ends: FxHashMap<FutureId, TokenSet> = FxHashMap::default();
         let mut branches: FxHashMap<(TerminalId, Column), Vec<(SpannerId, usize)>> = FxHashMap::default();
         for &node in nodes {
             let spanner = self.spanners.get(node);
             for end in &spanner.ends {
                 // What has no future is dead whatever the parser does.
                 let Some(future) = self.futures.of(end.configuration, class) else { continue };
-                let tokens = ends.entry(future).or_insert_with(|| Gathered::new(self.vocabulary_size));
+                let tokens = ends.entry(future).or_insert_with(|| TokenSet::new(self.vocabulary_size));
                 end.tokens.add_to(tokens, self.trie);
             }
             for (index, branch) in spanner.branches.iter().enumerate() {
@@ -217,11 +204,10 @@ impl Tables<'_> {
         let mut parts: Vec<(FutureId, Part)> = Vec::with_capacity(ends.len());
         for (future, tokens) in ends {
             let of_future = self.futures.get(future);
-            let Some(part) = tokens.into_part() else { continue };
             match last.map_or(Legality::Sometimes, |last| self.pairs.future(last, of_future)) {
                 Legality::Never => {}
-                Legality::Sometimes => parts.push((future, part)),
-                Legality::Always => always.add(&part),
+                Legality::Sometimes => parts.push((future, Part::of(tokens))),
+                Legality::Always => always.add(&Part::of(tokens)),
             }
         }
         let mut ends = parts;

@@ -19,7 +19,7 @@ use super::bundles::BundleId;
 use super::lr_automaton::LrState;
 use super::parser::{Extent, LayoutExtent, LayoutId, Parse, Parser};
 use crate::grammar::id_type;
-use crate::vocabulary::{TokenId, TokenSet};
+use crate::vocabulary::TokenSet;
 
 /// A bundle, and the column of the newline before the token or 0.
 pub(crate) type MemoKey = (BundleId, u32);
@@ -54,7 +54,7 @@ impl Part {
     }
 
     /// The tokens of a set.
-    fn of(set: TokenSet) -> Self {
+    pub(crate) fn of(set: TokenSet) -> Self {
         Self::few(&set).unwrap_or_else(|| Self::Set(Arc::new(set)))
     }
 
@@ -105,36 +105,16 @@ impl Gathered {
     pub(crate) fn add(&mut self, part: &Part) {
         match (&mut self.set, part) {
             (Some(set), part) => part.add_to(set),
-            (None, Part::Set(set)) => self.add_set(set),
+            (None, Part::Set(_)) => part.add_to(self.as_set()),
             (None, Part::Few(words)) => {
                 self.few.extend_from_slice(words);
-                self.keep_few();
-            }
-        }
-    }
-
-    pub(crate) fn add_set(&mut self, set: &TokenSet) {
-        self.as_set().union_with(set);
-    }
-
-    pub(crate) fn add_tokens(&mut self, tokens: &[TokenId]) {
-        if let Some(set) = &mut self.set {
-            set.extend(tokens.iter().copied());
-            return;
-        }
-        for &TokenId(id) in tokens {
-            self.few.push((id / u32::BITS, 1 << (id % u32::BITS)));
-        }
-        self.keep_few();
-    }
-
-    /// Goes over to a set if there are many words.
-    fn keep_few(&mut self) {
-        let most = self.size.div_ceil(u32::BITS as usize) / WORDS_PER_LISTED;
-        if self.few.len() > most {
-            self.merge();
-            if self.few.len() > most / 2 {
-                self.as_set();
+                let most = self.size.div_ceil(u32::BITS as usize) / WORDS_PER_LISTED;
+                if self.few.len() > most {
+                    self.merge();
+                    if self.few.len() > most / 2 {
+                        self.as_set();
+                    }
+                }
             }
         }
     }
@@ -267,24 +247,6 @@ impl MaskMemo {
         };
         self.insert(key, seen, part.clone());
         part
-    }
-
-    /// An equal part that is kept already, or this one, which is kept then.
-    pub(crate) fn share_part(&mut self, part: Part) -> Part {
-        match part {
-            Part::Few(words) => {
-                self.part_bytes += size_of_val(&words[..]);
-                Part::Few(words)
-            }
-            Part::Set(set) => Part::Set(match self.distinct.get(&set) {
-                Some(equal) => equal.clone(),
-                None => {
-                    self.part_bytes += size_of_val(set.words());
-                    self.distinct.insert(set.clone());
-                    set
-                }
-            }),
-        }
     }
 
     fn share(&mut self, mask: TokenSet) -> Arc<TokenSet> {

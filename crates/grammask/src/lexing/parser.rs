@@ -76,19 +76,6 @@ pub(crate) struct Extent {
 
 /// Most stacks after terminals that are kept at a time.
 const MOST_FED: usize = 1 << 12;
-/// How many states are [`TopStates`].
-const NEAR: usize = 4;
-
-/// The states on top of a stack, top down; fewer where the stack has fewer.
-pub(crate) type TopStates = [Option<LrState>; NEAR];
-
-impl Extent {
-    /// Whether only [`TopStates`] were looked at.
-    pub(crate) fn is_near(&self) -> bool {
-        self.states as usize <= NEAR && self.layout == LayoutExtent::NOTHING
-    }
-}
-
 /// The blocks and brackets of an [`Extent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LayoutExtent {
@@ -222,18 +209,6 @@ impl Parser {
         }
         let node = self.nodes[stack.index()];
         (node.state, (node.depth > 0).then_some(node.below))
-    }
-
-    /// The states on top of a stack, without counting as a look.
-    pub(crate) fn top_states(&self, stack: StackId) -> TopStates {
-        let mut states = self.states(stack);
-        std::array::from_fn(|_| states.next())
-    }
-
-    /// Counts as a look at [`TopStates`].
-    pub(crate) fn look_at_top_states(&mut self, stack: StackId) {
-        let lowest = self.depth(stack).saturating_sub(NEAR as u32 - 1);
-        self.look.state = self.look.state.min(lowest);
     }
 
     /// How many different stacks there are.

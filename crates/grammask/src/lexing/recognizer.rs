@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use super::bundles::{self, BundleId, BundleItem, Bundles};
+use super::bundles::{self, BundleId, Bundles};
 use super::futures::{Classes, FutureId, Futures};
 use super::grammar::{LexedGrammar, LexerKind, TerminalRole};
 use super::indentation;
@@ -18,7 +18,7 @@ use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
 use super::lr_automaton::LrState;
 use super::memo::{Gathered, MaskMemo, Part};
 use super::pairs::Pairs;
-use super::parser::{Look, Parse, Parser, TopStates};
+use super::parser::{Look, Parse, Parser};
 use super::parsing_tables::ParsingTables;
 use super::spanners::{Column, Columns, Place, Spanners};
 use super::terminal_set::TerminalSet;
@@ -42,8 +42,6 @@ const FIRST_STEPS: usize = 2;
 const MOST_LEVELS: u32 = 3;
 /// A bundle with so many ends and branches is large.
 const LARGE_BUNDLE: usize = 8;
-/// Of a bundle with so many ends and branches it is kept what depends on a few states only.
-const NEAR_BUNDLE: usize = 32;
 /// Most runs of a set. No grammar of a real language has more than a few.
 const MOST_RUNS: usize = 1 << 10;
 
@@ -192,9 +190,6 @@ struct Builder {
     bundles: Bundles,
     pairs: Pairs,
     memo: MaskMemo,
-    /// For each bundle, with the column of the newline before the token or 0, and top states of stacks: the tokens that
-    /// need no more than these, and the items that may need more.
-    near: FxHashMap<(BundleId, u32, TopStates), Near>,
     set_ids: FxHashMap<Arc<[Run]>, RunsId>,
     /// Whether a parse can go on with a future.
     alive: FxHashMap<(Parse, FutureId), bool>,
@@ -210,9 +205,6 @@ struct Builder {
 
 /// The parse after a lexeme with the class of the next one, if it may come, and what was looked at.
 type Fed = (Option<(Parse, ClassId)>, Look);
-
-/// See [`Builder::near`].
-type Near = (Option<Part>, Arc<[BundleItem]>);
 
 /// What was found out with the stacks that one mask tries: the same terminals come from many bundles, and the same ends.
 #[derive(Debug, Default)]
@@ -275,7 +267,6 @@ impl LexedRecognizer {
             bundles: Bundles::default(),
             pairs: Pairs::new(prepared.grammar.clone(), prepared.tables.clone()),
             memo: MaskMemo::default(),
-            near: FxHashMap::default(),
             set_ids: FxHashMap::default(),
             alive: FxHashMap::default(),
             tried: Tried::default(),
@@ -708,121 +699,62 @@ impl Builder {
 
     /// The tokens below a bundle that a parse takes, in step with the parser.
     ///
-    /// What depends on a few states on top of the stack only is kept by these, so that a new stack costs what looks deeper.
     /// Calls itself for large bundles, `MOST_LEVELS` deep at most.
     fn tokens_below(
         &mut self,
         making: Making<'_>,
-        (bundle, parse, column): (BundleId, Parse, u32),
+        start: (BundleId, Parse, u32),
         level: u32,
     ) -> Result<Gathered, LimitExceeded> {
+        let recognizer = making.recognizer;
         let mut tokens = match level {
             0 => Gathered::of_many(making.vocabulary_size),
             _ => Gathered::new(making.vocabulary_size),
         };
-        if self.bundles.get(bundle).len() < NEAR_BUNDLE {
+        let mut pending = vec![start];
+        while let Some((bundle, parse, column)) = pending.pop() {
             if let Some(always) = &self.bundles.get(bundle).always {
                 tokens.add(always);
             }
-            for item in self.bundles.get(bundle).items() {
-                self.add_item(making, (bundle, item, parse, column), level, &mut tokens)?;
+            for index in 0..self.bundles.get(bundle).ends.len() {
+                let future = self.bundles.get(bundle).ends[index].0;
+                if self.can_go_on(recognizer, parse, future) {
+                    tokens.add(&self.bundles.get(bundle).ends[index].1);
+                }
             }
-            return Ok(tokens);
-        }
-        let key = (bundle, column, self.parser.top_states(parse.stack));
-        if let Some((near, rest)) = self.near.get(&key) {
-            let rest = rest.clone();
-            if let Some(near) = near {
-                tokens.add(near);
-            }
-            self.parser.look_at_top_states(parse.stack);
-            for &item in &rest[..] {
-                self.add_item(making, (bundle, item, parse, column), level, &mut tokens)?;
-            }
-            return Ok(tokens);
-        }
-        let mut near = Gathered::new(making.vocabulary_size);
-        if let Some(always) = &self.bundles.get(bundle).always {
-            near.add(always);
-        }
-        let mut rest = Vec::new();
-        for item in self.bundles.get(bundle).items() {
-            let before = self.parser.begin_look();
-            let mut found = Gathered::new(making.vocabulary_size);
-            let result = self.add_item(making, (bundle, item, parse, column), level, &mut found);
-            let look = self.parser.end_look(before);
-            result?;
-            let is_near = self.parser.extent(parse, look).is_near();
-            if !is_near {
-                rest.push(item);
-            }
-            if let Some(part) = found.into_part() {
-                if is_near { near.add(&part) } else { tokens.add(&part) }
-            }
-        }
-        let near = near.into_part().map(|near| self.memo.share_part(near));
-        if let Some(near) = &near {
-            tokens.add(near);
-        }
-        self.parser.look_at_top_states(parse.stack);
-        self.memory_bytes += size_of_val(&rest[..]) + 96;
-        self.near.insert(key, (near, rest.into()));
-        Ok(tokens)
-    }
-
-    /// Adds the tokens of one item of a bundle that a parse takes.
-    fn add_item(
-        &mut self,
-        making: Making<'_>,
-        start: (BundleId, BundleItem, Parse, u32),
-        level: u32,
-        tokens: &mut Gathered,
-    ) -> Result<(), LimitExceeded> {
-        let recognizer = making.recognizer;
-        let mut pending = vec![start];
-        while let Some((bundle, item, parse, column)) = pending.pop() {
-            let index = match item {
-                BundleItem::End(index) => {
-                    let future = self.bundles.get(bundle).ends[index as usize].0;
-                    if self.can_go_on(recognizer, parse, future) {
-                        tokens.add(&self.bundles.get(bundle).ends[index as usize].1);
-                    }
+            for index in 0..self.bundles.get(bundle).branches.len() {
+                let branch = &self.bundles.get(bundle).branches[index];
+                let (terminal, emitted) = (branch.terminal, branch.column.resolve(column));
+                let Some((parse, class)) = self.try_feed(recognizer, parse, terminal, emitted) else {
+                    continue;
+                };
+                let place = (bundle, index, class);
+                let child = match self.bundles.known_child(place) {
+                    Some(known) => known,
+                    None => self.with_tables(making, |bundles, tables| bundles.child(place, tables))?,
+                };
+                if level == MOST_LEVELS || self.bundles.get(child).len() < LARGE_BUNDLE {
+                    pending.push((child, parse, 0));
                     continue;
                 }
-                BundleItem::Branch(index) => index as usize,
-            };
-            let branch = &self.bundles.get(bundle).branches[index];
-            let (terminal, emitted) = (branch.terminal, branch.column.resolve(column));
-            let Some((parse, class)) = self.try_feed(recognizer, parse, terminal, emitted) else { continue };
-            let place = (bundle, index, class);
-            let child = match self.bundles.known_child(place) {
-                Some(known) => known,
-                None => self.with_tables(making, |bundles, tables| bundles.child(place, tables))?,
-            };
+                if let Some((known, extent)) = self.memo.get((child, 0), &mut self.parser, parse) {
+                    self.parser.count_look(self.parser.look_of(parse, extent));
+                    tokens.add(&known);
+                    continue;
+                }
+                let before = self.parser.begin_look();
+                let part = self.tokens_below(making, (child, parse, 0), level + 1);
+                let look = self.parser.end_look(before);
+                let extent = self.parser.extent(parse, look);
+                let part = self.memo.insert_part((child, 0), (&mut self.parser, parse, extent), part?);
+                tokens.add(&part);
+            }
             self.parser.check()?;
             if self.total_memory() > self.limits.memory_bytes {
                 return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));
             }
-            if level == MOST_LEVELS || self.bundles.get(child).len() < LARGE_BUNDLE {
-                if let Some(always) = &self.bundles.get(child).always {
-                    tokens.add(always);
-                }
-                pending.extend(self.bundles.get(child).items().map(|item| (child, item, parse, 0)));
-                continue;
-            }
-            if let Some((known, extent)) = self.memo.get((child, 0), &mut self.parser, parse) {
-                self.parser.count_look(self.parser.look_of(parse, extent));
-                tokens.add(&known);
-                continue;
-            }
-            let before = self.parser.begin_look();
-            let part = self.tokens_below(making, (child, parse, 0), level + 1);
-            let look = self.parser.end_look(before);
-            let extent = self.parser.extent(parse, look);
-            let part = self.memo.insert_part((child, 0), (&mut self.parser, parse, extent), part?);
-            tokens.add(&part);
         }
-        self.parser.check()
+        Ok(tokens)
     }
 
     /// Whether a parse can go on with a future after some tokens.
@@ -904,7 +836,6 @@ impl Builder {
     fn total_memory(&self) -> usize {
         self.memory_bytes
             + self.alive.capacity() * 20
-            + self.near.capacity() * 80
             + self.parser.memory_bytes()
             + self.spanners.memory_bytes()
             + self.bundles.memory_bytes()

@@ -16,7 +16,6 @@ use rustc_hash::FxHashMap;
 
 use super::grammar::LexedGrammar;
 use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
-use super::memo::Gathered;
 use crate::grammar::{TerminalId, id_type};
 use crate::vocabulary::{TokenSet, TokenTrie, TrieNode};
 use crate::{Deadline, LimitExceeded};
@@ -122,13 +121,13 @@ pub(crate) enum Tokens {
 }
 
 impl Tokens {
-    /// Adds the tokens to others.
-    pub(crate) fn add_to(&self, others: &mut Gathered, trie: &TokenTrie) {
+    /// Adds the tokens to a mask.
+    pub(crate) fn add_to(&self, mask: &mut TokenSet, trie: &TokenTrie) {
         match self {
-            Self::Set(set) => others.add_set(set),
+            Self::Set(set) => mask.union_with(set),
             Self::Ranges(ranges) => {
                 for &(start, end) in ranges {
-                    others.add_tokens(&trie.sorted_ids()[start as usize..end as usize]);
+                    mask.extend(trie.sorted_ids()[start as usize..end as usize].iter().copied());
                 }
             }
         }
@@ -335,9 +334,9 @@ impl Spanners {
         if count < MANY_TOKENS {
             return tokens;
         }
-        let mut many = Gathered::of_many(self.vocabulary_size);
-        tokens.add_to(&mut many, trie);
-        Tokens::Set(many.into_set())
+        let mut set = TokenSet::new(self.vocabulary_size);
+        tokens.add_to(&mut set, trie);
+        Tokens::Set(set)
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
@@ -411,9 +410,9 @@ mod tests {
                     pending.push((link, emitted.clone()));
                 }
                 for end in spanners.get(node).ends.clone() {
-                    let mut of_end = Gathered::new(vocabulary.size());
+                    let mut of_end = TokenSet::new(vocabulary.size());
                     end.tokens.add_to(&mut of_end, vocabulary.trie());
-                    for token in &of_end.into_set() {
+                    for token in &of_end {
                         let future = futures.of(end.configuration, class).expect("texts lead there");
                         for terminal in futures.get(future).outside.iter() {
                             let name = prepared.grammar().terminal_name(terminal);
