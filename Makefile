@@ -10,6 +10,7 @@ VENV := .venv/.created
 DEVELOPMENT := .venv/.development
 PACKAGE := .venv/.package
 PEERS := .venv/.peers
+DOCUMENTATION := .venv/.documentation
 BENCH ?=
 
 .PHONY: demo test bench lint docs build clean
@@ -34,7 +35,9 @@ lint: $(DEVELOPMENT)
 	$(BIN)/python -m ruff check
 	$(BIN)/python -m ruff format --check
 
-docs:
+# The site goes to target/site, the crate's pages to target/doc.
+docs: $(PACKAGE) $(DOCUMENTATION)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
 build: $(DEVELOPMENT)
@@ -50,6 +53,10 @@ $(VENV):
 
 $(DEVELOPMENT): $(VENV) pyproject.toml
 	$(PIP) install --quiet --group dev
+	touch $@
+
+$(DOCUMENTATION): $(VENV) pyproject.toml
+	$(PIP) install --quiet --group docs
 	touch $@
 
 $(PEERS): $(VENV) pyproject.toml

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from grammask import Grammar, Vocabulary
-from grammask.cli.generation import Step, generate, is_text_of
-from grammask.cli.language_models import DemoModel
+from grammask.language_models.demo import DemoModel
+from grammask.language_models.generation import Step, generate, is_text_of
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -68,7 +68,7 @@ def main() -> None:
         for seed in seeds:
             rng = np.random.default_rng(seed)
             matcher = compiled.matcher()
-            text = list(generate(matcher, vocabulary, model, rng, max_tokens=MAX_TOKENS))
+            text = list(generate(matcher, model, rng, max_tokens=MAX_TOKENS))
             steps += text
             written = b"".join(step.text for step in text).decode()
             console.print(token_stripes(text), soft_wrap=True)

@@ -43,10 +43,34 @@ def test_demo() -> None:
     assert "p99" in output
 
 
-@pytest.mark.parametrize(
-    "page", ["README.md", "docs/json_schema.md", "docs/lexed_grammars.md", "docs/matcher.md"]
-)
+def test_templates() -> None:
+    output = run("examples/templates.py")
+    assert output.startswith("so far: {'customer': ")
+    assert ", bytes (" in output
+
+
+def python_of(page: str) -> list[str]:
+    text = (ROOT / page).read_text("utf-8")
+    return re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if python_of(page)])
 def test_code_of_a_page(page: str) -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    assert blocks
-    run("-c", "\n".join(blocks))
+    run("-c", "\n".join(python_of(page)))
+
+
+def test_every_page_is_in_the_site() -> None:
+    site = (ROOT / "mkdocs.yml").read_text("utf-8")
+    listed = re.findall(r"^ +- .*: (\S+\.md)$", site, re.MULTILINE)
+    assert sorted(f"docs/{page}" for page in listed) == PAGES[1:]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_of_a_page_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    targets = re.findall(r"\]\(([^)#\s]+)", text)
+    folder = (ROOT / page).parent
+    assert [target for target in targets if "://" not in target and not (folder / target).exists()] == []

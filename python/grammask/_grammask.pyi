@@ -1,7 +1,8 @@
 """The compiled engine. Use it through the package ``grammask``."""
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, final
+from typing import Any, SupportsIndex, final
 
 import numpy as np
 import numpy.typing as npt
@@ -11,13 +12,17 @@ from grammask.errors import Diagnostic
 
 __all__ = [
     "CompiledGrammar",
+    "Composition",
     "Expectation",
     "Explanation",
     "Grammar",
     "LexedGrammar",
     "Limits",
     "Matcher",
+    "Parse",
+    "Parser",
     "SchemaOptions",
+    "StreamliningReport",
     "Vocabulary",
     "embedded_vocabulary",
     "encode_ordinary",
@@ -27,6 +32,7 @@ __all__ = [
     "missing_documents",
     "quote_bytes",
     "set_threads",
+    "streamlining_report",
     "threads",
 ]
 
@@ -76,7 +82,7 @@ class Vocabulary:
     def special(self) -> dict[str, int]:
         """Names of the special tokens with their ids, as a new dictionary."""
 
-    def token(self, id: int) -> bytes | None:
+    def token(self, id: SupportsIndex) -> bytes | None:
         """Return the bytes of a token; None for special tokens, end tokens, padding and others without text.
 
         Raises:
@@ -86,7 +92,7 @@ class Vocabulary:
     def tokens(self) -> list[bytes | None]:
         """Return what ``token`` says of each id, as a new list; it may leave out padding at the end."""
 
-    def name_of(self, id: int) -> str | None:
+    def name_of(self, id: SupportsIndex) -> str | None:
         """Return the name of a special token, its first one if it has several; None for all other tokens.
 
         Raises:
@@ -194,7 +200,9 @@ class Grammar:
     @staticmethod
     def from_kbnf(text: bytes, start: str, limits: Limits | None = None) -> Grammar: ...
     @staticmethod
-    def from_regex(pattern: str, limits: Limits | None = None) -> Grammar: ...
+    def from_gbnf(text: str, start: str, dialect: str, limits: Limits | None = None) -> Grammar: ...
+    @staticmethod
+    def from_regex(pattern: str, syntax: str, limits: Limits | None = None) -> Grammar: ...
     @staticmethod
     def from_choices(texts: list[bytes], limits: Limits | None = None) -> Grammar: ...
     @property
@@ -209,6 +217,48 @@ class Grammar:
     def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]: ...
 
 @final
+class Composition:
+    """Joins grammars and plain parts in one grammar. Parts, rules and languages are known by the numbers they get.
+
+    Languages are regular; ``terminal`` makes a part of one. Nothing can be used after :meth:`finish`.
+    """
+
+    def __new__(cls) -> Self: ...
+    def literal(self, bytes: bytes) -> int: ...
+    def grammar(self, grammar: Grammar) -> int: ...
+    def token(self, token: int | str) -> int: ...
+    def tokens(
+        self, listed: Sequence[int | str], others: bool, ranges: Sequence[tuple[int, int]] = ...
+    ) -> int: ...
+    def text(
+        self,
+        ends: Sequence[bytes],
+        end: int,
+        excludes: Sequence[bytes],
+        most_characters: int | None = None,
+        most_tokens: int | None = None,
+    ) -> int: ...
+    def sequence(self, parts: Sequence[int]) -> int: ...
+    def choice(self, parts: Sequence[int]) -> int: ...
+    def repeat(self, part: int, least: int, most: int | None = None) -> int: ...
+    def named(self, name: str, part: int) -> int: ...
+    def rule(self, name: str) -> int: ...
+    def reference(self, rule: int) -> int: ...
+    def define(self, rule: int, part: int) -> None: ...
+    def regex_language(self, pattern: str, limits: Limits | None = None) -> int: ...
+    def literal_language(self, bytes: bytes) -> int: ...
+    def range_language(self, first: str, last: str) -> int: ...
+    def substring_language(self, text: str) -> int: ...
+    def concatenated_language(self, languages: Sequence[int]) -> int: ...
+    def union_language(self, languages: Sequence[int]) -> int: ...
+    def intersection_language(self, languages: Sequence[int]) -> int: ...
+    def complement_language(self, language: int) -> int: ...
+    def repeated_language(self, language: int, least: int, most: int | None = None) -> int: ...
+    def shortest_language(self, language: int) -> int: ...
+    def terminal(self, language: int, label: str, most_tokens: int | None = None) -> int: ...
+    def finish(self, part: int) -> Grammar: ...
+
+@final
 class LexedGrammar:
     """A grammar with a lexer, from plain lists that a front end fills.
 
@@ -220,9 +270,10 @@ class LexedGrammar:
         productions: Left side, right side without operators, priority among rules that could both end at one place.
         start: The start symbol.
         lexer: ``"basic"`` looks for all terminals everywhere, ``"contextual"`` for those that the parser has an
-            action for.
+            action for, ``"dynamic"`` and ``"dynamic_complete"`` for each on its own.
         rule: ``"maximal_munch"`` takes the longest match, then the highest priority, then literals, then the first;
             ``"lark"`` takes the first terminal that matches at all, by priority and then in the given order.
+        parser: ``"lalr"``, or ``"earley"`` for all grammars, but not for contextual lexers.
         prefer_shift: Decide shift/reduce conflicts as lark does, in place of refusing them.
         indentation: The terminals for newlines, and for beginnings and ends of blocks; the columns of a tab; the
             terminals that open and that close brackets.
@@ -241,6 +292,7 @@ class LexedGrammar:
         *,
         lexer: str = "basic",
         rule: str = "maximal_munch",
+        parser: str = "lalr",
         prefer_shift: bool = False,
         indentation: tuple[str, str, str, int, list[str], list[str]] | None = None,
         source: str = "",
@@ -256,6 +308,92 @@ class LexedGrammar:
         self, vocabulary: Vocabulary, end: str, limits: Limits | None = None, finite: bool = False
     ) -> CompiledGrammar: ...
     def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]: ...
+
+@final
+class Parser:
+    """Finds the named parts of texts of one grammar, by one reading of each text. Immutable; for all threads.
+
+    Which reading: of a sequence the first part takes as much as it can, then the second, and so on; of several
+    alternatives that fit the same text the first one counts.
+
+    Args:
+        grammar: The grammar, without tokens of a model.
+        parts: The names of the rules to capture.
+        limits: Budgets.
+
+    Raises:
+        GrammarError: As on compiling; a name that the grammar does not have; tokens.
+    """
+
+    def __new__(cls, grammar: Grammar, parts: list[str], limits: Limits | None = None) -> Self: ...
+    def parse(self) -> Parse:
+        """Make a parse at the beginning of a text.
+
+        Raises:
+            LimitExceeded: A budget was passed.
+        """
+
+@final
+class Parse:
+    """A text that is being read by a :class:`Parser`.
+
+    Captures are tuples: the part's number, its first byte, the one behind its last, whether it has ended, and the
+    number of the capture around it in the list. They are in the order in which they begin, outer ones first.
+    """
+
+    def feed(self, text: bytes) -> int:
+        """Read bytes as far as they are the beginning of a text; return how many that were.
+
+        Raises:
+            LimitExceeded: A budget was passed; the parse has no captures any more.
+        """
+
+    @property
+    def position(self) -> int:
+        """How many bytes were read."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether what was read is a whole text."""
+
+    def whole(self) -> list[tuple[int, int, int, bool, int | None]] | None:
+        """Return the captures of the whole text; None if more has to come."""
+
+    def growing(self) -> list[tuple[int, int, int, bool, int | None]]:
+        """Return the captures of a text that may go on: what has begun and can go on does."""
+
+    def fork(self) -> Parse:
+        """Make an independent parse of the same text."""
+
+@final
+class StreamliningReport:
+    """How many entries the tables of a whole lexer would have, and what streamlining leaves of them.
+
+    An entry of a state of the lexer, inside the terminal X, is a sequence of terminals that some token emits and enters
+    after X, with the question whether the token goes on in X.
+    """
+
+    @property
+    def steps(self) -> list[tuple[str, int]]:
+        """The steps in order: what is counted, and how many entries all states have together."""
+    @property
+    def states(self) -> list[tuple[str | None, list[int]]]:
+        """For each state its terminal, or None before the first one, and its entries after each step."""
+    @property
+    def pairs(self) -> tuple[int, int, int]:
+        """How many pairs of terminals follow each other never, sometimes and always."""
+    @property
+    def representatives(self) -> int:
+        """How many sets of interchangeable terminals there are."""
+    @property
+    def representative_pairs(self) -> tuple[int, int, int]:
+        """As ``pairs``, for one terminal of each set."""
+    @property
+    def pair_seconds(self) -> float:
+        """How long it took to decide all pairs."""
+    @property
+    def seconds(self) -> float:
+        """How long the report took."""
 
 @final
 class SchemaOptions:
@@ -355,6 +493,37 @@ class CompiledGrammar:
         Raises:
             LimitExceeded: A budget was passed; what was made is kept.
         """
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Keep a lexed grammar in a file, for :meth:`load`.
+
+        The file holds the grammar as it was read and how it was compiled, without what was learned since: loading it
+        spares the lark library and takes some tens of milliseconds.
+
+        Raises:
+            OSError: The file cannot be written.
+            UnsupportedGrammar: The grammar is not a lexed one.
+        """
+
+    @staticmethod
+    def load(
+        path: str | os.PathLike[str], vocabulary: Vocabulary, limits: Limits | None = None
+    ) -> CompiledGrammar:
+        """Load what :meth:`save` wrote, for an equal vocabulary.
+
+        Raises:
+            OSError: The file cannot be read.
+            GrammarSyntaxError: It is no saved grammar, is damaged, or has another version of the format.
+            GrammarSemanticError: It was saved for another vocabulary.
+            LimitExceeded: A budget was passed.
+        """
+
+    def to_bytes(self) -> bytes:
+        """Return what :meth:`save` writes."""
+
+    @staticmethod
+    def from_bytes(saved: bytes, vocabulary: Vocabulary, limits: Limits | None = None) -> CompiledGrammar:
+        """Load what :meth:`to_bytes` returned; raises as :meth:`load`."""
 
     def stats(self) -> dict[str, int]:
         """Count what is kept.
@@ -633,6 +802,15 @@ def set_threads(count: int | None = None) -> None:
 
 def threads() -> int:
     """Return how many threads make the masks of :func:`fill_masks`."""
+
+def streamlining_report(
+    grammar: LexedGrammar, vocabulary: Vocabulary, limits: Limits | None = None
+) -> StreamliningReport:
+    """Counts what streamlining would do to the tables of a grammar on a vocabulary. Made for people, not for masks.
+
+    Raises:
+        GrammarError: As compiling the grammar; a limit that was passed.
+    """
 
 def json_schema_grammar(schema: str, options: SchemaOptions, limits: Limits | None = None) -> Grammar:
     """Make the grammar of the JSON texts that are valid under a schema. Use :class:`grammask.Grammar`."""

@@ -35,7 +35,8 @@ class CompileCache:
     What is found is the object that was compiled before, with the states and masks it has made since. When the
     compiled grammars together take more than ``max_bytes``, the ones that were not used for longest are dropped;
     matchers that use them go on undisturbed. Those of a vocabulary go with it. Safe to share between threads: a grammar
-    that one thread is compiling is waited for by others, and other grammars are not.
+    that one thread is compiling is waited for by others, and other grammars are not. In another process a pickled cache
+    is an empty one.
 
     >>> import grammask
     >>> cache = grammask.CompileCache(max_bytes=1 << 20)
@@ -178,6 +179,12 @@ class CompileCache:
         while total > self._max_bytes and self._entries:
             total -= self._entries.popitem(last=False)[1].bytes
             self._evictions += 1
+
+    def __reduce__(self) -> str | tuple[object, ...]:
+        # What is compiled stays in its process: a copy elsewhere begins empty, and the default is the one of there.
+        if self is default_compile_cache:
+            return "default_compile_cache"
+        return CompileCache, (self._max_bytes,)
 
     def __repr__(self) -> str:
         stats = self.stats()

@@ -1,21 +1,23 @@
-"""Grammars: from a text of some grammar language, or a schema, to masks for a vocabulary."""
+"""Grammars: from a text of some grammar language, or a schema, to masks for a vocabulary.
+
+Front ends are imported where they are used: whoever reads KBNF pays for no other language.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import pickle
 from typing import TYPE_CHECKING, Any, Literal
 
-from grammask import _grammask
+from grammask import _grammask, composition
 from grammask.compile_cache import CompileCache, default_compile_cache
+from grammask.composition import Part
 from grammask.errors import SchemaNotStrict
-from grammask.lark_grammars import bundled, lark_definition, lark_text, layout_of
-from grammask.schemas import documents, python_types, strict_subset
-from grammask.schemas.json_text import schema_text
-from grammask.schemas.spelling import schema_options
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from typing_extensions import Unpack
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from grammask.errors import Diagnostic
     from grammask.lark_grammars import PostLexer
     from grammask.lark_grammars.indentation import IndentationTuple
+    from grammask.lark_grammars.loading import Lexer, Parser
     from grammask.schemas.json_text import Schema
     from grammask.schemas.spelling import Draft, Escapes, KeyOrder, SchemaKeywords
 
@@ -38,9 +41,12 @@ class Grammar:
     [0, 2, 3]
     """
 
-    __slots__ = ("_core", "_key", "_recipe", "_text")
+    __slots__ = ("_key", "_made", "_part", "_recipe", "_text")
 
-    _core: _grammask.Grammar | _grammask.LexedGrammar
+    _made: _grammask.Grammar | _grammask.LexedGrammar | None
+    """None while a grammar that is made of others was not used."""
+    _part: Part | None
+    """The description of a grammar that is made of others."""
     _text: bytes
     """What the grammar was made from."""
     _key: tuple[Hashable, ...]
@@ -61,11 +67,59 @@ class Grammar:
         recipe: tuple[str, tuple[Any, ...]],
     ) -> Grammar:
         grammar = object.__new__(cls)
-        grammar._core = core
+        grammar._made = core
+        grammar._part = None
         grammar._text = text
         grammar._key = key
         grammar._recipe = recipe
         return grammar
+
+    @property
+    def _core(self) -> _grammask.Grammar | _grammask.LexedGrammar:
+        if self._made is None:
+            assert self._part is not None
+            self._made = composition.build(self._part)
+        return self._made
+
+    @classmethod
+    def of_part(cls, part: Part) -> Grammar:
+        """Makes a grammar of a part of :mod:`grammask.composition`."""
+        grammar = object.__new__(cls)
+        grammar._made = None
+        grammar._part = part
+        grammar._text = part.digest
+        grammar._key = ("composition",)
+        grammar._recipe = ("of_part", (part,))
+        return grammar
+
+    def as_part(self) -> Part:
+        """Returns the grammar as a part of others.
+
+        Raises:
+            TypeError: It has a lexer.
+        """
+        if self._part is not None:
+            return self._part
+        if isinstance(self._made, _grammask.LexedGrammar):
+            msg = "a grammar with a lexer (from_lark, bundled) cannot be a part of another grammar"
+            raise TypeError(msg)
+        return Part("grammar", (self,))
+
+    def digest(self) -> bytes:
+        """Returns a hash of what the grammar was made from; equal for equal grammars in all processes."""
+        return hashlib.sha256(pickle.dumps((self._text, self._key), protocol=5)).digest()
+
+    def graft_into(self, joined: _grammask.Composition) -> int:
+        """Adds the grammar to a composition; returns the number of the part.
+
+        Raises:
+            TypeError: It has a lexer.
+        """
+        core = self._core
+        if isinstance(core, _grammask.LexedGrammar):
+            msg = "a grammar with a lexer (from_lark, bundled) cannot be a part of another grammar"
+            raise TypeError(msg)
+        return joined.grammar(core)
 
     @classmethod
     def from_kbnf(cls, text: str | bytes, *, start: str = "start", limits: Limits | None = None) -> Grammar:
@@ -92,19 +146,24 @@ class Grammar:
         grammar: str | os.PathLike[str],
         *,
         start: str = "start",
-        lexer: Literal["contextual", "basic", "dynamic"] = "contextual",
+        parser: Literal["lalr", "earley"] | None = None,
+        lexer: Literal["contextual", "basic", "dynamic", "dynamic_complete"] | None = None,
         postlex: PostLexer | None = None,
         limits: Limits | None = None,
     ) -> Grammar:
         """Reads a grammar of the lark library, for programming languages. See ``docs/lexed_grammars.md``.
 
-        The texts are those that ``lark.Lark(grammar, parser="lalr", lexer=lexer)`` parses. Needs the lark library.
+        The texts are those that ``lark.Lark(grammar, parser=parser, lexer=lexer)`` parses. Needs the lark library.
 
         Args:
             grammar: The grammar's text, or its path: a ``PathLike``, or a string that ends in ``.lark``.
             start: The rule that derives whole texts.
-            lexer: ``"contextual"``: it looks for the terminals that the parser can use at a place. ``"basic"``: for
-                all of them. ``"dynamic"`` is refused: lark's dynamic lexer cuts texts in a way that no automaton knows.
+            parser: ``"lalr"``, unless the lexer is a dynamic one. ``"earley"`` reads ambiguous grammars too, and all
+                that need more look-ahead than one terminal.
+            lexer: ``"contextual"`` (the default of ``"lalr"``, and for it only): it looks for the terminals that the
+                parser can use at a place. ``"basic"``: for all of them. ``"dynamic"`` (the default of ``"earley"``, and
+                for it only) matches each terminal that the parser can use on its own, as long as it can;
+                ``"dynamic_complete"`` shorter too.
             postlex: Blocks by indentation: a subclass of ``lark.indenter.Indenter``, or one of its objects;
                 or :class:`grammask.lark_grammars.RefusedTerminals`.
             limits: Budgets for reading the grammar.
@@ -116,11 +175,14 @@ class Grammar:
             UnsupportedGrammar: Terminals that are not regular or look outside of their lexeme; other features without
                 an exact form. Conflicts are found by :meth:`compile` and :meth:`check`.
             LimitExceeded: The grammar is too large.
-            ValueError: There is no such lexer.
+            ValueError: There is no such parser or lexer.
         """
+        from grammask.lark_grammars import lark_text, layout_of, parser_and_lexer
+
         text, path = lark_text(grammar)
         indentation, accepted = layout_of(postlex)
-        return cls._from_lark_text(text, path, start, lexer, indentation, accepted, limits)
+        how = parser_and_lexer(parser, lexer, has_layout=postlex is not None)
+        return cls._from_lark_text(text, path, start, how, indentation, accepted, limits)
 
     @classmethod
     def bundled(cls, name: str, *, limits: Limits | None = None) -> Grammar:
@@ -132,6 +194,8 @@ class Grammar:
             ImportError: The lark library is not installed.
             ValueError: There is no such grammar.
         """
+        from grammask.lark_grammars import bundled
+
         grammar = bundled(name)
         return cls.from_lark(grammar.path, lexer=grammar.lexer, postlex=grammar.postlex, limits=limits)
 
@@ -141,11 +205,14 @@ class Grammar:
         text: str,
         path: str,
         start: str,
-        lexer: str,
+        parser_and_lexer: tuple[Parser, Lexer],
         indentation: IndentationTuple | None,
         accepted: list[str],
         limits: Limits | None,
     ) -> Grammar:
+        from grammask.lark_grammars import lark_definition
+
+        parser, lexer = parser_and_lexer
         newline = None if indentation is None else indentation[0]
         definition = lark_definition(
             text, path=path, start=start, lexer=lexer, newline=newline, always_accepted=accepted
@@ -156,6 +223,7 @@ class Grammar:
             start,
             lexer=lexer,
             rule="lark",
+            parser=parser,
             prefer_shift=True,
             indentation=indentation,
             source=text,
@@ -163,11 +231,332 @@ class Grammar:
         )
         # Imported files count too, so what was loaded is the key, not the text.
         content = repr((definition.terminals, definition.productions)).encode()
-        recipe = ("_from_lark_text", (text, path, start, lexer, indentation, accepted, limits))
-        return cls._make(core, content, ("lark", start, lexer, repr(indentation)), recipe)
+        recipe = ("_from_lark_text", (text, path, start, parser_and_lexer, indentation, accepted, limits))
+        return cls._make(core, content, ("lark", start, parser, lexer, repr(indentation)), recipe)
 
     @classmethod
-    def from_regex(cls, pattern: str, *, limits: Limits | None = None) -> Grammar:
+    def from_gbnf(cls, text: str | bytes, *, start: str = "root", limits: Limits | None = None) -> Grammar:
+        r"""Reads a grammar of llama.cpp. See ``docs/gbnf.md``.
+
+        >>> import grammask
+        >>> grammar = grammask.Grammar.from_gbnf(r'root ::= "yes" | "no" [.!]?')
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> grammar.compile(bytes_only).is_valid(b"no!")
+        True
+
+        Args:
+            text: The grammar; bytes must be UTF-8.
+            start: The rule that derives whole texts.
+            limits: Budgets for reading the text.
+
+        Raises:
+            GrammarSyntaxError: Everything in the text that is not GBNF, all at once.
+            GrammarSemanticError: Undefined rules, rules that are defined twice.
+            LimitExceeded: The text is too large.
+            UnicodeDecodeError: The bytes are not UTF-8.
+        """
+        return cls._from_gbnf(text, start, "llama.cpp", limits)
+
+    @classmethod
+    def from_xgrammar_ebnf(
+        cls, text: str | bytes, *, root: str = "root", limits: Limits | None = None
+    ) -> Grammar:
+        """Reads a grammar in XGrammar's EBNF. See ``docs/gbnf.md``.
+
+        Args:
+            text: The grammar; bytes must be UTF-8.
+            root: The rule that derives whole texts.
+            limits: Budgets for reading the text.
+
+        Raises:
+            GrammarSyntaxError: Everything in the text that is not in this notation, all at once.
+            GrammarSemanticError: Undefined rules, rules that are defined twice.
+            UnsupportedGrammar: Options of rules; ``Regex`` and ``Substring``.
+            LimitExceeded: The text is too large.
+            UnicodeDecodeError: The bytes are not UTF-8.
+        """
+        return cls._from_gbnf(text, root, "xgrammar", limits)
+
+    @classmethod
+    def _from_gbnf(cls, text: str | bytes, start: str, dialect: str, limits: Limits | None) -> Grammar:
+        decoded = text if isinstance(text, str) else bytes(text).decode()
+        core = _grammask.Grammar.from_gbnf(decoded, start, dialect, limits)
+        recipe = ("_from_gbnf", (decoded, start, dialect, limits))
+        return cls._make(core, decoded.encode(), ("gbnf", dialect, start), recipe)
+
+    @classmethod
+    def from_llguidance_lark(cls, text: str, *, limits: Limits | None = None) -> Grammar:
+        """Reads a grammar in llguidance's dialect of Lark. See ``docs/llguidance_lark.md``.
+
+        Args:
+            text: The grammar; its start symbol is ``start``.
+            limits: Budgets for expressions and schemas inside.
+
+        Raises:
+            GrammarSyntaxError: Everything in the text that is not in this notation, all at once.
+            GrammarSemanticError: Names without a definition, terminals that are made of themselves.
+            UnsupportedGrammar: Priorities, parameters, ``stop``, ``temperature``, other grammars by name.
+            LimitExceeded: The text is too large.
+        """
+        from grammask.llguidance_grammars import llguidance_grammar
+
+        core = llguidance_grammar(text, cls, limits)
+        return cls._make(core, text.encode(), ("llguidance",), ("_again_llguidance", (text, limits)))
+
+    @classmethod
+    def _again_llguidance(cls, text: str, limits: Limits | None) -> Grammar:
+        return cls.from_llguidance_lark(text, limits=limits)
+
+    @classmethod
+    def from_structural_tag(
+        cls, tag: str | bytes | Mapping[str, Any], *, limits: Limits | None = None
+    ) -> Grammar:
+        """Makes the grammar of a structural tag: free text, tags and schemas, as XGrammar describes them in JSON.
+
+        See ``docs/structural_tags.md``.
+
+        Args:
+            tag: The tag, or its JSON text: ``{"type": "structural_tag", "format": ...}``, or the older form with
+                ``structures`` and ``triggers``.
+            limits: Budgets for reading each grammar and schema inside.
+
+        Raises:
+            StructuralTagError: Everything that is wrong, also in grammars and schemas inside, each with its pointer.
+            UnsupportedGrammar: What cannot be enforced exactly, if nothing else is wrong.
+        """
+        from grammask.structural_tags import json_object, structural_tag_part
+
+        return cls.of_part(structural_tag_part(json_object(tag), cls, limits))
+
+    @classmethod
+    def from_response_format(
+        cls, response_format: str | bytes | Mapping[str, Any], **options: Unpack[SchemaKeywords]
+    ) -> Grammar:
+        """Makes the grammar of OpenAI's ``response_format``, or ``text.format``. See ``docs/tools.md``.
+
+        Args:
+            response_format: An object, or its JSON text, of the type ``text``, ``json_object``, ``json_schema``,
+                ``structural_tag`` or ``grammar``.
+            options: As of :meth:`from_json_schema`, for schemas.
+
+        Raises:
+            ValueError: There is no such type, or what it needs is missing.
+            GrammarError: As of the schema, grammar or structural tag inside.
+        """
+        from grammask.structural_tags import json_object
+        from grammask.tools import response_format_grammar
+
+        return response_format_grammar(json_object(response_format), cls, options)
+
+    @classmethod
+    def from_tools(
+        cls,
+        tools: Iterable[Mapping[str, Any]],
+        *,
+        style: str | Mapping[str, Any],
+        tool_choice: str | Mapping[str, Any] | None = "auto",
+        parallel: bool = True,
+        vocabulary: Vocabulary | None = None,
+        **options: Unpack[SchemaKeywords],
+    ) -> Grammar:
+        """Makes the grammar of outputs that call tools, in the style of a family of models. See ``docs/tools.md``.
+
+        Args:
+            tools: Functions and custom tools, in the shape of Chat Completions or Responses.
+            style: The name of a style (:func:`grammask.tool_styles.tool_styles`), or one of your own.
+            tool_choice: ``"auto"``: text, calls, or text before calls. ``"none"``: text. ``"required"``: calls only. An
+                object: calls of this tool only, or among ``allowed_tools``.
+            parallel: Whether there may be several calls; a tool that is chosen by name is called once.
+            vocabulary: Which of the style's marks are special tokens. Without it, those that are in the models' own
+                tokenizers. Special tokens match by id only.
+            options: As of :meth:`from_json_schema`, for the schemas of arguments.
+
+        Raises:
+            ValueError: There is no such style or tool; two tools have one name.
+            GrammarError: Everything that cannot be enforced exactly, each with its JSON pointer.
+        """
+        from grammask.tool_styles import tool_style
+        from grammask.tools import calls_part, chosen_tools
+
+        chosen, choice, is_forced = chosen_tools(tools, tool_choice)
+        return cls.of_part(
+            calls_part(
+                chosen,
+                choice,
+                tool_style(style) if isinstance(style, str) else style,
+                cls,
+                most_calls=None if parallel and not is_forced else 1,
+                vocabulary=vocabulary,
+                schema_options=options,
+            )
+        )
+
+    @classmethod
+    def literal(cls, text: str | bytes) -> Grammar:
+        """Makes the grammar of a single text, as a part of others.
+
+        >>> import grammask
+        >>> from grammask import Grammar
+        >>> answer = "Answer: " + Grammar.from_regex("[0-9]+") + (Grammar.literal("!") | "?")
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> answer.compile(bytes_only).is_valid(b"Answer: 42?")
+        True
+        """
+        return cls.of_part(composition.literal(text))
+
+    @classmethod
+    def token(cls, token: int | str) -> Grammar:
+        """Makes the grammar of one token as a whole: its id counts, its text does not.
+
+        Args:
+            token: Its id, or the name of a special token, or the text that only this token has. Looked up when the
+                grammar meets a vocabulary.
+        """
+        return cls.of_part(composition.token(token))
+
+    @classmethod
+    def any_token(cls, *tokens: int | str, but: Iterable[int | str] | None = None) -> Grammar:
+        """Makes the grammar of any one of some tokens, or of any but some, as a whole.
+
+        Args:
+            tokens: Ids, names or texts, as for :meth:`token`.
+            but: Any token with text and any special token but these; never an end token.
+
+        Raises:
+            TypeError: Both are given, or none of them.
+        """
+        if bool(tokens) == (but is not None):
+            msg = "give the tokens, or those that are meant not to match (`but=`)"
+            raise TypeError(msg)
+        listed = tokens if but is None else but
+        return cls.of_part(composition.tokens(listed, others=but is not None))
+
+    @classmethod
+    def text(
+        cls,
+        *,
+        before: str | None = None,
+        stops: Sequence[str] = (),
+        without: Sequence[str] = (),
+        max_characters: int | None = None,
+        max_tokens: int | None = None,
+    ) -> Grammar:
+        """Makes the grammar of any text in UTF-8, as a part of others.
+
+        >>> import grammask
+        >>> from grammask import Grammar
+        >>> thought = Grammar.text(before="</think>") + "</think>" + Grammar.from_choices(["yes", "no"])
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> thought.compile(bytes_only).is_valid(b"hm, a < b</think>no")
+        True
+
+        Args:
+            before: A word that must follow, in the grammar around this one; the text is what is before the place where
+                it ends first. It is no part of the text.
+            stops: Other words at which the text would have ended too.
+            without: Words that are not in the text.
+            max_characters: The most characters.
+            max_tokens: The most tokens of the model.
+
+        Raises:
+            ValueError: A word is empty, or a bound negative.
+        """
+        return cls.of_part(
+            composition.free_text(
+                before=before,
+                stops=stops,
+                without=without,
+                max_characters=max_characters,
+                max_tokens=max_tokens,
+            )
+        )
+
+    @classmethod
+    def text_until(
+        cls,
+        *ends: str,
+        without: Sequence[str] = (),
+        max_characters: int | None = None,
+        max_tokens: int | None = None,
+    ) -> Grammar:
+        """Makes the grammar of any text up to the first of some words, and this word.
+
+        Args:
+            ends: The words.
+            without: As for :meth:`text`.
+            max_characters: As for :meth:`text`, without the word at the end.
+            max_tokens: As for :meth:`text`, without the word at the end.
+
+        Raises:
+            ValueError: There is no word, or as for :meth:`text`.
+        """
+        parts = []
+        for end in ends:
+            before = composition.free_text(
+                before=end,
+                stops=ends,
+                without=without,
+                max_characters=max_characters,
+                max_tokens=max_tokens,
+            )
+            parts.append(composition.sequence([before, composition.literal(end)]))
+        return cls.of_part(composition.choice(parts))
+
+    @classmethod
+    def concat(cls, *parts: Grammar | str | bytes) -> Grammar:
+        """Makes the grammar of a text of each part, in order. Also ``a + b``.
+
+        Raises:
+            TypeError: A part has a lexer, or is no grammar.
+        """
+        return cls.of_part(composition.sequence(_part_of(part) for part in parts))
+
+    @classmethod
+    def union(cls, *parts: Grammar | str | bytes) -> Grammar:
+        """Makes the grammar of the texts of any part. Also ``a | b``.
+
+        Raises:
+            TypeError: A part has a lexer, or is no grammar.
+            ValueError: There are no parts.
+        """
+        return cls.of_part(composition.choice(_part_of(part) for part in parts))
+
+    def repeat(self, least: int = 0, most: int | None = None) -> Grammar:
+        """Makes the grammar of ``least`` to ``most`` texts of this one in a row; of any more, if ``most`` is None.
+
+        Raises:
+            ValueError: The bounds are negative or contradict each other.
+        """
+        return self.of_part(composition.repeat(self.as_part(), least, most))
+
+    def optional(self) -> Grammar:
+        """Makes the grammar of the texts of this one and the empty text."""
+        return self.repeat(0, 1)
+
+    def named(self, name: str) -> Grammar:
+        """Makes the same grammar with a name, which explanations show where it is a part of another."""
+        return self.of_part(composition.named(self.as_part(), name))
+
+    def __add__(self, other: Grammar | str | bytes) -> Grammar:
+        """Returns the concatenation."""
+        return self.concat(self, other) if isinstance(other, Grammar | str | bytes) else NotImplemented
+
+    def __radd__(self, other: str | bytes) -> Grammar:
+        """Returns the concatenation."""
+        return self.concat(other, self) if isinstance(other, str | bytes) else NotImplemented
+
+    def __or__(self, other: Grammar | str | bytes) -> Grammar:
+        """Returns the union."""
+        return self.union(self, other) if isinstance(other, Grammar | str | bytes) else NotImplemented
+
+    def __ror__(self, other: str | bytes) -> Grammar:
+        """Returns the union."""
+        return self.union(other, self) if isinstance(other, str | bytes) else NotImplemented
+
+    @classmethod
+    def from_regex(
+        cls, pattern: str, *, syntax: Literal["rust", "ecma"] = "rust", limits: Limits | None = None
+    ) -> Grammar:
         """Makes the grammar of the texts that match a regular expression as a whole.
 
         >>> import grammask
@@ -177,16 +566,22 @@ class Grammar:
         [1, 2, 3]
 
         Args:
-            pattern: In the syntax of the Rust crate ``regex``, Unicode on; without look-around and back-references.
+            pattern: A regular expression; its alternatives and ``^`` and ``$`` are about the whole text.
+            syntax: ``"rust"``, the syntax of the Rust crate ``regex``, Unicode on, without look-around and
+                back-references; or ``"ecma"``, that of ECMA-262 (JavaScript) with the flag ``u``, where look-around is
+                allowed as far as it is regular, as in the ``pattern`` of a JSON Schema.
             limits: Budgets for reading the pattern.
 
         Raises:
             GrammarSyntaxError: It is no regular expression.
             UnsupportedGrammar: It uses features that are not regular.
             LimitExceeded: It is too large.
+            ValueError: There is no such syntax.
         """
-        core = _grammask.Grammar.from_regex(pattern, limits)
-        return cls._make(core, pattern.encode(), ("regex",), ("_again_regex", (pattern, limits)))
+        core = _grammask.Grammar.from_regex(pattern, syntax, limits)
+        return cls._make(
+            core, pattern.encode(), ("regex", syntax), ("_again_regex", (pattern, limits, syntax))
+        )
 
     @classmethod
     def from_choices(cls, choices: Iterable[str | bytes], *, limits: Limits | None = None) -> Grammar:
@@ -277,6 +672,9 @@ class Grammar:
             TypeError: ``schema`` holds what JSON does not have.
             ValueError: An option has no such value, or contradicts another.
         """
+        from grammask.schemas.json_text import schema_text
+        from grammask.schemas.spelling import schema_options
+
         text = schema_text(schema)
         options = schema_options(
             draft=draft,
@@ -296,6 +694,8 @@ class Grammar:
         if strict:
             _check_strict(schema, text)
         if resolver is not None:
+            from grammask.schemas import documents
+
             options = documents.resolve(text, options, resolver, limits)
         return cls._from_schema_text(text, options, limits)
 
@@ -311,6 +711,8 @@ class Grammar:
             UnsupportedType: It is no such class.
             GrammarError: As :meth:`from_json_schema`.
         """
+        from grammask.schemas import python_types
+
         return cls.from_json_schema(python_types.model_schema(model), **options)
 
     @classmethod
@@ -336,6 +738,8 @@ class Grammar:
             UnsupportedType: Part of the type has no JSON form, or a constraint is not understood.
             GrammarError: As :meth:`from_json_schema`.
         """
+        from grammask.schemas import python_types
+
         return cls.from_json_schema(python_types.schema_of(tp), **options)
 
     @classmethod
@@ -419,12 +823,23 @@ class Grammar:
         return cls.from_kbnf(text, start=start, limits=limits)
 
     @classmethod
-    def _again_regex(cls, pattern: str, limits: Limits | None) -> Grammar:
-        return cls.from_regex(pattern, limits=limits)
+    def _again_regex(
+        cls, pattern: str, limits: Limits | None, syntax: Literal["rust", "ecma"] = "rust"
+    ) -> Grammar:
+        return cls.from_regex(pattern, syntax=syntax, limits=limits)
 
     @classmethod
     def _again_choices(cls, texts: list[str | bytes], limits: Limits | None) -> Grammar:
         return cls.from_choices(texts, limits=limits)
+
+
+def _part_of(part: object) -> Part:
+    if isinstance(part, Grammar):
+        return part.as_part()
+    if isinstance(part, (str, bytes)):
+        return composition.literal(part)
+    msg = f"a part is a Grammar, a string or bytes, and not {type(part).__name__}"
+    raise TypeError(msg)
 
 
 def _restore(method: str, arguments: tuple[Any, ...]) -> Grammar:
@@ -440,6 +855,8 @@ def _check_strict(schema: Schema, text: str) -> None:
             value = json.loads(text)
         except (json.JSONDecodeError, RecursionError):
             return
+    from grammask.schemas import strict_subset
+
     violations = strict_subset.strict_violations(value)
     if violations:
         raise SchemaNotStrict("\n\n".join(violation.rendered for violation in violations), violations)

@@ -14,6 +14,7 @@ from grammask import (
     GrammarSyntaxError,
     LimitExceeded,
     Limits,
+    UnsupportedGrammar,
     UnsupportedSchema,
     Vocabulary,
 )
@@ -261,6 +262,16 @@ def test_choices() -> None:
         Grammar.from_choices([1])  # type: ignore[list-item]
 
 
+def test_findings_stand_at_all_places_of_equal_schemas() -> None:
+    unique = {"type": "array", "uniqueItems": True, "items": {"format": "unknown"}}
+    inner = {"properties": {"x": unique}}
+    schema = {"properties": {"a": unique, "b": inner, "c": unique, "d": inner}, "$defs": {"unused": unique}}
+    places = ["a", "b/properties/x", "c", "d/properties/x"]
+    relaxed = Grammar.from_json_schema(json.dumps(schema), on_unsupported="relax")
+    assert [item.pointer for item in relaxed.relaxations] == [f"#/properties/{at}/uniqueItems" for at in places]
+    assert [item.pointer for item in relaxed.check() if item.pointer] == [f"#/properties/{at}/items/format" for at in places]
+
+
 def test_different_choices_are_different_to_the_compile_cache() -> None:
     one, other = Grammar.from_choices(["a", "b"]), Grammar.from_choices(["ab"])
     assert one.compile(BYTES).is_valid(b"a")
@@ -276,3 +287,22 @@ def test_regexes() -> None:
     with pytest.raises(GrammarSyntaxError) as error:
         Grammar.from_regex("a(b")
     assert error.value.location == (1, 2)
+
+
+def test_regexes_of_javascript() -> None:
+    compiled = Grammar.from_regex(r"(?=.*\d)[a-z\d\"]{3}", syntax="ecma").compile(BYTES)
+    assert compiled.is_valid(b'a"1')
+    assert not compiled.is_valid(b"abc")
+    assert not compiled.is_valid(b"a1bc")
+    assert Grammar.from_regex(r"\d", syntax="ecma").compile(BYTES).is_valid(b"1")
+    # Only ASCII digits there, all of Unicode's here.
+    assert not Grammar.from_regex(r"\d", syntax="ecma").compile(BYTES).is_valid("\u0663".encode())
+    assert Grammar.from_regex(r"\d").compile(BYTES).is_valid("\u0663".encode())
+    again = pickle.loads(pickle.dumps(Grammar.from_regex("(?!b)[ab]", syntax="ecma")))
+    assert again.compile(BYTES).is_valid(b"a")
+    with pytest.raises(GrammarSyntaxError):
+        Grammar.from_regex("a(b", syntax="ecma")
+    with pytest.raises(UnsupportedGrammar):
+        Grammar.from_regex(r"(a)\1", syntax="ecma")
+    with pytest.raises(ValueError, match="'rust' or 'ecma'"):
+        Grammar.from_regex("a", syntax="perl")  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import grammask
 import lark
@@ -55,17 +56,27 @@ def is_parsed(library: lark.Lark, text: str) -> bool:
         library.parse(text)
     except lark.LarkError:
         return False
+    except RuntimeError:
+        # A fault of the library: it finds the start symbol in two ways, and asks for a report.
+        return True
     return True
 
 
-@given(grammars(), st.sampled_from(["basic", "contextual"]))
+HOW = [
+    *[("lalr", "basic"), ("lalr", "contextual")],
+    *[("earley", "basic"), ("earley", "dynamic"), ("earley", "dynamic_complete")],
+]
+
+
+@given(grammars(), st.sampled_from(HOW))
 @settings(max_examples=150, deadline=None)
-def test_what_is_taken_is_what_lark_takes(text: str, lexer: str) -> None:
+def test_what_is_taken_is_what_lark_takes(text: str, how: tuple[Any, Any]) -> None:
+    parser, lexer = how
     try:
-        compiled = grammask.Grammar.from_lark(text, lexer=lexer).compile(BYTES)
+        compiled = grammask.Grammar.from_lark(text, parser=parser, lexer=lexer).compile(BYTES)
     except grammask.GrammarError:
         return
-    library = lark.Lark(text, parser="lalr", lexer=lexer)
+    library = lark.Lark(text, parser=parser, lexer=lexer)
     accepted = {text for text in TEXTS if is_parsed(library, text)}
     assert {text for text in TEXTS if compiled.is_valid(text.encode())} == accepted
     # What was read so far can be completed: a prefix that the engine refuses is no prefix of any text.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import grammask
 import lark
@@ -151,8 +152,57 @@ def test_what_cannot_be_exact_is_refused(text: str, error: type[Exception], word
         grammask.Grammar.from_lark(text).compile(vocabulary)
 
 
-def test_dynamic_lexers_are_refused() -> None:
-    with pytest.raises(grammask.UnsupportedGrammar, match="dynamic"):
-        grammask.Grammar.from_lark('start: "a"', lexer="dynamic")
+BYTES = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+
+AMBIGUOUS = """
+    start: start start | "a" | "b" start "b" | "b" start "c"
+    %ignore " "
+"""
+
+
+def test_conflicts_need_the_earley_parser() -> None:
+    with pytest.raises(grammask.UnsupportedGrammar, match="conflict"):
+        grammask.Grammar.from_lark('start: x | y\nx: "a"\ny: "a"').compile(BYTES)
+    ambiguous = grammask.Grammar.from_lark('start: x | y\nx: "a"\ny: "a"', parser="earley", lexer="basic")
+    assert ambiguous.compile(BYTES).is_valid(b"a")
+    for lexer in ("basic", "dynamic"):
+        compiled = grammask.Grammar.from_lark(AMBIGUOUS, parser="earley", lexer=lexer).compile(BYTES)
+        assert compiled.is_valid(b"a bab baac bbab ac")
+        assert not compiled.is_valid(b"a bab b aa")
+        assert compiled.first_error(b"a c") == 2
+    deep = compiled.matcher()
+    assert deep.accept_bytes(b"b" * 500 + b"a" + b"bc" * 250)
+    assert deep.is_complete
+
+
+def test_dynamic_lexers_match_each_terminal_on_its_own() -> None:
+    grammar = 'start: KEYWORD WORD | WORD "!"\nKEYWORD: "if"\nWORD: /[a-z]+/'
+    dynamic = grammask.Grammar.from_lark(grammar, lexer="dynamic").compile(BYTES)
+    texts = (b"ifx", b"ifx!", b"if!", b"if", b"xif")
+    assert [text for text in texts if dynamic.is_valid(text)] == [b"ifx", b"ifx!", b"if!"]
+    words = "start: WORD WORD\nWORD: /[a-z]+/"
+    with pytest.raises(grammask.UnsupportedGrammar, match="follow"):
+        grammask.Grammar.from_lark(words, lexer="dynamic").compile(BYTES)
+    complete = grammask.Grammar.from_lark(words, lexer="dynamic_complete").compile(BYTES)
+    assert [text for text in (b"a", b"ab", b"abc") if complete.is_valid(text)] == [b"ab", b"abc"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"parser": "lalr", "lexer": "dynamic"}, grammask.UnsupportedGrammar),
+        ({"parser": "earley", "lexer": "contextual"}, grammask.UnsupportedGrammar),
+        ({"lexer": "lazy"}, ValueError),
+        ({"parser": "cyk"}, ValueError),
+    ],
+)
+def test_parsers_and_lexers_go_together(options: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        grammask.Grammar.from_lark('start: "a"', **options)
+
+
+def test_dynamic_lexers_take_no_looks_ahead() -> None:
+    with pytest.raises(grammask.UnsupportedGrammar, match="looks ahead"):
+        grammask.Grammar.from_lark('start: A "b"\nA: /a(?!b)/', lexer="dynamic")
     with pytest.raises(ValueError, match="fast"):
         grammask.Grammar.from_lark('start: "a"', lexer="fast")  # type: ignore[arg-type]

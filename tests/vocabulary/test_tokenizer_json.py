@@ -31,6 +31,8 @@ DECODERS = {
     "gemma": GEMMA,
     "metaspace": METASPACE,
     "replacement_after_fuse": sequence({"type": "Fuse"}, REPLACE_MARK),
+    "word_piece": {"type": "WordPiece", "prefix": "##", "cleanup": False},
+    "word_piece_cleaned_up": {"type": "WordPiece", "prefix": "##", "cleanup": True},
     "strip_of_each_token": sequence(
         {"type": "Strip", "content": "c", "start": 2, "stop": 1}, {"type": "Fuse"}
     ),
@@ -66,10 +68,11 @@ def assert_decodes_alike(content: dict[str, Any]) -> None:
     tokenizer = tokenizers.Tokenizer.from_str(json.dumps(content))
     table = tokenizer_json.table(json.dumps(content), "tokenizer.json", (), "")
     anchor = tokenizer.token_to_id("x")
+    after = table.tokens[anchor] or b""
     for i, text in enumerate(table.tokens):
         assert text is not None
         decoded = tokenizer.decode([anchor, i, anchor], skip_special_tokens=False)
-        assert decoded == (b"x" + text + b"x").decode("utf-8", "replace"), tokenizer.id_to_token(i)
+        assert decoded == (b"x" + text + after).decode("utf-8", "replace"), tokenizer.id_to_token(i)
 
 
 PIECES = [
@@ -94,6 +97,7 @@ PIECES = [
         "\xad",
         "\x00",
     ),
+    *(".", "?", "!", ",", "'", "' ", "n't", "'m", "do not", "'s", "'ve", "'re", "##.", "## .", "##", "####a"),
     *("<0x0A>", "<0xE4>", "<0xff>", "<0x0A", "<0xGG>", "<0x1>", "##ing", "cccabcc", "ca", "Ń", "ń", "Ā"),
 ]
 
@@ -106,7 +110,7 @@ def test_chosen_tokens_decode_as_in_the_library(decoder: dict[str, Any]) -> None
 
 @given(
     decoder=st.sampled_from(list(DECODERS.values())),
-    pieces=st.sets(st.text(st.sampled_from("▁ĠĊaé<0x1A>世 ń\xad"), min_size=1, max_size=6), max_size=15),
+    pieces=st.sets(st.text(st.sampled_from("▁ĠĊaé<0x1A>世 ń\xad#.'s"), min_size=1, max_size=6), max_size=15),
     added=st.dictionaries(
         st.text(st.sampled_from("▁Ġé<|b> ɐ"), min_size=1, max_size=4), st.booleans(), max_size=4
     ),
@@ -176,7 +180,6 @@ def test_unigram_pieces_are_a_list() -> None:
     ("decoder", "reason"),
     [
         (None, "there is no decoder"),
-        ({"type": "WordPiece", "prefix": "##", "cleanup": True}, "WordPiece .* neighbours"),
         ({"type": "BPEDecoder", "suffix": "</w>"}, "BPEDecoder .* neighbours"),
         (
             {"type": "CTC", "pad_token": "<pad>", "word_delimiter_token": "|", "cleanup": True},
@@ -184,6 +187,7 @@ def test_unigram_pieces_are_a_list() -> None:
         ),
         (sequence({"type": "Replace", "pattern": {"Regex": "▁+"}, "content": " "}), "regular expression"),
         (sequence({"type": "ByteFallback"}, REPLACE_MARK), "Replace works on joined tokens"),
+        (sequence({"type": "Fuse"}, {**STRIP, "stop": 1}), "Strip works on joined tokens"),
         (sequence({"type": "Fuse"}, {"type": "ByteFallback"}), "ByteFallback works on joined tokens"),
         (
             sequence({"type": "Fuse"}, {**REPLACE_MARK, "pattern": {"String": "ab"}}),

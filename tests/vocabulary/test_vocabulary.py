@@ -5,6 +5,7 @@ import pickle
 import weakref
 from typing import Any
 
+import numpy as np
 import pytest
 from grammask import Vocabulary, VocabularyError, _grammask
 from hypothesis import given
@@ -36,6 +37,15 @@ def test_sorts_ids_into_classes(
     for attribute in ("size", "special", "eos"):
         assert getattr(again, attribute) == getattr(vocabulary, attribute)
     assert again.tokens() == vocabulary.tokens()
+
+
+def test_ids_are_whatever_counts_as_an_int() -> None:
+    vocabulary = Vocabulary([b"a", b"b", None], special={"<end>": 2})
+    assert vocabulary.token(np.int64(1)) == b"b"
+    assert vocabulary.name_of(np.uint32(2)) == "<end>"
+    for id in ("1", 1.0, None):
+        with pytest.raises(TypeError):
+            vocabulary.token(id)  # type: ignore[arg-type]
 
 
 def test_end_tokens_by_id_by_name_and_several() -> None:

@@ -1,10 +1,12 @@
 //! `CompiledGrammar` and `Matcher`: a grammar ready for a vocabulary, and one text under it.
 
+use std::fs;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use grammask::batch;
-use grammask::grammar::{Diagnostic, GrammarError};
+use grammask::grammar::{Code, Diagnostic, GrammarError};
 use grammask::recognizer::Expectation;
 use grammask::vocabulary::{TokenId, TokenSet};
 use grammask::{CompiledGrammar, DraftTree, EndMode, Explanation, Matcher, RowError, TokenizeError};
@@ -14,7 +16,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyList};
 
 use crate::errors::{diagnostics, grammar_error, row_error};
+use crate::grammar::or_default;
+use crate::limits::PyLimits;
 use crate::mask_array;
+use crate::vocabulary::PyVocabulary;
 
 /// Sets between two reports of [`PyCompiledGrammar::precompute`].
 const SETS_PER_REPORT: usize = 16;
@@ -105,6 +110,50 @@ impl PyCompiledGrammar {
             Some(error) => Err(error),
             None => result.map_err(|error| grammar_error(py, &error)),
         }
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        match py.detach(|| self.compiled.to_bytes()) {
+            Some(bytes) => Ok(PyBytes::new(py, &bytes)),
+            None => {
+                let message = "only lexed grammars can be saved";
+                let diagnostic = Diagnostic::error(Code::UnsupportedGrammar, message)
+                    .help("keep the grammar's text; it compiles as fast as it would load");
+                Err(grammar_error(py, &diagnostic.into()))
+            }
+        }
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (saved, vocabulary, limits=None))]
+    fn from_bytes(
+        py: Python<'_>,
+        saved: &[u8],
+        vocabulary: &PyVocabulary,
+        limits: Option<&PyLimits>,
+    ) -> PyResult<Self> {
+        let (vocabulary, limits) = (vocabulary.shared(), or_default(limits));
+        let compiled = py.detach(|| CompiledGrammar::from_bytes(saved, vocabulary, limits));
+        let compiled = compiled.map_err(|error| grammar_error(py, &error))?;
+        Ok(Self::new(compiled, Vec::new()))
+    }
+
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let bytes = self.to_bytes(py)?;
+        let bytes = bytes.as_bytes();
+        Ok(py.detach(|| fs::write(path, bytes))?)
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (path, vocabulary, limits=None))]
+    fn load(
+        py: Python<'_>,
+        path: PathBuf,
+        vocabulary: &PyVocabulary,
+        limits: Option<&PyLimits>,
+    ) -> PyResult<Self> {
+        let saved = py.detach(|| fs::read(path))?;
+        Self::from_bytes(py, &saved, vocabulary, limits)
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

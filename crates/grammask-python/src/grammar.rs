@@ -26,6 +26,16 @@ impl PyGrammar {
         Self { grammar: Arc::new(grammar), warnings, relaxations: Vec::new() }
     }
 
+    /// The grammar itself.
+    pub(crate) fn shared(&self) -> &Arc<Grammar> {
+        &self.grammar
+    }
+
+    /// What was found in its text: warnings, and relaxations.
+    pub(crate) fn found(&self) -> (&[Diagnostic], &[Diagnostic]) {
+        (&self.warnings, &self.relaxations)
+    }
+
     /// The same with what a schema asks for and the grammar does not enforce.
     pub(crate) fn with_relaxations(mut self, relaxations: Vec<Diagnostic>) -> Self {
         self.relaxations = relaxations;
@@ -45,11 +55,40 @@ impl PyGrammar {
         Ok(Self::new(grammar, warnings))
     }
 
+    /// `dialect` is `"llama.cpp"` or `"xgrammar"`.
     #[staticmethod]
-    #[pyo3(signature = (pattern, limits=None))]
-    fn from_regex(py: Python<'_>, pattern: &str, limits: Option<&PyLimits>) -> PyResult<Self> {
+    #[pyo3(signature = (text, start, dialect, limits=None))]
+    fn from_gbnf(
+        py: Python<'_>,
+        text: &str,
+        start: &str,
+        dialect: &str,
+        limits: Option<&PyLimits>,
+    ) -> PyResult<Self> {
+        let dialect = match dialect {
+            "llama.cpp" => frontends::gbnf::Dialect::LlamaCpp,
+            "xgrammar" => frontends::gbnf::Dialect::XGrammar,
+            _ => return Err(PyValueError::new_err(format!("there is no dialect {dialect:?}"))),
+        };
         let limits = or_default(limits);
-        let grammar = py.detach(|| frontends::regex::grammar(pattern, &limits));
+        let (grammar, warnings) = py
+            .detach(|| frontends::gbnf::grammar(text, start, dialect, &limits))
+            .map_err(|error| grammar_error(py, &error))?;
+        Ok(Self::new(grammar, warnings))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (pattern, syntax, limits=None))]
+    fn from_regex(py: Python<'_>, pattern: &str, syntax: &str, limits: Option<&PyLimits>) -> PyResult<Self> {
+        let limits = or_default(limits);
+        let grammar = match syntax {
+            "rust" => py.detach(|| frontends::regex::grammar(pattern, &limits)),
+            "ecma" => py.detach(|| frontends::json_schema::pattern_grammar(pattern, &limits)),
+            _ => {
+                let message = format!("syntax is 'rust' or 'ecma', not {syntax:?}");
+                return Err(PyValueError::new_err(message));
+            }
+        };
         Ok(Self::new(grammar.map_err(|error| grammar_error(py, &error))?, Vec::new()))
     }
 

@@ -1,8 +1,11 @@
-//! `LexedGrammar`: a grammar with a lexer, from plain lists that a front end in Python fills.
+//! `LexedGrammar`: a grammar with a lexer, from plain lists that a front end in Python fills; and its streamlining.
+
+use std::time::Instant;
 
 use grammask::lexing::{
-    ConflictPolicy, IndentationSource, LexedDefinition, LexedGrammar, LexerKind, LexingRule, Pattern,
-    PreparedGrammar, ProductionSource, TerminalRole, TerminalSource,
+    ConflictPolicy, EntryCounts, IndentationSource, LexedDefinition, LexedGrammar, LexerKind, LexingRule,
+    PairCounts, ParserKind, Pattern, PreparedGrammar, ProductionSource, STREAMLINING_STEPS, TerminalRole,
+    TerminalSource,
 };
 use grammask::{CompileOptions, CompiledGrammar};
 use pyo3::exceptions::PyValueError;
@@ -31,7 +34,7 @@ type IndentationTuple = (String, String, String, u32, Vec<String>, Vec<String>);
 #[pymethods]
 impl PyLexedGrammar {
     #[new]
-    #[pyo3(signature = (terminals, productions, start, *, lexer="basic", rule="maximal_munch", prefer_shift=false, indentation=None, source="", limits=None))]
+    #[pyo3(signature = (terminals, productions, start, *, lexer="basic", rule="maximal_munch", parser="lalr", prefer_shift=false, indentation=None, source="", limits=None))]
     #[expect(clippy::too_many_arguments, reason = "each is an option of its own in Python")]
     fn new(
         py: Python<'_>,
@@ -40,6 +43,7 @@ impl PyLexedGrammar {
         start: String,
         lexer: &str,
         rule: &str,
+        parser: &str,
         prefer_shift: bool,
         indentation: Option<IndentationTuple>,
         source: &str,
@@ -79,8 +83,12 @@ impl PyLexedGrammar {
             lexer: match lexer {
                 "basic" => LexerKind::Basic,
                 "contextual" => LexerKind::Contextual,
+                "dynamic" => LexerKind::Dynamic,
+                "dynamic_complete" => LexerKind::DynamicComplete,
                 _ => {
-                    let message = format!("lexer={lexer:?} is not one of 'basic' and 'contextual'");
+                    let message = format!(
+                        "lexer={lexer:?} is not one of 'basic', 'contextual', 'dynamic' and 'dynamic_complete'"
+                    );
                     return Err(PyValueError::new_err(message));
                 }
             },
@@ -89,6 +97,14 @@ impl PyLexedGrammar {
                 "lark" => LexingRule::Lark,
                 _ => {
                     let message = format!("rule={rule:?} is not one of 'maximal_munch' and 'lark'");
+                    return Err(PyValueError::new_err(message));
+                }
+            },
+            parser: match parser {
+                "lalr" => ParserKind::Lalr,
+                "earley" => ParserKind::Earley,
+                _ => {
+                    let message = format!("parser={parser:?} is not one of 'lalr' and 'earley'");
                     return Err(PyValueError::new_err(message));
                 }
             },
@@ -169,4 +185,79 @@ impl PyLexedGrammar {
             .map_err(|error| grammar_error(py, &error))?;
         Ok(PyCompiledGrammar::new(compiled, Vec::new()))
     }
+}
+
+/// What streamlining does to the tables of a lexed grammar on a vocabulary.
+#[pyclass(name = "StreamliningReport", module = "grammask._grammask", frozen)]
+pub(crate) struct PyStreamliningReport {
+    counts: EntryCounts,
+    seconds: f64,
+}
+
+#[pymethods]
+impl PyStreamliningReport {
+    #[getter]
+    fn steps(&self) -> Vec<(&'static str, usize)> {
+        STREAMLINING_STEPS.into_iter().zip(self.counts.totals()).collect()
+    }
+
+    #[getter]
+    fn states(&self) -> Vec<(Option<&str>, Vec<usize>)> {
+        let states = self.counts.states.iter();
+        states.map(|state| (state.terminal.as_deref(), state.entries.to_vec())).collect()
+    }
+
+    #[getter]
+    fn pairs(&self) -> (usize, usize, usize) {
+        triple(self.counts.pairs)
+    }
+
+    #[getter]
+    fn representatives(&self) -> usize {
+        self.counts.representatives
+    }
+
+    #[getter]
+    fn representative_pairs(&self) -> (usize, usize, usize) {
+        triple(self.counts.representative_pairs)
+    }
+
+    #[getter]
+    fn pair_seconds(&self) -> f64 {
+        self.counts.pair_time.as_secs_f64()
+    }
+
+    #[getter]
+    fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    fn __repr__(&self) -> String {
+        let totals = self.counts.totals();
+        let first_and_last = (totals[0], totals[totals.len() - 1]);
+        format!("<StreamliningReport {} -> {} entries>", first_and_last.0, first_and_last.1)
+    }
+}
+
+fn triple(counts: PairCounts) -> (usize, usize, usize) {
+    (counts.never, counts.sometimes, counts.always)
+}
+
+#[pyfunction]
+#[pyo3(signature = (grammar, vocabulary, limits=None))]
+pub(crate) fn streamlining_report(
+    py: Python<'_>,
+    grammar: &PyLexedGrammar,
+    vocabulary: &PyVocabulary,
+    limits: Option<&PyLimits>,
+) -> PyResult<PyStreamliningReport> {
+    let limits = or_default(limits);
+    let (grammar, vocabulary) = (grammar.grammar.clone(), vocabulary.shared());
+    py.detach(|| {
+        let begin = Instant::now();
+        let prepared = PreparedGrammar::new(grammar, &limits)?;
+        let counts = EntryCounts::of(&prepared, &vocabulary, &limits)?;
+        Ok(PyStreamliningReport { counts, seconds: begin.elapsed().as_secs_f64() })
+    })
+    .map_err(|error| grammar_error(py, &error))
 }

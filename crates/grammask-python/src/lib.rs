@@ -1,6 +1,7 @@
 //! PyO3 bindings of grammask: types and functions of the engine as Python sees them, and no algorithm.
 
 mod compiled;
+mod composition;
 mod embedded;
 mod errors;
 mod grammar;
@@ -8,6 +9,7 @@ mod json_schema;
 mod lexed;
 mod limits;
 mod mask_array;
+mod parsing;
 mod vocabulary;
 
 use pyo3::prelude::*;
@@ -21,15 +23,19 @@ mod _grammask {
         PyCompiledGrammar, PyExpectation, PyExplanation, PyMatcher, fill_masks, set_threads, threads,
     };
     #[pymodule_export]
+    use crate::composition::PyComposition;
+    #[pymodule_export]
     use crate::embedded::{embedded_vocabulary, encode_ordinary};
     #[pymodule_export]
     use crate::grammar::{PyGrammar, kbnf_syntax_tree, quote_bytes};
     #[pymodule_export]
     use crate::json_schema::{PySchemaOptions, json_schema_grammar, missing_documents};
     #[pymodule_export]
-    use crate::lexed::PyLexedGrammar;
+    use crate::lexed::{PyLexedGrammar, PyStreamliningReport, streamlining_report};
     #[pymodule_export]
     use crate::limits::PyLimits;
+    #[pymodule_export]
+    use crate::parsing::{PyParse, PyParser};
     #[pymodule_export]
     use crate::vocabulary::PyVocabulary;
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
 
 use crate::errors::{coded_vocabulary_error, vocabulary_error};
 
@@ -55,11 +55,11 @@ impl PyVocabulary {
         Ok(special)
     }
 
-    fn token<'py>(&self, py: Python<'py>, id: &Bound<'py, PyInt>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    fn token<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         Ok(self.vocabulary.token(self.existing(id)?).map(|text| PyBytes::new(py, text)))
     }
 
-    fn name_of(&self, id: &Bound<'_, PyInt>) -> PyResult<Option<&str>> {
+    fn name_of(&self, id: &Bound<'_, PyAny>) -> PyResult<Option<&str>> {
         Ok(self.vocabulary.name_of(self.existing(id)?))
     }
 
@@ -123,10 +123,11 @@ impl PyVocabulary {
     }
 
     /// The id, if the vocabulary has it.
-    fn existing(&self, id: &Bound<'_, PyInt>) -> PyResult<TokenId> {
+    fn existing(&self, id: &Bound<'_, PyAny>) -> PyResult<TokenId> {
         let size = self.vocabulary.size();
         match id.extract::<u32>() {
             Ok(id) if (id as usize) < size => Ok(TokenId(id)),
+            Err(error) if error.is_instance_of::<PyTypeError>(id.py()) => Err(error),
             _ => Err(PyIndexError::new_err(format!("there is no token {id}; ids go from 0 to {}", size - 1))),
         }
     }

@@ -3,11 +3,12 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::engine::Language;
-use crate::grammar::{Code, Diagnostic, Grammar, GrammarError, Terminal, TokenReference};
+use crate::grammar::{Code, Diagnostic, Grammar, GrammarError, Terminal};
 use crate::lexing::{LexedGrammar, PreparedGrammar};
 use crate::lowering::{Lowered, NormalForm, lower};
 use crate::masks::StoreStatistics;
 use crate::matcher::Matcher;
+use crate::named_tokens;
 use crate::recognizer::TokenMatch;
 use crate::tables::Tables;
 use crate::vocabulary::Vocabulary;
@@ -212,6 +213,15 @@ impl CompiledGrammar {
         }
     }
 
+    /// The lexed grammar, if it is one.
+    #[must_use]
+    pub fn lexed(&self) -> Option<&LexedGrammar> {
+        match &self.language {
+            Language::ContextFree { .. } => None,
+            Language::Lexed(prepared) => Some(prepared.grammar()),
+        }
+    }
+
     /// How many nonterminals the grammar has as it is used.
     #[must_use]
     pub fn nonterminal_count(&self) -> usize {
@@ -283,30 +293,20 @@ fn resolve_tokens(
     for definition in &form.terminals {
         resolved.push(match &definition.terminal {
             Terminal::AnyToken => Some(TokenMatch::AnyWithText),
-            Terminal::Token(TokenReference::Id(id)) if (*id as usize) < vocabulary.size() => {
-                Some(TokenMatch::Only(crate::vocabulary::TokenId(*id)))
-            }
-            Terminal::Token(TokenReference::Id(id)) => {
-                let message = format!("the vocabulary has no token with the id {id}");
-                let help = format!("ids go from 0 to {}", vocabulary.size() - 1);
-                unknown.push(Diagnostic::error(Code::UnknownToken, message).help(help));
-                None
-            }
-            Terminal::Token(TokenReference::Name(name)) => {
-                let found = vocabulary.special(name);
-                if found.is_none() {
-                    let message = format!("the vocabulary has no special token named `{name}`");
-                    let known: Vec<&str> =
-                        vocabulary.specials().iter().take(8).map(|(name, _)| &**name).collect();
-                    let help = if known.is_empty() {
-                        "give the vocabulary its special tokens (`special=`)".to_owned()
-                    } else {
-                        format!("it has {}{}", known.join(", "), if known.len() == 8 { ", …" } else { "" })
-                    };
-                    unknown.push(Diagnostic::error(Code::UnknownToken, message).help(help));
+            Terminal::Token(reference) => match named_tokens::token(vocabulary, reference) {
+                Ok(id) => Some(TokenMatch::Only(id)),
+                Err(diagnostic) => {
+                    unknown.push(*diagnostic);
+                    None
                 }
-                found.map(TokenMatch::Only)
-            }
+            },
+            Terminal::OneOf(selection) => match named_tokens::selected(vocabulary, selection) {
+                Ok(tokens) => Some(TokenMatch::OneOf(Arc::new(tokens))),
+                Err(diagnostics) => {
+                    unknown.extend(diagnostics);
+                    None
+                }
+            },
             Terminal::Literal(_) | Terminal::Regular(_) | Terminal::Limited { .. } => None,
         });
     }

@@ -10,6 +10,11 @@ pub(crate) struct Components {
 }
 
 impl Components {
+    /// Whether each node is a component of its own.
+    pub(crate) fn are_single(&self) -> bool {
+        self.count == self.of_node.len()
+    }
+
     /// The nodes of each component.
     pub(crate) fn members(&self) -> Vec<Vec<usize>> {
         let mut members = vec![Vec::new(); self.count];
@@ -20,10 +25,81 @@ impl Components {
     }
 }
 
+/// The edges of a graph in one list, node after node.
+#[derive(Clone, Debug)]
+pub(crate) struct Edges {
+    /// Where the edges of each node begin, and where those of the last one end.
+    starts: Vec<u32>,
+    targets: Vec<u32>,
+}
+
+impl Edges {
+    /// No node yet, with room for so many.
+    pub(crate) fn with_capacity(nodes: usize) -> Self {
+        let mut starts = Vec::with_capacity(nodes + 1);
+        starts.push(0);
+        Self { starts, targets: Vec::with_capacity(nodes) }
+    }
+
+    /// Adds an edge of the node that is being added.
+    pub(crate) fn push(&mut self, target: usize) {
+        // Nodes are rules or symbols, of which limits allow far fewer.
+        self.targets.push(target as u32);
+    }
+
+    /// Ends the node that is being added.
+    pub(crate) fn end_node(&mut self) {
+        self.starts.push(self.targets.len() as u32);
+    }
+
+    /// The graph of `nodes` nodes with these edges, in any order.
+    pub(crate) fn from_pairs(nodes: usize, pairs: &[(u32, u32)]) -> Self {
+        let mut starts = vec![0_u32; nodes + 1];
+        for &(from, _) in pairs {
+            starts[from as usize + 1] += 1;
+        }
+        for node in 0..nodes {
+            starts[node + 1] += starts[node];
+        }
+        let mut free = starts.clone();
+        let mut targets = vec![0; pairs.len()];
+        for &(from, to) in pairs {
+            targets[free[from as usize] as usize] = to;
+            free[from as usize] += 1;
+        }
+        Self { starts, targets }
+    }
+
+    /// How many nodes there are.
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Whether no node has an edge.
+    pub(crate) fn has_none(&self) -> bool {
+        self.targets.is_empty()
+    }
+
+    /// Where the edges of a node lead.
+    pub(crate) fn of(&self, node: usize) -> &[u32] {
+        &self.targets[self.starts[node] as usize..self.starts[node + 1] as usize]
+    }
+}
+
 /// Components of the graph whose node `n` has the edges `successors[n]`. Cost: linear.
 pub(crate) fn strong_components(successors: &[Vec<usize>]) -> Components {
+    let mut edges = Edges::with_capacity(successors.len());
+    for targets in successors {
+        targets.iter().for_each(|&target| edges.push(target));
+        edges.end_node();
+    }
+    components_of(&edges)
+}
+
+/// Components of a graph. Cost: linear.
+pub(crate) fn components_of(edges: &Edges) -> Components {
     const UNSEEN: usize = usize::MAX;
-    let count = successors.len();
+    let count = edges.len();
     let mut order = vec![UNSEEN; count];
     let mut low = vec![0; count];
     let mut of_node = vec![UNSEEN; count];
@@ -43,7 +119,8 @@ pub(crate) fn strong_components(successors: &[Vec<usize>]) -> Components {
                 next_order += 1;
                 open.push(node);
             }
-            if let Some(&next) = successors[node].get(edge) {
+            if let Some(&next) = edges.of(node).get(edge) {
+                let next = next as usize;
                 calls.push((node, edge + 1));
                 if order[next] == UNSEEN {
                     calls.push((next, 0));

@@ -9,7 +9,7 @@ mod generators;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use generators::Step;
+use generators::{GrammarSketch, Step};
 use grammask::grammar::{Code, Grammar};
 use grammask::masks::brute_force;
 use grammask::recognizer::reference::{Chart, Reference};
@@ -42,11 +42,20 @@ fn masks_equal_brute_force_when_everything_is_forgotten() {
     assert!(MOVED.load(Ordering::Relaxed) > 0, "no text moved over to new tables");
 }
 
+#[test]
+fn masks_of_sets_of_tokens_equal_brute_force() {
+    run_on(generators::token_grammar(), 1000, false);
+}
+
 fn run(cases: u32, forgets: bool) {
+    run_on(generators::grammar(), cases, forgets);
+}
+
+fn run_on(grammars: impl Strategy<Value = GrammarSketch>, cases: u32, forgets: bool) {
     let config = generators::config(cases);
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let strategy = (
-        generators::grammar(),
+        grammars,
         generators::vocabulary(),
         generators::walk(14),
         prop_oneof![Just(EndMode::Eos), Just(EndMode::Eager)],

@@ -170,7 +170,7 @@ impl<'a> Relations<'a> {
             Terminal::Literal(bytes) => Some((self.terms.literal(bytes), u32::MAX)),
             Terminal::Regular(term) => Some((*term, u32::MAX)),
             Terminal::Limited { term, tokens } => Some((*term, *tokens)),
-            Terminal::Token(_) | Terminal::AnyToken => None,
+            Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => None,
         }
     }
 

@@ -9,12 +9,13 @@ from grammask.cli.failures import ReportingGroup
 from grammask.cli.generate import generate_text
 from grammask.cli.grammars import grammars
 from grammask.cli.mask import mask
+from grammask.cli.serve import serve
+from grammask.cli.streamline import streamline
 from grammask.cli.validate import validate
 
 application = typer.Typer(
     cls=ReportingGroup,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="Exact next-token masks for grammars.",
 )
@@ -23,5 +24,7 @@ application.command()(mask)
 application.command()(explain)
 application.command("generate")(generate_text)
 application.command()(validate)
+application.command()(serve)
 application.command()(grammars)
+application.command()(streamline)
 application.add_typer(debug, name="debug")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from grammask import CompiledGrammar, Grammar, Matcher, Vocabulary, _grammask
+from grammask import CompiledGrammar, Grammar, GrammarError, Matcher, Vocabulary, _grammask
 from grammask._grammask import quote_bytes
 from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR
@@ -30,7 +30,12 @@ _SCHEMA_OPTIONS = set(inspect.signature(Grammar.from_json_schema).parameters) - 
 }
 
 GrammarFile: TypeAlias = Annotated[
-    str, typer.Argument(metavar="G", help="A KBNF file, a JSON Schema (*.json), or - for standard input.")
+    str,
+    typer.Argument(
+        metavar="G",
+        help="A grammar's file: KBNF, or *.gbnf (llama.cpp), *.ebnf (XGrammar), *.lark, *.json (JSON Schema); "
+        "bundled:NAME; or - for standard input.",
+    ),
 ]
 Schema: TypeAlias = Annotated[
     bool, typer.Option("--schema", help="G is a JSON Schema, whatever it is called.")
@@ -44,11 +49,22 @@ SchemaOptions: TypeAlias = Annotated[
         metavar="NAME=VALUE",
     ),
 ]
-Start: TypeAlias = Annotated[str, typer.Option(help="The nonterminal that derives whole texts.")]
+Start: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="The rule that derives whole texts: start if not given, root in *.gbnf and *.ebnf."),
+]
 VocabularyName: TypeAlias = Annotated[
     str,
     typer.Option(
         "--vocab", help="o200k, cl100k, or a file: *.tiktoken, tokenizer.json, tekken.json.", metavar="V"
+    ),
+]
+VocabularyOfModel: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--vocab",
+        help="The vocabulary of the models demo and random, o200k if not given; the others bring their own.",
+        metavar="V",
     ),
 ]
 EndTokens: TypeAlias = Annotated[
@@ -70,19 +86,33 @@ Tokens: TypeAlias = Annotated[
 
 
 def read_grammar(
-    path: str, start: str = "start", *, schema: bool = False, options: list[str] | None = None
+    path: str, start: str | None = None, *, schema: bool = False, options: list[str] | None = None
 ) -> Grammar:
-    """Reads a grammar or a schema from a file, or from standard input if the path is ``-``."""
-    text = read_bytes(path)
+    """Reads a grammar or a schema from a file, by the end of its name, or from standard input if the path is ``-``."""
     if schema or is_schema(path):
         try:
-            return Grammar.from_json_schema(text, **schema_options(options))
+            return Grammar.from_json_schema(read_bytes(path), **schema_options(options))
         except (TypeError, UnicodeDecodeError) as error:
             raise Failure(str(error)) from None
     if options:
         msg = "--option is for schemas: files called *.json, or with --schema"
         raise Failure(msg)
-    return Grammar.from_kbnf(text, start=start)
+    kind, _, name = path.partition(":")
+    try:
+        if kind == "bundled" and name:
+            return Grammar.bundled(name)
+        suffix = Path(path).suffix
+        if suffix == ".lark":
+            return Grammar.from_lark(Path(path), start=start or "start")
+        if suffix == ".gbnf":
+            return Grammar.from_gbnf(read_bytes(path), start=start or "root")
+        if suffix == ".ebnf":
+            return Grammar.from_xgrammar_ebnf(read_bytes(path), root=start or "root")
+        return Grammar.from_kbnf(read_bytes(path), start=start or "start")
+    except GrammarError:
+        raise
+    except (ImportError, ValueError) as error:
+        raise Failure(f"{path}: {error}") from None
 
 
 def read_bytes(path: str) -> bytes:

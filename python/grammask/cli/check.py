@@ -16,7 +16,7 @@ _LISTED_PLACES = 60
 
 def check(
     grammar: arguments.GrammarFile,
-    start: arguments.Start = "start",
+    start: arguments.Start = None,
     vocab: Annotated[
         str | None, typer.Option(help="Also look up the tokens that the grammar names.", metavar="V")
     ] = None,
@@ -42,7 +42,7 @@ def check(
         raise typer.Exit(1)
 
 
-def _check_grammar(path: str, start: str, vocab: str | None, *, finite: bool) -> list[Diagnostic]:
+def _check_grammar(path: str, start: str | None, vocab: str | None, *, finite: bool) -> list[Diagnostic]:
     try:
         checked = arguments.read_grammar(path, start)
         diagnostics = checked.check()

@@ -30,7 +30,7 @@ def ast(grammar: arguments.GrammarFile) -> None:
 
 
 @debug.command()
-def ir(grammar: arguments.GrammarFile, start: arguments.Start = "start") -> None:
+def ir(grammar: arguments.GrammarFile, start: arguments.Start = None) -> None:
     """The grammar as its front end made it."""
     OUT.print(arguments.read_grammar(grammar, start).stages()[0][1].rstrip("\n"))
 
@@ -38,7 +38,7 @@ def ir(grammar: arguments.GrammarFile, start: arguments.Start = "start") -> None
 @debug.command()
 def lowered(
     grammar: arguments.GrammarFile,
-    start: arguments.Start = "start",
+    start: arguments.Start = None,
     final: Annotated[bool, typer.Option("--final", help="Only the last one.")] = False,
 ) -> None:
     """The grammar after each pass of the lowering."""
@@ -56,7 +56,7 @@ def sets(
     vocab: arguments.VocabularyName = "o200k",
     end: arguments.EndMode = None,
     eos: arguments.EndTokens = None,
-    start: arguments.Start = "start",
+    start: arguments.Start = None,
 ) -> None:
     """The Earley set after a text: what is being read, an item a line."""
     vocabulary = arguments.open_vocabulary(vocab, eos)
@@ -72,7 +72,7 @@ def mask(
     vocab: arguments.VocabularyName = "o200k",
     end: arguments.EndMode = None,
     eos: arguments.EndTokens = None,
-    start: arguments.Start = "start",
+    start: arguments.Start = None,
 ) -> None:
     """The words of the mask after a text that are not zero, as `word: bits`."""
     vocabulary = arguments.open_vocabulary(vocab, eos)

@@ -21,7 +21,7 @@ def explain(
     tokens: arguments.Tokens = "",
     end: arguments.EndMode = None,
     eos: arguments.EndTokens = None,
-    start: arguments.Start = "start",
+    start: arguments.Start = None,
     schema: arguments.Schema = False,
     option: arguments.SchemaOptions = None,
 ) -> None:

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from grammask import GrammarError, VocabularyError
 from grammask.cli.terminal import ERR, styled
+from grammask.language_models import ModelNotFound
 
 
 class Failure(Exception):
@@ -28,7 +29,7 @@ class ReportingGroup(TyperGroup):
         except GrammarError as error:
             ERR.print(styled(str(error)))
             raise typer.Exit(1) from None
-        except (Failure, VocabularyError) as error:
+        except (Failure, ModelNotFound, VocabularyError) as error:
             ERR.print(styled(f"error: {error}"))
             raise typer.Exit(1) from None
         except OSError as error:

@@ -10,28 +10,34 @@ from rich.text import Text
 from grammask import CompiledGrammar, Vocabulary
 from grammask.cli import arguments
 from grammask.cli.failures import Failure
-from grammask.cli.generation import Step, generate, is_text_of
-from grammask.cli.language_models import DemoModel, LanguageModel, RandomModel
 from grammask.cli.terminal import ERR, OUT, token_label
+from grammask.language_models import LanguageModel, open_model
+from grammask.language_models.generation import Step, generate, is_text_of
+from grammask.language_models.remote import LeftTheGrammar, RemoteModel
 
 _TOKEN_STYLES = ("", "on grey30")
+_PIECE_STYLES = {"model": "", "forced": "dim", "alternative": "underline"}
 
 
 def generate_text(
     grammar: arguments.GrammarFile,
-    vocab: arguments.VocabularyName = "o200k",
+    vocab: arguments.VocabularyOfModel = None,
     model: Annotated[
-        str, typer.Option(help="demo (a small n-gram model) or random (seeded noise).")
+        str,
+        typer.Option(
+            help="demo (a small n-gram model), random (seeded noise), hf:NAME (transformers), gguf:PATH (llama.cpp), "
+            "or openai:URL#NAME (a server; it gives no logits, so its text is checked and mended)."
+        ),
     ] = "demo",
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same text.")] = 0,
     max_tokens: Annotated[int, typer.Option(min=1, help="Stop after so many tokens, complete or not.")] = 256,
-    temperature: Annotated[float, typer.Option(min=0.01, help="Lower is more faithful to the model.")] = 1.0,
+    temperature: Annotated[float, typer.Option(min=0.0, help="Lower is more faithful to the model.")] = 1.0,
     prompt: Annotated[
         str, typer.Option(help="What the model reads first; the grammar does not see it.")
     ] = "",
     end: arguments.EndMode = None,
     eos: arguments.EndTokens = None,
-    start: arguments.Start = "start",
+    start: arguments.Start = None,
     schema: arguments.Schema = False,
     option: arguments.SchemaOptions = None,
     trace: Annotated[
@@ -42,52 +48,99 @@ def generate_text(
 
     The text goes to standard output, everything about it to standard error.
     """
-    vocabulary = arguments.open_vocabulary(vocab, eos)
     rng = np.random.default_rng(seed)
-    language_model = _model(model, vocabulary, rng)
     begin = time.perf_counter()
     read = arguments.read_grammar(grammar, start, schema=schema, options=option)
-    compiled = arguments.compile_grammar(read, vocabulary, end)
-    compile_seconds = time.perf_counter() - begin
+    read_seconds = time.perf_counter() - begin
+    kind, _, place = model.partition(":")
+    if kind == "openai" and place:
+        vocabulary = arguments.open_vocabulary(vocab or "o200k", eos)
+        _write_remotely(
+            place, arguments.compile_grammar(read, vocabulary, end), prompt, temperature, seed, max_tokens
+        )
+        return
+    language_model = open_language_model(model, vocab, eos, rng)
+    begin = time.perf_counter()
+    compiled = arguments.compile_grammar(read, language_model.vocabulary, end)
+    compile_seconds = read_seconds + time.perf_counter() - begin
+    steps, is_finished = _write_locally(
+        language_model, compiled, rng, prompt, temperature, max_tokens, trace=trace
+    )
+    if OUT.is_terminal and not trace:
+        OUT.print()
+    if trace or not OUT.is_terminal:
+        OUT.print(b"".join(step.text for step in steps).decode("utf-8", "replace"))
+    _report(compiled, steps, compile_seconds, is_finished=is_finished)
+
+
+def open_language_model(
+    model: str, vocab: str | None, eos: str | None, rng: np.random.Generator
+) -> LanguageModel:
+    """Opens the model of ``--model``, with the vocabulary of ``--vocab`` if it has none of its own."""
+    given = None if vocab is None and eos is None else arguments.open_vocabulary(vocab or "o200k", eos)
+    with ERR.status(f"opening the model {model}"):
+        try:
+            return open_model(model, given, rng)
+        except ValueError as error:
+            msg = f"--vocab and --eos: {error}"
+            raise Failure(msg) from None
+
+
+def _write_locally(
+    model: LanguageModel,
+    compiled: CompiledGrammar,
+    rng: np.random.Generator,
+    prompt: str,
+    temperature: float,
+    max_tokens: int,
+    *,
+    trace: bool,
+) -> tuple[list[Step], bool]:
+    """Generates with masks; returns the tokens, and whether the text has ended."""
     matcher = compiled.matcher()
     steps: list[Step] = []
     for step in generate(
         matcher,
-        vocabulary,
-        language_model,
+        model,
         rng,
-        prompt=prompt.encode("utf-8", "surrogateescape"),
+        prompt=model.encode(prompt) if prompt else (),
         temperature=temperature,
         max_tokens=max_tokens,
     ):
         steps.append(step)
         if trace:
-            _print_row(vocabulary, step)
+            _print_row(model.vocabulary, step)
         elif OUT.is_terminal:
-            _print_token(step, len(steps))
-    if OUT.is_terminal and not trace:
-        OUT.print()
-    if trace or not OUT.is_terminal:
-        OUT.print(b"".join(step.text for step in steps).decode("utf-8", "replace"))
-    _report(compiled, steps, compile_seconds, is_finished=matcher.is_finished)
+            _print_piece(step.text, _TOKEN_STYLES[len(steps) % 2])
+    return steps, matcher.is_finished
 
 
-def _model(name: str, vocabulary: Vocabulary, rng: np.random.Generator) -> LanguageModel:
-    if name == "demo":
-        with ERR.status("reading the demo model's corpus"):
-            return DemoModel(vocabulary)
-    if name == "random":
-        return RandomModel(vocabulary, rng)
-    if name.startswith("hf:"):
-        msg = f"--model {name}: models of Hugging Face are not supported yet; use demo or random"
+def _write_remotely(
+    place: str, compiled: CompiledGrammar, prompt: str, temperature: float, seed: int, max_tokens: int
+) -> None:
+    """Generates with a server that gives no logits."""
+    matcher = compiled.matcher()
+    text = b""
+    try:
+        with ERR.status(f"asking {place}"):
+            for piece in RemoteModel(place).write(
+                matcher, prompt, temperature=temperature, seed=seed, max_bytes=max_tokens * 4
+            ):
+                text += piece.text
+                if OUT.is_terminal:
+                    _print_piece(piece.text, _PIECE_STYLES[piece.source])
+    except LeftTheGrammar as error:
+        raise Failure(str(error)) from None
+    OUT.print("" if OUT.is_terminal else text.decode("utf-8", "replace"))
+    if matcher.is_complete or matcher.is_finished:
+        ERR.print(f"complete, {len(text)} bytes", style="green")
     else:
-        msg = f"--model {name}: there are demo and random"
-    raise Failure(msg)
+        ERR.print(f"cut off after {len(text)} bytes: not a complete text", style="yellow")
 
 
-def _print_token(step: Step, count: int) -> None:
-    """One token on a terminal, on a background that tells it from its neighbours."""
-    OUT.print(Text(step.text.decode("utf-8", "replace"), style=_TOKEN_STYLES[count % 2]), end="")
+def _print_piece(text: bytes, style: str) -> None:
+    """A part of the text on a terminal, in a style that tells it from its neighbours."""
+    OUT.print(Text(text.decode("utf-8", "replace"), style=style), end="")
 
 
 def _print_row(vocabulary: Vocabulary, step: Step) -> None:

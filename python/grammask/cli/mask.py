@@ -15,7 +15,7 @@ def mask(
     tokens: arguments.Tokens = "",
     end: arguments.EndMode = None,
     eos: arguments.EndTokens = None,
-    start: arguments.Start = "start",
+    start: arguments.Start = None,
     schema: arguments.Schema = False,
     option: arguments.SchemaOptions = None,
     limit: Annotated[int, typer.Option("-n", "--limit", min=0, help="How many tokens to list.")] = 20,

@@ -17,7 +17,7 @@ _WHITE_SPACE = b" \t\n\r"
 def validate(
     grammar: arguments.GrammarFile,
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Texts, or - for standard input.")],
-    start: arguments.Start = "start",
+    start: arguments.Start = None,
     schema: arguments.Schema = False,
     option: arguments.SchemaOptions = None,
 ) -> None:

@@ -50,6 +50,12 @@ class BundledGrammar:
 
 
 BUNDLED = {
+    "c": BundledGrammar("C11, as the preprocessor leaves it", "basic", RefusedTerminals(("UNCLOSED",))),
+    "go": BundledGrammar("Go 1.23, with its automatic semicolons", "basic", RefusedTerminals(("UNCLOSED",))),
+    "java": BundledGrammar("Java 17", "basic", RefusedTerminals(("GOTO", "CONST", "UNDERSCORE"))),
+    "javascript": BundledGrammar(
+        "JavaScript, with its automatic semicolons", "contextual", RefusedTerminals(("GLUED",))
+    ),
     "json": BundledGrammar("JSON (RFC 8259)", "basic"),
     "python": BundledGrammar(
         "Python 3.10, with what 3.11 adds to its syntax",

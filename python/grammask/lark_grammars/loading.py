@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from grammask.lark_grammars.following import Following
 from grammask.lark_grammars.refusals import invalid, unsupported
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from grammask.lark_grammars.terminals import TerminalTuple
+
+Lexer: TypeAlias = Literal["contextual", "basic", "dynamic", "dynamic_complete"]
+"""The library's names of lexers."""
+
+Parser: TypeAlias = Literal["lalr", "earley"]
+"""The library's names of parsers."""
 
 ProductionTuple: TypeAlias = tuple[str, list[str], int]
 """Left side, right side, priority: as the engine takes it."""
@@ -47,8 +53,39 @@ def lark_text(grammar: str | os.PathLike[str]) -> tuple[str, str]:
     return path.read_text("utf-8"), os.fspath(path)
 
 
+def parser_and_lexer(parser: str | None, lexer: str | None, *, has_layout: bool) -> tuple[Parser, Lexer]:
+    """Return what is used where less is said: LALR(1) tables, and the lexer that the library takes for a parser.
+
+    Args:
+        parser: The name of a parser, or none.
+        lexer: The name of a lexer, or none.
+        has_layout: Whether there is a post-lexer.
+
+    Raises:
+        UnsupportedGrammar: The two do not go together.
+        ValueError: There is no such parser or lexer.
+    """
+    if parser not in {None, *get_args(Parser)}:
+        message = f"parser={parser!r} is not one of 'lalr' and 'earley'"
+        raise ValueError(message)
+    if lexer not in {None, *get_args(Lexer)}:
+        message = f"lexer={lexer!r} is not one of 'contextual', 'basic', 'dynamic' and 'dynamic_complete'"
+        raise ValueError(message)
+    is_dynamic = lexer in {"dynamic", "dynamic_complete"}
+    by_earley = is_dynamic if parser is None else parser == "earley"
+    if is_dynamic and not by_earley:
+        message = "a dynamic lexer needs the Earley parser"
+        raise unsupported(message, advice='leave out `parser="lalr"`')
+    if by_earley and lexer == "contextual":
+        message = "a contextual lexer needs LALR(1) tables"
+        raise unsupported(message, advice='use `lexer="basic"` or `lexer="dynamic"`')
+    if lexer is None:
+        lexer = ("basic" if has_layout else "dynamic") if by_earley else "contextual"
+    return ("earley" if by_earley else "lalr"), cast("Lexer", lexer)
+
+
 def lark_definition(
-    text: str, *, path: str, start: str, lexer: str, newline: str | None, always_accepted: list[str]
+    text: str, *, path: str, start: str, lexer: Lexer, newline: str | None, always_accepted: list[str]
 ) -> LarkDefinition:
     """Return the plain form of a lark grammar.
 
@@ -65,14 +102,7 @@ def lark_definition(
         GrammarSyntaxError: The library refuses the text.
         UnsupportedGrammar: A terminal is more than a regular language.
         LimitExceeded: A terminal is too large.
-        ValueError: There is no such lexer.
     """
-    if lexer == "dynamic":
-        message = "lark's dynamic lexer cuts texts in a way that no automaton knows"
-        raise unsupported(message, advice="use the contextual lexer, or write the grammar in KBNF")
-    if lexer not in {"basic", "contextual"}:
-        message = f"lexer={lexer!r} is not one of 'contextual', 'basic' and 'dynamic'"
-        raise ValueError(message)
     try:
         from lark.exceptions import LarkError, UnexpectedInput
         from lark.load_grammar import load_grammar
@@ -92,6 +122,7 @@ def lark_definition(
     except RecursionError as error:
         message = "the grammar is nested too deeply"
         raise invalid(message) from error
+    is_dynamic = lexer in {"dynamic", "dynamic_complete"}
     declared = _declared(terminals, rules, ignored)
     used = {symbol.name for rule in rules for symbol in rule.expansion}
     refused = [name for name in always_accepted if name not in used]
@@ -104,7 +135,8 @@ def lark_definition(
     ]
     roles = {**({newline: "newline"} if newline else {}), **dict.fromkeys(refused, "refused")}
     roles.update(dict.fromkeys(ignored, "ignored"))
-    tuples = terminal_tuples(terminals, roles, Following(productions, declared))
+    follows = None if is_dynamic else Following(productions, declared)
+    tuples = terminal_tuples(terminals, roles, follows)
     return LarkDefinition(
         [*tuples, *((name, "declared", "", "", 0, "parsed") for name in declared)], productions
     )

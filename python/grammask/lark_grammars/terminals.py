@@ -21,7 +21,7 @@ TerminalTuple: TypeAlias = tuple[str, str, str, str, int, str]
 
 
 def terminal_tuples(
-    terminals: list[Any], roles: dict[str, str], follows: Callable[[str, str], bool]
+    terminals: list[Any], roles: dict[str, str], follows: Callable[[str, str], bool] | None
 ) -> list[TerminalTuple]:
     """Return terminals in the order of lark's lexer: by priority, widest match, length of the pattern, and name.
 
@@ -29,7 +29,8 @@ def terminal_tuples(
         terminals: The ``TerminalDef`` of all terminals with a pattern.
         roles: ``"ignored"``, ``"refused"`` (the lexer looks for it everywhere, and no rule uses it) or ``"newline"``
             for those that are not simply for the parser.
-        follows: Whether the second of two terminals can come after the first by the rules.
+        follows: Whether the second of two terminals can come after the first by the rules; nothing if each terminal is
+            matched on its own, as the dynamic lexers do.
 
     Raises:
         GrammarSyntaxError: A pattern is no regular expression, or matches the empty text.
@@ -65,8 +66,16 @@ def terminal_tuples(
             tuples[name] = (name, kind, pattern.value, text, terminal.priority, role)
         else:
             tuples[name] = (name, kind, text, "", terminal.priority, role)
+    looking = [name for name, language in languages.items() if language.trailing]
+    if follows is None:
+        if looking:
+            message = f"the terminal `{looking[0]}` looks ahead at its end"
+            raise unsupported(
+                message, advice="use the contextual or the basic lexer, or look inside the lexeme only"
+            )
+        return list(tuples.values())
     _check_literals(ordered, languages, {name: role for name, _, _, _, _, role in tuples.values()})
-    if not any(language.trailing for language in languages.values()):
+    if not looking:
         return list(tuples.values())
     result = []
     for lexed in _without_trailing_looks(ordered, languages, roles, follows):

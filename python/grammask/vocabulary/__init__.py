@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grammask import _grammask
-from grammask.vocabulary import huggingface, tekken, tiktoken, tokenizer_json
 
 if TYPE_CHECKING:
     import os
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from grammask.vocabulary import huggingface, sentencepiece, tiktoken
     from grammask.vocabulary.token_table import TokenTable
 
     EndTokens: TypeAlias = int | str | Iterable[int | str]
@@ -47,6 +47,8 @@ class Vocabulary(_grammask.Vocabulary):
         """
         vocabulary = _DEFAULTS.get(cls)
         if not isinstance(vocabulary, cls):
+            from grammask.vocabulary import tiktoken
+
             tokens, special = _grammask.embedded_vocabulary("o200k_base")
             vocabulary = cls(tokens, special=special, eos=tiktoken.END_OF_TEXT)
             _DEFAULTS[cls] = vocabulary
@@ -73,6 +75,8 @@ class Vocabulary(_grammask.Vocabulary):
         Raises:
             VocabularyError: The file is damaged, or there is no ``<|endoftext|>`` and no ``eos``.
         """
+        from grammask.vocabulary import tiktoken
+
         return cls._of(tiktoken.read(source), special, eos, size)
 
     @classmethod
@@ -87,9 +91,9 @@ class Vocabulary(_grammask.Vocabulary):
         """Make a vocabulary from a ``tokenizer.json`` of the Hugging Face ``tokenizers`` library.
 
         The decoder in the file says what the tokens mean: byte-level ones (GPT-2, Llama 3, Qwen, DeepSeek),
-        byte fallback (Llama 2, Mistral, Gemma, Phi-3) and Metaspace (Unigram models) can be mapped to bytes.
-        WordPiece, CTC, ``</w>`` suffixes and files without a decoder cannot, as the text of a token
-        then depends on its neighbours.
+        byte fallback (Llama 2, Mistral, Gemma, Phi-3), Metaspace (Unigram models) and WordPiece can be mapped to bytes.
+        CTC, ``</w>`` suffixes and files without a decoder cannot, as the text of a token then depends on its
+        neighbours.
 
         Args:
             path: The file.
@@ -101,6 +105,8 @@ class Vocabulary(_grammask.Vocabulary):
         Raises:
             VocabularyError: The file is damaged, its tokens cannot be mapped to bytes, or no end token is known.
         """
+        from grammask.vocabulary import tokenizer_json
+
         return cls._of(tokenizer_json.read(path), special, eos, size)
 
     @classmethod
@@ -123,6 +129,8 @@ class Vocabulary(_grammask.Vocabulary):
         Raises:
             VocabularyError: The file is damaged.
         """
+        from grammask.vocabulary import tekken
+
         return cls._of(tekken.read(path), special, eos, size)
 
     @classmethod
@@ -134,10 +142,13 @@ class Vocabulary(_grammask.Vocabulary):
         eos: EndTokens | None = None,
         size: int | None = None,
     ) -> Self:
-        """Make a vocabulary from a fast tokenizer of ``transformers``, or from a ``tokenizers.Tokenizer``.
+        """Make a vocabulary from a tokenizer of ``transformers``, fast or slow, or from a ``tokenizers.Tokenizer``.
+
+        Each token is compared with what the tokenizer decodes it to.
 
         Args:
-            tokenizer: The tokenizer, read as ``from_tokenizer_json`` reads its file.
+            tokenizer: The tokenizer. Fast ones are read as ``from_tokenizer_json`` reads their file; of slow ones the
+                usual families are known; those of mistral-common are read too, and in the wrapper of ``transformers``.
             special: Further special tokens.
             eos: The end tokens; None for the ``eos_token_id`` of the tokenizer. A model's
                 ``generation_config.eos_token_id`` is often a longer list, and the better one.
@@ -145,10 +156,68 @@ class Vocabulary(_grammask.Vocabulary):
                 plus one.
 
         Raises:
-            VocabularyError: It is a slow tokenizer, its tokens cannot be mapped to bytes, or no end token is
-                known.
+            VocabularyError: Its tokens cannot be mapped to bytes, or no end token is known.
+
+        Cost: half a second for a fast tokenizer with 200,000 tokens.
         """
+        from grammask.vocabulary import huggingface
+
         return cls._of(huggingface.read(tokenizer), special, eos, size)
+
+    @classmethod
+    def from_sentencepiece(
+        cls,
+        source: sentencepiece.Processor | str | os.PathLike[str],
+        *,
+        special: Mapping[str, int] | None = None,
+        eos: EndTokens | None = None,
+        size: int | None = None,
+    ) -> Self:
+        """Make a vocabulary from a SentencePiece model: a ``*.model`` file, or a ``SentencePieceProcessor``.
+
+        Reading a file does not need the ``sentencepiece`` library. Tokens are what the library decodes them to between
+        others; each token of a processor is compared with that. Tokenizers that number the pieces in another way, such
+        as XLM-RoBERTa's, are for ``from_huggingface``.
+
+        Args:
+            source: The path of the file, or the processor.
+            special: Further special tokens, besides the control and unknown pieces.
+            eos: The end tokens; None for the one that the model was trained with.
+            size: Number of ids with padding; None for the number of pieces.
+
+        Raises:
+            VocabularyError: The file is damaged, it rewrites decoded texts by rules of its own, or it names no end
+                token.
+        """
+        from grammask.vocabulary import sentencepiece
+
+        return cls._of(sentencepiece.read(source), special, eos, size)
+
+    @classmethod
+    def from_gguf(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        special: Mapping[str, int] | None = None,
+        eos: EndTokens | None = None,
+        size: int | None = None,
+    ) -> Self:
+        """Make a vocabulary from a GGUF file, the format of llama.cpp; no library is needed, and no weight is read.
+
+        Known are the tokenizers ``llama``, ``gpt2``, ``t5``, ``bert`` and ``gemma4`` of the format.
+
+        Args:
+            path: The file; of a model in several files the first one.
+            special: Further special tokens, besides those of the types control and unknown.
+            eos: The end tokens; None for the ends of text, turn and message that the file names.
+            size: Number of ids with padding; None for the number of tokens.
+
+        Raises:
+            VocabularyError: The file is damaged, its tokenizer is another one, or it names no end token.
+        """
+        from grammask.vocabulary import gguf
+
+        return cls._of(gguf.read(path), special, eos, size)
 
     @classmethod
     def _of(

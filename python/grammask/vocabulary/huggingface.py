@@ -1,31 +1,89 @@
-"""Reads the tokens of a tokenizer object of the libraries ``transformers`` and ``tokenizers``."""
+"""Reads the tokens of a tokenizer object of the libraries ``transformers`` and ``tokenizers``.
+
+Whatever says what a token means, each of them is compared with what the object decodes it to.
+"""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from grammask.errors import VocabularyError
-from grammask.vocabulary import tokenizer_json
+from grammask.vocabulary import decode_check, sentencepiece, slow_tokenizer, tekken
+from grammask.vocabulary.token_decoder import token_decoder
+from grammask.vocabulary.token_table import TokenTable, by_id
 
 if TYPE_CHECKING:
-    from grammask.vocabulary.token_table import TokenTable
+    from collections.abc import Iterator
 
 Tokenizer: TypeAlias = Any
-"""A ``transformers.PreTrainedTokenizerFast`` or a ``tokenizers.Tokenizer``; neither library is needed."""
+"""A tokenizer of ``transformers``, fast or slow, or a ``tokenizers.Tokenizer``; neither library is needed."""
 
 
 def read(tokenizer: Tokenizer) -> TokenTable:
     """Read the tokens of a tokenizer, and the end token that it names."""
+    source = type(tokenizer).__name__
+    if tekken.is_tokenizer(found := _of_mistral(tokenizer)):
+        return tekken.table_of(found, source)
+    if callable(getattr(found, "serialized_model_proto", None)):
+        return sentencepiece.read(found)
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
-    serialize = getattr(backend, "to_str", None)
-    if not callable(serialize):
+    if callable(getattr(backend, "id_to_token", None)) and callable(getattr(backend, "decode_batch", None)):
+        tokens, special = _of_backend(backend, source)
+    elif callable(getattr(tokenizer, "convert_ids_to_tokens", None)):
+        tokens, special = slow_tokenizer.read(tokenizer, source)
+    else:
         raise VocabularyError(
-            f"{type(tokenizer).__name__} has no tokenizer.json in it: it is not a fast tokenizer; load it with "
-            "use_fast=True, or convert the model's files to a tokenizer.json",
+            f"{source} is no tokenizer that is known; pass one of transformers or tokenizers, or the bytes of each "
+            "token to Vocabulary(tokens, special=..., eos=...)",
             "unsupported-tokenizer",
         )
+    special |= _named_special(tokenizer)
     eos = getattr(tokenizer, "eos_token_id", None)
-    name = type(tokenizer).__name__
-    return tokenizer_json.table(
-        serialize(), name, [] if eos is None else [eos], f"the {name} has no eos_token_id"
+    return TokenTable(tokens, special, [] if eos is None else [eos], f"the {source} has no eos_token_id")
+
+
+def _of_mistral(tokenizer: Tokenizer) -> Any:
+    """What holds the tokens in the wrappers of transformers and mistral-common, the object itself in others."""
+    found = tokenizer
+    for attribute in ("tokenizer", "instruct_tokenizer", "tokenizer"):
+        found = getattr(found, attribute, found)
+    if found is tokenizer or tekken.is_tokenizer(found):
+        return found
+    return getattr(found, "_model", found)
+
+
+def _of_backend(backend: Any, source: str) -> tuple[list[bytes | None], dict[str, int]]:
+    decoder = None if backend.decoder is None else json.loads(backend.decoder.__getstate__())
+    decode = token_decoder(decoder, source)
+    tokens = by_id(((id, decode(spelling)) for id, spelling in _spellings(backend)), source)
+    added = backend.get_added_tokens_decoder()
+    special = {token.content: id for id, token in added.items() if token.special}
+    decode_check.check(
+        tokens,
+        lambda texts: backend.decode_batch(texts, skip_special_tokens=False),
+        source,
+        except_for=set(special.values()),
     )
+    return tokens, special
+
+
+def _spellings(backend: Any) -> Iterator[tuple[int, str]]:
+    count = backend.get_vocab_size(with_added_tokens=True)
+    name = backend.id_to_token
+    found = 0
+    for id in range(count):
+        if (spelling := name(id)) is not None:
+            found += 1
+            yield id, spelling
+    if found < count:  # Ids have gaps, so some are beyond the count.
+        for spelling, id in backend.get_vocab(with_added_tokens=True).items():
+            if id >= count:
+                yield id, spelling
+
+
+def _named_special(tokenizer: Tokenizer) -> dict[str, int]:
+    """The special tokens that only the configuration of a tokenizer of transformers knows."""
+    ids = getattr(tokenizer, "all_special_ids", None) or ()
+    names = {id: tokenizer.convert_ids_to_tokens(id) for id in ids if isinstance(id, int) and id >= 0}
+    return {name: id for id, name in names.items() if isinstance(name, str)}

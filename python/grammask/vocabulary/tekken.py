@@ -1,4 +1,7 @@
-"""Reads the tokens of a ``tekken.json``: special tokens first, then byte-level BPE tokens in the order of ranks."""
+"""Reads the tokens of a ``tekken.json``, or of the object that mistral-common makes of it.
+
+Special tokens come first, then byte-level BPE tokens in the order of ranks.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +48,19 @@ def read(path: str | os.PathLike[str]) -> TokenTable:
         [special[END_OF_SEQUENCE]] if END_OF_SEQUENCE in special else [],
         f"{source} has no special token {END_OF_SEQUENCE}",
     )
+
+
+def is_tokenizer(found: object) -> bool:
+    """Whether an object is a ``Tekkenizer`` of mistral-common, as far as it is needed here."""
+    return callable(getattr(found, "id_to_byte_piece", None)) and hasattr(found, "num_special_tokens")
+
+
+def table_of(tokenizer: Any, source: str) -> TokenTable:
+    """Read the tokens of a ``Tekkenizer``, as it decodes them."""
+    first = tokenizer.num_special_tokens
+    special = {tokenizer.id_to_piece(id): id for id in range(first)}
+    texts = [tokenizer.id_to_byte_piece(id) for id in range(first, tokenizer.n_words)]
+    return TokenTable([*[None] * first, *texts], special, [tokenizer.eos_id], f"the {source} has no eos_id")
 
 
 def _special(document: dict[str, Any], count: int, source: str) -> dict[str, int]:

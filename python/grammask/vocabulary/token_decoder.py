@@ -2,9 +2,9 @@
 
 A decoder of the ``tokenizers`` library is a pipeline over the list of tokens. Here each step becomes a function of
 one token, which is exact if and only if the step treats every token by itself and in the same way wherever
-it stands. Steps that do something else at the very start or end of a text (Strip after Fuse, the first space
-of Metaspace) are read as in the middle of one, because generated text follows a prompt; steps that look at
-neighbours or positions in any other way are refused.
+it stands. Steps that do something else at the very start of a text (Strip after Fuse, the first space of Metaspace and
+WordPiece) are read as in the middle of one, because generated text follows a prompt; steps that look at neighbours, at
+the end of the text or at positions in any other way are refused.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def token_decoder(decoder: dict[str, Any] | None, source: str) -> Callable[[str]
         kind = member(step, "type", str, source)
         if kind == "Fuse":
             fused = True
-        elif kind == "Strip" and fused:
+        elif kind == "Strip" and fused and not step.get("stop"):
             continue
         elif final or (fused and not _is_bytewise(step)):
             raise _refused(source, f"the decoder step {kind} works on joined tokens")
@@ -91,6 +91,8 @@ def _step(kind: str, step: dict[str, Any], source: str) -> Step:
     if kind == "Metaspace":
         mark = member(step, "replacement", str, source)
         return lambda token: token.replace(mark, " ")
+    if kind == "WordPiece":
+        return _word_piece(member(step, "prefix", str, source), step.get("cleanup") is not False)
     if kind == "Strip":
         return _strip(member(step, "content", str, source), member(step, "start", int, source), step, source)
     raise _refused(source, f"the decoder {kind} gives a token a text that depends on its neighbours")
@@ -106,6 +108,30 @@ def _strip(content: str, start: int, step: dict[str, Any], source: str) -> Step:
         return token[: len(token) - tail]
 
     return strip
+
+
+def _word_piece(prefix: str, cleans_up: bool) -> Step:  # noqa: FBT001
+    """Words begin with a space, and what begins with the prefix goes on with one; each by itself is cleaned up."""
+
+    def join(token: str) -> str:
+        text = token.replace(prefix, "", 1) if token.startswith(prefix) else f" {token}"
+        if cleans_up:
+            for old, new in CLEANED_UP.items():
+                text = text.replace(old, new)
+        return text
+
+    return join
+
+
+CLEANED_UP = {
+    **{f" {mark}": mark for mark in ".?!,"},
+    " ' ": "'",
+    " n't": "n't",
+    " 'm": "'m",
+    " do not": " don't",
+    **{f" {ending}": ending for ending in ("'s", "'ve", "'re")},
+}
+"""What the WordPiece decoder of the library replaces in each token, in this order."""
 
 
 def _byte_fallback(token: str) -> Text:

@@ -3,7 +3,7 @@
 //! Derivatives are built from the same byte sets, words and tables as their terms, so classes that hold for
 //! the terms hold for every state that they reach.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::byte_set::ByteSet;
 use super::term::{Term, TermId, Terms};
@@ -16,46 +16,39 @@ impl Terms {
     /// that all sets treat alike.
     #[must_use]
     pub fn byte_classes(&self, terms: &[TermId]) -> [u8; 256] {
-        let sets = self.byte_sets(terms);
+        let (sets, single) = self.byte_sets(terms);
         // Between two boundaries of all sets bytes are alike, so one byte of each interval is enough.
         let boundaries = sets.iter().fold(ByteSet::single(0), |all, set| all.union(set.boundaries()));
+        let boundaries =
+            single.iter().fold(boundaries, |all, byte| all.union(ByteSet::single(byte).boundaries()));
         let starts: Vec<u8> = boundaries.iter().collect();
-        let mut class_of = vec![0_usize; starts.len()];
-        let mut count = 1;
-        // For each class the class of its members that are in the set, and whether others are left.
-        let mut moved: Vec<Option<usize>> = Vec::new();
-        let mut left: Vec<bool> = Vec::new();
-        for set in sets {
-            if count == starts.len() {
-                break;
-            }
-            moved.clear();
-            moved.resize(count, None);
-            left.clear();
-            left.resize(count, false);
-            for (&start, &class) in starts.iter().zip(&class_of) {
-                left[class] |= !set.contains(start);
-            }
-            for (&start, class) in starts.iter().zip(&mut class_of) {
-                if set.contains(start) && left[*class] {
-                    *class = *moved[*class].get_or_insert_with(|| {
-                        count += 1;
-                        count - 1
-                    });
-                }
+        // In which of the sets each interval is, as bits; then bytes that are told apart from all others.
+        let words = (sets.len() + 1).div_ceil(64) + 1;
+        let mut membership = vec![0_u64; starts.len() * words];
+        for (index, set) in sets.iter().enumerate() {
+            for (&start, row) in starts.iter().zip(membership.chunks_exact_mut(words)) {
+                row[index / 64] |= u64::from(set.contains(start)) << (index % 64);
             }
         }
+        for (&start, row) in starts.iter().zip(membership.chunks_exact_mut(words)) {
+            row[words - 1] = if single.contains(start) { u64::from(start) + 1 } else { 0 };
+        }
+        let mut known: FxHashMap<&[u64], u8> = FxHashMap::default();
         let mut classes = [0; 256];
-        for (&start, class) in starts.iter().zip(class_of) {
-            classes[usize::from(start)..].fill(class as u16);
+        for (&start, row) in starts.iter().zip(membership.chunks_exact(words)) {
+            // There are at most 256 intervals.
+            let next = known.len() as u8;
+            classes[usize::from(start)..].fill(*known.entry(row).or_insert(next));
         }
-        in_order_of_first_bytes(&classes)
+        classes
     }
 
-    /// All different byte sets that the terms and their tables test for.
-    fn byte_sets(&self, terms: &[TermId]) -> FxHashSet<ByteSet> {
+    /// All different byte sets that the terms and their tables test for; those of one byte together.
+    fn byte_sets(&self, terms: &[TermId]) -> (FxHashSet<ByteSet>, ByteSet) {
+        let mut single = ByteSet::EMPTY;
         let mut sets = FxHashSet::default();
-        let mut ranges = FxHashSet::default();
+        // The ranges of tables, as a set of bits.
+        let mut ranges = vec![0_u64; 1024];
         let mut tables = FxHashSet::default();
         let mut seen: FxHashSet<TermId> = terms.iter().copied().collect();
         let mut stack: Vec<TermId> = terms.to_vec();
@@ -63,16 +56,31 @@ impl Terms {
             let children: &[TermId] = match self.get(term) {
                 Term::Nothing | Term::Epsilon => &[],
                 Term::Bytes(set) => {
-                    sets.insert(*set);
+                    match set.only() {
+                        Some(byte) => single.insert(byte),
+                        None => {
+                            sets.insert(*set);
+                        }
+                    }
                     &[]
                 }
                 Term::Literal(chunk) => {
-                    ranges.extend(chunk.as_slice().iter().map(|&byte| (byte, byte)));
+                    chunk.as_slice().iter().for_each(|&byte| single.insert(byte));
                     &[]
                 }
                 Term::Table { table, .. } => {
                     if tables.insert(table.index()) {
-                        ranges.extend(self.get_table(*table).ranges());
+                        for (low, high) in self.get_table(*table).ranges() {
+                            if low == high {
+                                single.insert(low);
+                            } else {
+                                let bit = usize::from(low) << 8 | usize::from(high);
+                                if ranges[bit / 64] >> (bit % 64) & 1 == 0 {
+                                    ranges[bit / 64] |= 1 << (bit % 64);
+                                    sets.insert(ByteSet::range(low, high));
+                                }
+                            }
+                        }
                     }
                     &[]
                 }
@@ -82,23 +90,8 @@ impl Terms {
             };
             stack.extend(children.iter().filter(|&&child| seen.insert(child)));
         }
-        sets.extend(ranges.into_iter().map(|(low, high)| ByteSet::range(low, high)));
-        sets
+        (sets, single)
     }
-}
-
-fn in_order_of_first_bytes(class_of: &[u16; 256]) -> [u8; 256] {
-    let mut names = [u16::MAX; 256];
-    let mut count = 0;
-    class_of.map(|class| {
-        let name = &mut names[usize::from(class)];
-        if *name == u16::MAX {
-            *name = count;
-            count += 1;
-        }
-        // There are at most 256 classes of bytes.
-        *name as u8
-    })
 }
 
 #[cfg(test)]
@@ -123,5 +116,17 @@ mod tests {
         assert_eq!(class(b'c'), class(0xff));
         assert_eq!(classes.iter().max(), Some(&3));
         assert_eq!(terms.byte_classes(&[]), [0; 256]);
+    }
+
+    #[test]
+    fn all_bytes_may_be_different() {
+        let mut terms = Terms::new();
+        let mut all = Vec::new();
+        for byte in 0..=u8::MAX {
+            all.push(terms.bytes(ByteSet::single(byte)));
+            all.push(terms.bytes(ByteSet::range(0, byte)));
+        }
+        let expected: Vec<u8> = (0..=u8::MAX).collect();
+        assert_eq!(terms.byte_classes(&all)[..], expected);
     }
 }

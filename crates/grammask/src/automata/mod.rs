@@ -14,13 +14,15 @@
 //! | `term`, `normal_form`, `counters` | the arena, the constructors and their laws |
 //! | `derivative`, `alphabet` | derivatives, and which bytes terms can tell apart |
 //! | `table`, `minimize`, `determinize` | ready-made automata |
-//! | `acyclic`, `suffix_automaton`, `text` | word sets, character classes, substrings, texts without a match |
+//! | `adoption` | terms of one arena made again in another |
+//! | `acyclic`, `suffix_automaton`, `text` | word sets, character classes, substrings, texts without or up to a match |
 //! | `lazy_dfa`, `liveness` | states, steps, and what is dead |
 //! | `length_limit`, `clamp` | how long the words of an intersection may be; languages below and above one |
 //!
 //! Nothing here recurses on the call stack: terms come from users and may be nested as deep as they like.
 
 mod acyclic;
+mod adoption;
 mod alphabet;
 mod byte_set;
 mod clamp;

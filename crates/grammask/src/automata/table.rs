@@ -240,7 +240,33 @@ impl TableBuilder {
     /// # Panics
     /// If two transitions of a state overlap.
     #[must_use]
-    pub fn finish(mut self, start: TableState) -> Table {
+    pub fn finish(self, start: TableState) -> Table {
+        let rows = self.rows();
+        let Some(live) = breadth_first(&rows, start, &productive(&rows)) else { return Table::empty() };
+        let blocks = minimize(&live);
+        let quotient = quotient(&live, &blocks);
+        let all = vec![true; quotient.len()];
+        let rows = breadth_first(&quotient, TableState::new(blocks[0]), &all)
+            .expect("the start of a trimmed automaton is live");
+        let fingerprints = fingerprints(&rows);
+        Table::new(rows, TableState::new(0), fingerprints)
+    }
+
+    /// As [`Self::finish`], where no two states that can be reached accept the same: nothing is merged.
+    ///
+    /// Cost: linear, after sorting the transitions.
+    ///
+    /// # Panics
+    /// If two transitions of a state overlap.
+    #[must_use]
+    pub fn finish_minimal(self, start: TableState) -> Table {
+        let rows = self.rows();
+        let Some(rows) = breadth_first(&rows, start, &productive(&rows)) else { return Table::empty() };
+        let fingerprints = fingerprints(&rows);
+        Table::new(rows, TableState::new(0), fingerprints)
+    }
+
+    fn rows(mut self) -> Rows {
         self.edges.sort_unstable_by_key(|(from, edge)| (*from, edge.low));
         let mut edges = self.edges.into_iter().peekable();
         let mut rows = Rows::default();
@@ -251,14 +277,7 @@ impl TableBuilder {
                 rows.push_edge(edge.low, edge.high, edge.target);
             }
         }
-        let Some(live) = breadth_first(&rows, start, &productive(&rows)) else { return Table::empty() };
-        let blocks = minimize(&live);
-        let quotient = quotient(&live, &blocks);
-        let all = vec![true; quotient.len()];
-        let rows = breadth_first(&quotient, TableState::new(blocks[0]), &all)
-            .expect("the start of a trimmed automaton is live");
-        let fingerprints = fingerprints(&rows);
-        Table::new(rows, TableState::new(0), fingerprints)
+        rows
     }
 }
 

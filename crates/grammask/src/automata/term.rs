@@ -36,7 +36,7 @@ impl TermId {
 }
 
 /// Position of a table in the arena.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TableId(u32);
 
 impl TableId {
@@ -193,6 +193,24 @@ impl Terms {
         }
     }
 
+    /// Whether [`Self::structure`] shows a repetition in the term, or in the parts of its parts.
+    #[must_use]
+    pub fn has_repetition(&self, term: TermId) -> bool {
+        let in_chain = |mut rest: TermId| {
+            while let Term::Concat(first, next) = *self.get(rest) {
+                if matches!(self.get(first), Term::Repeat { .. }) {
+                    return true;
+                }
+                rest = next;
+            }
+            matches!(self.get(rest), Term::Repeat { .. })
+        };
+        match self.get(term) {
+            Term::Union(parts) => parts.iter().any(|&part| in_chain(part)),
+            _ => in_chain(term),
+        }
+    }
+
     /// How many terms there are.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "an arena always holds the simplest terms")]
@@ -256,6 +274,23 @@ impl Terms {
         &self.tables[table.0 as usize]
     }
 
+    /// A ready-made automaton, to be shared with another arena.
+    pub(super) fn shared_table(&self, table: TableId) -> &Arc<Table> {
+        &self.tables[table.index()]
+    }
+
+    /// The term of a content hash, if there is one.
+    pub(super) fn with_hash(&self, hash: u128) -> Option<TermId> {
+        self.ids.get(&hash).copied()
+    }
+
+    /// Keeps a ready-made automaton of another arena.
+    pub(super) fn keep_table(&mut self, table: Arc<Table>) -> TableId {
+        let id = TableId(u32::try_from(self.tables.len()).expect("memory ends before four billion tables"));
+        self.tables.push(table);
+        id
+    }
+
     /// The first element of a chain of concatenations, and the rest.
     pub(super) fn split(&self, term: TermId) -> (TermId, TermId) {
         match *self.get(term) {
@@ -292,8 +327,7 @@ impl Terms {
         if let Some(&id) = known(start) {
             return id;
         }
-        let id = TableId(u32::try_from(self.tables.len()).expect("memory ends before four billion tables"));
-        self.tables.push(table);
+        let id = self.keep_table(table);
         self.table_state(id, start)
     }
 

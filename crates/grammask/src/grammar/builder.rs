@@ -8,7 +8,7 @@ use super::{
     Definition, Grammar, Node, NodeId, NonterminalDefinition, NonterminalId, Span, Terminal,
     TerminalDefinition, TerminalId,
 };
-use crate::automata::Terms;
+use crate::automata::{TermId, Terms};
 
 /// Collects definitions; [`finish`](GrammarBuilder::finish) makes the grammar.
 ///
@@ -32,6 +32,10 @@ pub struct GrammarBuilder {
     spans: Vec<Span>,
     definitions: Vec<Definition>,
     source: Arc<str>,
+    /// The texts of grammars that were grafted.
+    grafted: String,
+    /// How often a name was made distinct.
+    copies: FxHashMap<Arc<str>, usize>,
 }
 
 impl GrammarBuilder {
@@ -54,6 +58,8 @@ impl GrammarBuilder {
             spans: Vec::new(),
             definitions: Vec::new(),
             source: Arc::from(source),
+            grafted: String::new(),
+            copies: FxHashMap::default(),
         }
     }
 
@@ -131,6 +137,94 @@ impl GrammarBuilder {
         self.node(Node::Repeat { node, min, max }, span)
     }
 
+    /// A nonterminal of its own, called `name`, or like it where that name is taken.
+    pub fn fresh_nonterminal(&mut self, name: &str, span: Span) -> NonterminalId {
+        if !self.nonterminal_ids.contains_key(name) {
+            return self.nonterminal(name, span);
+        }
+        let mut copies = self.copies.get(name).copied().unwrap_or(1);
+        let distinct = loop {
+            copies += 1;
+            let distinct = format!("{name}_{copies}");
+            if !self.nonterminal_ids.contains_key(&*distinct) {
+                break distinct;
+            }
+        };
+        self.copies.insert(Arc::from(name), copies);
+        self.nonterminal(&distinct, span)
+    }
+
+    /// Adds all of `grammar`, whose nonterminals get names of their own; returns a reference to its start symbol.
+    ///
+    /// Its text is appended to the source, so that its places still point at it. Cost: linear in the grammar.
+    pub fn graft(&mut self, grammar: &Grammar) -> NodeId {
+        let shift = self.append_source(grammar.source());
+        let moved = |span: Span| Span::new(span.start + shift, span.end + shift);
+        let wanted: Vec<TermId> = grammar
+            .terminals()
+            .iter()
+            .filter_map(|definition| match definition.terminal {
+                Terminal::Regular(term) | Terminal::Limited { term, .. } => Some(term),
+                _ => None,
+            })
+            .collect();
+        let terms = self.terms.adopt(grammar.terms(), &wanted);
+        let nonterminals: Vec<NonterminalId> = grammar
+            .nonterminals()
+            .iter()
+            .map(|definition| self.fresh_nonterminal(&definition.name, moved(definition.span)))
+            .collect();
+        let first = self.nodes.len();
+        let shifted = |node: NodeId| NodeId::new(node.index() + first);
+        for (node, &span) in grammar.nodes().iter().zip(&grammar.spans) {
+            let span = moved(span);
+            match node {
+                Node::Terminal(id) => {
+                    let TerminalDefinition { terminal, label } = &grammar.terminals()[id.index()];
+                    let terminal = match terminal {
+                        Terminal::Regular(term) => Terminal::Regular(terms[term]),
+                        &Terminal::Limited { term, tokens } => {
+                            Terminal::Limited { term: terms[&term], tokens }
+                        }
+                        other => other.clone(),
+                    };
+                    self.terminal(terminal, label, span);
+                }
+                Node::Nonterminal(id) => {
+                    self.reference(nonterminals[id.index()], span);
+                }
+                Node::Sequence(parts) => {
+                    self.node(Node::Sequence(parts.iter().map(|&part| shifted(part)).collect()), span);
+                }
+                Node::Choice(parts) => {
+                    self.node(Node::Choice(parts.iter().map(|&part| shifted(part)).collect()), span);
+                }
+                &Node::Repeat { node, min, max } => {
+                    self.node(Node::Repeat { node: shifted(node), min, max }, span);
+                }
+            }
+        }
+        for definition in grammar.definitions() {
+            self.define(
+                nonterminals[definition.lhs.index()],
+                shifted(definition.body),
+                moved(definition.span),
+            );
+        }
+        let start = nonterminals[grammar.start().index()];
+        self.reference(start, self.nonterminals[start.index()].span)
+    }
+
+    /// Appends the text of a grafted grammar on a line of its own; returns where it begins.
+    fn append_source(&mut self, text: &str) -> usize {
+        if !(self.grafted.is_empty() && self.source.is_empty()) {
+            self.grafted.push('\n');
+        }
+        let start = self.source.len() + self.grafted.len();
+        self.grafted.push_str(text);
+        start
+    }
+
     fn node(&mut self, node: Node, span: Span) -> NodeId {
         self.nodes.push(node);
         self.spans.push(span);
@@ -148,7 +242,40 @@ impl GrammarBuilder {
             spans: self.spans,
             definitions: self.definitions,
             start,
-            source: self.source,
+            source: match self.grafted.is_empty() {
+                true => self.source,
+                false => Arc::from(format!("{}{}", self.source, self.grafted)),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Limits;
+    use crate::frontends::kbnf;
+
+    #[test]
+    fn grafted_grammars_keep_their_languages_and_places() {
+        let text = b"start ::= item start | \"x\"; item ::= #\"[0-9]+\";";
+        let (part, _) = kbnf::grammar(text, "start", &Limits::default()).expect("it is KBNF");
+        let mut builder = GrammarBuilder::new("");
+        let first = builder.graft(&part);
+        let second = builder.graft(&part);
+        let start = builder.fresh_nonterminal("start", Span::default());
+        let body = builder.sequence(vec![first, second], Span::default());
+        builder.define(start, body, Span::default());
+        let joined = builder.finish(start);
+        assert_eq!(
+            joined.to_string(),
+            "start ::= item start | \"x\";\nitem ::= #\"[0-9]+\";\nstart_2 ::= item_2 start_2 | \"x\";\nitem_2 ::= \
+             #\"[0-9]+\";\nstart_3 ::= start start_2;\n"
+        );
+        let source = joined.source().clone();
+        for definition in &joined.definitions()[..4] {
+            let span = definition.span;
+            assert!(source[span.start..span.end].contains("::="), "{}", &source[span.start..span.end]);
         }
     }
 }

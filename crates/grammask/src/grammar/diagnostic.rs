@@ -72,6 +72,8 @@ codes! {
     InvalidTokenReference = "invalid-token-reference", Syntax;
     /// A symbol is used and never defined.
     UndefinedSymbol = "undefined-symbol", Semantic;
+    /// A rule has two definitions in a language that takes one.
+    DuplicateRule = "duplicate-rule", Semantic;
     /// The start symbol is not defined.
     MissingStart = "missing-start", Semantic;
     /// The argument of `except!` is not an alternation of nonempty strings.
@@ -112,6 +114,10 @@ codes! {
     LimitExceeded = "limit-exceeded", Limit;
     /// No token of the vocabulary can continue a text that the grammar has not finished.
     DeadEnd = "dead-end", DeadEnd;
+    /// A saved grammar is damaged, or something else.
+    InvalidSavedGrammar = "invalid-saved-grammar", Syntax;
+    /// A saved grammar was compiled for another vocabulary.
+    OtherVocabulary = "other-vocabulary", Semantic;
     /// Warning: a rule is never used.
     UnusedRule = "unused-rule", Semantic;
     /// Warning: a rule derives no text, so whatever needs it is never entered.

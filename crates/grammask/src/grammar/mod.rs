@@ -63,6 +63,28 @@ pub enum TokenReference {
     Name(String),
     /// By id.
     Id(u32),
+    /// By what is written: the special token of this name, or else the only token with this text.
+    Written(String),
+}
+
+/// Some of the tokens of a vocabulary, by what a grammar lists.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TokenSelection {
+    /// Whether these tokens are meant or all others.
+    pub sense: TokenSense,
+    /// Single tokens.
+    pub tokens: Box<[TokenReference]>,
+    /// Ranges of ids, both ends included.
+    pub ranges: Box<[(u32, u32)]>,
+}
+
+/// Which tokens a list of tokens stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TokenSense {
+    /// The listed ones.
+    Listed,
+    /// All tokens with text and all special tokens that are not listed; never an end token.
+    Others,
 }
 
 /// What a terminal matches.
@@ -84,6 +106,8 @@ pub enum Terminal {
     Token(TokenReference),
     /// Any one token that has text.
     AnyToken,
+    /// Any one of some tokens, as a whole.
+    OneOf(Box<TokenSelection>),
 }
 
 /// A terminal with the text that its grammar used for it.

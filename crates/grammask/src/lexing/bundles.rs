@@ -7,14 +7,18 @@
 //! the subterminal trees of L. Beurer-Kellner, M. Fischer and M. Vechev, "Guiding LLMs The Right Way" (2024).
 //!
 //! Bundles are made when a parser comes to them, and equal ones are one. The class of the parser's state belongs
-//! to them: it says what the futures of configurations are, and the lexeme that is being read began in it.
+//! to them: it says what the futures of configurations are, and the lexeme that is being read began in it. So does the
+//! terminal that was read last, where it is known: what never follows it is left out, and tokens that can always follow
+//! it are kept together, so that only the others need the parser (`pairs`).
 
 use rustc_hash::FxHashMap;
 
 use super::futures::{FutureId, Futures};
 use super::lexer::{ClassId, Lexer};
-use super::memo::Part;
+use super::memo::{Gathered, Part};
+use super::pairs::Pairs;
 use super::spanners::{Column, Place, SpannerId, Spanners};
+use super::streamlining::Legality;
 use crate::grammar::{TerminalId, id_type};
 use crate::vocabulary::{TokenSet, TokenTrie};
 use crate::{Deadline, LimitExceeded};
@@ -37,6 +41,10 @@ pub(crate) struct BundleBranch {
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Bundle {
+    /// The terminal that the parser read last, if it is known.
+    last: Option<TerminalId>,
+    /// Tokens that are legal on every stack.
+    pub(crate) always: Option<Part>,
     /// Tokens that emit nothing more, by what can come out behind them.
     pub(crate) ends: Box<[(FutureId, Part)]>,
     pub(crate) branches: Box<[BundleBranch]>,
@@ -47,16 +55,20 @@ pub(crate) struct Tables<'a> {
     pub(crate) spanners: &'a mut Spanners,
     pub(crate) lexer: &'a mut Lexer,
     pub(crate) futures: &'a Futures,
+    pub(crate) pairs: &'a mut Pairs,
     pub(crate) trie: &'a TokenTrie,
     pub(crate) vocabulary_size: usize,
     pub(crate) deadline: &'a Deadline,
 }
 
+/// The nodes of a bundle, its class, and the terminal that was read last.
+type BundleKey = (Box<[SpannerId]>, ClassId, Option<TerminalId>);
+
 /// All bundles.
 #[derive(Debug, Default)]
 pub(crate) struct Bundles {
     bundles: Vec<Bundle>,
-    ids: FxHashMap<(Box<[SpannerId]>, ClassId), BundleId>,
+    ids: FxHashMap<BundleKey, BundleId>,
     roots: FxHashMap<(Place, ClassId), BundleId>,
     memory_bytes: usize,
 }
@@ -80,7 +92,7 @@ impl Bundles {
             return Ok(known);
         }
         let node = tables.at(place)?;
-        let id = self.intern(vec![node], class, &mut tables)?;
+        let id = self.intern(vec![node], (class, None), &mut tables)?;
         self.roots.insert((place, class), id);
         Ok(id)
     }
@@ -104,7 +116,9 @@ impl Bundles {
         (parent, branch, class): (BundleId, usize, ClassId),
         mut tables: Tables<'_>,
     ) -> Result<BundleId, LimitExceeded> {
-        let parts = &self.bundles[parent.index()].branches[branch].parts;
+        let Bundle { last, branches, .. } = &self.bundles[parent.index()];
+        let BundleBranch { terminal, parts, .. } = &branches[branch];
+        let last = tables.pairs.last_after(*last, *terminal);
         let mut nodes = Vec::with_capacity(parts.len());
         for &(node, branch) in parts {
             nodes.push(tables.spanners.child(
@@ -114,7 +128,7 @@ impl Bundles {
                 tables.deadline,
             )?);
         }
-        let id = self.intern(nodes, class, &mut tables)?;
+        let id = self.intern(nodes, (class, last), &mut tables)?;
         self.bundles[parent.index()].branches[branch].children.push((class, id));
         Ok(id)
     }
@@ -123,7 +137,7 @@ impl Bundles {
     fn intern(
         &mut self,
         mut nodes: Vec<SpannerId>,
-        class: ClassId,
+        (class, last): (ClassId, Option<TerminalId>),
         tables: &mut Tables<'_>,
     ) -> Result<BundleId, LimitExceeded> {
         nodes.sort_unstable();
@@ -139,14 +153,15 @@ impl Bundles {
         // Places are below each other or apart, but two nodes may link to one place.
         nodes.sort_unstable();
         nodes.dedup();
-        let key = (nodes.into_boxed_slice(), class);
+        let key = (nodes.into_boxed_slice(), class, last);
         if let Some(&known) = self.ids.get(&key) {
             return Ok(known);
         }
-        let bundle = tables.bundle(&key.0, class);
+        let bundle = tables.bundle(&key.0, class, last);
         let ends: usize = bundle.ends.iter().map(|(_, part)| 48 + part.memory_bytes()).sum();
         let branches: usize = bundle.branches.iter().map(|branch| 80 + size_of_val(&branch.parts[..])).sum();
-        self.memory_bytes += 160 + ends + branches + size_of_val(&key.0[..]);
+        self.memory_bytes += bundle.always.as_ref().map_or(0, Part::memory_bytes);
+        self.memory_bytes += 208 + ends + branches + size_of_val(&key.0[..]);
         let id = BundleId::new(self.bundles.len());
         self.bundles.push(bundle);
         self.ids.insert(key, id);
@@ -170,7 +185,7 @@ impl Tables<'_> {
         self.spanners.at(self.lexer, self.trie, place, self.deadline)
     }
 
-    fn bundle(&self, nodes: &[SpannerId], class: ClassId) -> Bundle {
+    fn bundle(&mut self, nodes: &[SpannerId], class: ClassId, last: Option<TerminalId>) -> Bundle {
         let mut ends: FxHashMap<FutureId, TokenSet> = FxHashMap::default();
         let mut branches: FxHashMap<(TerminalId, Column), Vec<(SpannerId, usize)>> = FxHashMap::default();
         for &node in nodes {
@@ -185,9 +200,21 @@ impl Tables<'_> {
                 branches.entry((branch.terminal, branch.column)).or_default().push((node, index));
             }
         }
-        let mut ends: Vec<(FutureId, Part)> =
-            ends.into_iter().map(|(future, tokens)| (future, Part::of(tokens))).collect();
+        let mut always = Gathered::new(self.vocabulary_size);
+        let mut parts: Vec<(FutureId, Part)> = Vec::with_capacity(ends.len());
+        for (future, tokens) in ends {
+            let of_future = self.futures.get(future);
+            match last.map_or(Legality::Sometimes, |last| self.pairs.future(last, of_future)) {
+                Legality::Never => {}
+                Legality::Sometimes => parts.push((future, Part::of(tokens))),
+                Legality::Always => always.add(&Part::of(tokens)),
+            }
+        }
+        let mut ends = parts;
         ends.sort_unstable_by_key(|&(future, _)| future);
+        if let Some(last) = last {
+            branches.retain(|&(terminal, _), _| self.pairs.lexeme(last, terminal) != Legality::Never);
+        }
         let mut branches: Vec<BundleBranch> = branches
             .into_iter()
             .map(|((terminal, column), parts)| BundleBranch {
@@ -198,6 +225,6 @@ impl Tables<'_> {
             })
             .collect();
         branches.sort_unstable_by_key(|branch| (branch.terminal, branch.column));
-        Bundle { ends: ends.into(), branches: branches.into() }
+        Bundle { last, always: always.into_part(), ends: ends.into(), branches: branches.into() }
     }
 }

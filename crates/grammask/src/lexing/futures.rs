@@ -18,9 +18,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::grammar::LexedGrammar;
-use super::lalr::LalrTable;
 use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer, Steps};
 use super::lr_automaton::LrState;
+use super::parsing_tables::ParsingTables;
 use super::productivity;
 use super::terminal_set::{TerminalSet, unite_along};
 use crate::grammar::{Code, Diagnostic, GrammarError, TerminalId, id_type};
@@ -71,10 +71,10 @@ impl Futures {
     pub(crate) fn of_lexer(
         lexer: &mut Lexer,
         grammar: &LexedGrammar,
-        table: &LalrTable,
+        tables: &ParsingTables,
         classes: &Classes,
     ) -> Result<Self, GrammarError> {
-        let mut analysis = Analysis::new(lexer, grammar, table, classes);
+        let mut analysis = Analysis::new(lexer, grammar, tables, classes);
         analysis.explore()?;
         analysis.solve()
     }
@@ -104,11 +104,10 @@ enum Variable {
 struct Analysis<'a> {
     lexer: &'a mut Lexer,
     grammar: &'a LexedGrammar,
-    table: &'a LalrTable,
+    tables: &'a ParsingTables,
     classes: &'a Classes,
-    /// The states of the parser in which the lexeme after each terminal begins.
-    states_after: Vec<Vec<LrState>>,
-    classes_after: Vec<Vec<ClassId>>,
+    /// For each terminal and each class of the states in which the lexeme after it begins, what may be wanted there.
+    needed_after: Vec<Vec<(ClassId, TerminalSet)>>,
     profiles: FxHashMap<Profile, usize>,
     profile_list: Vec<Profile>,
     variables: Vec<Variable>,
@@ -122,38 +121,44 @@ impl<'a> Analysis<'a> {
     fn new(
         lexer: &'a mut Lexer,
         grammar: &'a LexedGrammar,
-        table: &'a LalrTable,
+        tables: &'a ParsingTables,
         classes: &'a Classes,
     ) -> Self {
-        let mut states_after: Vec<Vec<LrState>> = vec![Vec::new(); grammar.terminals.len()];
-        for (state, entered_by) in table.automaton.entered_by.iter().enumerate() {
-            if let Some(super::Symbol::Terminal(terminal)) = *entered_by {
-                states_after[terminal.index()].push(LrState::new(state));
-            }
-        }
+        let accepted = tables.accepted(grammar);
+        let mut states_after = tables.states_after(grammar);
         if let Some(indentation) = &grammar.indentation {
             let after_layout = [indentation.indent, indentation.dedent];
             let more: Vec<LrState> =
                 after_layout.iter().flat_map(|terminal| states_after[terminal.index()].clone()).collect();
             states_after[indentation.newline.index()].extend(more);
         }
-        let classes_after = states_after
-            .iter()
-            .map(|states| {
-                let mut after: Vec<ClassId> =
-                    states.iter().map(|state| classes.of_state[state.index()]).collect();
-                after.sort_unstable();
-                after.dedup();
-                after
-            })
-            .collect();
+        let mut needed_after: Vec<Vec<(ClassId, TerminalSet)>> = Vec::with_capacity(states_after.len());
+        for states in &states_after {
+            let mut needed: Vec<(ClassId, TerminalSet)> = Vec::new();
+            for &state in states {
+                let class = classes.of_state[state.index()];
+                match needed.iter_mut().find(|(of, _)| *of == class) {
+                    Some((_, known)) => {
+                        known.union_with(&accepted[state.index()]);
+                    }
+                    None => needed.push((class, accepted[state.index()].clone())),
+                }
+            }
+            needed.sort_unstable_by_key(|&(class, _)| class);
+            for (_, needed) in &mut needed {
+                if let Some(indentation) = &grammar.indentation {
+                    needed.remove(indentation.indent);
+                    needed.remove(indentation.dedent);
+                }
+            }
+            needed_after.push(needed);
+        }
         Self {
             lexer,
             grammar,
-            table,
+            tables,
             classes,
-            states_after,
-            classes_after,
+            needed_after,
             profiles: FxHashMap::default(),
             profile_list: Vec::new(),
             variables: Vec::new(),
@@ -185,8 +190,9 @@ impl<'a> Analysis<'a> {
     /// Finds all configurations that texts can lead to, and how they depend on each other.
     fn explore(&mut self) -> Result<(), GrammarError> {
         let class = self.classes.of_state[LrState::START.index()];
-        let start = self.lexer.start(class).map_err(|limit| limit.diagnostic())?;
-        self.variable(Variable::Inside(start, class));
+        for start in self.lexer.starts(class).map_err(|limit| limit.diagnostic())? {
+            self.variable(Variable::Inside(start, class));
+        }
         while self.successors.len() < self.variables.len() {
             let (successors, label) = match self.variables[self.successors.len()] {
                 Variable::Inside(configuration, class) => self.explore_inside(configuration, class)?,
@@ -229,8 +235,8 @@ impl<'a> Analysis<'a> {
             self.variable(Variable::After(profile, class));
         }
         if !self.grammar.terminals[terminal.index()].is_ignored() {
-            for index in 0..self.classes_after[terminal.index()].len() {
-                let class = self.classes_after[terminal.index()][index];
+            for index in 0..self.needed_after[terminal.index()].len() {
+                let class = self.needed_after[terminal.index()][index].0;
                 self.variable(Variable::After(profile, class));
             }
         }
@@ -243,9 +249,7 @@ impl<'a> Analysis<'a> {
             let Some(guards) = self.profile_list[profile][index] else { continue };
             let byte = self.lexer.byte_of_class()[index];
             let next = self.lexer.enter(class, byte, guards).map_err(|limit| limit.diagnostic())?;
-            if let Some(next) = next {
-                successors.push(self.variable(Variable::Inside(next, class)));
-            }
+            successors.extend(next.into_iter().map(|next| self.variable(Variable::Inside(next, class))));
         }
         successors.sort_unstable();
         successors.dedup();
@@ -265,7 +269,7 @@ impl<'a> Analysis<'a> {
             let is_ignored = self.grammar.terminals[terminal.index()].is_ignored()
                 || (in_brackets && self.is_newline(terminal));
             if is_ignored {
-                sets[index].insert(self.table.end());
+                sets[index].insert(self.grammar.end());
                 successors[index].extend(self.variable_ids.get(&Variable::After(profile, class)));
             } else if is_open[&(terminal, profile)] {
                 sets[index].insert(terminal);
@@ -325,18 +329,11 @@ impl<'a> Analysis<'a> {
         avoided: &FxHashSet<Pair>,
     ) -> Vec<TerminalId> {
         let mut all_missing = TerminalSet::new(self.grammar.terminals.len() + 1);
-        for &state in &self.states_after[terminal.index()] {
-            let class = self.classes.of_state[state.index()];
-            let mut needed = self.table.accepts(state);
-            needed.remove(self.table.end());
-            if let Some(indentation) = &self.grammar.indentation {
-                needed.remove(indentation.indent);
-                needed.remove(indentation.dedent);
-            }
-            all_missing.union_with(&match self.variable_ids.get(&Variable::After(profile, class)) {
-                Some(&after) => needed.without(&sets[after]),
-                None => needed,
-            });
+        for (class, needed) in &self.needed_after[terminal.index()] {
+            match self.variable_ids.get(&Variable::After(profile, *class)) {
+                Some(&after) => all_missing.union_with(&needed.without(&sets[after])),
+                None => all_missing.union_with(needed),
+            };
         }
         all_missing.iter().filter(|&missing| !avoided.contains(&(terminal, missing))).collect()
     }
@@ -349,13 +346,18 @@ impl<'a> Analysis<'a> {
                 Err(gaps) => avoided.extend(gaps),
             }
         };
-        if (!avoided.is_empty() || !self.table.resolved().is_empty())
-            && let Some(state) = productivity::find_dead_state(self.grammar, self.table, &avoided)
-        {
-            return Err(match avoided.is_empty() {
-                true => self.table.dead_state(self.grammar, state).into(),
-                false => self.report(avoided),
-            });
+        match self.tables {
+            ParsingTables::Lalr(table) if !avoided.is_empty() || !table.resolved().is_empty() => {
+                if let Some(state) = productivity::find_dead_state(self.grammar, table, &avoided) {
+                    return Err(match avoided.is_empty() {
+                        true => table.dead_state(self.grammar, state).into(),
+                        false => self.report(avoided),
+                    });
+                }
+            }
+            ParsingTables::Earley(_) if !avoided.is_empty() => return Err(self.report(avoided)),
+            // Every set of the recogniser can be completed.
+            ParsingTables::Lalr(_) | ParsingTables::Earley(_) => {}
         }
         if let Some(name) = self.newline_without_columns(&outside, &is_open) {
             let message = "a newline that has begun cannot always be given another column";

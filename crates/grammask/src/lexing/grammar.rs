@@ -25,6 +25,30 @@ pub enum LexerKind {
     Basic,
     /// Those that the parser has an action for after what it has read, and the ignored ones.
     Contextual,
+    /// None: at each place of a text each terminal that the parser can use there, and each ignored one, is matched on its
+    /// own, as long as it can. The lexemes of a text may overlap; one way to cut it that the parser reads is enough.
+    Dynamic,
+    /// The same, but what the parser reads may also end where a longer match of the same terminal is possible.
+    DynamicComplete,
+}
+
+impl LexerKind {
+    /// Whether terminals are matched each on its own.
+    #[must_use]
+    pub fn is_dynamic(self) -> bool {
+        matches!(self, Self::Dynamic | Self::DynamicComplete)
+    }
+}
+
+/// How sequences of terminals are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ParserKind {
+    /// By LALR(1) tables; [`ConflictPolicy`] says what becomes of conflicts.
+    #[default]
+    Lalr,
+    /// By the Earley recogniser, for all grammars: a sequence is right if the rules derive it. Not for contextual lexers,
+    /// which need to know what the tables expect.
+    Earley,
 }
 
 /// How the lexer chooses between the terminals that match at one place.
@@ -148,6 +172,8 @@ pub struct LexedDefinition {
     pub lexer: LexerKind,
     /// How it chooses between them.
     pub rule: LexingRule,
+    /// How sequences of terminals are read.
+    pub parser: ParserKind,
     /// What to do about conflicts.
     pub conflicts: ConflictPolicy,
     /// Blocks by indentation, if the language has them.
@@ -209,6 +235,7 @@ pub struct Indentation {
 /// A lexed grammar in checked form.
 #[derive(Clone, Debug)]
 pub struct LexedGrammar {
+    definition: Arc<LexedDefinition>,
     pub(super) terms: Terms,
     pub(super) terminals: Vec<Terminal>,
     /// Literals that are read as a pattern is, with the pattern; only with [`LexingRule::Lark`].
@@ -218,6 +245,7 @@ pub struct LexedGrammar {
     pub(super) start: NonterminalId,
     pub(super) lexer: LexerKind,
     pub(super) rule: LexingRule,
+    pub(super) parser: ParserKind,
     pub(super) conflicts: ConflictPolicy,
     pub(super) indentation: Option<Indentation>,
 }
@@ -250,6 +278,7 @@ impl LexedGrammar {
             check.diagnostics.push(Diagnostic::error(Code::MissingStart, message));
         }
         let indentation = definition.indentation.as_ref().and_then(|source| check.indentation(source));
+        check.combination(definition);
         check.declared(indentation.as_ref());
         let keywords = match definition.rule {
             LexingRule::MaximalMunch => Vec::new(),
@@ -259,6 +288,7 @@ impl LexedGrammar {
             return Err(GrammarError::new(check.diagnostics, Arc::from("")));
         };
         let mut grammar = Self {
+            definition: Arc::new(definition.clone()),
             terms: check.terms,
             terminals: check.terminals,
             keywords,
@@ -267,11 +297,18 @@ impl LexedGrammar {
             start,
             lexer: definition.lexer,
             rule: definition.rule,
+            parser: definition.parser,
             conflicts: definition.conflicts,
             indentation,
         };
         grammar.drop_unproductive()?;
         Ok(grammar)
+    }
+
+    /// What the grammar was made from.
+    #[must_use]
+    pub fn definition(&self) -> &LexedDefinition {
+        &self.definition
     }
 
     /// All terminals.
@@ -314,6 +351,12 @@ impl LexedGrammar {
     #[must_use]
     pub fn terminal(&self, name: &str) -> Option<TerminalId> {
         self.terminals.iter().position(|terminal| &*terminal.name == name).map(TerminalId::new)
+    }
+
+    /// The end of the text, as a terminal.
+    #[must_use]
+    pub fn end(&self) -> TerminalId {
+        TerminalId::new(self.terminals.len())
     }
 
     /// The name of a terminal; the end of the text is the terminal after the last one.
@@ -542,6 +585,25 @@ impl<'a> Check<'a> {
             open: open?,
             close: close?,
         })
+    }
+
+    /// Reports kinds of lexers and parsers that do not go together.
+    fn combination(&mut self, definition: &LexedDefinition) {
+        let message = match (definition.lexer, definition.parser) {
+            (LexerKind::Contextual, ParserKind::Earley) => "a contextual lexer needs LALR(1) tables",
+            (LexerKind::Dynamic | LexerKind::DynamicComplete, ParserKind::Lalr) => {
+                "a dynamic lexer needs the Earley parser"
+            }
+            (LexerKind::Dynamic | LexerKind::DynamicComplete, ParserKind::Earley) => {
+                let is_refused = |source: &TerminalSource| source.role == TerminalRole::Refused;
+                if definition.indentation.is_none() && !definition.terminals.iter().any(is_refused) {
+                    return;
+                }
+                "a dynamic lexer knows no indentation, and no refused terminals"
+            }
+            _ => return,
+        };
+        self.diagnostics.push(Diagnostic::error(Code::UnsupportedGrammar, message));
     }
 
     /// Reports terminals without a pattern that do not come from indentation.

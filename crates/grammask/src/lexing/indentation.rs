@@ -6,7 +6,7 @@
 //! newline, and if a newline that has begun can still be given any column (`\n` may be repeated and spaces added).
 
 use super::grammar::{Indentation, LexedGrammar, Production, Symbol};
-use super::terminal_set::TerminalSet;
+use super::neighbours::Edges;
 use crate::grammar::{Code, Diagnostic, TerminalId};
 
 /// What stands in the way of exact masks, if anything does.
@@ -110,88 +110,4 @@ fn newline_in_brackets(grammar: &LexedGrammar, indentation: &Indentation, edges:
         }
     }
     None
-}
-
-/// The terminals that texts of each nonterminal begin and end with, and that occur in them.
-struct Edges {
-    nullable: Vec<bool>,
-    first: Vec<TerminalSet>,
-    last: Vec<TerminalSet>,
-    all: Vec<TerminalSet>,
-    width: usize,
-}
-
-impl Edges {
-    fn of(grammar: &LexedGrammar) -> Self {
-        let width = grammar.terminals.len() + 1;
-        let empty = vec![TerminalSet::new(width); grammar.nonterminals.len()];
-        let mut edges = Self {
-            nullable: vec![false; grammar.nonterminals.len()],
-            first: empty.clone(),
-            last: empty.clone(),
-            all: empty,
-            width,
-        };
-        loop {
-            let mut changed = false;
-            for production in &grammar.productions {
-                let lhs = production.lhs.index();
-                let mut is_nullable = true;
-                for &symbol in &production.rhs {
-                    let first = edges.first(symbol);
-                    changed |= edges.first[lhs].union_with(&first);
-                    is_nullable &= edges.is_nullable(symbol);
-                    if !is_nullable {
-                        break;
-                    }
-                }
-                for &symbol in production.rhs.iter().rev() {
-                    let last = edges.last(symbol);
-                    changed |= edges.last[lhs].union_with(&last);
-                    if !edges.is_nullable(symbol) {
-                        break;
-                    }
-                }
-                for &symbol in &production.rhs {
-                    let all = edges.set(symbol, &edges.all);
-                    changed |= edges.all[lhs].union_with(&all);
-                }
-                changed |= is_nullable && !edges.nullable[lhs];
-                edges.nullable[lhs] |= is_nullable;
-            }
-            if !changed {
-                return edges;
-            }
-        }
-    }
-
-    fn is_nullable(&self, symbol: Symbol) -> bool {
-        match symbol {
-            Symbol::Terminal(_) => false,
-            Symbol::Nonterminal(nonterminal) => self.nullable[nonterminal.index()],
-        }
-    }
-
-    fn first(&self, symbol: Symbol) -> TerminalSet {
-        self.set(symbol, &self.first)
-    }
-
-    fn last(&self, symbol: Symbol) -> TerminalSet {
-        self.set(symbol, &self.last)
-    }
-
-    fn contains(&self, symbol: Symbol, terminal: TerminalId) -> bool {
-        self.set(symbol, &self.all).contains(terminal)
-    }
-
-    fn set(&self, symbol: Symbol, sets: &[TerminalSet]) -> TerminalSet {
-        match symbol {
-            Symbol::Terminal(terminal) => {
-                let mut set = TerminalSet::new(self.width);
-                set.insert(terminal);
-                set
-            }
-            Symbol::Nonterminal(nonterminal) => sets[nonterminal.index()].clone(),
-        }
-    }
 }

@@ -225,9 +225,9 @@ impl LalrTable {
             format!("{kind} conflict: {place}, before `{next}`, the parser could do two things"),
         );
         let help = if conflict.can_shift && conflict.reductions.len() == 1 {
-            "rewrite the rules so that one terminal of look-ahead decides, or prefer to shift, as lark does"
+            "rewrite the rules so that one terminal of look-ahead decides, prefer to shift, as lark does, or use the Earley parser"
         } else {
-            "rewrite the rules so that one terminal of look-ahead decides, or give one of them a priority"
+            "rewrite the rules so that one terminal of look-ahead decides, give one of them a priority, or use the Earley parser"
         };
         diagnostic.expected(choices).help(help)
     }

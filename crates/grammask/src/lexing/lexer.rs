@@ -12,7 +12,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::grammar::{LexedGrammar, LexingRule};
+use super::grammar::{LexedGrammar, LexerKind, LexingRule};
 use super::terminal_set::TerminalSet;
 use crate::automata::{Automata, ByteSet, StateId};
 use crate::grammar::{TerminalId, id_type};
@@ -81,7 +81,10 @@ pub(crate) struct Lexer {
     keywords: Vec<(TerminalId, TerminalId)>,
     class_of_byte: Box<[u8; 256]>,
     byte_of_class: Box<[u8]>,
-    classes: Vec<LexStateId>,
+    /// Where lexemes begin in each class; several places where terminals are matched each on its own.
+    classes: Vec<Box<[LexStateId]>>,
+    /// Whether a lexeme of each terminal is wrong where a longer one is possible.
+    is_longest: Vec<bool>,
     states: Vec<LexState>,
     state_ids: FxHashMap<LexState, LexStateId>,
     labels: Vec<Option<TerminalId>>,
@@ -135,6 +138,11 @@ impl Lexer {
             class_of_byte,
             byte_of_class,
             classes: Vec::new(),
+            is_longest: grammar
+                .terminals
+                .iter()
+                .map(|terminal| grammar.lexer != LexerKind::DynamicComplete || terminal.is_ignored())
+                .collect(),
             states: Vec::new(),
             state_ids: FxHashMap::default(),
             labels: Vec::new(),
@@ -149,9 +157,17 @@ impl Lexer {
             most_states: limits.automaton_states,
         };
         for class in classes {
-            let parts = lexer.first_parts(class);
-            let start = lexer.intern_state(LexState { parts, is_fresh: true })?;
-            lexer.classes.push(start);
+            let mut starts = Vec::new();
+            if grammar.lexer.is_dynamic() {
+                for terminal in class.iter() {
+                    let mut only = TerminalSet::new(grammar.terminals.len() + 1);
+                    only.insert(terminal);
+                    starts.push(lexer.start_of(&only)?);
+                }
+            } else {
+                starts.push(lexer.start_of(class)?);
+            }
+            lexer.classes.push(starts.into());
         }
         Ok(lexer)
     }
@@ -189,12 +205,13 @@ impl Lexer {
             .map(|part| part.terminal)
     }
 
-    /// The configuration before any text, in a class.
+    /// The configurations before any text, in a class.
     ///
     /// # Errors
     /// When a limit is passed.
-    pub(crate) fn start(&mut self, class: ClassId) -> Result<ConfigurationId, LimitExceeded> {
-        self.intern_configuration(self.classes[class.index()], GuardsId::NONE)
+    pub(crate) fn starts(&mut self, class: ClassId) -> Result<Vec<ConfigurationId>, LimitExceeded> {
+        let states = self.classes[class.index()].clone();
+        states.iter().map(|&state| self.intern_configuration(state, GuardsId::NONE)).collect()
     }
 
     /// What a byte does to a configuration.
@@ -216,7 +233,7 @@ impl Lexer {
         })
     }
 
-    /// The configuration after the first byte of a lexeme.
+    /// The configurations after the first byte of a lexeme.
     ///
     /// # Errors
     /// When a limit is passed.
@@ -226,12 +243,15 @@ impl Lexer {
         class: ClassId,
         byte: u8,
         guards: GuardsId,
-    ) -> Result<Option<ConfigurationId>, LimitExceeded> {
+    ) -> Result<Vec<ConfigurationId>, LimitExceeded> {
         let byte_class = self.class_of_byte[usize::from(byte)];
-        match self.step_state(self.classes[class.index()], byte_class)? {
-            Some(state) => self.intern_configuration(state, guards).map(Some),
-            None => Ok(None),
+        let mut entered = Vec::new();
+        for index in 0..self.classes[class.index()].len() {
+            if let Some(state) = self.step_state(self.classes[class.index()][index], byte_class)? {
+                entered.push(self.intern_configuration(state, guards)?);
+            }
         }
+        Ok(entered)
     }
 
     /// Whether none of `bytes` changes a configuration or ends its lexeme.
@@ -271,6 +291,7 @@ impl Lexer {
         let commit = match (self.labels[state.index()], next) {
             (None, _) => DEAD,
             (Some(_), None) => guards.0,
+            (Some(terminal), Some(_)) if !self.is_longest[terminal.index()] => guards.0,
             (Some(_), Some(next)) if self.labels[next.index()].is_some() => DEAD,
             (Some(_), Some(next)) => {
                 let mut members = self.guards[guards.index()].to_vec();
@@ -360,6 +381,11 @@ impl Lexer {
         }
         parts.sort_unstable();
         parts.into()
+    }
+
+    fn start_of(&mut self, class: &TerminalSet) -> Result<LexStateId, LimitExceeded> {
+        let parts = self.first_parts(class);
+        self.intern_state(LexState { parts, is_fresh: true })
     }
 
     fn intern_state(&mut self, state: LexState) -> Result<LexStateId, LimitExceeded> {

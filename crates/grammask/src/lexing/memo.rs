@@ -3,7 +3,8 @@
 //! Finding the tokens below a bundle reads the parser's stack from the top down to some depth, and
 //! perhaps some of the open blocks and brackets; what it does is a function of what it reads. So the result holds for
 //! every parse that looks the same as far as it was looked at, and is kept in a tree: from the bundle over the states of
-//! the stack, top down, and the view of the layout. The tree is what the regular sets of stacks, which precomputing
+//! the stack, top down, and the view of the layout. Runs of states without a fork are one edge (D. R. Morrison, "PATRICIA",
+//! 1968). The tree is what the regular sets of stacks, which precomputing
 //! would give, amount to for the stacks that really occur.
 //!
 //! Whole masks are kept so, and what large bundles add to them: a token that closes three brackets depends on much of
@@ -17,13 +18,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::bundles::BundleId;
 use super::lr_automaton::LrState;
 use super::parser::{Extent, LayoutExtent, LayoutId, Parse, Parser};
+use crate::grammar::id_type;
 use crate::vocabulary::TokenSet;
 
 /// A bundle, and the column of the newline before the token or 0.
 pub(crate) type MemoKey = (BundleId, u32);
 
-/// Position of a node of the tree.
-type Node = u32;
+id_type! {
+    /// A node of the tree.
+    NodeId
+}
 
 /// The part of a set's words up to which it is kept as a list: one word in so many.
 const WORDS_PER_LISTED: usize = 6;
@@ -79,16 +83,106 @@ impl Part {
     }
 }
 
+/// Collects the tokens of a part: as a list of words while there are few.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    few: Vec<(u32, u32)>,
+    set: Option<TokenSet>,
+    size: usize,
+}
+
+impl Gathered {
+    /// No tokens of a vocabulary of this size.
+    pub(crate) fn new(size: usize) -> Self {
+        Self { few: Vec::new(), set: None, size }
+    }
+
+    /// No tokens, to become many.
+    pub(crate) fn of_many(size: usize) -> Self {
+        Self { few: Vec::new(), set: Some(TokenSet::new(size)), size }
+    }
+
+    pub(crate) fn add(&mut self, part: &Part) {
+        match (&mut self.set, part) {
+            (Some(set), part) => part.add_to(set),
+            (None, Part::Set(_)) => part.add_to(self.as_set()),
+            (None, Part::Few(words)) => {
+                self.few.extend_from_slice(words);
+                let most = self.size.div_ceil(u32::BITS as usize) / WORDS_PER_LISTED;
+                if self.few.len() > most {
+                    self.merge();
+                    if self.few.len() > most / 2 {
+                        self.as_set();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes one of the entries for the same word.
+    fn merge(&mut self) {
+        self.few.sort_unstable_by_key(|&(position, _)| position);
+        self.few.dedup_by(|word, kept| {
+            let is_same = word.0 == kept.0;
+            if is_same {
+                kept.1 |= word.1;
+            }
+            is_same
+        });
+    }
+
+    fn as_set(&mut self) -> &mut TokenSet {
+        let (few, size) = (&mut self.few, self.size);
+        self.set.get_or_insert_with(|| {
+            let mut set = TokenSet::new(size);
+            set.union_with_words(few);
+            *few = Vec::new();
+            set
+        })
+    }
+
+    /// The tokens as a part, if there are some.
+    pub(crate) fn into_part(mut self) -> Option<Part> {
+        self.merge();
+        match self.set {
+            Some(set) => Some(Part::of(set)),
+            None if self.few.is_empty() => None,
+            None => Some(Part::Few(self.few.into())),
+        }
+    }
+
+    /// The tokens as a set.
+    pub(crate) fn into_set(mut self) -> TokenSet {
+        self.as_set();
+        self.set.unwrap_or_else(|| TokenSet::new(self.size))
+    }
+}
+
+/// A node of the tree: of a path of states, top down.
+#[derive(Debug, Default)]
+struct Node {
+    /// The states between the one by which the node was chosen and what is kept here: a range of `MaskMemo::states`.
+    run: (u32, u32),
+    /// The nodes below, by the next state, sorted.
+    children: Vec<(LrState, NodeId)>,
+    /// The result, where no layout was looked at.
+    plain: Option<Part>,
+    /// How much of layouts was looked at by the results that are kept here.
+    layouts: Vec<LayoutExtent>,
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct MaskMemo {
-    roots: FxHashMap<MemoKey, Node>,
-    edges: FxHashMap<(Node, LrState), Node>,
-    /// How much of layouts was looked at by the results that are kept at each node.
-    extents: Vec<Vec<LayoutExtent>>,
-    parts: FxHashMap<(Node, LayoutExtent, LayoutId), Part>,
+    roots: FxHashMap<MemoKey, NodeId>,
+    nodes: Vec<Node>,
+    states: Vec<LrState>,
+    /// Results that depend on layouts.
+    parts: FxHashMap<(NodeId, LayoutExtent, LayoutId), Part>,
     distinct: FxHashSet<Arc<TokenSet>>,
+    path: Vec<LrState>,
     part_bytes: usize,
+    node_bytes: usize,
 }
 
 impl MaskMemo {
@@ -98,7 +192,19 @@ impl MaskMemo {
         let mut stack = Some(parse.stack);
         let mut states = 0;
         loop {
-            for &layout in &self.extents[node as usize] {
+            let Node { run, children, plain, layouts } = &self.nodes[node.index()];
+            for &expected in &self.states[run.0 as usize..run.1 as usize] {
+                let (state, below) = parser.state_and_below(stack?);
+                if state != expected {
+                    return None;
+                }
+                stack = below;
+            }
+            states += run.1 - run.0;
+            if let Some(known) = plain {
+                return Some((known.clone(), Extent { states, layout: LayoutExtent::NOTHING }));
+            }
+            for &layout in layouts {
                 let view = parser.view(parse.layout, layout);
                 if let Some(known) = self.parts.get(&(node, layout, view)) {
                     return Some((known.clone(), Extent { states, layout }));
@@ -107,7 +213,8 @@ impl MaskMemo {
             let (state, below) = parser.state_and_below(stack?);
             stack = below;
             states += 1;
-            node = *self.edges.get(&(node, state))?;
+            let child = children.binary_search_by_key(&state, |&(state, _)| state).ok()?;
+            node = children[child].1;
         }
     }
 
@@ -128,11 +235,15 @@ impl MaskMemo {
         &mut self,
         key: MemoKey,
         seen: (&mut Parser, Parse, Extent),
-        part: TokenSet,
+        mut tokens: Gathered,
     ) -> Part {
-        let part = match Part::few(&part) {
-            Some(few) => few,
-            None => Part::Set(self.share(part)),
+        tokens.merge();
+        let part = match tokens.set {
+            None => Part::Few(tokens.few.into()),
+            Some(set) => match Part::few(&set) {
+                Some(few) => few,
+                None => Part::Set(self.share(set)),
+            },
         };
         self.insert(key, seen, part.clone());
         part
@@ -151,31 +262,89 @@ impl MaskMemo {
     }
 
     fn insert(&mut self, key: MemoKey, (parser, parse, extent): (&mut Parser, Parse, Extent), part: Part) {
-        let extents = &mut self.extents;
-        let mut new_node = || {
-            extents.push(Vec::new());
-            (extents.len() - 1) as Node
-        };
-        let mut node = *self.roots.entry(key).or_insert_with(&mut new_node);
-        for state in parser.states(parse.stack).take(extent.states as usize) {
-            node = *self.edges.entry((node, state)).or_insert_with(&mut new_node);
-        }
-        if !self.extents[node as usize].contains(&extent.layout) {
-            self.extents[node as usize].push(extent.layout);
-        }
         if let Part::Few(_) = part {
             self.part_bytes += part.memory_bytes();
         }
+        let mut path = std::mem::take(&mut self.path);
+        path.clear();
+        path.extend(parser.states(parse.stack).take(extent.states as usize));
+        let node = self.node_at(key, &path);
+        self.path = path;
+        if extent.layout == LayoutExtent::NOTHING {
+            self.nodes[node.index()].plain = Some(part);
+            return;
+        }
         let view = parser.view(parse.layout, extent.layout);
+        let layouts = &mut self.nodes[node.index()].layouts;
+        if !layouts.contains(&extent.layout) {
+            layouts.push(extent.layout);
+            self.node_bytes += size_of::<LayoutExtent>();
+        }
         self.parts.insert((node, extent.layout, view), part);
+    }
+
+    /// The node of a path, which is made unless it is there.
+    fn node_at(&mut self, key: MemoKey, path: &[LrState]) -> NodeId {
+        let mut node = match self.roots.get(&key) {
+            Some(&root) => root,
+            None => {
+                let root = self.push(Node::default());
+                self.roots.insert(key, root);
+                root
+            }
+        };
+        let mut read = 0;
+        loop {
+            if read == path.len() {
+                return node;
+            }
+            let children = &self.nodes[node.index()].children;
+            let place = match children.binary_search_by_key(&path[read], |&(state, _)| state) {
+                Err(place) => {
+                    let start = self.states.len() as u32;
+                    self.states.extend_from_slice(&path[read + 1..]);
+                    let leaf = self.push(Node { run: (start, self.states.len() as u32), ..Node::default() });
+                    self.nodes[node.index()].children.insert(place, (path[read], leaf));
+                    return leaf;
+                }
+                Ok(place) => place,
+            };
+            let child = children[place].1;
+            read += 1;
+            let (start, end) = self.nodes[child.index()].run;
+            let run = &self.states[start as usize..end as usize];
+            let shared = run.iter().zip(&path[read..]).take_while(|(left, right)| left == right).count();
+            read += shared;
+            if shared == run.len() {
+                node = child;
+                continue;
+            }
+            // The run is cut; the node keeps its number, by which results are kept, and the new one is above it.
+            let cut = start + shared as u32;
+            let upper = self.push(Node {
+                run: (start, cut),
+                children: vec![(self.states[cut as usize], child)],
+                ..Node::default()
+            });
+            self.nodes[child.index()].run.0 = cut + 1;
+            self.nodes[node.index()].children[place].1 = upper;
+            node = upper;
+        }
+    }
+
+    fn push(&mut self, node: Node) -> NodeId {
+        // Each node but the roots is a child of another.
+        self.node_bytes += size_of::<Node>() + 2 * size_of::<(LrState, NodeId)>();
+        self.nodes.push(node);
+        NodeId::new(self.nodes.len() - 1)
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
         self.part_bytes
+            + self.node_bytes
+            + self.states.capacity() * size_of::<LrState>()
             + hash_bytes(&self.roots)
-            + hash_bytes(&self.edges)
             + hash_bytes(&self.parts)
-            + self.extents.capacity() * size_of::<Vec<LayoutExtent>>()
     }
 }
 

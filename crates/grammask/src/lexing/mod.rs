@@ -1,4 +1,4 @@
-//! Lexed grammars: programming languages, read by a lexer and an LALR(1) parser.
+//! Lexed grammars: programming languages, read by a lexer and a parser over terminals, mostly an LALR(1) one.
 //!
 //! In a programming language `returnx` is a name, not `return x`: which texts are in the language is fixed by the rule
 //! by which a lexer cuts them ([`LexingRule`]), and a mask is exact for that rule. A [`LexedGrammar`] is made of
@@ -7,18 +7,20 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `grammar` | the definition in plain form, and checked |
+//! | `grammar`, `definition_bytes` | the definition in plain form, as bytes, and checked |
 //! | `lexer` | the lexer as a lazy automaton: ordered live terminals, and guards for matches that could still be longer |
 //! | `lr_automaton`, `lalr` | LR(0) states, look-aheads, conflicts |
 //! | `futures` | what can come out of a configuration of the lexer, and whether what the parser wants can be written |
 //! | `productivity` | whether every stack of the parser can be completed, where that is not plain |
 //! | `indentation` | what grammars with blocks by indentation must look like |
+//! | `parsing_tables`, `terminal_language` | what the parser reads with: LALR(1) tables, or Earley's algorithm over terminals |
 //! | `parser` | stacks, blocks and brackets of a text |
 //! | `spanners` | tokens by the terminals that they emit, as a tree that grows where parsers go |
-//! | `bundles` | nodes of spanner tables that are walked together |
+//! | `bundles`, `pairs` | nodes of spanner tables that are walked together, without what can never come there |
 //! | `memo` | masks by what was looked at on the stack |
 //! | `recognizer` | sets of runs as interned values, and their masks |
 //! | `streamlining` | which terminals can follow each other, whatever was read before |
+//! | `entry_counts`, `neighbours` | what streamlining leaves of the tables of a whole lexer |
 //! | `walk` | the cross-check: masks by stepping along the token trie |
 //! | `reference` | the oracle |
 //!
@@ -26,6 +28,8 @@
 //! terminals that cannot be written where the rules need them, and layouts that no column can make.
 
 mod bundles;
+mod definition_bytes;
+mod entry_counts;
 mod futures;
 mod grammar;
 mod indentation;
@@ -33,18 +37,24 @@ mod lalr;
 mod lexer;
 mod lr_automaton;
 mod memo;
+mod neighbours;
+mod pairs;
 mod parser;
+mod parsing_tables;
 mod productivity;
 mod recognizer;
 pub mod reference;
 mod spanners;
 mod streamlining;
+mod terminal_language;
 mod terminal_set;
 mod walk;
 
+pub use entry_counts::{EntryCounts, STREAMLINING_STEPS, StateEntries};
 pub use grammar::{
     ConflictPolicy, Indentation, IndentationSource, LexedDefinition, LexedGrammar, LexerKind, LexingRule,
-    Pattern, Production, ProductionId, ProductionSource, Symbol, Terminal, TerminalRole, TerminalSource,
+    ParserKind, Pattern, Production, ProductionId, ProductionSource, Symbol, Terminal, TerminalRole,
+    TerminalSource,
 };
 pub use lalr::{Action, Conflict, LalrTable};
 pub use lr_automaton::LrState;

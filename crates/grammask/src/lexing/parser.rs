@@ -3,16 +3,21 @@
 //! Stacks are interned: equal stacks have one id, so equal parses are found by comparing numbers. Whoever feeds
 //! terminals can ask how deep the stack, the open blocks and the open brackets were looked into ([`Look`]), because
 //! nothing below that had an influence.
+//!
+//! Without LALR(1) tables the sets of the Earley recogniser stand for stacks of one state, which is looked at as a whole.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::grammar::LexedGrammar;
-use super::lalr::{Action, LalrTable};
+use super::grammar::{Indentation, LexedGrammar};
+use super::lalr::Action;
 use super::lr_automaton::LrState;
+use super::parsing_tables::ParsingTables;
 use super::spanners::Column;
-use crate::grammar::{NonterminalId, TerminalId, id_type};
+use crate::grammar::{TerminalId, id_type};
+use crate::recognizer::{Recognizer, SetId};
+use crate::{LimitExceeded, Limits};
 
 id_type! {
     /// A stack of the parser.
@@ -28,11 +33,6 @@ id_type! {
 pub(crate) struct Parse {
     pub(crate) stack: StackId,
     pub(crate) layout: LayoutId,
-}
-
-impl Parse {
-    /// Before any terminal.
-    pub(crate) const START: Self = Self { stack: StackId(0), layout: LayoutId(0) };
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -74,11 +74,17 @@ pub(crate) struct Extent {
     pub(crate) layout: LayoutExtent,
 }
 
+/// Most stacks after terminals that are kept at a time.
+const MOST_FED: usize = 1 << 12;
 /// The blocks and brackets of an [`Extent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LayoutExtent {
     blocks: u32,
     brackets: u32,
+}
+
+impl LayoutExtent {
+    pub(crate) const NOTHING: Self = Self { blocks: 0, brackets: 0 };
 }
 
 /// The columns of open blocks, and how many brackets are open.
@@ -96,10 +102,14 @@ enum Outcome {
 }
 
 /// See the module.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Parser {
     grammar: Arc<LexedGrammar>,
-    table: Arc<LalrTable>,
+    tables: Arc<ParsingTables>,
+    /// Whose sets stand for stacks, where there are no LALR(1) tables.
+    recognizer: Option<Box<Recognizer>>,
+    /// A limit that the recogniser passed. What was found out since then does not count.
+    failure: Option<LimitExceeded>,
     nodes: Vec<Node>,
     node_ids: FxHashMap<(StackId, LrState), StackId>,
     layouts: Vec<Layout>,
@@ -109,15 +119,31 @@ pub(crate) struct Parser {
     above: Vec<LrState>,
     /// What was looked at since the innermost [`Parser::observing`] began.
     look: Look,
+    /// Stacks after terminals, with what was looked at, for [`Parser::feed_again`].
+    fed: FxHashMap<(StackId, TerminalId), (Option<StackId>, Look)>,
     /// Layouts as far as they were looked at.
     views: FxHashMap<(LayoutId, LayoutExtent), LayoutId>,
 }
 
 impl Parser {
-    pub(crate) fn new(grammar: Arc<LexedGrammar>, table: Arc<LalrTable>) -> Self {
-        Self {
+    /// A parser for a grammar.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub(crate) fn new(
+        grammar: Arc<LexedGrammar>,
+        tables: Arc<ParsingTables>,
+        limits: &Limits,
+    ) -> Result<Self, LimitExceeded> {
+        let recognizer = match &*tables {
+            ParsingTables::Lalr(_) => None,
+            ParsingTables::Earley(language) => Some(Box::new(language.recognizer(limits)?)),
+        };
+        Ok(Self {
             grammar,
-            table,
+            tables,
+            recognizer,
+            failure: None,
             nodes: vec![Node { below: StackId(0), state: LrState::START, depth: 0 }],
             node_ids: FxHashMap::default(),
             layouts: vec![Layout::default()],
@@ -125,13 +151,41 @@ impl Parser {
             layout_bytes: 0,
             above: Vec::new(),
             look: Look::NONE,
+            fed: FxHashMap::default(),
             views: FxHashMap::default(),
-        }
+        })
     }
 
-    /// The state on top of a stack.
+    /// Before any terminal.
+    pub(crate) fn start(&self) -> Parse {
+        let stack = self.recognizer.as_ref().map_or(0, |recognizer| recognizer.start().index());
+        Parse { stack: StackId::new(stack), layout: LayoutId(0) }
+    }
+
+    /// Says if a limit was passed, and so answers were wrong, since this was asked last.
+    ///
+    /// # Errors
+    /// The limit.
+    pub(crate) fn check(&mut self) -> Result<(), LimitExceeded> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Whether a limit was passed, and so answers are wrong.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// How many states a stack has, less one.
+    fn depth(&self, stack: StackId) -> u32 {
+        if self.recognizer.is_some() { 0 } else { self.nodes[stack.index()].depth }
+    }
+
+    /// The state on top of a stack. What stands for a stack without LALR(1) tables has none that makes a difference.
     #[inline]
     pub(crate) fn top(&mut self, stack: StackId) -> LrState {
+        if self.recognizer.is_some() {
+            return LrState::START;
+        }
         let node = self.nodes[stack.index()];
         self.look.state = self.look.state.min(node.depth);
         node.state
@@ -141,15 +195,18 @@ impl Parser {
     pub(crate) fn states(&self, stack: StackId) -> impl Iterator<Item = LrState> {
         let mut next = Some(stack);
         std::iter::from_fn(move || {
-            let node = self.nodes[next?.index()];
-            next = (node.depth > 0).then_some(node.below);
-            Some(node.state)
+            let (state, below) = self.state_and_below(next?);
+            next = below;
+            Some(state)
         })
     }
 
     /// The state on top of a stack and the stack below, without counting as a look.
     #[inline]
     pub(crate) fn state_and_below(&self, stack: StackId) -> (LrState, Option<StackId>) {
+        if self.recognizer.is_some() {
+            return (LrState::new(stack.index()), None);
+        }
         let node = self.nodes[stack.index()];
         (node.state, (node.depth > 0).then_some(node.below))
     }
@@ -161,6 +218,7 @@ impl Parser {
 
     /// Forgets all stacks but the first `count`; nobody may refer to the others.
     pub(crate) fn forget_stacks(&mut self, count: usize) {
+        self.fed.clear();
         for node in self.nodes.drain(count..) {
             self.node_ids.remove(&(node.below, node.state));
         }
@@ -195,7 +253,7 @@ impl Parser {
         let seen = |height: u32, lowest: u32| if lowest > height { 0 } else { height - lowest + 1 };
         let layout = &self.layouts[parse.layout.index()];
         Extent {
-            states: seen(self.nodes[parse.stack.index()].depth, look.state),
+            states: seen(self.depth(parse.stack), look.state),
             layout: LayoutExtent {
                 blocks: seen(layout.blocks.len() as u32, look.block),
                 brackets: seen(layout.brackets, look.bracket),
@@ -209,7 +267,7 @@ impl Parser {
             |height: u32, seen: u32| if seen == 0 { NOTHING } else { (height + 1).saturating_sub(seen) };
         let layout = &self.layouts[parse.layout.index()];
         Look {
-            state: lowest(self.nodes[parse.stack.index()].depth, extent.states),
+            state: lowest(self.depth(parse.stack), extent.states),
             block: lowest(layout.blocks.len() as u32, extent.layout.blocks),
             bracket: lowest(layout.brackets, extent.layout.brackets),
         }
@@ -218,7 +276,7 @@ impl Parser {
     /// What can be seen of a layout: layouts that look alike have the same view. A view with less in it than was
     /// looked at is the whole layout.
     pub(crate) fn view(&mut self, layout: LayoutId, extent: LayoutExtent) -> LayoutId {
-        if extent == (LayoutExtent { blocks: 0, brackets: 0 }) {
+        if extent == LayoutExtent::NOTHING {
             return LayoutId(0);
         }
         if let Some(&known) = self.views.get(&(layout, extent)) {
@@ -237,12 +295,6 @@ impl Parser {
         let brackets = self.layouts[layout.index()].brackets;
         self.look.bracket = self.look.bracket.min(brackets);
         brackets
-    }
-
-    /// The column of the innermost block.
-    fn look_at_block(&mut self, layout: &Layout) -> u32 {
-        self.look.block = self.look.block.min(layout.blocks.len() as u32);
-        layout.blocks.last().copied().unwrap_or(0)
     }
 
     /// Whether a bracket is open, so that newlines mean nothing.
@@ -268,20 +320,7 @@ impl Parser {
             if column == Column::NO_BREAK {
                 return None;
             }
-            let mut layout = self.layouts[parse.layout.index()].clone();
-            let mut stack = self.feed(parse.stack, terminal)?;
-            if column > self.look_at_block(&layout) {
-                stack = self.feed(stack, indentation.indent)?;
-                layout.blocks.push(column);
-            }
-            while column < self.look_at_block(&layout) {
-                stack = self.feed(stack, indentation.dedent)?;
-                layout.blocks.pop();
-            }
-            if column != self.look_at_block(&layout) {
-                return None;
-            }
-            return Some(Parse { stack, layout: self.intern_layout(layout) });
+            return self.feed_newline(parse, indentation, column);
         }
         let stack = self.feed(parse.stack, terminal)?;
         let opens = indentation.open.contains(&terminal);
@@ -292,6 +331,56 @@ impl Parser {
         layout.brackets =
             if opens { layout.brackets + 1 } else { self.look_at_brackets(parse.layout).checked_sub(1)? };
         Some(Parse { stack, layout: self.intern_layout(layout) })
+    }
+
+    /// The parse after a newline that means something. The columns of blocks are looked at first: most columns are wrong,
+    /// and to the parser all that begin a block are alike.
+    fn feed_newline(&mut self, parse: Parse, indentation: &Indentation, column: u32) -> Option<Parse> {
+        let blocks = &self.layouts[parse.layout.index()].blocks;
+        let height = blocks.len();
+        let mut kept = height;
+        while kept > 0 && blocks[kept - 1] > column {
+            kept -= 1;
+        }
+        let innermost = kept.checked_sub(1).map_or(0, |last| blocks[last]);
+        // The bottom counts as one.
+        self.look.block = self.look.block.min(kept as u32);
+        let begins = column > innermost;
+        if begins && kept < height {
+            return None;
+        }
+        let mut stack = self.feed_again(parse.stack, indentation.newline)?;
+        if begins {
+            stack = self.feed_again(stack, indentation.indent)?;
+        }
+        for _ in kept..height {
+            stack = self.feed_again(stack, indentation.dedent)?;
+        }
+        if !begins && kept == height {
+            return Some(Parse { stack, ..parse });
+        }
+        let mut layout = self.layouts[parse.layout.index()].clone();
+        layout.blocks.truncate(kept);
+        if begins {
+            layout.blocks.push(column);
+        }
+        Some(Parse { stack, layout: self.intern_layout(layout) })
+    }
+
+    /// As [`Parser::feed`], for terminals that are fed to one stack again and again.
+    fn feed_again(&mut self, stack: StackId, terminal: TerminalId) -> Option<StackId> {
+        if let Some(&(next, look)) = self.fed.get(&(stack, terminal)) {
+            self.count_look(look);
+            return next;
+        }
+        let (next, look) = self.observing(|parser| parser.feed(stack, terminal));
+        if self.failure.is_none() {
+            if self.fed.len() >= MOST_FED {
+                self.fed.clear();
+            }
+            self.fed.insert((stack, terminal), (next, look));
+        }
+        next
     }
 
     /// Whether the text may end here, after a last lexeme if there is one.
@@ -309,17 +398,39 @@ impl Parser {
                 stack = next;
             }
         }
-        let end = self.table.end();
+        self.is_complete(stack)
+    }
+
+    /// Whether the sequence of terminals that led to a stack is complete.
+    fn is_complete(&mut self, stack: StackId) -> bool {
+        if let Some(recognizer) = &self.recognizer {
+            self.look.state = 0;
+            return recognizer.is_complete(SetId::new(stack.index()));
+        }
+        let end = self.grammar.end();
         matches!(self.reduce(stack, end).1, Outcome::Accept)
     }
 
     /// Whether a terminal, as the parser sees it, can come next.
     pub(crate) fn accepts(&mut self, stack: StackId, terminal: TerminalId) -> bool {
+        if self.recognizer.is_some() {
+            return self.feed(stack, terminal).is_some();
+        }
         matches!(self.reduce(stack, terminal).1, Outcome::Shift(_))
     }
 
     /// The stack after a terminal.
     fn feed(&mut self, stack: StackId, terminal: TerminalId) -> Option<StackId> {
+        if let (Some(recognizer), ParsingTables::Earley(language)) = (&self.recognizer, &*self.tables) {
+            self.look.state = 0;
+            let next = language.step(recognizer, SetId::new(stack.index()), terminal);
+            return next
+                .unwrap_or_else(|limit| {
+                    self.failure = Some(limit);
+                    None
+                })
+                .map(|next| StackId::new(next.index()));
+        }
         let (base, outcome) = self.reduce(stack, terminal);
         let Outcome::Shift(target) = outcome else { return None };
         let mut stack = base;
@@ -333,12 +444,14 @@ impl Parser {
     fn reduce(&mut self, stack: StackId, terminal: TerminalId) -> (StackId, Outcome) {
         self.above.clear();
         let mut base = stack;
+        let tables = self.tables.clone();
+        let ParsingTables::Lalr(table) = &*tables else { return (base, Outcome::Error) };
         loop {
             let state = match self.above.last() {
                 Some(&state) => state,
                 None => self.top(base),
             };
-            match self.table.action(state, terminal) {
+            match table.action(state, terminal) {
                 Action::Shift(target) => return (base, Outcome::Shift(target)),
                 Action::Accept => return (base, Outcome::Accept),
                 Action::Error => return (base, Outcome::Error),
@@ -352,24 +465,20 @@ impl Parser {
                         base = self.nodes[base.index()].below;
                     }
                     // Decided conflicts may make a parser reduce nothing for ever: it never gets to the terminal.
-                    if self.above.len() > self.table.state_count() {
+                    if self.above.len() > table.state_count() {
                         return (base, Outcome::Error);
                     }
-                    match self.goto(base, lhs) {
+                    let state = match self.above.last() {
+                        Some(&state) => state,
+                        None => self.top(base),
+                    };
+                    match table.goto(state, lhs) {
                         Some(next) => self.above.push(next),
                         None => return (base, Outcome::Error),
                     }
                 }
             }
         }
-    }
-
-    fn goto(&mut self, base: StackId, nonterminal: NonterminalId) -> Option<LrState> {
-        let state = match self.above.last() {
-            Some(&state) => state,
-            None => self.top(base),
-        };
-        self.table.goto(state, nonterminal)
     }
 
     fn push(&mut self, below: StackId, state: LrState) -> StackId {
@@ -396,6 +505,7 @@ impl Parser {
 
     /// Estimate of the memory taken, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.nodes.len() * 48 + self.layout_bytes + self.views.capacity() * 24
+        let sets = self.recognizer.as_ref().map_or(0, |recognizer| recognizer.memory_bytes());
+        sets + self.nodes.len() * 48 + self.layout_bytes + self.views.capacity() * 24
     }
 }

@@ -22,6 +22,10 @@ use crate::grammar::TerminalId;
 
 /// Longest text of a step of a plan, in terminals.
 const LONGEST_STEP: usize = 1 << 12;
+/// Most symbols of a derivation that is written out; those that derive nothing count too.
+const MOST_STEPS: usize = 1 << 16;
+/// What a terminal costs that some lexeme cannot have behind it.
+const EXPENSIVE: usize = 1 << 16;
 /// Most rounds of looking for a plan.
 const MOST_ROUNDS: usize = 1 << 10;
 
@@ -31,7 +35,7 @@ pub(super) fn find_dead_state(
     table: &LalrTable,
     avoided: &FxHashSet<(TerminalId, TerminalId)>,
 ) -> Option<LrState> {
-    let shortest = Shortest::of(table);
+    let shortest = Shortest::of(table, avoided.iter().map(|&(_, second)| second).collect());
     let mut plan = Plan::new(table, &shortest, avoided);
     plan.indentation = grammar.indentation.clone();
     for _ in 0..MOST_ROUNDS {
@@ -44,24 +48,26 @@ pub(super) fn find_dead_state(
     Some(LrState::START)
 }
 
-/// The production with which each nonterminal derives its shortest text.
+/// The production with which each nonterminal derives its cheapest text: a shortest one with as few terminals as can be
+/// that some lexeme cannot have behind it.
 struct Shortest {
     production: Vec<Option<usize>>,
-    length: Vec<usize>,
+    cost: Vec<usize>,
+    expensive: FxHashSet<TerminalId>,
 }
 
 impl Shortest {
-    fn of(table: &LalrTable) -> Self {
+    fn of(table: &LalrTable, expensive: FxHashSet<TerminalId>) -> Self {
         let automaton = &table.automaton;
         let count = automaton.productions_of.len();
-        let mut shortest = Self { production: vec![None; count], length: vec![usize::MAX; count] };
+        let mut shortest = Self { production: vec![None; count], cost: vec![usize::MAX; count], expensive };
         loop {
             let mut changed = false;
             for (index, production) in automaton.productions.iter().enumerate() {
                 let lhs = production.lhs.index();
-                let length = shortest.length_of(&production.rhs);
-                if length < shortest.length[lhs] {
-                    shortest.length[lhs] = length;
+                let cost = shortest.cost_of(&production.rhs);
+                if cost < shortest.cost[lhs] {
+                    shortest.cost[lhs] = cost;
                     shortest.production[lhs] = Some(index);
                     changed = true;
                 }
@@ -72,22 +78,27 @@ impl Shortest {
         }
     }
 
-    fn length_of(&self, symbols: &[Symbol]) -> usize {
-        symbols.iter().fold(0_usize, |sum, symbol| match symbol {
-            Symbol::Terminal(_) => sum.saturating_add(1),
-            Symbol::Nonterminal(nonterminal) => sum.saturating_add(self.length[nonterminal.index()]),
-        })
+    fn cost_of(&self, symbols: &[Symbol]) -> usize {
+        let costs = symbols.iter().map(|symbol| match symbol {
+            Symbol::Terminal(terminal) if self.expensive.contains(terminal) => EXPENSIVE,
+            Symbol::Terminal(_) => 1,
+            Symbol::Nonterminal(nonterminal) => self.cost[nonterminal.index()],
+        });
+        costs.fold(0, usize::saturating_add)
     }
 
     /// The shortest text of some symbols, if it is not too long.
     fn text(&self, table: &LalrTable, symbols: &[Symbol]) -> Option<Vec<TerminalId>> {
-        if self.length_of(symbols) > LONGEST_STEP {
-            return None;
-        }
         let mut text = Vec::new();
         let mut pending: Vec<Symbol> = symbols.iter().rev().copied().collect();
+        let mut steps = 0;
         while let Some(symbol) = pending.pop() {
+            steps += 1;
+            if steps > MOST_STEPS {
+                return None;
+            }
             match symbol {
+                Symbol::Terminal(_) if text.len() >= LONGEST_STEP => return None,
                 Symbol::Terminal(terminal) => text.push(terminal),
                 Symbol::Nonterminal(nonterminal) => {
                     let production = self.production[nonterminal.index()]?;
@@ -127,7 +138,11 @@ impl<'a> Plan<'a> {
                         Some((item, shortest.text(table, rest)?))
                     })
                     .collect();
-                candidates.sort_by_key(|(item, text)| (text.len(), std::cmp::Reverse(item.dot)));
+                let cost = |text: &[TerminalId]| {
+                    let expensive = text.iter().filter(|terminal| shortest.expensive.contains(terminal));
+                    (expensive.count(), text.len())
+                };
+                candidates.sort_by_key(|(item, text)| (cost(text), std::cmp::Reverse(item.dot)));
                 candidates
             })
             .collect();

@@ -4,7 +4,7 @@
 //! a lexeme ended. Runs that no text completes are dropped at once, so a set that exists can be completed. Equal sets
 //! of runs have one id, and a step over a byte is a memoised function of set and byte class; reading it takes no lock.
 
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -16,8 +16,10 @@ use super::indentation;
 use super::lalr::LalrTable;
 use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
 use super::lr_automaton::LrState;
-use super::memo::{MaskMemo, Part};
+use super::memo::{Gathered, MaskMemo, Part};
+use super::pairs::Pairs;
 use super::parser::{Look, Parse, Parser};
+use super::parsing_tables::ParsingTables;
 use super::spanners::{Column, Columns, Place, Spanners};
 use super::terminal_set::TerminalSet;
 use crate::append_only::AppendOnly;
@@ -34,6 +36,8 @@ id_type! {
 const UNKNOWN: u32 = u32::MAX;
 /// A transition into nothing.
 const DEAD: u32 = u32::MAX - 1;
+/// Steps of a set that are kept without a row of all.
+const FIRST_STEPS: usize = 2;
 /// What large bundles add to a mask is kept too, down to so many levels of them.
 const MOST_LEVELS: u32 = 3;
 /// A bundle with so many ends and branches is large.
@@ -45,7 +49,7 @@ const MOST_RUNS: usize = 1 << 10;
 #[derive(Clone, Debug)]
 pub struct PreparedGrammar {
     grammar: Arc<LexedGrammar>,
-    table: Arc<LalrTable>,
+    tables: Arc<ParsingTables>,
     classes: Arc<Classes>,
     futures: Arc<Futures>,
     lexer: Lexer,
@@ -60,14 +64,14 @@ impl PreparedGrammar {
         if let Some(fault) = indentation::find_fault(&grammar) {
             return Err(fault.into());
         }
-        let table = LalrTable::new(&grammar, limits)?;
-        let classes = classes(&grammar, &table);
+        let tables = ParsingTables::new(&grammar, limits)?;
+        let classes = classes(&grammar, &tables);
         let mut lexer =
             Lexer::new(&grammar, &classes.terminals, limits).map_err(|limit| limit.diagnostic())?;
-        let futures = Futures::of_lexer(&mut lexer, &grammar, &table, &classes)?;
+        let futures = Futures::of_lexer(&mut lexer, &grammar, &tables, &classes)?;
         Ok(Self {
             grammar: Arc::new(grammar),
-            table: Arc::new(table),
+            tables: Arc::new(tables),
             classes: Arc::new(classes),
             futures: Arc::new(futures),
             lexer,
@@ -80,10 +84,10 @@ impl PreparedGrammar {
         &self.grammar
     }
 
-    /// The parser's tables.
+    /// The parser's tables, where it has some.
     #[must_use]
-    pub fn table(&self) -> &LalrTable {
-        &self.table
+    pub fn table(&self) -> Option<&LalrTable> {
+        self.tables.lalr()
     }
 
     /// A lexer of its own, with what can come out of its configurations.
@@ -100,24 +104,25 @@ impl PreparedGrammar {
 }
 
 /// The terminals that the lexer looks for in each state of the parser.
-fn classes(grammar: &LexedGrammar, table: &LalrTable) -> Classes {
+fn classes(grammar: &LexedGrammar, tables: &ParsingTables) -> Classes {
     let width = grammar.terminals.len() + 1;
     let mut everywhere = TerminalSet::new(width);
     for (index, terminal) in grammar.terminals.iter().enumerate() {
         let id = TerminalId::new(index);
         let is_newline = grammar.indentation.as_ref().is_some_and(|indentation| indentation.newline == id);
-        if terminal.role != TerminalRole::Parsed || is_newline || grammar.lexer == LexerKind::Basic {
+        if terminal.role != TerminalRole::Parsed || is_newline || grammar.lexer != LexerKind::Contextual {
             everywhere.insert(id);
         }
     }
     let mut known: FxHashMap<TerminalSet, ClassId> = FxHashMap::default();
     let mut terminals = Vec::new();
-    let of_state = (0..table.state_count())
-        .map(|state| {
+    let of_state = tables
+        .accepted(grammar)
+        .into_iter()
+        .map(|accepted| {
             let mut class = everywhere.clone();
             if grammar.lexer == LexerKind::Contextual {
-                class.union_with(&table.accepts(LrState::new(state)));
-                class.remove(table.end());
+                class.union_with(&accepted);
             }
             *known.entry(class.clone()).or_insert_with(|| {
                 terminals.push(class);
@@ -142,8 +147,38 @@ struct Run {
 struct Set {
     runs: Arc<[Run]>,
     is_complete: bool,
-    /// The set after a byte, by class of the byte.
+    /// The first steps that were taken: the class of the byte plus one, and the set after it. Most sets take few.
+    first_steps: [AtomicU64; FIRST_STEPS],
+    /// The set after a byte, by class of the byte, where these are not enough.
     row: OnceLock<Box<[AtomicU32]>>,
+}
+
+impl Set {
+    /// The set after a byte of a class, or what else is known about it.
+    #[inline]
+    fn known_step(&self, class: usize) -> u32 {
+        for step in &self.first_steps {
+            let step = step.load(Ordering::Acquire);
+            if step >> u32::BITS == class as u64 + 1 {
+                return step as u32;
+            }
+        }
+        self.row.get().map_or(UNKNOWN, |row| row[class].load(Ordering::Acquire))
+    }
+
+    /// Keeps a step, of a set with bytes of so many classes; returns the bytes that it took. Only one thread at a time.
+    fn keep_step(&self, class: usize, next: u32, class_count: usize) -> usize {
+        for step in &self.first_steps {
+            if step.load(Ordering::Relaxed) == 0 {
+                step.store((class as u64 + 1) << u32::BITS | u64::from(next), Ordering::Release);
+                return 0;
+            }
+        }
+        let is_new = self.row.get().is_none();
+        let row = self.row.get_or_init(|| (0..class_count).map(|_| AtomicU32::new(UNKNOWN)).collect());
+        row[class].store(next, Ordering::Release);
+        if is_new { size_of_val(&row[..]) } else { 0 }
+    }
 }
 
 /// What is needed to make new sets and masks.
@@ -153,6 +188,7 @@ struct Builder {
     parser: Parser,
     spanners: Spanners,
     bundles: Bundles,
+    pairs: Pairs,
     memo: MaskMemo,
     set_ids: FxHashMap<Arc<[Run]>, RunsId>,
     /// Whether a parse can go on with a future.
@@ -223,12 +259,13 @@ impl LexedRecognizer {
         let columns = Columns::of(&prepared.grammar);
         let mut lexer = prepared.lexer.clone();
         let class = prepared.classes.of_state[LrState::START.index()];
-        let configuration = lexer.start(class)?;
+        let starts = lexer.starts(class)?;
         let mut builder = Builder {
             lexer,
-            parser: Parser::new(prepared.grammar.clone(), prepared.table.clone()),
+            parser: Parser::new(prepared.grammar.clone(), prepared.tables.clone(), limits)?,
             spanners: Spanners::new(columns, vocabulary_size),
             bundles: Bundles::default(),
+            pairs: Pairs::new(prepared.grammar.clone(), prepared.tables.clone()),
             memo: MaskMemo::default(),
             set_ids: FxHashMap::default(),
             alive: FxHashMap::default(),
@@ -239,8 +276,10 @@ impl LexedRecognizer {
             limits: limits.clone(),
         };
         let sets = AppendOnly::new();
-        let start = builder
-            .intern(&sets, vec![Run { parse: Parse::START, configuration, column: Column::NO_BREAK }])?;
+        let parse = builder.parser.start();
+        let runs =
+            starts.into_iter().map(|configuration| Run { parse, configuration, column: Column::NO_BREAK });
+        let start = builder.intern(&sets, runs.collect())?;
         Ok(Self {
             prepared: prepared.clone(),
             columns,
@@ -310,11 +349,7 @@ impl LexedRecognizer {
     #[inline]
     pub fn step(&self, set: RunsId, byte: u8) -> Result<Option<RunsId>, LimitExceeded> {
         let class = usize::from(self.class_of_byte[usize::from(byte)]);
-        let known = match self.sets.get(set.index()).row.get() {
-            Some(row) => row[class].load(Ordering::Acquire),
-            None => UNKNOWN,
-        };
-        match known {
+        match self.sets.get(set.index()).known_step(class) {
             UNKNOWN => self.make_step(set, byte, class),
             DEAD => Ok(None),
             next => Ok(Some(RunsId(next))),
@@ -446,8 +481,7 @@ impl LexedRecognizer {
                 builder.lexer.live(run.configuration).collect()
             };
             let state = builder.parser.top(run.parse.stack);
-            let table = &self.prepared.table;
-            for terminal in table.accepts(state).iter().filter(|&terminal| terminal != table.end()) {
+            for terminal in (0..self.prepared.grammar.terminals.len()).map(TerminalId::new) {
                 if builder.parser.accepts(run.parse.stack, terminal) {
                     expected.push(ExpectedTerminal {
                         terminal: Arc::from(self.prepared.grammar.terminal_name(terminal)),
@@ -457,6 +491,8 @@ impl LexedRecognizer {
                 }
             }
         }
+        // What a limit keeps from being found is left out.
+        let _ = builder.parser.check();
         expected.sort_by_key(|expected| !expected.has_begun);
         expected.dedup();
         expected
@@ -476,13 +512,12 @@ impl LexedRecognizer {
                 .live(run.configuration)
                 .map(|terminal| grammar.terminal_name(terminal))
                 .collect();
-            let entered_by = &self.prepared.table.automaton.entered_by;
-            let mut stack: Vec<&str> = builder
-                .parser
-                .states(run.parse.stack)
-                .filter_map(|state| entered_by[state.index()])
-                .map(|symbol| grammar.symbol_name(symbol))
-                .collect();
+            let mut stack: Vec<&str> = Vec::new();
+            if let Some(table) = self.prepared.table() {
+                let states = builder.parser.states(run.parse.stack);
+                let symbols = states.filter_map(|state| table.automaton.entered_by[state.index()]);
+                stack.extend(symbols.map(|symbol| grammar.symbol_name(symbol)));
+            }
             stack.reverse();
             text.push_str(&format!("  {} • lexeme: {}\n", stack.join(" "), live.join(" or ")));
         }
@@ -491,8 +526,15 @@ impl LexedRecognizer {
 
     /// A rule of the closure of a state that goes on with a terminal, or that ends before it.
     fn rule_that_needs(&self, state: LrState, terminal: TerminalId) -> Arc<str> {
-        let automaton = &self.prepared.table.automaton;
         let grammar = &self.prepared.grammar;
+        let Some(table) = self.prepared.table() else {
+            let needs =
+                |production: &&super::Production| production.rhs.contains(&super::Symbol::Terminal(terminal));
+            let production = grammar.productions.iter().find(needs);
+            let lhs = production.map_or(grammar.start, |production| production.lhs);
+            return grammar.nonterminals[lhs.index()].clone();
+        };
+        let automaton = &table.automaton;
         let closure = automaton.closure(state);
         let scans = |item: &&super::lr_automaton::Item| {
             automaton.symbol_after(**item) == Some(super::Symbol::Terminal(terminal))
@@ -512,13 +554,11 @@ impl LexedRecognizer {
         for &run in &entry.runs[..] {
             builder.step_run(self, run, byte, &mut next)?;
         }
+        builder.parser.check()?;
         let next = if next.is_empty() { None } else { Some(builder.intern(&self.sets, next)?) };
         self.new_steps.fetch_add(1, Ordering::Relaxed);
-        let row = entry.row.get_or_init(|| {
-            builder.memory_bytes += self.byte_of_class.len() * size_of::<AtomicU32>();
-            self.byte_of_class.iter().map(|_| AtomicU32::new(UNKNOWN)).collect()
-        });
-        row[class].store(next.map_or(DEAD, |next| next.0), Ordering::Release);
+        let known = next.map_or(DEAD, |next| next.0);
+        builder.memory_bytes += entry.keep_step(class, known, self.byte_of_class.len());
         Ok(next)
     }
 
@@ -531,7 +571,7 @@ impl LexedRecognizer {
     fn is_alive(&self, parser: &mut Parser, parse: Parse, future: FutureId) -> bool {
         let future = self.prepared.futures.get(future);
         let terminals = if parser.is_in_brackets(parse.layout) { &future.inside } else { &future.outside };
-        let end = self.prepared.table.end();
+        let end = self.prepared.grammar.end();
         terminals.iter().any(|terminal| {
             if terminal == end { parser.can_end(parse, None) } else { parser.accepts(parse.stack, terminal) }
         })
@@ -575,7 +615,7 @@ impl Builder {
         next: &mut Vec<Run>,
     ) -> Result<(), LimitExceeded> {
         let class = recognizer.class_at(self.parser.top(parse.stack));
-        if let Some(configuration) = self.lexer.enter(class, byte, guards)? {
+        for configuration in self.lexer.enter(class, byte, guards)? {
             let column = recognizer
                 .columns
                 .step(&self.lexer, configuration, Column::At(Column::NO_BREAK), byte)
@@ -600,8 +640,14 @@ impl Builder {
 
     /// Whether a run with this future can be completed; asked again and again inside a lexeme.
     fn is_alive(&mut self, recognizer: &LexedRecognizer, parse: Parse, future: FutureId) -> bool {
-        let parser = &mut self.parser;
-        *self.alive.entry((parse, future)).or_insert_with(|| recognizer.is_alive(parser, parse, future))
+        if let Some(&known) = self.alive.get(&(parse, future)) {
+            return known;
+        }
+        let is_alive = recognizer.is_alive(&mut self.parser, parse, future);
+        if !self.parser.has_failed() {
+            self.alive.insert((parse, future), is_alive);
+        }
+        is_alive
     }
 
     fn mask_of_run(
@@ -631,7 +677,7 @@ impl Builder {
         self.tried.alive.clear();
         let look = self.parser.end_look(before);
         let extent = self.parser.extent(run.parse, look);
-        Ok(self.memo.insert_mask(key, (&mut self.parser, run.parse, extent), mask?))
+        Ok(self.memo.insert_mask(key, (&mut self.parser, run.parse, extent), mask?.into_set()))
     }
 
     fn with_tables<R>(
@@ -643,6 +689,7 @@ impl Builder {
             spanners: &mut self.spanners,
             lexer: &mut self.lexer,
             futures: &making.recognizer.prepared.futures,
+            pairs: &mut self.pairs,
             trie: making.trie,
             vocabulary_size: making.vocabulary_size,
             deadline: making.deadline,
@@ -658,15 +705,21 @@ impl Builder {
         making: Making<'_>,
         start: (BundleId, Parse, u32),
         level: u32,
-    ) -> Result<TokenSet, LimitExceeded> {
+    ) -> Result<Gathered, LimitExceeded> {
         let recognizer = making.recognizer;
-        let mut tokens = TokenSet::new(making.vocabulary_size);
+        let mut tokens = match level {
+            0 => Gathered::of_many(making.vocabulary_size),
+            _ => Gathered::new(making.vocabulary_size),
+        };
         let mut pending = vec![start];
         while let Some((bundle, parse, column)) = pending.pop() {
+            if let Some(always) = &self.bundles.get(bundle).always {
+                tokens.add(always);
+            }
             for index in 0..self.bundles.get(bundle).ends.len() {
                 let future = self.bundles.get(bundle).ends[index].0;
                 if self.can_go_on(recognizer, parse, future) {
-                    self.bundles.get(bundle).ends[index].1.add_to(&mut tokens);
+                    tokens.add(&self.bundles.get(bundle).ends[index].1);
                 }
             }
             for index in 0..self.bundles.get(bundle).branches.len() {
@@ -686,7 +739,7 @@ impl Builder {
                 }
                 if let Some((known, extent)) = self.memo.get((child, 0), &mut self.parser, parse) {
                     self.parser.count_look(self.parser.look_of(parse, extent));
-                    known.add_to(&mut tokens);
+                    tokens.add(&known);
                     continue;
                 }
                 let before = self.parser.begin_look();
@@ -694,8 +747,9 @@ impl Builder {
                 let look = self.parser.end_look(before);
                 let extent = self.parser.extent(parse, look);
                 let part = self.memo.insert_part((child, 0), (&mut self.parser, parse, extent), part?);
-                part.add_to(&mut tokens);
+                tokens.add(&part);
             }
+            self.parser.check()?;
             if self.total_memory() > self.limits.memory_bytes {
                 return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));
             }
@@ -755,9 +809,16 @@ impl Builder {
             return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));
         }
         let is_complete = runs.iter().any(|run| self.can_end(run));
+        self.parser.check()?;
         let runs: Arc<[Run]> = runs.into();
         self.memory_bytes += 96 + 2 * size_of_val(&runs[..]);
-        let id = RunsId::new(sets.push(Set { runs: runs.clone(), is_complete, row: OnceLock::new() }));
+        let first_steps = Default::default();
+        let id = RunsId::new(sets.push(Set {
+            runs: runs.clone(),
+            is_complete,
+            first_steps,
+            row: OnceLock::new(),
+        }));
         self.set_ids.insert(runs, id);
         Ok(id)
     }

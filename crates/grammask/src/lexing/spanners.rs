@@ -246,7 +246,7 @@ impl Spanners {
         let (mut places, mut links) = (Vec::with_capacity(points.len()), Vec::new());
         for &(node, guards) in points.iter().rev() {
             let byte = trie.byte(node);
-            if let Some(configuration) = lexer.enter(class, byte, guards)? {
+            for configuration in lexer.enter(class, byte, guards)? {
                 let first = Column::At(Column::NO_BREAK);
                 let column = self.columns.step(lexer, configuration, first, byte);
                 let place = Place { node, configuration, column };
@@ -393,7 +393,7 @@ mod tests {
         let class = ClassId::new(0);
         let mut spanners = Spanners::new(Columns { newline: None }, vocabulary.size());
         for (text, expected) in FIGURE_1 {
-            let mut configuration = lexer.start(class).expect("no limit");
+            let mut configuration = lexer.starts(class).expect("no limit")[0];
             for byte in text.bytes() {
                 let steps = lexer.step(configuration, byte).expect("no limit");
                 configuration = steps.go_on.expect("the text is a beginning of a lexeme");

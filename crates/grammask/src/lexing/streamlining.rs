@@ -11,6 +11,8 @@
 //! The terminals here are those that the parser reads: ignored ones are left out, and the beginnings and ends of blocks
 //! are among them.
 
+use std::borrow::Borrow;
+
 use rustc_hash::FxHashSet;
 
 use super::grammar::Symbol;
@@ -43,10 +45,20 @@ pub struct PairCounts {
     pub always: usize,
 }
 
+impl PairCounts {
+    pub(super) fn add(&mut self, legality: Legality) {
+        match legality {
+            Legality::Never => self.never += 1,
+            Legality::Sometimes => self.sometimes += 1,
+            Legality::Always => self.always += 1,
+        }
+    }
+}
+
 /// The analysis for the tables of one grammar.
 #[derive(Clone, Debug)]
-pub struct Streamlining<'a> {
-    table: &'a LalrTable,
+pub struct Streamlining<T: Borrow<LalrTable>> {
+    table: T,
     /// The states from which each state is entered.
     predecessors: Vec<Vec<LrState>>,
     /// The states that each terminal enters.
@@ -56,10 +68,11 @@ pub struct Streamlining<'a> {
 /// The states on top of a stack, as far as they are known, and how many terminals were read.
 type Place = (Vec<LrState>, usize);
 
-impl<'a> Streamlining<'a> {
+impl<T: Borrow<LalrTable>> Streamlining<T> {
     /// Prepares the analysis. Cost: a pass over the transitions.
     #[must_use]
-    pub fn new(table: &'a LalrTable) -> Self {
+    pub fn new(of: T) -> Self {
+        let table = of.borrow();
         let automaton = &table.automaton;
         let mut predecessors = vec![Vec::new(); table.state_count()];
         for (state, transitions) in automaton.transitions.iter().enumerate() {
@@ -73,16 +86,33 @@ impl<'a> Streamlining<'a> {
                 entered[terminal.index()].push(LrState::new(state));
             }
         }
-        Self { table, predecessors, entered }
+        Self { table: of, predecessors, entered }
+    }
+
+    /// Whether some text has the terminal, as far as the tables know.
+    #[must_use]
+    pub fn is_read(&self, terminal: TerminalId) -> bool {
+        !self.entered[terminal.index()].is_empty()
     }
 
     /// Whether `sequence` can come after texts that end with `last`.
     #[must_use]
     pub fn legality(&self, last: TerminalId, sequence: &[TerminalId]) -> Legality {
+        self.legality_on(&self.entered[last.index()], sequence)
+    }
+
+    /// Whether a text can begin with `sequence`.
+    #[must_use]
+    pub fn legality_at_start(&self, sequence: &[TerminalId]) -> Legality {
+        self.legality_on(&[LrState::START], sequence)
+    }
+
+    /// Whether `sequence` can come on stacks with one of `tops` on top.
+    fn legality_on(&self, tops: &[LrState], sequence: &[TerminalId]) -> Legality {
+        let table = self.table.borrow();
         let (mut is_read, mut is_refused) = (false, false);
         let mut seen: FxHashSet<Place> = FxHashSet::default();
-        let mut pending: Vec<Place> =
-            self.entered[last.index()].iter().map(|&state| (vec![state], 0)).collect();
+        let mut pending: Vec<Place> = tops.iter().map(|&state| (vec![state], 0)).collect();
         while let Some(place) = pending.pop() {
             if is_read && is_refused || seen.len() > MOST_PLACES {
                 return Legality::Sometimes;
@@ -97,14 +127,14 @@ impl<'a> Streamlining<'a> {
                 continue;
             };
             let Some(&top) = known.last() else { continue };
-            match self.table.action(top, terminal) {
+            match table.action(top, terminal) {
                 Action::Shift(target) => {
                     known.push(target);
                     pending.push((known, read + 1));
                 }
                 Action::Error | Action::Accept => is_refused = true,
                 Action::Reduce(production) => {
-                    let production = &self.table.automaton.productions[production.index()];
+                    let production = &table.automaton.productions[production.index()];
                     let length = production.rhs.len();
                     if known.len() <= length {
                         // What is below is every state from which the lowest known one is entered.
@@ -115,10 +145,10 @@ impl<'a> Streamlining<'a> {
                         continue;
                     }
                     known.truncate(known.len() - length);
-                    let next = known.last().and_then(|&base| self.table.goto(base, production.lhs));
+                    let next = known.last().and_then(|&base| table.goto(base, production.lhs));
                     match next {
                         // Decided conflicts may make a parser reduce nothing for ever.
-                        Some(next) if known.len() <= self.table.state_count() + sequence.len() => {
+                        Some(next) if known.len() <= table.state_count() + sequence.len() => {
                             known.push(next);
                             pending.push((known, read));
                         }
@@ -153,13 +183,9 @@ impl<'a> Streamlining<'a> {
     pub fn pair_counts(&self) -> PairCounts {
         let mut counts = PairCounts::default();
         let terminals = || (0..self.entered.len()).map(TerminalId::new);
-        for last in terminals().filter(|last| !self.entered[last.index()].is_empty()) {
-            for next in terminals().filter(|next| !self.entered[next.index()].is_empty()) {
-                match self.legality(last, &[next]) {
-                    Legality::Never => counts.never += 1,
-                    Legality::Sometimes => counts.sometimes += 1,
-                    Legality::Always => counts.always += 1,
-                }
+        for last in terminals().filter(|&last| self.is_read(last)) {
+            for next in terminals().filter(|&next| self.is_read(next)) {
+                counts.add(self.legality(last, &[next]));
             }
         }
         counts

@@ -2,7 +2,10 @@
 
 use rustc_hash::FxHashSet;
 
-use super::productions::{Body, Productions};
+use super::productions::{Body, Productions, Symbol};
+
+/// Rules with fewer alternatives are looked at pair by pair.
+const MANY: usize = 8;
 
 /// Drops repeated alternatives, keeping first occurrences. Cost: linear.
 pub fn deduplicate_alternatives(productions: &mut Productions) {
@@ -10,8 +13,15 @@ pub fn deduplicate_alternatives(productions: &mut Productions) {
         if let Body::Alternatives(alternatives) = &mut rule.body
             && alternatives.len() > 1
         {
+            if alternatives.len() < MANY && !has_repetition(alternatives) {
+                continue;
+            }
             let mut seen = FxHashSet::default();
             alternatives.retain(|symbols| seen.insert(symbols.clone()));
         }
     }
+}
+
+fn has_repetition(alternatives: &[Vec<Symbol>]) -> bool {
+    (1..alternatives.len()).any(|index| alternatives[..index].contains(&alternatives[index]))
 }

@@ -10,11 +10,13 @@
 //!    an edge whose skipped part `X1 ... Xi-1` can be nonempty. `A ::= A "x"` has no such cycle.
 //! 3. A production with a symbol that derives nothing derives nothing itself; removing it may take the answer
 //!    to question 2 away from others, so 2 and 3 alternate until nothing changes.
+//!
+//! Where all alternatives derive finite texts, and no symbol the empty one alone, questions 2 and 3 are not asked.
 
 use std::borrow::Cow;
 
 use crate::LimitExceeded;
-use crate::graph::strong_components;
+use crate::graph::{Edges, components_of};
 
 use super::productions::{Body, Productions, Shape, Symbol};
 
@@ -24,6 +26,7 @@ pub struct Derivability {
     terminals: Vec<Shape>,
     nonterminals: Vec<Shape>,
     derives: Vec<bool>,
+    /// Whether each derives an infinite text; nothing where nobody needs to know.
     infinite: Vec<bool>,
 }
 
@@ -38,13 +41,16 @@ impl Derivability {
             .collect::<Result<Vec<_>, _>>()?;
         let alternatives = Alternatives::of(productions);
         let nonterminals = finite_shapes(&alternatives, &terminals, productions.rules.len());
-        let mut analysis = Self {
-            terminals,
-            nonterminals,
-            derives: vec![true; productions.rules.len()],
-            infinite: Vec::new(),
-        };
-        analysis.remove_underivable(&alternatives);
+        let derives_finite = |shape: &Shape| shape.empty || shape.nonempty;
+        let derives = nonterminals.iter().map(derives_finite).collect();
+        let mut analysis = Self { terminals, nonterminals, derives, infinite: Vec::new() };
+        let is_finite = |symbols: &[Symbol]| symbols.iter().all(|&symbol| analysis.is_finite(symbol));
+        let is_plain = !analysis.nonterminals.iter().any(|shape| shape.empty && !shape.nonempty)
+            && alternatives.list.iter().all(|(_, symbols)| is_finite(symbols));
+        if !is_plain {
+            analysis.derives.fill(true);
+            analysis.remove_underivable(&alternatives);
+        }
         Ok(analysis)
     }
 
@@ -64,10 +70,11 @@ impl Derivability {
         shape.empty || shape.nonempty
     }
 
-    /// Whether the symbol derives an infinite text.
+    /// Whether the symbol derives the empty text and no other, finite or infinite.
     #[must_use]
-    pub fn is_infinite(&self, symbol: Symbol) -> bool {
-        matches!(symbol, Symbol::Nonterminal(id) if self.infinite[id.index()])
+    pub fn is_only_empty(&self, symbol: Symbol) -> bool {
+        let Shape { empty, nonempty } = self.finite(symbol);
+        empty && !nonempty && !matches!(symbol, Symbol::Nonterminal(id) if self.infinite[id.index()])
     }
 
     /// Whether the symbol derives any text, finite or infinite.
@@ -86,7 +93,7 @@ impl Derivability {
             .iter()
             .map(|(_, symbols)| symbols.iter().all(|&symbol| self.derives(symbol)))
             .collect();
-        let mut remaining = vec![0_usize; self.derives.len()];
+        let mut remaining = vec![0_u32; self.derives.len()];
         for (&(lhs, _), _) in alternatives.list.iter().zip(&valid).filter(|&(_, &valid)| valid) {
             remaining[lhs] += 1;
         }
@@ -97,9 +104,9 @@ impl Derivability {
                 if !std::mem::replace(&mut self.derives[nonterminal], false) {
                     continue;
                 }
-                for &index in &alternatives.users[nonterminal] {
-                    if std::mem::replace(&mut valid[index], false) {
-                        let lhs = alternatives.list[index].0;
+                for &index in alternatives.users.of(nonterminal) {
+                    if std::mem::replace(&mut valid[index as usize], false) {
+                        let lhs = alternatives.list[index as usize].0;
                         remaining[lhs] -= 1;
                         if remaining[lhs] == 0 {
                             removed.push(lhs);
@@ -124,13 +131,13 @@ impl Derivability {
     /// Which nonterminals derive an infinite text through the valid alternatives.
     fn derive_infinitely(&self, alternatives: &Alternatives<'_>, valid: &[bool]) -> Vec<bool> {
         let count = self.derives.len();
-        let mut successors: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut pairs: Vec<(u32, u32)> = Vec::new();
         let mut reading: Vec<(usize, usize)> = Vec::new();
         for ((lhs, symbols), _) in alternatives.list.iter().zip(valid).filter(|&(_, &valid)| valid) {
             let mut has_read = false;
             for &symbol in &symbols[..] {
                 if let Symbol::Nonterminal(next) = symbol {
-                    successors[*lhs].push(next.index());
+                    pairs.push((*lhs as u32, next.0));
                     if has_read {
                         reading.push((*lhs, next.index()));
                     }
@@ -141,7 +148,8 @@ impl Derivability {
                 has_read |= self.finite(symbol).nonempty;
             }
         }
-        let components = strong_components(&successors);
+        let successors = Edges::from_pairs(count, &pairs);
+        let components = components_of(&successors);
         let mut endless = vec![false; components.count];
         for (from, to) in reading {
             if components.of_node[from] == components.of_node[to] {
@@ -153,8 +161,8 @@ impl Derivability {
         order.sort_unstable_by_key(|&node| components.of_node[node]);
         for node in order {
             let component = components.of_node[node];
-            endless[component] =
-                endless[component] || successors[node].iter().any(|&next| endless[components.of_node[next]]);
+            endless[component] = endless[component]
+                || successors.of(node).iter().any(|&next| endless[components.of_node[next as usize]]);
         }
         components.of_node.iter().map(|&component| endless[component]).collect()
     }
@@ -164,7 +172,7 @@ impl Derivability {
 struct Alternatives<'a> {
     list: Vec<(usize, Cow<'a, [Symbol]>)>,
     /// For each nonterminal the alternatives that it occurs in, once per occurrence.
-    users: Vec<Vec<usize>>,
+    users: Edges,
 }
 
 impl<'a> Alternatives<'a> {
@@ -187,14 +195,15 @@ impl<'a> Alternatives<'a> {
                 }
             }
         }
-        let mut users = vec![Vec::new(); productions.rules.len()];
+        let mut uses: Vec<(u32, u32)> = Vec::with_capacity(list.len());
         for (index, (_, symbols)) in list.iter().enumerate() {
             for symbol in &symbols[..] {
                 if let Symbol::Nonterminal(id) = symbol {
-                    users[id.index()].push(index);
+                    uses.push((id.0, index as u32));
                 }
             }
         }
+        let users = Edges::from_pairs(productions.rules.len(), &uses);
         Self { list, users }
     }
 }
@@ -223,7 +232,8 @@ fn finite_shapes(alternatives: &Alternatives<'_>, terminals: &[Shape], rules: us
             if std::mem::replace(&mut derived[nonterminal], true) {
                 continue;
             }
-            for &index in &alternatives.users[nonterminal] {
+            for &index in alternatives.users.of(nonterminal) {
+                let index = index as usize;
                 missing[index] -= 1;
                 if missing[index] == 0 {
                     found.push(alternatives.list[index].0);
@@ -252,8 +262,8 @@ fn finite_shapes(alternatives: &Alternatives<'_>, terminals: &[Shape], rules: us
     }
     while let Some(nonterminal) = found.pop() {
         if !std::mem::replace(&mut nonempty[nonterminal], true) {
-            let users = alternatives.users[nonterminal].iter();
-            found.extend(users.filter(|&&index| all_finite[index]).map(|&index| alternatives.list[index].0));
+            let users = alternatives.users.of(nonterminal).iter().map(|&index| index as usize);
+            found.extend(users.filter(|&index| all_finite[index]).map(|index| alternatives.list[index].0));
         }
     }
     empty.into_iter().zip(nonempty).map(|(empty, nonempty)| Shape { empty, nonempty }).collect()

@@ -3,7 +3,7 @@
 //! Rules that never end stay: they are a legal constraint. [`diagnose`] says what a person should know.
 
 use crate::grammar::{Code, Diagnostic, NonterminalDefinition, NonterminalId};
-use crate::graph::strong_components;
+use crate::graph::{Edges, components_of};
 
 use super::derivability::Derivability;
 use super::productions::{Body, Productions, Symbol};
@@ -85,13 +85,13 @@ pub fn diagnose(
 
 /// Nonterminals `A` with a derivation of `A` alone from `A`.
 fn unit_cycles(productions: &Productions, derivability: &Derivability) -> Vec<bool> {
-    let mut successors: Vec<Vec<usize>> = vec![Vec::new(); productions.rules.len()];
-    for (lhs, rule) in productions.rules.iter().enumerate() {
+    let mut successors = Edges::with_capacity(productions.rules.len());
+    for rule in &productions.rules {
         if let Body::Repeat { symbol: Symbol::Nonterminal(id), min, max } = &rule.body
             && *max != Some(0)
             && (*min <= 1 || derivability.finite(Symbol::Nonterminal(*id)).empty)
         {
-            successors[lhs].push(id.index());
+            successors.push(id.index());
         }
         for symbols in rule.body.alternatives() {
             let opaque = symbols.iter().filter(|&&symbol| !derivability.finite(symbol).empty).count();
@@ -100,17 +100,18 @@ fn unit_cycles(productions: &Productions, derivability: &Derivability) -> Vec<bo
                 if let Symbol::Nonterminal(id) = symbol
                     && alone
                 {
-                    successors[lhs].push(id.index());
+                    successors.push(id.index());
                 }
             }
         }
+        successors.end_node();
     }
-    let components = strong_components(&successors);
+    let components = components_of(&successors);
     let mut sizes = vec![0; components.count];
     for &component in &components.of_node {
         sizes[component] += 1;
     }
-    (0..successors.len())
-        .map(|node| sizes[components.of_node[node]] > 1 || successors[node].contains(&node))
+    (0..productions.rules.len())
+        .map(|node| sizes[components.of_node[node]] > 1 || successors.of(node).contains(&(node as u32)))
         .collect()
 }

@@ -25,7 +25,7 @@ pub fn eliminate_nullable(productions: &mut Productions, derivability: &Derivabi
             Body::Repeat { symbol, min, max } => {
                 // Empty copies may be left out, so only the nonempty ones count.
                 let min = if derivability.finite(symbol).empty { 1 } else { min.max(1) };
-                if is_only_empty(derivability, symbol) || max == Some(0) {
+                if derivability.is_only_empty(symbol) || max == Some(0) {
                     Body::Alternatives(Vec::new())
                 } else if (min, max) == (1, Some(1)) {
                     Body::Alternatives(vec![vec![symbol]])
@@ -47,12 +47,6 @@ pub fn eliminate_nullable(productions: &mut Productions, derivability: &Derivabi
     }
 }
 
-fn is_only_empty(derivability: &Derivability, symbol: Symbol) -> bool {
-    derivability.finite(symbol).empty
-        && !derivability.finite(symbol).nonempty
-        && !derivability.is_infinite(symbol)
-}
-
 struct Elimination<'a> {
     productions: &'a mut Productions,
     derivability: &'a Derivability,
@@ -67,7 +61,11 @@ impl Elimination<'_> {
     fn alternative(&mut self, mut symbols: Vec<Symbol>, out: &mut Vec<Vec<Symbol>>) {
         let derivability = self.derivability;
         let is_optional = |symbol: Symbol| derivability.finite(symbol).empty;
-        symbols.retain(|&symbol| !is_only_empty(derivability, symbol));
+        symbols.retain(|&symbol| !derivability.is_only_empty(symbol));
+        if !symbols.iter().any(|&symbol| is_optional(symbol)) {
+            out.extend((!symbols.is_empty()).then_some(symbols));
+            return;
+        }
         // Alternatives for the nonempty texts of what follows, each in reverse, so that a symbol is put before
         // them by a push; and whether all of what follows is optional.
         let mut rest: Vec<Vec<Symbol>> = Vec::new();

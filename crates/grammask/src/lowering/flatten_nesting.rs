@@ -12,15 +12,15 @@ use crate::grammar::{Grammar, Node, NodeId, NonterminalId};
 
 /// Turns right-hand sides into productions. All definitions of a nonterminal must be grouped.
 #[must_use]
-pub fn flatten_nesting(grammar: Grammar, automaton_states: usize) -> Productions {
+pub fn flatten_nesting(grammar: &Grammar, automaton_states: usize) -> Productions {
     let rules = grammar
         .nonterminals
         .iter()
         .map(|definition| Rule { name: definition.name.clone(), body: Body::Alternatives(Vec::new()) })
         .collect();
     let productions = Productions {
-        automata: Automata::new(grammar.terms, automaton_states),
-        terminals: grammar.terminals,
+        automata: Automata::new(grammar.terms.clone(), automaton_states),
+        terminals: grammar.terminals.clone(),
         rules,
         start: grammar.start,
         start_is_nullable: false,

@@ -5,6 +5,12 @@
 
 use crate::grammar::{Grammar, Node, NodeId, Span};
 
+/// Whether there are nested sequences or choices.
+#[must_use]
+pub fn has_nested_operators(grammar: &Grammar) -> bool {
+    absorbed_nodes(grammar).contains(&true)
+}
+
 /// Splices nested sequences and choices.
 #[must_use]
 pub fn flatten_operators(grammar: Grammar) -> Grammar {

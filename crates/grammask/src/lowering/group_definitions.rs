@@ -4,6 +4,13 @@
 
 use crate::grammar::{Definition, Grammar, Node, NodeId, Span};
 
+/// Whether some nonterminal has several definitions.
+#[must_use]
+pub fn has_several_definitions(grammar: &Grammar) -> bool {
+    let mut defined = vec![false; grammar.nonterminals.len()];
+    grammar.definitions.iter().any(|definition| std::mem::replace(&mut defined[definition.lhs.index()], true))
+}
+
 /// Groups definitions by left-hand side, in the order of first definitions.
 #[must_use]
 pub fn group_definitions(mut grammar: Grammar) -> Grammar {

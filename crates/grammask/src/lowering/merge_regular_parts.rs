@@ -7,9 +7,10 @@
 //! ```text
 //! pair ::= ws ":" ws value; ws ::= space*; space ::= " " | "\n";
 //! ```
-//! has one terminal for `ws ":" ws`, written `ws·":"·ws`. Cost: some derivatives per merged part, at most [`SMALL_STATES`] states each.
+//! has one terminal for `ws ":" ws`, written `ws·":"·ws`. Cost: some derivatives per merged part, at most [`SMALL_STATES`] states each;
+//! what is found about a language is remembered by its content, for all grammars of the process.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 
@@ -27,6 +28,19 @@ const SMALL_STATES: usize = 32;
 const WIDE_BYTES: usize = 96;
 /// Largest bound of a repetition that is unrolled into an automaton; above, copies are counted.
 const UNROLLED_COPIES: u32 = 8;
+
+/// When so many languages are known, all are forgotten.
+const MOST_KNOWN: usize = 1 << 14;
+
+/// Languages by content hash.
+type KnownWeights = FxHashMap<u128, Weight>;
+
+/// The weights of languages that some grammar had.
+fn known_weights() -> MutexGuard<'static, KnownWeights> {
+    static KNOWN: LazyLock<Mutex<KnownWeights>> = LazyLock::new(Mutex::default);
+    // A thread that panics leaves the map whole.
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// How a terminal may be merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -407,7 +421,7 @@ impl Merging<'_> {
         match &self.productions.terminals[id.index()].terminal {
             Terminal::Literal(bytes) => Some(self.productions.automata.terms_mut().literal(bytes)),
             Terminal::Regular(term) => Some(*term),
-            Terminal::Limited { .. } | Terminal::Token(_) | Terminal::AnyToken => None,
+            Terminal::Limited { .. } | Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => None,
         }
     }
 
@@ -437,7 +451,9 @@ impl Merging<'_> {
             }
             Terminal::Literal(_) => Weight::Large,
             Terminal::Regular(term) => self.term_weight(*term)?,
-            Terminal::Limited { .. } | Terminal::Token(_) | Terminal::AnyToken => Weight::Opaque,
+            Terminal::Limited { .. } | Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => {
+                Weight::Opaque
+            }
         };
         self.weights[id.index()] = Some(weight);
         Ok(weight)
@@ -447,7 +463,20 @@ impl Merging<'_> {
         if let Some(&known) = self.walked.get(&term) {
             return Ok(known);
         }
-        let weight = self.walk(term)?;
+        let hash = self.productions.automata.terms().content_hash(term);
+        let known = known_weights().get(&hash).copied();
+        let weight = match known {
+            Some(weight) => weight,
+            None => {
+                let weight = self.walk(term)?;
+                let mut known = known_weights();
+                if known.len() >= MOST_KNOWN {
+                    known.clear();
+                }
+                known.insert(hash, weight);
+                weight
+            }
+        };
         self.walked.insert(term, weight);
         Ok(weight)
     }

@@ -9,34 +9,57 @@ use crate::grammar::{Terminal, TerminalId, quote_bytes};
 
 /// Merges neighbouring literals.
 pub fn merge_terminals(productions: &mut Productions) {
-    let mut ids: FxHashMap<Box<[u8]>, TerminalId> = FxHashMap::default();
-    for (index, definition) in productions.terminals.iter().enumerate() {
-        if let Terminal::Literal(bytes) = &definition.terminal {
-            ids.entry(bytes.clone()).or_insert(TerminalId::new(index));
-        }
-    }
+    let is_literal: Vec<(bool, bool)> = productions
+        .terminals
+        .iter()
+        .map(|definition| match &definition.terminal {
+            Terminal::Literal(bytes) => (true, bytes.is_empty()),
+            _ => (false, false),
+        })
+        .collect();
+    let kind = |symbol: Symbol| match symbol {
+        Symbol::Terminal(id) => is_literal[id.index()],
+        Symbol::Nonterminal(_) => (false, false),
+    };
+    let has_parts = |symbols: &[Symbol]| {
+        symbols.windows(2).any(|pair| kind(pair[0]).0 && kind(pair[1]).0)
+            || symbols.iter().any(|&symbol| kind(symbol).1)
+    };
+    // The ids of literals, once there is something to merge.
+    let mut ids: Option<FxHashMap<Box<[u8]>, TerminalId>> = None;
     let mut rules = std::mem::take(&mut productions.rules);
     for rule in &mut rules {
         let Body::Alternatives(alternatives) = &mut rule.body else { continue };
         for symbols in alternatives {
-            if symbols.iter().filter(|&&symbol| literal(productions, symbol).is_some()).count() == 0 {
+            if !has_parts(symbols) {
                 continue;
             }
+            let ids = ids.get_or_insert_with(|| literal_ids(productions));
             let mut merged: Vec<Symbol> = Vec::with_capacity(symbols.len());
             let mut bytes: Vec<u8> = Vec::new();
             for &symbol in symbols.iter() {
                 if let Some(literal) = literal(productions, symbol) {
                     bytes.extend_from_slice(literal);
                 } else {
-                    flush(productions, &mut ids, &mut bytes, &mut merged);
+                    flush(productions, ids, &mut bytes, &mut merged);
                     merged.push(symbol);
                 }
             }
-            flush(productions, &mut ids, &mut bytes, &mut merged);
+            flush(productions, ids, &mut bytes, &mut merged);
             *symbols = merged;
         }
     }
     productions.rules = rules;
+}
+
+fn literal_ids(productions: &Productions) -> FxHashMap<Box<[u8]>, TerminalId> {
+    let mut ids = FxHashMap::default();
+    for (index, definition) in productions.terminals.iter().enumerate() {
+        if let Terminal::Literal(bytes) = &definition.terminal {
+            ids.entry(bytes.clone()).or_insert(TerminalId::new(index));
+        }
+    }
+    ids
 }
 
 fn literal(productions: &Productions, symbol: Symbol) -> Option<&[u8]> {

@@ -31,8 +31,8 @@ pub use drop_useless::{diagnose, drop_useless};
 pub use eliminate_nullable::eliminate_nullable;
 pub use expand_repetitions::expand_repetitions;
 pub use flatten_nesting::flatten_nesting;
-pub use flatten_operators::flatten_operators;
-pub use group_definitions::group_definitions;
+pub use flatten_operators::{flatten_operators, has_nested_operators};
+pub use group_definitions::{group_definitions, has_several_definitions};
 pub use merge_identical_rules::merge_identical_rules;
 pub use merge_regular_parts::merge_regular_parts;
 pub use merge_terminals::merge_terminals;
@@ -42,6 +42,8 @@ pub use productions::{Body, Productions, Rule, Shape, Symbol};
 pub use remove_unit_rules::remove_unit_rules;
 pub use resolve_names::resolve_names;
 pub use split_counters::split_counters;
+
+use std::borrow::Cow;
 
 use crate::grammar::{Diagnostic, Grammar, GrammarError, Severity};
 use crate::{Deadline, LimitExceeded, Limits};
@@ -77,18 +79,48 @@ pub fn lower_watched(
     if !undefined.is_empty() {
         return Err(fail(undefined));
     }
-    let (productions, warnings) =
-        simplify(grammar, limits, watch).map_err(|limit| fail(vec![limit.diagnostic()]))?;
+    let deadline = Deadline::after(limits.time);
+    let over = |limit: LimitExceeded| fail(vec![limit.diagnostic()]);
+    let (mut productions, warnings) = flattened(grammar, limits, watch).map_err(over)?;
     if warnings.iter().any(|warning| warning.severity == Severity::Error) {
         return Err(fail(warnings));
     }
+    simplify(&mut productions, &deadline, watch).map_err(over)?;
     let normal_form = NormalForm::number(productions).map_err(|limit| fail(vec![limit.diagnostic()]))?;
     watch("number", &normal_form);
     Ok(Lowered { normal_form, warnings })
 }
 
-/// All passes between resolved names and numbering, with the diagnostics that they give rise to.
-fn simplify(
+/// A grammar as plain productions, before any pass that changes which rule derives what: each symbol of the user is a
+/// rule, alternatives keep their order, and what derives no text is gone.
+///
+/// # Errors
+/// As [`lower`].
+pub fn flatten(grammar: &Grammar, limits: &Limits) -> Result<Productions, GrammarError> {
+    let fail = |diagnostics| GrammarError::new(diagnostics, grammar.source().clone());
+    let undefined = resolve_names(grammar);
+    if !undefined.is_empty() {
+        return Err(fail(undefined));
+    }
+    let (productions, diagnostics) =
+        flattened(grammar, limits, &mut |_, _| {}).map_err(|limit| fail(vec![limit.diagnostic()]))?;
+    if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+        return Err(fail(diagnostics));
+    }
+    Ok(productions)
+}
+
+/// The normal form of productions that [`flatten`] made, or of a part of them.
+///
+/// # Errors
+/// When a limit is passed.
+pub fn normalize(mut productions: Productions, limits: &Limits) -> Result<NormalForm, LimitExceeded> {
+    simplify(&mut productions, &Deadline::after(limits.time), &mut |_, _| {})?;
+    NormalForm::number(productions)
+}
+
+/// The passes that make productions of right-hand sides, with the diagnostics that they give rise to.
+fn flattened(
     grammar: &Grammar,
     limits: &Limits,
     watch: &mut dyn FnMut(&'static str, &dyn std::fmt::Display),
@@ -96,47 +128,59 @@ fn simplify(
     if grammar.nodes().len() > limits.grammar_size {
         return Err(LimitExceeded::new("grammar_size", limits.grammar_size));
     }
-    let deadline = Deadline::after(limits.time);
-    let grammar_in = group_definitions(grammar.clone());
-    watch("group_definitions", &grammar_in);
-    let grammar_in = flatten_operators(grammar_in);
-    watch("flatten_operators", &grammar_in);
-    let mut productions = flatten_nesting(grammar_in, limits.automaton_states);
+    let mut grouped = Cow::Borrowed(grammar);
+    if has_several_definitions(grammar) {
+        grouped = Cow::Owned(group_definitions(grouped.into_owned()));
+    }
+    watch("group_definitions", &*grouped);
+    if has_nested_operators(&grouped) {
+        grouped = Cow::Owned(flatten_operators(grouped.into_owned()));
+    }
+    watch("flatten_operators", &*grouped);
+    let mut productions = flatten_nesting(&grouped, limits.automaton_states);
     watch("flatten_nesting", &productions);
 
     let derivability = Derivability::of(&mut productions)?;
     let diagnostics = diagnose(&productions, &derivability, grammar.nonterminals());
     drop_useless(&mut productions, &derivability);
     watch("drop_useless", &productions);
-    split_counters(&mut productions)?;
-    watch("split_counters", &productions);
-    merge_terminals(&mut productions);
-    watch("merge_terminals", &productions);
-    deduplicate_alternatives(&mut productions);
-    watch("deduplicate_alternatives", &productions);
-    merge_unit_cycles(&mut productions);
-    watch("merge_unit_cycles", &productions);
-    remove_unit_rules(&mut productions);
-    watch("remove_unit_rules", &productions);
-    deadline.check()?;
-    merge_regular_parts(&mut productions)?;
-    watch("merge_regular_parts", &productions);
-    expand_repetitions(&mut productions);
-    watch("expand_repetitions", &productions);
-    merge_identical_rules(&mut productions);
-    watch("merge_identical_rules", &productions);
-    deadline.check()?;
-    let derivability = Derivability::of(&mut productions)?;
-    eliminate_nullable(&mut productions, &derivability);
-    watch("eliminate_nullable", &productions);
-    let derivability = Derivability::of(&mut productions)?;
-    drop_useless(&mut productions, &derivability);
-    merge_terminals(&mut productions);
-    merge_unit_cycles(&mut productions);
-    remove_unit_rules(&mut productions);
-    deduplicate_alternatives(&mut productions);
-    merge_identical_rules(&mut productions);
-    watch("merge_identical_rules again", &productions);
-    deadline.check()?;
     Ok((productions, diagnostics))
+}
+
+/// All passes between productions and numbering.
+fn simplify(
+    productions: &mut Productions,
+    deadline: &Deadline,
+    watch: &mut dyn FnMut(&'static str, &dyn std::fmt::Display),
+) -> Result<(), LimitExceeded> {
+    split_counters(productions)?;
+    watch("split_counters", productions);
+    merge_terminals(productions);
+    watch("merge_terminals", productions);
+    deduplicate_alternatives(productions);
+    watch("deduplicate_alternatives", productions);
+    merge_unit_cycles(productions);
+    watch("merge_unit_cycles", productions);
+    remove_unit_rules(productions);
+    watch("remove_unit_rules", productions);
+    deadline.check()?;
+    merge_regular_parts(productions)?;
+    watch("merge_regular_parts", productions);
+    expand_repetitions(productions);
+    watch("expand_repetitions", productions);
+    merge_identical_rules(productions);
+    watch("merge_identical_rules", productions);
+    deadline.check()?;
+    let derivability = Derivability::of(productions)?;
+    eliminate_nullable(productions, &derivability);
+    watch("eliminate_nullable", productions);
+    // What derives only the empty text went with the empty text, so no symbol that is left derives nothing.
+    merge_terminals(productions);
+    merge_unit_cycles(productions);
+    remove_unit_rules(productions);
+    deduplicate_alternatives(productions);
+    merge_identical_rules(productions);
+    watch("merge_identical_rules again", productions);
+    deadline.check()?;
+    Ok(())
 }

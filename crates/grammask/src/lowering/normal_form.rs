@@ -270,9 +270,9 @@ impl NormalForm {
     /// Whether some terminal is a token rather than text.
     #[must_use]
     pub fn names_tokens(&self) -> bool {
-        self.terminals
-            .iter()
-            .any(|definition| matches!(definition.terminal, Terminal::Token(_) | Terminal::AnyToken))
+        self.terminals.iter().any(|definition| {
+            matches!(definition.terminal, Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_))
+        })
     }
 
     /// How a symbol reads.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::automata::Automata;
 use crate::grammar::{NonterminalId, Terminal, TerminalDefinition, TerminalId, repetition_suffix};
-use crate::graph::strong_components;
+use crate::graph::{Edges, components_of};
 
 /// A grammar symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -125,7 +125,9 @@ impl Productions {
             Terminal::Literal(ref bytes) => {
                 return Ok(Shape { empty: bytes.is_empty(), nonempty: !bytes.is_empty() });
             }
-            Terminal::Token(_) | Terminal::AnyToken => return Ok(Shape { empty: false, nonempty: true }),
+            Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => {
+                return Ok(Shape { empty: false, nonempty: true });
+            }
             Terminal::Regular(term) => term,
             Terminal::Limited { term, tokens } => {
                 if tokens == 0 {
@@ -153,27 +155,44 @@ impl Productions {
 
     /// All rules, parts before the rules that use them; rules that use each other stand together.
     pub(crate) fn bottom_up(&self) -> Vec<usize> {
-        let used = |rule: &Rule| {
-            let symbols = rule.body.symbols();
-            let nonterminals = symbols.filter_map(|symbol| match symbol {
-                Symbol::Nonterminal(id) => Some(id.index()),
-                Symbol::Terminal(_) => None,
-            });
-            nonterminals.collect::<Vec<usize>>()
-        };
-        let successors: Vec<Vec<usize>> = self.rules.iter().map(used).collect();
-        let components = strong_components(&successors);
-        let mut order: Vec<usize> = (0..self.rules.len()).collect();
-        order.sort_unstable_by_key(|&rule| (components.of_node[rule], rule));
+        let mut used = Edges::with_capacity(self.rules.len());
+        for rule in &self.rules {
+            for symbol in rule.body.symbols() {
+                if let Symbol::Nonterminal(id) = symbol {
+                    used.push(id.index());
+                }
+            }
+            used.end_node();
+        }
+        let components = components_of(&used);
+        // Counting sort: components are numbered without gaps.
+        let mut starts = vec![0_usize; components.count + 1];
+        for &component in &components.of_node {
+            starts[component + 1] += 1;
+        }
+        for component in 0..components.count {
+            starts[component + 1] += starts[component];
+        }
+        let mut order = vec![0; self.rules.len()];
+        for (rule, &component) in components.of_node.iter().enumerate() {
+            order[starts[component]] = rule;
+            starts[component] += 1;
+        }
         order
     }
 
     /// Nonterminals that the start symbol reaches, itself included, as a table by id.
     #[must_use]
     pub fn reachable(&self) -> Vec<bool> {
+        self.reachable_from(self.start)
+    }
+
+    /// Nonterminals that `root` reaches, itself included, as a table by id.
+    #[must_use]
+    pub fn reachable_from(&self, root: NonterminalId) -> Vec<bool> {
         let mut reached = vec![false; self.rules.len()];
-        let mut stack = vec![self.start];
-        reached[self.start.index()] = true;
+        let mut stack = vec![root];
+        reached[root.index()] = true;
         while let Some(id) = stack.pop() {
             for symbol in self.body(id).symbols() {
                 if let Symbol::Nonterminal(next) = symbol

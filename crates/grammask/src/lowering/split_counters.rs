@@ -74,6 +74,9 @@ struct Splitting<'a> {
 impl Splitting<'_> {
     /// The symbol that stands for a terminal; none if there is no counter to split off.
     fn split(&mut self, term: TermId, id: TerminalId) -> Result<Option<Symbol>, LimitExceeded> {
+        if !self.productions.automata.terms().has_repetition(term) {
+            return Ok(None);
+        }
         let structure = self.productions.automata.terms().structure(term);
         let alternatives = match structure {
             Structure::Union(parts) => parts,

@@ -41,6 +41,7 @@ pub(crate) fn add_whole_tokens(
                     mask.insert(id);
                 }
             }
+            TokenMatch::OneOf(tokens) => mask.union_with(&tokens),
         }
     }
     Ok(())

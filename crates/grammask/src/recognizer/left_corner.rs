@@ -7,8 +7,8 @@
 
 use crate::LimitExceeded;
 use crate::grammar::{NonterminalId, TerminalId};
-use crate::graph::{Components, strong_components};
-use crate::lowering::{DotId, NormalForm, Symbol};
+use crate::graph::{Components, Edges, components_of, strong_components};
+use crate::lowering::{Advance, DotId, NormalForm, RightHandSide, Symbol};
 
 /// A left-corner edge.
 #[derive(Clone, Copy, Debug)]
@@ -45,13 +45,46 @@ pub(crate) struct Knot {
     pub(crate) is_cyclic: bool,
 }
 
+/// A list for each of many things, in one list.
+#[derive(Clone, Debug)]
+pub(crate) struct Lists<T> {
+    /// Where each list begins, and where the last one ends.
+    starts: Vec<u32>,
+    items: Vec<T>,
+}
+
+impl<T> Lists<T> {
+    fn with_capacity(lists: usize) -> Self {
+        let mut starts = Vec::with_capacity(lists + 1);
+        starts.push(0);
+        Self { starts, items: Vec::with_capacity(lists) }
+    }
+
+    fn push(&mut self, item: T) {
+        self.items.push(item);
+    }
+
+    fn end_list(&mut self) {
+        // Items are parts of productions, whose dots are numbered with 32 bits.
+        self.starts.push(self.items.len() as u32);
+    }
+}
+
+impl<T> std::ops::Index<usize> for Lists<T> {
+    type Output = [T];
+
+    fn index(&self, list: usize) -> &[T] {
+        &self.items[self.starts[list] as usize..self.starts[list + 1] as usize]
+    }
+}
+
 /// Nonterminals that begin each other.
 #[derive(Clone, Debug)]
 pub(crate) struct Component {
     pub(crate) members: Vec<usize>,
     /// For each member the members whose continuation is part of its own, through tail edges; itself first.
     pub(crate) tail_sources: Vec<Vec<usize>>,
-    /// The members' knots, each after those that it refers to.
+    /// The members' knots, each after those that it refers to; none where the only member does not begin itself.
     pub(crate) knots: Vec<Knot>,
 }
 
@@ -62,13 +95,13 @@ pub(crate) struct LeftCorners {
     pub(crate) component_of: Vec<usize>,
     pub(crate) components: Vec<Component>,
     /// Components that each component has edges to.
-    pub(crate) component_children: Vec<Vec<usize>>,
+    pub(crate) component_children: Lists<usize>,
     /// Edges of each nonterminal that leave its component.
-    pub(crate) outer_edges: Vec<Vec<Edge>>,
+    pub(crate) outer_edges: Lists<Edge>,
     /// Productions of each nonterminal that begin with a terminal.
-    pub(crate) terminals: Vec<Vec<(DotId, TerminalId)>>,
+    pub(crate) terminals: Lists<(DotId, TerminalId)>,
     /// Productions of each nonterminal that begin with a nonterminal, as (that nonterminal, first dot).
-    pub(crate) nonterminals: Vec<Vec<(usize, DotId)>>,
+    pub(crate) nonterminals: Lists<(usize, DotId)>,
 }
 
 impl LeftCorners {
@@ -78,29 +111,36 @@ impl LeftCorners {
     /// When the tails inside a component are more than `grammar_size`.
     pub(crate) fn of(form: &NormalForm, grammar_size: usize) -> Result<Self, LimitExceeded> {
         let count = form.nonterminal_count();
-        let mut terminals = vec![Vec::new(); count];
-        let mut nonterminals = vec![Vec::new(); count];
-        let mut edges: Vec<Vec<Edge>> = vec![Vec::new(); count];
+        let mut terminals = Lists::with_capacity(count);
+        let mut nonterminals = Lists::with_capacity(count);
+        let mut edges = Lists::with_capacity(count);
+        let mut successors = Edges::with_capacity(count);
         for nonterminal in 0..count {
             for production in form.productions_of(NonterminalId::new(nonterminal)) {
                 let dot = production.first_dot;
-                match form.symbol_after(dot) {
-                    Symbol::Terminal(id) => terminals[nonterminal].push((dot, id)),
+                let (symbol, advance) = match &production.rhs {
+                    RightHandSide::Sequence(symbols) => {
+                        let next = (symbols.len() > 1).then_some(DotId(dot.0 + 1));
+                        (symbols[0], Advance { completes: next.is_none(), next })
+                    }
+                    RightHandSide::Repeat { symbol, .. } => (*symbol, form.advance(dot)),
+                };
+                match symbol {
+                    Symbol::Terminal(id) => terminals.push((dot, id)),
                     Symbol::Nonterminal(id) => {
-                        nonterminals[nonterminal].push((id.index(), dot));
-                        let advance = form.advance(dot);
-                        edges[nonterminal].push(Edge {
-                            child: id.index(),
-                            is_tail: advance.completes,
-                            next: advance.next,
-                        });
+                        nonterminals.push((id.index(), dot));
+                        successors.push(id.index());
+                        let Advance { completes: is_tail, next } = advance;
+                        edges.push(Edge { child: id.index(), is_tail, next });
                     }
                 }
             }
+            terminals.end_list();
+            nonterminals.end_list();
+            edges.end_list();
+            successors.end_node();
         }
-        let successors: Vec<Vec<usize>> =
-            edges.iter().map(|edges| edges.iter().map(|edge| edge.child).collect()).collect();
-        let Components { of_node: component_of, count: component_count } = strong_components(&successors);
+        let Components { of_node: component_of, count: component_count } = components_of(&successors);
         let mut budget = grammar_size;
         let mut members = vec![Vec::new(); component_count];
         for nonterminal in 0..count {
@@ -115,6 +155,12 @@ impl LeftCorners {
         let mut components = Vec::with_capacity(component_count);
         let mut knot_count = 0;
         for members in members {
+            if let [only] = members[..]
+                && edges[only].iter().all(|edge| edge.child != only)
+            {
+                components.push(Component { members, tail_sources: Vec::new(), knots: Vec::new() });
+                continue;
+            }
             let is_inner = |edge: &&Edge| component_of[edge.child] == component_of[members[0]];
             // Inner edges by child, as (parent, edge).
             let mut parents: Vec<Vec<(usize, Edge)>> = vec![Vec::new(); members.len()];
@@ -128,23 +174,36 @@ impl LeftCorners {
                     .ok_or_else(|| LimitExceeded::new("grammar_size", grammar_size))?,
             );
         }
-        for (nonterminal, edges) in edges.iter_mut().enumerate() {
-            edges.retain(|edge| component_of[edge.child] != component_of[nonterminal]);
+        let mut outer_edges = Lists::with_capacity(count);
+        let mut children: Vec<(usize, usize)> = Vec::new();
+        for nonterminal in 0..count {
+            let own = component_of[nonterminal];
+            for edge in edges[nonterminal].iter().filter(|edge| component_of[edge.child] != own) {
+                outer_edges.push(*edge);
+                children.push((own, component_of[edge.child]));
+            }
+            outer_edges.end_list();
         }
-        let mut component_children = vec![Vec::new(); component_count];
-        for (nonterminal, edges) in edges.iter().enumerate() {
-            component_children[component_of[nonterminal]]
-                .extend(edges.iter().map(|edge| component_of[edge.child]));
+        children.sort_unstable();
+        children.dedup();
+        let mut children = children.into_iter().peekable();
+        let mut component_children = Lists::with_capacity(component_count);
+        for component in 0..component_count {
+            while let Some((_, child)) = children.next_if(|(parent, _)| *parent == component) {
+                component_children.push(child);
+            }
+            component_children.end_list();
         }
-        for children in &mut component_children {
-            children.sort_unstable();
-            children.dedup();
-        }
-        Ok(Self { component_of, components, component_children, outer_edges: edges, terminals, nonterminals })
+        Ok(Self { component_of, components, component_children, outer_edges, terminals, nonterminals })
     }
 }
 
 impl Component {
+    /// Whether its only member does not begin itself.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.knots.is_empty()
+    }
+
     /// `None` when the budget for tail sources and references is used up.
     fn of(
         members: Vec<usize>,

@@ -32,7 +32,7 @@ use crate::append_only::AppendOnly;
 use crate::automata::{Automata, StateId};
 use crate::grammar::Terminal;
 use crate::lowering::{NormalForm, Symbol};
-use crate::vocabulary::TokenId;
+use crate::vocabulary::{TokenId, TokenSet};
 use crate::{Deadline, LimitExceeded, Limits};
 
 use continuation::Content;
@@ -59,19 +59,22 @@ pub struct TokenEvent {
 }
 
 /// Which tokens a token terminal matches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenMatch {
     /// This one.
     Only(TokenId),
     /// Every ordinary token with text.
     AnyWithText,
+    /// Any of these.
+    OneOf(Arc<TokenSet>),
 }
 
 impl TokenMatch {
-    fn matches(self, event: TokenEvent) -> bool {
+    fn matches(&self, event: TokenEvent) -> bool {
         match self {
-            Self::Only(id) => id == event.id,
+            Self::Only(id) => *id == event.id,
             Self::AnyWithText => event.has_text,
+            Self::OneOf(tokens) => tokens.contains(event.id),
         }
     }
 }
@@ -158,7 +161,7 @@ impl Recognizer {
             let term = match &definition.terminal {
                 Terminal::Literal(bytes) => automata.terms_mut().literal(bytes),
                 Terminal::Regular(term) | Terminal::Limited { term, .. } => *term,
-                Terminal::Token(_) | Terminal::AnyToken => {
+                Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => {
                     starts.push(ItemState::TOKEN);
                     start_states.push(None);
                     continue;
@@ -360,7 +363,7 @@ impl Recognizer {
         Ok(scans
             .into_iter()
             .filter(|item| item.state == ItemState::TOKEN)
-            .filter_map(|item| self.token_match(item))
+            .filter_map(|item| self.token_match(item).cloned())
             .collect())
     }
 
@@ -420,9 +423,9 @@ impl Recognizer {
         self.builder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn token_match(&self, item: Item) -> Option<TokenMatch> {
+    fn token_match(&self, item: Item) -> Option<&TokenMatch> {
         match self.form.symbol_after(item.dot) {
-            Symbol::Terminal(id) => self.token_matches[id.index()],
+            Symbol::Terminal(id) => self.token_matches[id.index()].as_ref(),
             Symbol::Nonterminal(_) => None,
         }
     }

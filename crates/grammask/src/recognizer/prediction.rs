@@ -233,7 +233,7 @@ impl Predictor {
             self.follow[member].normalize();
         }
         if let [member] = component.members[..]
-            && !component.knots[0].is_cyclic
+            && component.is_plain()
         {
             effort.spend(self.follow[member].entries.len() + 1)?;
             self.ids[member] = continuations.intern(&self.follow[member]);

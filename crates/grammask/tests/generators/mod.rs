@@ -12,7 +12,8 @@ use std::fmt;
 use grammask::Limits;
 use grammask::frontends::regex;
 use grammask::grammar::{
-    Grammar, GrammarBuilder, NodeId, NonterminalId, Span, Terminal, TokenReference, quote_text,
+    Grammar, GrammarBuilder, NodeId, NonterminalId, Span, Terminal, TokenReference, TokenSelection,
+    TokenSense, quote_text,
 };
 use grammask::vocabulary::{TokenTexts, Vocabulary};
 use proptest::collection::vec;
@@ -58,6 +59,8 @@ pub enum Part {
     TokenName(&'static str),
     /// A token by its id.
     TokenId(u32),
+    /// Any of some tokens, by id and by what is written, or any of all others.
+    Tokens(TokenSense, Vec<u32>, Option<String>),
     /// The rule with this number, modulo the number of rules.
     Rule(usize),
     /// All in order.
@@ -159,6 +162,14 @@ fn build_part(builder: &mut GrammarBuilder, rules: &[NonterminalId], part: &Part
         Part::TokenId(id) => {
             builder.terminal(Terminal::Token(TokenReference::Id(*id)), &format!("<[{id}]>"), span)
         }
+        Part::Tokens(sense, ids, written) => {
+            let ids = ids.iter().map(|&id| TokenReference::Id(id));
+            let written = written.iter().map(|text| TokenReference::Written(text.clone()));
+            let tokens = ids.chain(written).collect();
+            let selection = TokenSelection { sense: *sense, tokens, ranges: Box::new([(1, 2)]) };
+            let label = format!("{selection:?}");
+            builder.terminal(Terminal::OneOf(Box::new(selection)), &label, span)
+        }
         Part::Rule(rule) => builder.reference(rules[rule % rules.len()], span),
         Part::Sequence(parts) => {
             let parts = parts.iter().map(|part| build_part(builder, rules, part)).collect();
@@ -181,6 +192,17 @@ const RULES: usize = 5;
 /// Grammars with two to five rules, over everything that KBNF can say.
 pub fn grammar() -> impl Strategy<Value = GrammarSketch> {
     grammar_of(body())
+}
+
+/// Grammars with sets of tokens, which KBNF cannot write.
+pub fn token_grammar() -> impl Strategy<Value = GrammarSketch> {
+    let tokens = (
+        select(vec![TokenSense::Listed, TokenSense::Others]),
+        vec((0..MIN_TOKENS).prop_map(|id| id as u32), 0..=2),
+        proptest::option::of(prop_oneof![select(&SPECIAL[..]).prop_map(str::to_owned), text(1..=1)]),
+    )
+        .prop_map(|(sense, ids, written)| Part::Tokens(sense, ids, written));
+    grammar_of(nested(prop_oneof![3 => tokens, 3 => leaf()].boxed()))
 }
 
 /// Grammars of literals only, where everything interesting is in the rules.

@@ -6,8 +6,9 @@
 //! beside the formula, so that a run of items under one rest is a counted repetition, whatever its bounds are.
 
 use super::formula::{self, Formula, falsehood, truth};
+use super::layout::{Place, Punctuation};
 use super::literals::{AboutArray, ArrayFormula, Satisfies};
-use super::rules::{Part, Parts, RuleId};
+use super::rules::{Part, Parts, RuleId, Rules};
 use super::translation::Translation;
 use crate::LimitExceeded;
 use rustc_hash::FxHashMap;
@@ -18,8 +19,6 @@ struct Rest {
     formula: ArrayFormula,
     least: u32,
     most: Option<u32>,
-    /// Whether there was an item already.
-    started: bool,
 }
 
 /// What an item satisfies, and what the formula after it is.
@@ -28,6 +27,8 @@ type Outcome = formula::Outcome<Satisfies, AboutArray>;
 /// The rules of one array's rests.
 struct Array {
     depth: u32,
+    marks: Punctuation,
+    /// Rules of what comes behind an item.
     rules: FxHashMap<Rest, RuleId>,
     pending: Vec<(Rest, RuleId)>,
 }
@@ -42,17 +43,14 @@ impl Translation<'_> {
         if formula == falsehood() {
             return Ok(Vec::new());
         }
-        let open = self.automata.terms_mut().literal(b"[");
-        let mut array = Array { depth, rules: FxHashMap::default(), pending: Vec::new() };
-        let Some(rest) = self.array_rest(formula, 0, None, false) else { return Ok(Vec::new()) };
-        let mut alternatives = self.array_rule(&mut array, rest)?;
+        let marks = self.punctuation(depth);
+        let mut array = Array { depth, marks, rules: FxHashMap::default(), pending: Vec::new() };
+        let Some(rest) = self.array_rest(formula, 0, None, Place::First) else { return Ok(Vec::new()) };
+        let alternatives = self.array_rule(&mut array, rest, Place::First)?;
         while let Some((rest, rule)) = array.pending.pop() {
             self.check_limits()?;
-            let alternatives = self.array_rule(&mut array, rest)?;
+            let alternatives = self.array_rule(&mut array, rest, Place::Later)?;
             self.rules.define(rule, alternatives);
-        }
-        for parts in &mut alternatives {
-            parts.insert(0, Part::Mark(open));
         }
         Ok(alternatives)
     }
@@ -63,7 +61,7 @@ impl Translation<'_> {
         formula: ArrayFormula,
         least: u32,
         most: Option<u32>,
-        started: bool,
+        place: Place,
     ) -> Option<Rest> {
         let (mut least, mut most) = (least, most);
         let mut kept = Vec::new();
@@ -77,7 +75,7 @@ impl Translation<'_> {
             }
         }
         // A single item, or none, is unique.
-        if most.is_some_and(|most| most == 0 || (most == 1 && !started)) {
+        if most.is_some_and(|most| most == 0 || (most == 1 && place == Place::First)) {
             let unique = |part: &ArrayFormula| {
                 matches!(self.arrays.get(*part), Formula::Literal(AboutArray::Unique(..)))
             };
@@ -87,14 +85,18 @@ impl Translation<'_> {
         if formula == falsehood() || most.is_some_and(|most| least > most) {
             return None;
         }
-        Some(Rest { formula, least, most, started })
+        Some(Rest { formula, least, most })
     }
 
-    /// The alternatives of a rest, with what closes the array.
-    fn array_rule(&mut self, array: &mut Array, rest: Rest) -> Result<Vec<Parts>, LimitExceeded> {
-        let gaps = self.layout.gaps(self.automata.terms_mut(), array.depth);
+    /// The alternatives of a rest at a place, with what closes the array.
+    fn array_rule(
+        &mut self,
+        array: &mut Array,
+        rest: Rest,
+        place: Place,
+    ) -> Result<Vec<Parts>, LimitExceeded> {
         let mut parts: Parts = Vec::new();
-        let mut rest = rest;
+        let (mut rest, mut place) = (rest, place);
         // As long as there is just one way to go on, it is written down in a row.
         loop {
             let can_end = rest.least == 0 && self.array_may_end(rest.formula);
@@ -103,91 +105,89 @@ impl Translation<'_> {
             } else {
                 self.array_outcomes(rest.formula, array.depth)?
             };
-            let bracket = self.automata.terms_mut().literal(b"]");
-            let close =
-                vec![Part::Mark(if rest.started { gaps.end } else { gaps.empty }), Part::Mark(bracket)];
+            let close = place.end(&array.marks.array);
             if outcomes.is_empty() {
-                return Ok(if can_end { vec![joined(&parts, close)] } else { Vec::new() });
+                return Ok(if can_end { vec![joined(&parts, [close])] } else { Vec::new() });
             }
             let loops = outcomes.iter().all(|&(_, after)| after == rest.formula);
             if loops {
                 if !self.array_may_end(rest.formula) {
                     return Ok(Vec::new());
                 }
-                return self.repeated_items(array, rest, &parts, &outcomes);
+                return self.repeated_items(array, rest, place, &parts, &outcomes);
             }
+            let before = place.before(&array.marks.array, array.marks.next);
             if let ([(value, after)], false) = (&outcomes[..], can_end) {
                 let item = self.value_parts(*value, array.depth)?;
-                let next = self.array_rest(*after, rest.least.saturating_sub(1), lower(rest.most), true);
+                let next =
+                    self.array_rest(*after, rest.least.saturating_sub(1), lower(rest.most), Place::Later);
                 let (Some(item), Some(next)) = (item, next) else { return Ok(Vec::new()) };
-                parts.push(Part::Mark(if rest.started { gaps.next } else { gaps.first }));
+                parts.push(before);
                 parts.extend(item);
-                rest = next;
+                (rest, place) = (next, Place::Later);
                 continue;
             }
             let mut alternatives = Vec::new();
             if can_end {
-                alternatives.push(joined(&parts, close));
+                alternatives.push(joined(&parts, [close]));
             }
             for (value, after) in outcomes {
                 let item = self.value_parts(value, array.depth)?;
-                let next = self.array_rest(after, rest.least.saturating_sub(1), lower(rest.most), true);
+                let next =
+                    self.array_rest(after, rest.least.saturating_sub(1), lower(rest.most), Place::Later);
                 let (Some(item), Some(next)) = (item, next) else { continue };
-                let mut alternative = parts.clone();
-                alternative.push(Part::Mark(if rest.started { gaps.next } else { gaps.first }));
+                let mut alternative = joined(&parts, [before]);
                 alternative.extend(item);
-                alternative.push(Part::Rule(self.rest_rule(array, next)));
+                alternative.push(Part::Rule(rest_rule(&mut self.rules, array, next)));
                 alternatives.push(alternative);
             }
             return Ok(alternatives);
         }
     }
 
-    fn rest_rule(&mut self, array: &mut Array, rest: Rest) -> RuleId {
-        if let Some(&rule) = array.rules.get(&rest) {
-            return rule;
-        }
-        let rule = self.rules.reserve("items");
-        array.rules.insert(rest, rule);
-        array.pending.push((rest, rule));
-        rule
-    }
-
-    /// Items that change nothing about what may follow: a counted repetition.
+    /// Items that change nothing about what may follow. Where they are counted they are a repetition.
     fn repeated_items(
         &mut self,
         array: &mut Array,
         rest: Rest,
+        place: Place,
         before: &Parts,
         outcomes: &[Outcome],
     ) -> Result<Vec<Parts>, LimitExceeded> {
-        let gaps = self.layout.gaps(self.automata.terms_mut(), array.depth);
+        let Punctuation { array: brackets, next, .. } = array.marks;
         let value = self.values.or(outcomes.iter().map(|&(value, _)| value));
         let item = self.value_parts(value, array.depth)?;
-        let bracket = self.automata.terms_mut().literal(b"]");
-        let end = [Part::Mark(gaps.end), Part::Mark(bracket)];
-        let mut alternatives = Vec::new();
-        if rest.least == 0 {
-            let gap = if rest.started { gaps.end } else { gaps.empty };
-            if !rest.started || item.is_none() {
-                alternatives.push(joined(before, vec![Part::Mark(gap), Part::Mark(bracket)]));
+        let can_end = rest.least == 0;
+        let Some(item) = item else {
+            return Ok(if can_end { vec![joined(before, [place.end(&brackets)])] } else { Vec::new() });
+        };
+        let is_counted = rest.least > 1 || rest.most.is_some() || (place == Place::Later && rest.least > 0);
+        if !is_counted {
+            let more = Rest { least: 0, ..rest };
+            let more = Part::Rule(rest_rule(&mut self.rules, array, more));
+            let row = [place.before(&brackets, next)].into_iter().chain(item).chain([more]);
+            let mut alternatives = vec![joined(before, row)];
+            if can_end {
+                alternatives.push(joined(before, [place.end(&brackets)]));
             }
+            return Ok(alternatives);
         }
-        let Some(item) = item else { return Ok(alternatives) };
-        let mut following = vec![Part::Mark(gaps.next)];
-        following.extend(item.iter().copied());
+        let following: Parts = [next].into_iter().chain(item.iter().copied()).collect();
         let following = self.rules.add("item", [following]);
-        let mut parts = before.clone();
-        if rest.started {
-            parts.push(Part::Repeat(following, rest.least, rest.most));
-        } else {
-            parts.push(Part::Mark(gaps.first));
-            parts.extend(item);
-            if rest.most != Some(1) {
-                parts.push(Part::Repeat(following, rest.least.saturating_sub(1), lower(rest.most)));
-            }
+        if place == Place::Later {
+            let row = [Part::Repeat(following, rest.least, rest.most), brackets.close];
+            return Ok(vec![joined(before, row)]);
         }
-        parts.extend(end);
+        let mut alternatives = Vec::new();
+        if can_end {
+            alternatives.push(joined(before, [brackets.empty]));
+        }
+        let mut parts = joined(before, [brackets.open]);
+        parts.extend(item);
+        if rest.most != Some(1) {
+            parts.push(Part::Repeat(following, rest.least.saturating_sub(1), lower(rest.most)));
+        }
+        parts.push(brackets.close);
         alternatives.push(parts);
         Ok(alternatives)
     }
@@ -263,6 +263,15 @@ fn lower(most: Option<u32>) -> Option<u32> {
     most.map(|most| most.saturating_sub(1))
 }
 
-fn joined(before: &Parts, after: Parts) -> Parts {
+/// The rule of what comes behind an item.
+fn rest_rule(rules: &mut Rules, array: &mut Array, rest: Rest) -> RuleId {
+    *array.rules.entry(rest).or_insert_with(|| {
+        let rule = rules.reserve("items");
+        array.pending.push((rest, rule));
+        rule
+    })
+}
+
+fn joined(before: &Parts, after: impl IntoIterator<Item = Part>) -> Parts {
     before.iter().copied().chain(after).collect()
 }

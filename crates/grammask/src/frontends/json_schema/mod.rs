@@ -57,6 +57,7 @@ mod values;
 pub use options::{
     Draft, Escapes, Formats, KeyOrder, Numbers, OnUnsupported, OpenApi, SchemaOptions, Whitespace,
 };
+pub use pattern::grammar as pattern_grammar;
 use shape::Shape;
 
 use std::sync::Arc;
@@ -110,6 +111,7 @@ pub fn grammar(
     let scope = translation.library.first_scope();
     let whole = translation.satisfies(root, scope);
     let start = translation.translate(whole).map_err(exceeded)?;
+    translation.findings.spread(&translation.library);
     let errors = translation.findings.take_errors(options.on_unsupported);
     if !errors.is_empty() {
         return Err(fail(errors));

@@ -9,6 +9,7 @@
 use super::KeyOrder;
 use super::formula::{self, Formula, falsehood, truth};
 use super::interner::Id;
+use super::layout::Punctuation;
 use super::literals::{AboutObject, NameSet, ObjectFormula, Satisfies, ValueFormula};
 use super::rules::{Part, Parts, RuleId};
 use super::translation::Translation;
@@ -24,8 +25,6 @@ pub(super) struct Rest {
     formula: ObjectFormula,
     least: u32,
     most: Option<u32>,
-    /// Whether there was a member already.
-    started: bool,
     /// The declared names whose turn is still to come: all from this position on, with declared order.
     next: usize,
     /// With any order: those that were not yet used, as a set of bits.
@@ -51,13 +50,48 @@ struct Class {
     patterns: FxHashSet<TermId>,
 }
 
+/// What a rule derives of a rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Stretch {
+    /// At least one member, and the end.
+    Members,
+    /// What comes behind a member: a comma and members, or the end.
+    More,
+}
+
 /// The rules of one object's rests.
 struct Object {
     depth: u32,
+    marks: Punctuation,
     declared: Vec<Declared>,
+    /// How many names are required from each declared one on; and none behind all.
+    required_from: Vec<u32>,
     classes: Vec<Class>,
-    rules: FxHashMap<Rest, RuleId>,
-    pending: Vec<(Rest, RuleId)>,
+    rules: FxHashMap<(Rest, Stretch), RuleId>,
+    pending: Vec<(Rest, Stretch, RuleId)>,
+}
+
+impl Object {
+    /// Whether all declared names had their turn.
+    fn is_behind_declared(&self, rest: &Rest) -> bool {
+        rest.next == self.declared.len() && rest.unused == 0
+    }
+
+    /// Whether there are names for a member to come.
+    fn can_go_on(&self, rest: &Rest) -> bool {
+        rest.most != Some(0) && (!self.classes.is_empty() || !self.is_behind_declared(rest))
+    }
+
+    /// Forgets bounds on the number of members that cannot matter any more. For declared order.
+    fn drop_idle_counts(&self, rest: &mut Rest) {
+        if rest.least <= self.required_from[rest.next] {
+            rest.least = 0;
+        }
+        let to_come = self.declared.len() - rest.next;
+        if self.classes.is_empty() && rest.most.is_some_and(|most| to_come <= most as usize) {
+            rest.most = None;
+        }
+    }
 }
 
 /// More classes of names than the patterns of any schema make.
@@ -83,19 +117,34 @@ impl Translation<'_> {
             (KeyOrder::Declared, _) | (_, 0) => 0,
             (KeyOrder::Any, count) => u64::MAX >> (64 - count),
         };
-        let mut object =
-            Object { depth, declared, classes, rules: FxHashMap::default(), pending: Vec::new() };
-        let rest = Rest { formula: between, least: 0, most: None, started: false, next: 0, unused };
-        let Some(rest) = self.object_rest(rest) else { return Ok(Vec::new()) };
-        let open = self.automata.terms_mut().literal(b"{");
-        let mut alternatives = self.object_rule(&mut object, rest)?;
-        while let Some((rest, rule)) = object.pending.pop() {
-            self.check_limits()?;
-            let alternatives = self.object_rule(&mut object, rest)?;
-            self.rules.define(rule, alternatives);
+        let marks = self.punctuation(depth);
+        let mut required_from = vec![0; declared.len() + 1];
+        for (index, declared) in declared.iter().enumerate().rev() {
+            required_from[index] = required_from[index + 1] + u32::from(declared.required);
         }
-        for parts in &mut alternatives {
-            parts.insert(0, Part::Mark(open));
+        let next = match self.options.key_order {
+            KeyOrder::Declared => 0,
+            KeyOrder::Any => declared.len(),
+        };
+        let (rules, pending) = (FxHashMap::default(), Vec::new());
+        let mut object = Object { depth, marks, declared, required_from, classes, rules, pending };
+        let rest = Rest { formula: between, least: 0, most: None, next, unused };
+        let Some(rest) = self.object_rest(rest) else { return Ok(Vec::new()) };
+        let mut alternatives = Vec::new();
+        if self.object_can_end(&object, &rest) {
+            alternatives.push(vec![marks.object.empty]);
+        }
+        if object.can_go_on(&rest) {
+            self.add_members(&mut object, rest, vec![marks.object.open], &mut alternatives)?;
+        }
+        while let Some((rest, stretch, rule)) = object.pending.pop() {
+            self.check_limits()?;
+            let mut alternatives = Vec::new();
+            match stretch {
+                Stretch::Members => self.add_members(&mut object, rest, Vec::new(), &mut alternatives)?,
+                Stretch::More => self.add_more(&mut object, rest, &mut alternatives)?,
+            }
+            self.rules.define(rule, alternatives);
         }
         Ok(alternatives)
     }
@@ -255,162 +304,156 @@ impl Translation<'_> {
         possible.then_some(rest)
     }
 
-    /// The alternatives of a rest, with what closes the object.
-    fn object_rule(&mut self, object: &mut Object, rest: Rest) -> Result<Vec<Parts>, LimitExceeded> {
-        if self.options.key_order == KeyOrder::Any && rest.unused != 0 {
-            return self.object_rule_any_order(object, rest);
+    /// Whether the object can end here.
+    fn object_can_end(&mut self, object: &Object, rest: &Rest) -> bool {
+        let missing = match self.options.key_order {
+            KeyOrder::Declared => object.required_from[rest.next] > 0,
+            KeyOrder::Any => (0..object.declared.len())
+                .any(|index| rest.unused >> index & 1 == 1 && object.declared[index].required),
+        };
+        // What is asked of names that do not come is settled by `object_may_end`.
+        !missing && rest.least == 0 && self.object_may_end(rest.formula)
+    }
+
+    /// Adds to `alternatives` those of what comes behind a member.
+    fn add_more(
+        &mut self,
+        object: &mut Object,
+        rest: Rest,
+        alternatives: &mut Vec<Parts>,
+    ) -> Result<(), LimitExceeded> {
+        let Punctuation { object: brackets, next, .. } = object.marks;
+        if object.is_behind_declared(&rest)
+            && (rest.least > 0 || rest.most.is_some())
+            && let Some(following) = self.repeated_member(object, &rest)?
+        {
+            if self.object_may_end(rest.formula) {
+                alternatives.push(vec![Part::Repeat(following, rest.least, rest.most), brackets.close]);
+            }
+            return Ok(());
         }
-        let gaps = self.layout.gaps(self.automata.terms_mut(), object.depth);
-        let mut alternatives = Vec::new();
-        let mut parts: Parts = Vec::new();
-        let mut rest = rest;
-        let first = rest.next;
+        if self.object_can_end(object, &rest) {
+            alternatives.push(vec![brackets.close]);
+        }
+        if object.can_go_on(&rest) {
+            let members = self.stretch_rule(object, rest, Stretch::Members);
+            alternatives.push(vec![next, Part::Rule(members)]);
+        }
+        Ok(())
+    }
+
+    /// Adds to `alternatives` those of at least one member, each behind `parts`.
+    fn add_members(
+        &mut self,
+        object: &mut Object,
+        rest: Rest,
+        parts: Parts,
+        alternatives: &mut Vec<Parts>,
+    ) -> Result<(), LimitExceeded> {
+        if self.options.key_order == KeyOrder::Any {
+            return self.add_members_in_any_order(object, &rest, &parts, alternatives);
+        }
+        let (mut rest, mut parts) = (rest, parts);
         loop {
-            // A rest that has a rule of its own is not written down twice.
-            if rest.next > first
-                && let Some(&rule) = object.rules.get(&rest)
-            {
-                parts.push(Part::Rule(rule));
+            // Required names are written down in a row; whatever else comes behind something is a rule of its own.
+            let is_required = object.declared.get(rest.next).is_some_and(|declared| declared.required);
+            if !parts.is_empty() && !is_required {
+                parts.push(Part::Rule(self.stretch_rule(object, rest, Stretch::Members)));
                 alternatives.push(parts);
-                return Ok(alternatives);
+                return Ok(());
             }
-            if self.options.key_order == KeyOrder::Any || rest.next == object.declared.len() {
-                let ends = self.other_members(object, &rest)?;
-                alternatives.extend(ends.into_iter().map(|end| parts.iter().copied().chain(end).collect()));
-                return Ok(alternatives);
+            if rest.next == object.declared.len() {
+                return self.add_other_members(object, &rest, &parts, alternatives);
             }
-            self.drop_idle_counts(object, &mut rest);
             let declared = object.declared[rest.next];
             let without = (!declared.required).then(|| self.object_without(rest.formula, declared.name));
-            let without = without.filter(|&formula| formula != falsehood());
-            let skipped = match without {
+            let skipped = match without.filter(|&formula| formula != falsehood()) {
                 Some(formula) => self.object_rest(Rest { formula, next: rest.next + 1, ..rest.clone() }),
                 None => None,
             };
-            let gap = if rest.started { gaps.next } else { gaps.first };
-            let mut members = Vec::new();
-            for (member, after) in self.member_outcomes(object, &rest, declared)? {
-                members.push((member, Rest { next: rest.next + 1, ..after }));
+            let skipped = skipped.filter(|skipped| object.can_go_on(skipped));
+            let mut members = self.member_outcomes(object, &rest, declared)?;
+            for (_, after) in &mut members {
+                after.next = rest.next + 1;
             }
-            match (members.len(), skipped) {
-                (0, None) => return Ok(alternatives),
-                (0, Some(skipped)) => rest = skipped,
-                (1, None) => {
-                    let (member, after) = members.remove(0);
-                    parts.push(Part::Mark(gap));
-                    parts.extend(member);
-                    rest = after;
-                }
-                (1, Some(skipped)) if rest.started && members[0].1 == skipped => {
-                    let (member, after) = members.remove(0);
-                    let member = [Part::Mark(gap)].into_iter().chain(member).collect();
-                    let member = self.rules.add("member", [member]);
-                    parts.push(Part::Repeat(member, 0, Some(1)));
-                    rest = after;
+            match (&mut members[..], skipped) {
+                ([], None) => return Ok(()),
+                ([], Some(skipped)) => rest = skipped,
+                ([(member, after)], None) if !self.object_can_end(object, after) => {
+                    if !object.can_go_on(after) {
+                        return Ok(());
+                    }
+                    parts.append(member);
+                    parts.push(object.marks.next);
+                    rest = after.clone();
                 }
                 (_, skipped) => {
                     for (member, after) in members {
-                        let mut alternative = parts.clone();
-                        alternative.push(Part::Mark(gap));
-                        alternative.extend(member);
-                        alternative.push(Part::Rule(self.members_rule(object, after)));
-                        alternatives.push(alternative);
+                        let parts = parts.iter().copied().chain(member).collect();
+                        self.follow(object, after, parts, alternatives);
                     }
-                    match skipped {
-                        None => return Ok(alternatives),
-                        // What comes first decides where the commas are: the ways to begin are one flat list.
-                        Some(skipped) if !rest.started => rest = skipped,
-                        Some(skipped) => {
-                            parts.push(Part::Rule(self.members_rule(object, skipped)));
-                            alternatives.push(parts);
-                            return Ok(alternatives);
-                        }
+                    if let Some(skipped) = skipped {
+                        parts.push(Part::Rule(self.stretch_rule(object, skipped, Stretch::Members)));
+                        alternatives.push(parts);
                     }
+                    return Ok(());
                 }
             }
         }
     }
 
     /// Any declared name that was not used yet, or another one.
-    fn object_rule_any_order(
+    fn add_members_in_any_order(
         &mut self,
         object: &mut Object,
-        rest: Rest,
-    ) -> Result<Vec<Parts>, LimitExceeded> {
-        let gaps = self.layout.gaps(self.automata.terms_mut(), object.depth);
-        let gap = if rest.started { gaps.next } else { gaps.first };
-        let mut alternatives = Vec::new();
+        rest: &Rest,
+        parts: &Parts,
+        alternatives: &mut Vec<Parts>,
+    ) -> Result<(), LimitExceeded> {
         for index in 0..object.declared.len() {
             if rest.unused >> index & 1 == 0 {
                 continue;
             }
             let declared = object.declared[index];
-            for (member, after) in self.member_outcomes(object, &rest, declared)? {
+            for (member, after) in self.member_outcomes(object, rest, declared)? {
                 let after = Rest { unused: rest.unused & !(1 << index), ..after };
-                let mut alternative = vec![Part::Mark(gap)];
-                alternative.extend(member);
-                alternative.push(Part::Rule(self.members_rule(object, after)));
-                alternatives.push(alternative);
+                let parts = parts.iter().copied().chain(member).collect();
+                self.follow(object, after, parts, alternatives);
             }
         }
-        for (value, class, after) in self.class_outcomes(object, rest.formula)? {
-            if rest.most == Some(0) {
-                break;
-            }
-            let Some(member) = self.other_member(object, class, value)? else { continue };
-            let after = Rest {
-                formula: after,
-                least: rest.least.saturating_sub(1),
-                most: rest.most.map(|most| most.saturating_sub(1)),
-                started: true,
-                ..rest
-            };
-            let Some(after) = self.object_rest(after) else { continue };
-            let mut alternative = vec![Part::Mark(gap)];
-            alternative.extend(member);
-            alternative.push(Part::Rule(self.members_rule(object, after)));
-            alternatives.push(alternative);
-        }
-        let missing = (0..object.declared.len())
-            .any(|index| rest.unused >> index & 1 == 1 && object.declared[index].required);
-        let mut formula = rest.formula;
-        for (index, declared) in object.declared.iter().enumerate() {
-            if rest.unused >> index & 1 == 1 {
-                formula = self.object_without(formula, declared.name);
-            }
-        }
-        if !missing && rest.least == 0 && self.object_may_end(formula) {
-            let brace = self.automata.terms_mut().literal(b"}");
-            alternatives
-                .push(vec![Part::Mark(if rest.started { gaps.end } else { gaps.empty }), Part::Mark(brace)]);
-        }
-        Ok(alternatives)
+        self.add_other_members(object, rest, parts, alternatives)
     }
 
-    fn members_rule(&mut self, object: &mut Object, rest: Rest) -> RuleId {
-        if let Some(&rule) = object.rules.get(&rest) {
+    /// Adds the alternative that begins with `parts`, which end with a member, and goes on with `rest`, if that can be.
+    fn follow(&mut self, object: &mut Object, rest: Rest, mut parts: Parts, alternatives: &mut Vec<Parts>) {
+        match (object.can_go_on(&rest), self.object_can_end(object, &rest)) {
+            (false, false) => return,
+            (false, true) => parts.push(object.marks.object.close),
+            (true, false) if rest.least <= 1 => {
+                let members = self.stretch_rule(object, rest, Stretch::Members);
+                parts.extend([object.marks.next, Part::Rule(members)]);
+            }
+            (true, _) => parts.push(Part::Rule(self.stretch_rule(object, rest, Stretch::More))),
+        }
+        alternatives.push(parts);
+    }
+
+    fn stretch_rule(&mut self, object: &mut Object, rest: Rest, stretch: Stretch) -> RuleId {
+        let mut rest = rest;
+        if self.options.key_order == KeyOrder::Declared {
+            object.drop_idle_counts(&mut rest);
+        }
+        let key = (rest, stretch);
+        if let Some(&rule) = object.rules.get(&key) {
             return rule;
         }
-        let rule = self.rules.reserve("members");
-        object.rules.insert(rest.clone(), rule);
-        object.pending.push((rest, rule));
+        let rule = self.rules.reserve(match stretch {
+            Stretch::Members => "members",
+            Stretch::More => "more",
+        });
+        object.pending.push((key.0.clone(), stretch, rule));
+        object.rules.insert(key, rule);
         rule
-    }
-
-    /// Forgets bounds on the number of members that cannot matter any more.
-    fn drop_idle_counts(&mut self, object: &Object, rest: &mut Rest) {
-        if rest.least == 0 && rest.most.is_none() {
-            return;
-        }
-        let to_come = &object.declared[rest.next..];
-        let count = |required: bool| to_come.iter().filter(|declared| declared.required == required).count();
-        let (required, optional) = (count(true), count(false));
-        if rest.least as usize <= required {
-            rest.least = 0;
-        }
-        if object.classes.is_empty() && rest.most.is_some_and(|most| required + optional <= most as usize) {
-            rest.most = None;
-        }
     }
 
     /// The ways in which a declared member can stand here: its text, and what is left.
@@ -423,7 +466,6 @@ impl Translation<'_> {
         if rest.most == Some(0) {
             return Ok(Vec::new());
         }
-        let gaps = self.layout.gaps(self.automata.terms_mut(), object.depth);
         let outcomes = self.object_outcomes(rest.formula, |this, literal| match literal {
             AboutObject::If(name, _) | AboutObject::Has(name, _) => Ok(name == declared.name),
             AboutObject::Each(set, _) | AboutObject::Some(set, _) => this.set_has(set, declared.name),
@@ -437,7 +479,6 @@ impl Translation<'_> {
                 formula,
                 least: rest.least.saturating_sub(1),
                 most: rest.most.map(|most| most.saturating_sub(1)),
-                started: true,
                 ..*rest
             };
             let Some(after) = self.object_rest(after) else { continue };
@@ -445,87 +486,74 @@ impl Translation<'_> {
             let terms = self.automata.terms_mut();
             let word = self.spelling.word(terms, &name);
             let quote = terms.literal(b"\"");
-            let key = terms.concat(&[quote, word, quote, gaps.colon]);
-            self.rules.label(key, || format!("{}:", quote_text(&name)));
-            let mut parts = vec![Part::Mark(key)];
+            let key = terms.concat(&[quote, word, quote]);
+            self.rules.label(key, || quote_text(&name));
+            let mut parts = vec![Part::Mark(key), object.marks.colon];
             parts.extend(value);
             members.push((parts, after));
         }
         Ok(members)
     }
 
-    /// The members with names that are not declared, and the end of the object.
-    fn other_members(&mut self, object: &mut Object, rest: &Rest) -> Result<Vec<Parts>, LimitExceeded> {
-        let gaps = self.layout.gaps(self.automata.terms_mut(), object.depth);
-        let brace = self.automata.terms_mut().literal(b"}");
-        let (end, empty) =
-            (vec![Part::Mark(gaps.end), Part::Mark(brace)], vec![Part::Mark(gaps.empty), Part::Mark(brace)]);
-        let close = if rest.started { end.clone() } else { empty };
-        let can_end = rest.least == 0 && self.object_may_end(rest.formula);
-        let outcomes =
-            if rest.most == Some(0) { Vec::new() } else { self.class_outcomes(object, rest.formula)? };
-        let mut alternatives = Vec::new();
-        if outcomes.iter().all(|&(_, _, after)| after == rest.formula) {
-            // Members that change nothing about what may follow: a counted repetition.
-            let mut members = Vec::new();
-            for &(value, class, _) in &outcomes {
-                members.extend(self.other_member(object, class, value)?);
-            }
-            if members.is_empty() || !self.object_may_end(rest.formula) {
-                return Ok(if can_end { vec![close] } else { Vec::new() });
-            }
-            let following = members.iter().map(|member| {
-                let mut parts = vec![Part::Mark(gaps.next)];
-                parts.extend(member);
-                parts
-            });
-            let following: Vec<Parts> = following.collect();
-            let following = self.rules.add("member", following);
-            let most = rest.most.map(|most| most.saturating_sub(1));
-            if rest.started {
-                let mut parts = vec![Part::Repeat(following, rest.least, rest.most)];
-                parts.extend(end);
-                return Ok(vec![parts]);
-            }
-            if can_end {
-                alternatives.push(close);
-            }
-            let first = members.into_iter().map(|member| {
-                let mut parts = vec![Part::Mark(gaps.first)];
-                parts.extend(member);
-                parts
-            });
-            let first: Vec<Parts> = first.collect();
-            let mut parts = match &first[..] {
-                [only] => only.clone(),
-                _ => vec![Part::Rule(self.rules.add("member", first))],
-            };
-            if rest.most != Some(1) {
-                parts.push(Part::Repeat(following, rest.least.saturating_sub(1), most));
-            }
-            parts.extend(end);
-            alternatives.push(parts);
-            return Ok(alternatives);
+    /// Adds to `alternatives` those of at least one member, the first with a name that is not declared, each behind `parts`.
+    fn add_other_members(
+        &mut self,
+        object: &mut Object,
+        rest: &Rest,
+        parts: &Parts,
+        alternatives: &mut Vec<Parts>,
+    ) -> Result<(), LimitExceeded> {
+        if rest.most == Some(0) {
+            return Ok(());
         }
-        if can_end {
-            alternatives.push(close);
+        if object.is_behind_declared(rest)
+            && (rest.least > 1 || rest.most.is_some())
+            && let Some(following) = self.repeated_member(object, rest)?
+        {
+            if !self.object_may_end(rest.formula) {
+                return Ok(());
+            }
+            for (value, class, _) in self.class_outcomes(object, rest.formula)? {
+                let Some(member) = self.other_member(object, class, value)? else { continue };
+                let mut row: Parts = parts.iter().copied().chain(member).collect();
+                if rest.most != Some(1) {
+                    let most = rest.most.map(|most| most.saturating_sub(1));
+                    row.push(Part::Repeat(following, rest.least.saturating_sub(1), most));
+                }
+                row.push(object.marks.object.close);
+                alternatives.push(row);
+            }
+            return Ok(());
         }
-        for (value, class, formula) in outcomes {
+        for (value, class, formula) in self.class_outcomes(object, rest.formula)? {
             let Some(member) = self.other_member(object, class, value)? else { continue };
             let after = Rest {
                 formula,
                 least: rest.least.saturating_sub(1),
                 most: rest.most.map(|most| most.saturating_sub(1)),
-                started: true,
                 ..*rest
             };
             let Some(after) = self.object_rest(after) else { continue };
-            let mut parts = vec![Part::Mark(if rest.started { gaps.next } else { gaps.first })];
-            parts.extend(member);
-            parts.push(Part::Rule(self.members_rule(object, after)));
-            alternatives.push(parts);
+            self.follow(object, after, parts.iter().copied().chain(member).collect(), alternatives);
         }
-        Ok(alternatives)
+        Ok(())
+    }
+
+    /// A comma and a member with a name that is not declared, if such members change nothing about what may follow, so
+    /// that they can be counted.
+    fn repeated_member(&mut self, object: &Object, rest: &Rest) -> Result<Option<RuleId>, LimitExceeded> {
+        let outcomes = self.class_outcomes(object, rest.formula)?;
+        if outcomes.iter().any(|&(_, _, after)| after != rest.formula) {
+            return Ok(None);
+        }
+        let mut members = Vec::new();
+        for (value, class, _) in outcomes {
+            let member = self.other_member(object, class, value)?;
+            members.extend(
+                member.map(|member| [object.marks.next].into_iter().chain(member).collect::<Parts>()),
+            );
+        }
+        Ok(Some(self.rules.add("member", members)))
     }
 
     /// For each class of other names, what a member with such a name may satisfy and what is left then.
@@ -561,11 +589,10 @@ impl Translation<'_> {
         value: ValueFormula,
     ) -> Result<Option<Parts>, LimitExceeded> {
         let Some(value) = self.value_parts(value, object.depth)? else { return Ok(None) };
-        let gaps = self.layout.gaps(self.automata.terms_mut(), object.depth);
         let terms = self.automata.terms_mut();
         let quote = terms.literal(b"\"");
         let name = terms.concat(&[quote, object.classes[class].names, quote]);
-        let mut parts = vec![Part::Text(name), Part::Mark(gaps.colon)];
+        let mut parts = vec![Part::Text(name), object.marks.colon];
         parts.extend(value);
         Ok(Some(parts))
     }
@@ -615,6 +642,12 @@ impl Translation<'_> {
 
     /// What is left of `formula` when there will be no member `name`.
     fn object_without(&mut self, formula: ObjectFormula, name: Id<Box<str>>) -> ObjectFormula {
+        match *self.objects.get(formula) {
+            Formula::Literal(AboutObject::If(absent, _)) if absent == name => return truth(),
+            Formula::Literal(AboutObject::Has(absent, _)) if absent == name => return falsehood(),
+            Formula::True | Formula::False | Formula::Literal(_) => return formula,
+            Formula::And(_) | Formula::Or(_) => {}
+        }
         let mut left: FxHashMap<ObjectFormula, ObjectFormula> = FxHashMap::default();
         for id in self.objects.below(formula) {
             let result = match self.objects.get(id).clone() {
@@ -637,6 +670,13 @@ impl Translation<'_> {
     ) -> Result<Vec<Outcome>, LimitExceeded> {
         if formula == truth() {
             return Ok(vec![(truth(), truth())]);
+        }
+        // Most members concern nothing but what is known of their names.
+        if let Formula::Literal(literal) = *self.objects.get(formula)
+            && !matches!(literal, AboutObject::AtLeast(_) | AboutObject::AtMost(_))
+            && !concerns(self, literal)?
+        {
+            return Ok(vec![(truth(), formula)]);
         }
         self.linear_form(formula, |this, id, literal| {
             let concerned = concerns(this, literal)?;

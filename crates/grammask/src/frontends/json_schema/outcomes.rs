@@ -3,13 +3,19 @@
 //!
 //! A discriminator makes the branches of a `oneOf` disjoint, but only where its value is looked at: without this, each
 //! of n branches would carry along 2^n combinations of "that other branch fails here" and "it may still fail later".
+//! What a string satisfies is said with as few schemas as do: of "matches `^a`, and not `^b`, and not `^c`" the first is enough.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::formula::{Formula, FormulaId, Formulas, Literal, Outcome, falsehood, merged, truth};
-use super::literals::{AboutArray, AboutObject, Satisfies};
+use super::interner::Id;
+use super::literals::{AboutArray, AboutObject, Satisfies, Schema, ValueFormula};
+use super::shape::{Shape, StringSet};
 use super::translation::Translation;
 use crate::LimitExceeded;
+
+/// Exclusions of which more than this are not looked into, to see whether they leave anything.
+const MANY_PARTS: usize = 8;
 
 /// Assertions about what has parts: the parts satisfy formulas about values.
 pub(super) trait AboutParts: Literal {
@@ -64,6 +70,10 @@ impl Translation<'_> {
                                     .push((values.and([value, other_value]), wholes.and([rest, other_rest])));
                             }
                         }
+                        for (value, _) in &mut product {
+                            *value = self.without_idle_parts(*value)?;
+                        }
+                        let (values, wholes) = L::arenas(self);
                         form = merged(values, wholes, product);
                         self.drop_impossible(&mut form)?;
                         self.check_limits()?;
@@ -83,6 +93,66 @@ impl Translation<'_> {
         Ok(forms.remove(&formula).unwrap_or_default())
     }
 
+    /// A conjunction about strings without the negations that follow from the rest of it; falsehood if two of its parts
+    /// exclude each other.
+    fn without_idle_parts(&mut self, value: ValueFormula) -> Result<ValueFormula, LimitExceeded> {
+        if let Some(&known) = self.shorter.get(&value) {
+            return Ok(known);
+        }
+        let parts = match self.values.get(value) {
+            Formula::And(parts) => parts.clone(),
+            _ => return Ok(value),
+        };
+        let literal = |this: &Self, part| match *this.values.get(part) {
+            Formula::Literal(Satisfies { schema, negated }) => Some((schema, negated)),
+            _ => None,
+        };
+        let mut idle = FxHashSet::default();
+        let mut possible = true;
+        for &part in &parts {
+            let Some((schema, false)) = literal(self, part) else { continue };
+            for &other in &parts {
+                match literal(self, other) {
+                    Some((other_schema, true)) if self.string_excludes(schema, other_schema)? => {
+                        idle.insert(other);
+                    }
+                    Some((other_schema, false)) if other > part => {
+                        possible &= !self.string_excludes(schema, other_schema)?;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let shorter = if possible {
+            self.values.and(parts.iter().copied().filter(|part| !idle.contains(part)))
+        } else {
+            falsehood()
+        };
+        self.shorter.insert(value, shorter);
+        Ok(shorter)
+    }
+
+    /// Whether only strings satisfy `one`, and surely none of them satisfies `other`. No where that takes a schema that is
+    /// being worked on.
+    fn string_excludes(&mut self, one: Id<Schema>, other: Id<Schema>) -> Result<bool, LimitExceeded> {
+        if let Some(&known) = self.excluded.get(&(one, other)) {
+            return Ok(known);
+        }
+        let (Some(first), Some(second)) = (self.try_shape_of(one)?, self.try_shape_of(other)?) else {
+            return Ok(false);
+        };
+        let strings = StringSet { yes: self.automata.terms().nothing(), ..first.string };
+        let others = Shape { string: strings, ..first };
+        let excludes = self.is_plainly_empty(others)? && {
+            let terms = self.automata.terms_mut();
+            let undecided = self.spelling.outside(terms, second.string.no);
+            let both = terms.intersection(&[first.string.yes, undecided]);
+            self.is_empty_language(both)?
+        };
+        self.excluded.insert((one, other), excludes);
+        Ok(excludes)
+    }
+
     /// Drops outcomes whose value is plainly impossible, where there is a choice.
     fn drop_impossible<L: Literal>(
         &mut self,
@@ -93,7 +163,13 @@ impl Translation<'_> {
         }
         let mut kept = Vec::with_capacity(outcomes.len());
         for &(value, rest) in outcomes.iter() {
-            let possible = !matches!(self.values.get(value), Formula::And(_)) || {
+            // Many exclusions leave something, as a rule, and are slow to look into.
+            let parts = self.values.conjuncts(value);
+            let is_negative = parts.len() > MANY_PARTS
+                && parts.iter().all(|&part| {
+                    matches!(self.values.get(part), Formula::Literal(Satisfies { negated: true, .. }))
+                });
+            let possible = is_negative || !matches!(self.values.get(value), Formula::And(_)) || {
                 let shape = self.shape_of_formula(value)?;
                 !self.is_plainly_empty(shape)?
             };

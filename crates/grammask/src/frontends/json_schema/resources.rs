@@ -133,6 +133,32 @@ impl<'o> Library<'o> {
         format!("{}{pointer}", uri.trim_end_matches('#'))
     }
 
+    /// What the value at `location` is in.
+    pub(super) fn parent(&self, location: Location) -> Option<Location> {
+        let value = self.document(location).parent(location.value)?;
+        Some(Location { value, ..location })
+    }
+
+    /// The place in `copy` that the first of `steps` is in the last of them, where each stands in the next one.
+    pub(super) fn same_place(&self, steps: &[Location], copy: Location) -> Option<Location> {
+        let mut at = copy;
+        for pair in steps.windows(2).rev() {
+            let (child, parent) = (pair[0], pair[1]);
+            let value = match (self.get(parent), self.get(at)) {
+                (Value::Object(members), Value::Object(_)) => {
+                    let (name, _) = members.iter().find(|(_, value)| *value == child.value)?;
+                    self.member(at, name)?.value
+                }
+                (Value::Array(items), Value::Array(others)) => {
+                    *others.get(items.iter().position(|&item| item == child.value)?)?
+                }
+                _ => return None,
+            };
+            at = Location { value, ..at };
+        }
+        Some(at)
+    }
+
     /// The resource that a schema belongs to.
     fn resource_of(&self, location: Location) -> Option<ResourceId> {
         self.documents[location.document.0 as usize].resource_of[location.value.index()]

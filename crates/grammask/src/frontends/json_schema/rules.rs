@@ -132,7 +132,7 @@ impl Rules {
         }
         let mut builder = GrammarBuilder::with_terms(source, terms);
         let span = Span::default();
-        let mut nonterminals: FxHashMap<RuleId, NonterminalId> = FxHashMap::default();
+        let mut nonterminals: Vec<Option<NonterminalId>> = vec![None; self.rules.len()];
         let mut pending = vec![start];
         let name = |rule: RuleId, builder: &mut GrammarBuilder| {
             let kind = self.rules[rule.index()].kind;
@@ -140,8 +140,10 @@ impl Rules {
             builder.nonterminal(&name, span)
         };
         let first = name(start, &mut builder);
-        nonterminals.insert(start, first);
+        nonterminals[start.index()] = Some(first);
+        let mut leaves = Leaves { rules: &self, of_text: FxHashMap::default(), of_row: FxHashMap::default() };
         while let Some(rule) = pending.pop() {
+            let Some(own) = nonterminals[rule.index()] else { continue };
             let mut choices = Vec::new();
             for parts in &self.rules[rule.index()].alternatives {
                 if parts.iter().any(|part| needed_rule(*part).is_some_and(|rule| !productive[rule.index()])) {
@@ -154,16 +156,18 @@ impl Rules {
                         marks.push(term);
                         continue;
                     }
-                    nodes.extend(self.marked(&mut builder, &mut marks));
+                    nodes.extend(leaves.marked(&mut builder, &mut marks));
                     let mut reference = |rule: RuleId, builder: &mut GrammarBuilder| {
-                        let nonterminal = *nonterminals.entry(rule).or_insert_with(|| {
+                        let nonterminal = *nonterminals[rule.index()].get_or_insert_with(|| {
                             pending.push(rule);
                             name(rule, builder)
                         });
                         builder.reference(nonterminal, span)
                     };
                     match *part {
-                        Part::Text(term) | Part::Mark(term) => nodes.push(self.terminal(&mut builder, term)),
+                        Part::Text(term) | Part::Mark(term) => {
+                            nodes.push(leaves.terminal(&mut builder, term))
+                        }
                         Part::Rule(rule) => nodes.push(reference(rule, &mut builder)),
                         Part::Repeat(rule, ..) if !productive[rule.index()] => {}
                         Part::Repeat(rule, min, max) => {
@@ -172,19 +176,44 @@ impl Rules {
                         }
                     }
                 }
-                nodes.extend(self.marked(&mut builder, &mut marks));
+                nodes.extend(leaves.marked(&mut builder, &mut marks));
                 choices.push(builder.sequence(nodes, span));
             }
             let body = builder.choice(choices, span);
-            builder.define(nonterminals[&rule], body, span);
+            builder.define(own, body, span);
         }
         Some(builder.finish(first))
     }
+}
 
+/// The leaves of a grammar, each made once.
+struct Leaves<'r> {
+    rules: &'r Rules,
+    of_text: FxHashMap<TermId, NodeId>,
+    /// Leaves of rows of marks; none where they are all empty.
+    of_row: FxHashMap<Box<[TermId]>, Option<NodeId>>,
+}
+
+impl Leaves<'_> {
     /// One terminal for a row of marks; none if they are all empty.
-    fn marked(&self, builder: &mut GrammarBuilder, marks: &mut Vec<TermId>) -> Option<NodeId> {
-        let term = builder.terms().concat(marks);
-        let row = std::mem::take(marks);
+    fn marked(&mut self, builder: &mut GrammarBuilder, marks: &mut Vec<TermId>) -> Option<NodeId> {
+        let leaf = match marks[..] {
+            [] => None,
+            _ => match self.of_row.get(&marks[..]) {
+                Some(known) => *known,
+                None => {
+                    let made = self.make_row(builder, marks);
+                    self.of_row.insert(marks[..].into(), made);
+                    made
+                }
+            },
+        };
+        marks.clear();
+        leaf
+    }
+
+    fn make_row(&mut self, builder: &mut GrammarBuilder, row: &[TermId]) -> Option<NodeId> {
+        let term = builder.terms().concat(row);
         if term == builder.terms().epsilon() {
             return None;
         }
@@ -192,20 +221,26 @@ impl Rules {
             return Some(self.terminal(builder, term));
         }
         let labels: String =
-            row.iter().filter_map(|mark| self.labels.get(mark)).map(|label| &**label).collect();
+            row.iter().filter_map(|mark| self.rules.labels.get(mark)).map(|label| &**label).collect();
         Some(builder.terminal(Terminal::Regular(term), &labels, Span::default()))
     }
 
-    fn terminal(&self, builder: &mut GrammarBuilder, term: TermId) -> NodeId {
-        let span = Span::default();
-        if let Some(word) = builder.terms().word(term) {
-            return builder.literal(&word, span);
+    fn terminal(&mut self, builder: &mut GrammarBuilder, term: TermId) -> NodeId {
+        if let Some(&known) = self.of_text.get(&term) {
+            return known;
         }
-        let label = match self.labels.get(&term) {
-            Some(label) => label.clone().into_string(),
-            None => format!("#\"{}\"", builder.terms().display(term)),
+        let span = Span::default();
+        let leaf = if let Some(word) = builder.terms().word(term) {
+            builder.literal(&word, span)
+        } else {
+            let label = match self.rules.labels.get(&term) {
+                Some(label) => label.clone().into_string(),
+                None => format!("#\"{}\"", builder.terms().display(term)),
+            };
+            builder.terminal(Terminal::Regular(term), &label, span)
         };
-        builder.terminal(Terminal::Regular(term), &label, span)
+        self.of_text.insert(term, leaf);
+        leaf
     }
 }
 

@@ -3,8 +3,8 @@
 //! A character may have several spellings (`/`, `\/`, `\u002f`), and a schema constrains the text that is meant,
 //! however it is spelled. So decoding is a function from spellings to texts (RFC 8259, section 7), and every
 //! language made here is the inverse image of a set of texts within one *universe* of spellings, which
-//! [`Escapes`] chooses. Inverse images commute with union, intersection and complement, so an escape never evades
-//! a constraint. Code points are Unicode scalar values: halves of surrogate pairs are never spelled.
+//! [`Universe`] names. Inverse images commute with union, intersection and complement, so an escape never evades
+//! a constraint. In the plain universe, of texts outside JSON, a text is its own spelling. Code points are Unicode scalar values: halves of surrogate pairs are never spelled.
 //!
 //! The spellings of a set of characters are a finite language; its minimal automaton is built from ranges of
 //! code points, digit by digit, with equal subtrees shared. A set costs time in the number of its ranges.
@@ -18,10 +18,19 @@ use crate::automata::{TableBuilder, TableState, TermId, Terms};
 /// The first and the last of a range of characters.
 pub(super) type CharRange = (char, char);
 
+/// Which spellings there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Universe {
+    /// Those inside a JSON string, with these escapes.
+    Json(Escapes),
+    /// Every text is written as it is, in UTF-8.
+    Plain,
+}
+
 /// Makes languages of spellings, for one arena of terms.
 #[derive(Clone, Debug)]
 pub(super) struct Spelling {
-    escapes: Escapes,
+    universe: Universe,
     classes: FxHashMap<Vec<CharRange>, TermId>,
     trees: Trees,
     /// Of terms that go on with any text, the same going on with any bytes.
@@ -33,8 +42,13 @@ pub(super) struct Spelling {
 impl Spelling {
     /// The universe of spellings that `escapes` allows.
     pub(super) fn new(escapes: Escapes) -> Self {
+        Self::within(Universe::Json(escapes))
+    }
+
+    /// Spellings of a universe.
+    pub(super) fn within(universe: Universe) -> Self {
         Self {
-            escapes,
+            universe,
             classes: FxHashMap::default(),
             trees: Trees::new(),
             open: FxHashMap::default(),
@@ -42,9 +56,9 @@ impl Spelling {
         }
     }
 
-    /// Which escapes the universe has.
-    pub(super) fn escapes(&self) -> Escapes {
-        self.escapes
+    /// Which spellings there are.
+    pub(super) fn universe(&self) -> Universe {
+        self.universe
     }
 
     /// One character of `ranges`, in any order.
@@ -57,7 +71,7 @@ impl Spelling {
             .iter()
             .map(|&(first, last)| Arm { first: first.into(), last: last.into(), target: NodeId::END })
             .collect();
-        let root = self.trees.character(self.escapes, false, &arms);
+        let root = self.trees.character(self.universe, false, &arms);
         let term = self.trees.term(terms, root);
         self.classes.insert(ranges, term);
         term
@@ -144,11 +158,12 @@ impl Spelling {
 
     /// Whether a character has one spelling, itself.
     fn is_plain(&self, character: char) -> bool {
+        let Universe::Json(escapes) = self.universe else { return true };
         match character {
-            _ if self.escapes == Escapes::Any => false,
+            _ if escapes == Escapes::Any => false,
             '"' | '\\' | '/' => false,
             ' '..='~' => true,
-            _ => self.escapes == Escapes::Raw && !character.is_ascii(),
+            _ => escapes == Escapes::Raw && !character.is_ascii(),
         }
     }
 
@@ -168,7 +183,7 @@ impl Spelling {
             let common = previous.iter().zip(&word).take_while(|(one, other)| one == other).count();
             while path.len() > common + 1 {
                 let open = path.pop().expect("the root stays");
-                let target = self.trees.character(self.escapes, open.accepting, &open.arms);
+                let target = self.trees.character(self.universe, open.accepting, &open.arms);
                 let code = u32::from(previous[path.len() - 1]);
                 let parent = path.last_mut().expect("the root stays");
                 match parent.arms.last_mut() {
@@ -182,7 +197,7 @@ impl Spelling {
             }
             previous = word;
         }
-        let root = self.trees.character(self.escapes, path[0].accepting, &path[0].arms);
+        let root = self.trees.character(self.universe, path[0].accepting, &path[0].arms);
         self.trees.term(terms, root)
     }
 }
@@ -324,8 +339,17 @@ impl Trees {
     }
 
     /// The node from which each spelling of a character leads to the target of its arm. Arms ascend.
-    fn character(&mut self, escapes: Escapes, accepting: bool, arms: &[Arm]) -> NodeId {
+    fn character(&mut self, universe: Universe, accepting: bool, arms: &[Arm]) -> NodeId {
         let mut edges = Vec::new();
+        let Universe::Json(escapes) = universe else {
+            for arm in overlapping(arms, 0, 0x7f) {
+                let Arm { first, last, target } = clipped(*arm, 0, 0x7f);
+                push_edge(&mut edges, first as u8, last as u8, target);
+            }
+            self.push_utf8(&mut edges, arms);
+            edges.sort_unstable_by_key(|edge: &Edge| edge.low);
+            return self.intern(accepting, edges);
+        };
         for arm in overlapping(arms, 0x20, 0x7f) {
             let Arm { first, last, target } = clipped(*arm, 0x20, 0x7f);
             for code in first..=last {

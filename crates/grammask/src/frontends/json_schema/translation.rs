@@ -8,7 +8,7 @@ use super::findings::Findings;
 use super::formula::{Formula, Formulas, falsehood, truth};
 use super::interner::{Id, Interner};
 use super::json::Value;
-use super::layout::Layout;
+use super::layout::{Layout, Punctuation};
 use super::literals::{
     AboutArray, AboutObject, NameSet, ObjectFormula, Satisfies, Schema, Seen, ValueFormula,
 };
@@ -58,6 +58,10 @@ pub(super) struct Translation<'o> {
     pub(super) pending: Vec<(Shape, u32, RuleId)>,
     /// The values of formulas that have few.
     pub(super) listed: FxHashMap<ValueFormula, Option<Vec<(u32, ValueFormula)>>>,
+    /// Conjunctions that fewer of their parts say too.
+    pub(super) shorter: FxHashMap<ValueFormula, ValueFormula>,
+    /// Whether the first schema is about strings of which the second has none.
+    pub(super) excluded: FxHashMap<(Id<Schema>, Id<Schema>), bool>,
     /// Places of `uniqueItems` that could not be enforced.
     pub(super) relaxed_uniqueness: FxHashSet<Location>,
     /// Single values that were listed, by their shapes.
@@ -96,12 +100,7 @@ impl Beginning {
 
 impl<'o> Translation<'o> {
     pub(super) fn new(library: Library<'o>, options: &'o SchemaOptions, limits: &'o Limits) -> Self {
-        let Beginning { mut terms, spelling, any_number, any_string } = Beginning::of(options);
-        let mut layout = Layout::new(options.whitespace.clone());
-        let mut rules = Rules::default();
-        let gaps = layout.gaps(&mut terms, 0);
-        rules.label(gaps.colon, || ": ".to_owned());
-        rules.label(gaps.next, || ", ".to_owned());
+        let Beginning { terms, spelling, any_number, any_string } = Beginning::of(options);
         Self {
             options,
             limits,
@@ -110,7 +109,7 @@ impl<'o> Translation<'o> {
             // Searches for a word of an intersection are the slowest thing that is done with states.
             automata: Automata::new(terms, limits.automaton_states / 4),
             spelling,
-            layout,
+            layout: Layout::new(options.whitespace.clone()),
             values: Formulas::new(),
             arrays: Formulas::new(),
             objects: Formulas::new(),
@@ -119,7 +118,7 @@ impl<'o> Translation<'o> {
             name_sets: Interner::new(),
             seen: Interner::new(),
             findings: Findings::default(),
-            rules,
+            rules: Rules::default(),
             any_number,
             any_string,
             negations: FxHashMap::default(),
@@ -128,6 +127,8 @@ impl<'o> Translation<'o> {
             value_rules: FxHashMap::default(),
             pending: Vec::new(),
             listed: FxHashMap::default(),
+            shorter: FxHashMap::default(),
+            excluded: FxHashMap::default(),
             relaxed_uniqueness: FxHashSet::default(),
             constants: Interner::new(),
             schemas: Interner::new(),
@@ -156,8 +157,11 @@ impl<'o> Translation<'o> {
     /// The schema at `location`, entered under `scope`.
     pub(super) fn schema_at(&mut self, location: Location, scope: Id<Scope>) -> Id<Schema> {
         let scope = self.library.enter(location, scope);
-        let location = self.library.first_of_the_same(location);
-        self.schemas.intern(Schema::At(location, scope))
+        let first = self.library.first_of_the_same(location);
+        if first != location {
+            self.findings.repeat(first, location);
+        }
+        self.schemas.intern(Schema::At(first, scope))
     }
 
     /// "Satisfies the schema at `location`" as a formula.
@@ -281,7 +285,7 @@ impl<'o> Translation<'o> {
 
     /// The shape of a schema; none if it needs one that a caller further up works on. What a schema applies in
     /// place comes before itself; all of that is on one explicit stack.
-    fn try_shape_of(&mut self, schema: Id<Schema>) -> Result<Option<Shape>, LimitExceeded> {
+    pub(super) fn try_shape_of(&mut self, schema: Id<Schema>) -> Result<Option<Shape>, LimitExceeded> {
         let mut stack = vec![schema];
         let mut begun = FxHashSet::default();
         while let Some(&current) = stack.last() {
@@ -355,6 +359,11 @@ impl<'o> Translation<'o> {
     /// Notes that a keyword cannot be enforced.
     pub(super) fn unsupported(&mut self, place: Location, message: String, help: &str) {
         self.findings.add(&self.library, Code::UnsupportedSchema, place, message, help);
+    }
+
+    /// The punctuation of arrays and objects whose parts have that depth.
+    pub(super) fn punctuation(&mut self, depth: u32) -> Punctuation {
+        self.layout.punctuation(self.automata.terms_mut(), &mut self.rules, depth)
     }
 
     pub(super) fn name(&mut self, name: &str) -> Id<Box<str>> {

@@ -275,7 +275,7 @@ impl Ast {
                 };
                 return write!(f, "({head} {})", quote_text(&pattern.text));
             }
-            Expression::Token(TokenReference::Name(name)) => {
+            Expression::Token(TokenReference::Name(name) | TokenReference::Written(name)) => {
                 return write!(f, "(token {})", quote_text(name));
             }
             Expression::Token(TokenReference::Id(id)) => return write!(f, "(token {id})"),

@@ -22,7 +22,6 @@ mod escape;
 mod exception;
 mod parse;
 mod scan;
-mod suggest;
 mod translate;
 
 use std::sync::Arc;

@@ -8,7 +8,7 @@ mod slips;
 
 use super::ast::{Bracket, PatternForm, Postfix};
 use super::escape::{Style, closing_quote};
-use super::suggest::closest;
+use crate::frontends::suggest::closest;
 use crate::grammar::{Code, Diagnostic, Severity, Span};
 
 /// Most errors, and most warnings, that one text is reported to have.

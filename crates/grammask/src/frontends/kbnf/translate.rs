@@ -9,9 +9,9 @@ use super::ast::{Ast, Bracket, Exception, Expression, ExpressionId, Pattern, Pat
 use super::escape::{Style, locate};
 use super::exception::{Expansion, Symbols, expand};
 use super::scan::{MOST_DIAGNOSTICS, is_plain_token_name};
-use super::suggest::closest;
 use crate::automata::TermId;
 use crate::frontends::regex::{self, RegexErrorKind};
+use crate::frontends::suggest::closest;
 use crate::grammar::{
     Code, Diagnostic, Grammar, GrammarBuilder, NodeId, Severity, Span, Terminal, TokenReference, quote_bytes,
     quote_text,
@@ -331,6 +331,7 @@ impl<'a> Translation<'a> {
 fn token_label(reference: &TokenReference) -> String {
     match reference {
         TokenReference::Id(id) => format!("<[{id}]>"),
+        TokenReference::Written(text) => format!("<{}>", quote_text(text)),
         TokenReference::Name(name) if name.strip_prefix('<').is_some_and(is_plain_token_name) => name.clone(),
         TokenReference::Name(name) => format!("<{}>", quote_text(name)),
     }

@@ -24,7 +24,9 @@ pub fn grammar(pattern: &str, limits: &Limits) -> Result<Grammar, GrammarError> 
     Ok(builder.finish(start))
 }
 
-fn refusal(error: &RegexError, pattern: &str) -> GrammarError {
+/// The refusal of `pattern` as an error about a grammar.
+#[must_use]
+pub fn refusal(error: &RegexError, pattern: &str) -> GrammarError {
     let code = match error.kind() {
         RegexErrorKind::Invalid => Code::InvalidRegex,
         RegexErrorKind::Unsupported => Code::UnsupportedRegex,

@@ -27,7 +27,7 @@ mod grammar;
 mod translate;
 
 pub use error::{RegexError, RegexErrorKind};
-pub use grammar::grammar;
+pub use grammar::{grammar, refusal};
 
 use regex_syntax::ast::parse::ParserBuilder;
 use regex_syntax::ast::{self, Ast};

@@ -1,14 +1,16 @@
 //! The oracle for lexed grammars: cuts a whole text as its lexing rule is defined, and parses it with textbook tables.
 //!
 //! Nothing here is shared with the engine but the grammar and the terminals' automata. The lexer tries every terminal
-//! at every length; the tables are made by merging canonical LR(1) states.
+//! at every length; the tables are made by merging canonical LR(1) states. Where the grammar asks for the Earley parser,
+//! the ways to cut a text are edges between its positions, and the rules are followed on them.
 
+mod lattice;
 mod merged_lr1;
 
 use std::sync::Mutex;
 
 use self::merged_lr1::MergedTable;
-use super::grammar::{Indentation, LexedGrammar, LexerKind, LexingRule, TerminalRole};
+use super::grammar::{Indentation, LexedGrammar, LexerKind, LexingRule, ParserKind, TerminalRole};
 use crate::Limits;
 use crate::automata::{Automata, StateId};
 use crate::grammar::TerminalId;
@@ -17,7 +19,8 @@ use crate::grammar::TerminalId;
 #[derive(Debug)]
 pub struct LexedReference {
     grammar: LexedGrammar,
-    table: MergedTable,
+    /// None for the Earley parser.
+    table: Option<MergedTable>,
     automata: Mutex<Automata>,
 }
 
@@ -29,10 +32,15 @@ struct Reading {
 }
 
 impl LexedReference {
-    /// The oracle of a grammar; none if its parser has conflicts that its policy does not decide.
+    /// The oracle of a grammar; none if its parser has conflicts that its policy does not decide, or if it is the Earley
+    /// parser and there is an indentation.
     #[must_use]
     pub fn new(grammar: &LexedGrammar, limits: &Limits) -> Option<Self> {
-        let table = MergedTable::new(grammar)?;
+        let table = match grammar.parser {
+            ParserKind::Lalr => Some(MergedTable::new(grammar)?),
+            ParserKind::Earley if grammar.indentation.is_some() => return None,
+            ParserKind::Earley => None,
+        };
         let automata = Mutex::new(Automata::new(grammar.terms.clone(), limits.automaton_states));
         Some(Self { grammar: grammar.clone(), table, automata })
     }
@@ -40,29 +48,65 @@ impl LexedReference {
     /// Whether a text is in the language.
     #[must_use]
     pub fn accepts(&self, text: &[u8]) -> bool {
+        let Some(table) = &self.table else {
+            return self.edges(text).is_some_and(|edges| lattice::derives(&self.grammar, &edges, text.len()));
+        };
         let mut reading = Reading { stack: vec![0], blocks: Vec::new(), brackets: 0 };
         let mut start = 0;
         while start < text.len() {
-            let Some((terminal, length)) = self.lexeme(&reading, &text[start..]) else { return false };
+            let top = reading.stack.last().copied().unwrap_or(0);
+            let has_action = |terminal| table.has_action(top, terminal);
+            let Some((terminal, length)) = self.lexeme(has_action, &text[start..]) else { return false };
             let lexeme = &text[start..start + length];
-            if !self.read(&mut reading, terminal, lexeme) {
+            if !self.read(table, &mut reading, terminal, lexeme) {
                 return false;
             }
             start += length;
         }
         if let Some(indentation) = &self.grammar.indentation {
             for _ in 0..reading.blocks.len() {
-                if !self.table.shift(&mut reading.stack, &self.grammar, indentation.dedent) {
+                if !table.shift(&mut reading.stack, &self.grammar, indentation.dedent) {
                     return false;
                 }
             }
         }
-        self.table.accepts_end(&mut reading.stack, &self.grammar)
+        table.accepts_end(&mut reading.stack, &self.grammar)
+    }
+
+    /// All lexemes that a text may be cut into, for the Earley parser; none if no lexeme goes on.
+    fn edges(&self, text: &[u8]) -> Option<Vec<lattice::Edge>> {
+        let is_ignored = |terminal: TerminalId| self.grammar.terminals[terminal.index()].is_ignored();
+        let mut edges = Vec::new();
+        let mut add = |start: usize, terminal: TerminalId, length: usize| {
+            edges.push((start, start + length, (!is_ignored(terminal)).then_some(terminal)));
+        };
+        if !self.grammar.lexer.is_dynamic() {
+            let mut start = 0;
+            while start < text.len() {
+                let (terminal, length) = self.lexeme(|_| false, &text[start..])?;
+                if self.grammar.terminals[terminal.index()].role == TerminalRole::Refused {
+                    return None;
+                }
+                add(start, terminal, length);
+                start += length;
+            }
+            return Some(edges);
+        }
+        for start in 0..text.len() {
+            for terminal in (0..self.grammar.terminals.len()).map(TerminalId::new) {
+                let lengths = self.matches(terminal, &text[start..]);
+                let is_complete = self.grammar.lexer == LexerKind::DynamicComplete && !is_ignored(terminal);
+                let skipped = if is_complete { 0 } else { lengths.len().saturating_sub(1) };
+                for &length in &lengths[skipped..] {
+                    add(start, terminal, length);
+                }
+            }
+        }
+        Some(edges)
     }
 
     /// The lexeme that a text begins with.
-    fn lexeme(&self, reading: &Reading, text: &[u8]) -> Option<(TerminalId, usize)> {
-        let state = *reading.stack.last()?;
+    fn lexeme(&self, has_action: impl Fn(TerminalId) -> bool, text: &[u8]) -> Option<(TerminalId, usize)> {
         let newline = self.grammar.indentation.as_ref().map(|indentation| indentation.newline);
         let wanted: Vec<TerminalId> = (0..self.grammar.terminals.len())
             .map(TerminalId::new)
@@ -70,12 +114,12 @@ impl LexedReference {
                 self.grammar.lexer == LexerKind::Basic
                     || self.grammar.terminals[terminal.index()].role != TerminalRole::Parsed
                     || newline == Some(terminal)
-                    || self.table.has_action(state, terminal)
+                    || has_action(terminal)
             })
             .collect();
         let matches: Vec<(TerminalId, usize)> = wanted
             .iter()
-            .filter_map(|&terminal| Some((terminal, self.longest_match(terminal, text)?)))
+            .filter_map(|&terminal| Some((terminal, *self.matches(terminal, text).last()?)))
             .collect();
         let priority = |terminal: TerminalId| self.grammar.terminals[terminal.index()].priority;
         let is_literal = |terminal: TerminalId| self.grammar.terminals[terminal.index()].is_literal;
@@ -106,35 +150,34 @@ impl LexedReference {
         }
     }
 
-    /// Length of the longest word of a terminal that a text begins with.
-    fn longest_match(&self, terminal: TerminalId, text: &[u8]) -> Option<usize> {
-        let mut automata = self.automata.lock().ok()?;
-        let term = self.grammar.terminals[terminal.index()].term?;
-        let mut state: Option<StateId> = automata.start(term).ok()?;
-        let mut longest = None;
+    /// Lengths of the words of a terminal that a text begins with, ascending.
+    fn matches(&self, terminal: TerminalId, text: &[u8]) -> Vec<usize> {
+        let mut lengths = Vec::new();
+        let Ok(mut automata) = self.automata.lock() else { return lengths };
+        let Some(term) = self.grammar.terminals[terminal.index()].term else { return lengths };
+        let mut state: Option<StateId> = automata.start(term).ok().flatten();
         for (position, &byte) in text.iter().enumerate() {
-            state = automata.step(state?, byte).ok()?;
-            match state {
-                Some(state) if automata.is_accepting(state) => longest = Some(position + 1),
-                Some(_) => {}
-                None => break,
+            let Some(current) = state else { break };
+            state = automata.step(current, byte).ok().flatten();
+            if state.is_some_and(|state| automata.is_accepting(state)) {
+                lengths.push(position + 1);
             }
         }
-        longest
+        lengths
     }
 
     /// Reads a lexeme; false if it cannot come here.
-    fn read(&self, reading: &mut Reading, terminal: TerminalId, lexeme: &[u8]) -> bool {
+    fn read(&self, table: &MergedTable, reading: &mut Reading, terminal: TerminalId, lexeme: &[u8]) -> bool {
         if self.grammar.terminals[terminal.index()].is_ignored() {
             return true;
         }
         let Some(indentation) = &self.grammar.indentation else {
-            return self.table.shift(&mut reading.stack, &self.grammar, terminal);
+            return table.shift(&mut reading.stack, &self.grammar, terminal);
         };
         if terminal == indentation.newline {
-            return reading.brackets > 0 || self.read_newline(reading, indentation, lexeme);
+            return reading.brackets > 0 || self.read_newline(table, reading, indentation, lexeme);
         }
-        if !self.table.shift(&mut reading.stack, &self.grammar, terminal) {
+        if !table.shift(&mut reading.stack, &self.grammar, terminal) {
             return false;
         }
         if indentation.open.contains(&terminal) {
@@ -148,8 +191,14 @@ impl LexedReference {
         true
     }
 
-    fn read_newline(&self, reading: &mut Reading, indentation: &Indentation, lexeme: &[u8]) -> bool {
-        if !self.table.shift(&mut reading.stack, &self.grammar, indentation.newline) {
+    fn read_newline(
+        &self,
+        table: &MergedTable,
+        reading: &mut Reading,
+        indentation: &Indentation,
+        lexeme: &[u8],
+    ) -> bool {
+        if !table.shift(&mut reading.stack, &self.grammar, indentation.newline) {
             return false;
         }
         let Some(last) = lexeme.iter().rposition(|&byte| byte == b'\n') else { return false };
@@ -159,11 +208,11 @@ impl LexedReference {
         let current = |reading: &Reading| reading.blocks.last().copied().unwrap_or(0);
         if column > current(reading) {
             reading.blocks.push(column);
-            return self.table.shift(&mut reading.stack, &self.grammar, indentation.indent);
+            return table.shift(&mut reading.stack, &self.grammar, indentation.indent);
         }
         while column < current(reading) {
             reading.blocks.pop();
-            if !self.table.shift(&mut reading.stack, &self.grammar, indentation.dedent) {
+            if !table.shift(&mut reading.stack, &self.grammar, indentation.dedent) {
                 return false;
             }
         }

@@ -159,9 +159,9 @@ impl<'r> Chart<'r> {
                 }
                 Some(Symbol::Terminal(terminal)) => {
                     let words = self.reference.words.borrow();
-                    match (self.reference.leaves[terminal.index()], item.word) {
+                    match (&self.reference.leaves[terminal.index()], item.word) {
                         (Leaf::Word { term, .. }, None) => {
-                            let word = Word { rest: term, tokens: 0, last_token: None };
+                            let word = Word { rest: *term, tokens: 0, last_token: None };
                             set.add(Item { word: Some(word), ..item });
                         }
                         (Leaf::Word { .. }, Some(word)) if words.is_nullable(word.rest) => {
@@ -197,8 +197,8 @@ impl<'r> Chart<'r> {
     /// The most tokens that the terminal after the dot may take.
     fn token_limit(&self, item: &Item) -> Option<u32> {
         match self.next_symbol(item) {
-            Some(Symbol::Terminal(id)) => match self.reference.leaves[id.index()] {
-                Leaf::Word { tokens, .. } => tokens,
+            Some(Symbol::Terminal(id)) => match &self.reference.leaves[id.index()] {
+                Leaf::Word { tokens, .. } => *tokens,
                 _ => None,
             },
             _ => None,

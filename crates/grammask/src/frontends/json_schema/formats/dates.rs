@@ -25,6 +25,12 @@ pub(super) const SEPARATOR: &str = "[Tt]";
 /// A second 60 is legal where it is 23:59:60 in UTC, so the local time fixes the offset, and the automaton has to
 /// remember 1,440 times of day; it is built by hand, since determinising a pattern of that takes fifty times as long.
 pub(super) fn time() -> Table {
+    let (builder, start) = times();
+    builder.finish_minimal(start)
+}
+
+/// The automaton of times, of which no two states are alike.
+fn times() -> (TableBuilder, TableState) {
     let mut builder = TableBuilder::new();
     let start = builder.add_state();
     let end = builder.add_state();
@@ -67,8 +73,7 @@ pub(super) fn time() -> Table {
             }
         }
     }
-    let Chains { builder, .. } = chains;
-    builder.finish(start)
+    (chains.builder, start)
 }
 
 /// Minutes of a day.
@@ -158,4 +163,15 @@ fn leap_second() -> String {
         let _ = write!(hours, "|{:02}:[0-5]\\d:60{FRACTION}-{offset:02}:[0-5]\\d", 23 - offset);
     }
     format!("23:59:60{FRACTION}[Zz]|(?=(?:{})$)(?:{})", &minutes[1..], &hours[1..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::times;
+
+    #[test]
+    fn no_two_states_of_times_are_alike() {
+        let (builder, start) = times();
+        assert_eq!(builder.clone().finish_minimal(start).len(), builder.finish(start).len());
+    }
 }

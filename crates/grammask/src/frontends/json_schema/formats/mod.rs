@@ -19,7 +19,7 @@ mod unicode_tables;
 use super::options::{Draft, Escapes};
 use super::pattern::{PatternError, full, pattern};
 use super::ready_made::ReadyMade;
-use super::spelling::Spelling;
+use super::spelling::{Spelling, Universe};
 use crate::Limits;
 use crate::automata::{TermId, Terms};
 
@@ -42,17 +42,17 @@ pub(super) fn format(
         let separator = full(terms, spelling, dates::SEPARATOR, limits);
         return Some(separator.map(|separator| terms.concat(&[date, separator, time])));
     }
-    let subject = (Box::from(name), draft, spelling.escapes());
+    let subject = (Box::from(name), draft, spelling.universe());
     let mut failed = None;
     let table = KNOWN.get(subject, || {
         if is_large(name) {
             return None;
         }
-        if name == "time" && spelling.escapes() != Escapes::Any {
+        if name == "time" && spelling.universe() != Universe::Json(Escapes::Any) {
             return Some(dates::time());
         }
         let mut scratch = Terms::new();
-        let mut spelling = Spelling::new(spelling.escapes());
+        let mut spelling = Spelling::within(spelling.universe());
         match made(&mut Maker { terms: &mut scratch, spelling: &mut spelling, limits }, name, draft)? {
             Ok(term) => scratch.determinized(term, MOST_STATES),
             Err(error) => {
@@ -76,7 +76,7 @@ fn is_large(name: &str) -> bool {
     matches!(name, "hostname" | "idn-hostname")
 }
 
-static KNOWN: ReadyMade<(Box<str>, Draft, Escapes)> = ReadyMade::new();
+static KNOWN: ReadyMade<(Box<str>, Draft, Universe)> = ReadyMade::new();
 
 fn made(maker: &mut Maker<'_>, name: &str, draft: Draft) -> Option<Result<TermId, PatternError>> {
     Some(match name {

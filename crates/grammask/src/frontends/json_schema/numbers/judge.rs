@@ -21,6 +21,9 @@ pub(super) trait Judge {
     /// The most digits behind the point that are decided in scientific notation, if there is a bound.
     const MOST_FRACTION: Option<u8> = None;
 
+    /// Whether the sign matters.
+    const MINDS_SIGN: bool = true;
+
     /// What is remembered of the digits so far, read as a plain decimal.
     type Plain: Clone + Eq + Hash;
     /// What is remembered of the digits so far, read as the mantissa of scientific notation.
@@ -34,6 +37,10 @@ pub(super) trait Judge {
     /// The mantissa after its first digit.
     fn mantissa(&self, digit: u8) -> Self::Mantissa;
     fn mantissa_digit(&self, state: &mut Self::Mantissa, digit: u8);
+    /// What still matters of a mantissa when all its digits are read.
+    fn read(&self, state: &Self::Mantissa) -> Self::Mantissa {
+        state.clone()
+    }
     /// What the exponent is to be compared with.
     fn exponent(&self, state: &Self::Mantissa) -> i32;
     fn takes_scientific(&self, state: &Self::Mantissa, exponent: Ordering, negative: bool) -> bool;
@@ -148,7 +155,7 @@ impl<J: Judge> Reading<J> {
         let mut next = self.clone();
         next.phase = match (self.phase, byte) {
             (Start, b'-') => {
-                next.negative = true;
+                next.negative = J::MINDS_SIGN;
                 Sign
             }
             (Start | Sign, b'0'..=b'9') => {
@@ -178,13 +185,13 @@ impl<J: Judge> Reading<J> {
                 Fraction
             }
             (Integer | Fraction, b'e' | b'E') => {
+                next.mantissa = next.mantissa.map(|(mantissa, _)| (judge.read(&mantissa), 0));
                 next.mantissa.as_ref()?;
                 next.plain = None;
                 Mark
             }
             (Mark, b'+' | b'-') | (Mark | ExponentSign | Digits, b'0'..=b'9') => {
-                let (mantissa, count) = next.mantissa.as_mut()?;
-                *count = 0;
+                let (mantissa, _) = next.mantissa.as_ref()?;
                 let target = judge.exponent(mantissa);
                 let exponent = next.exponent.get_or_insert_with(|| Exponent::new(target, byte == b'-'));
                 if byte.is_ascii_digit() {
@@ -244,6 +251,8 @@ pub(super) fn explore<J: Judge>(judge: &J, numbers: Numbers) -> Table {
 pub(super) struct Everything;
 
 impl Judge for Everything {
+    const MINDS_SIGN: bool = false;
+
     type Plain = ();
     type Mantissa = ();
 
@@ -389,6 +398,7 @@ impl PowerOfTen {
 
 impl Judge for PowerOfTen {
     const MOST_FRACTION: Option<u8> = Some(DOUBLE_PRECISION);
+    const MINDS_SIGN: bool = false;
 
     type Plain = Places;
     /// Digits behind the point, and those up to the last that is not zero.
@@ -426,6 +436,10 @@ impl Judge for PowerOfTen {
         if digit > 0 {
             state.1 = state.0;
         }
+    }
+
+    fn read(&self, &(_, significant): &(i32, i32)) -> (i32, i32) {
+        (significant, significant)
     }
 
     fn exponent(&self, state: &(i32, i32)) -> i32 {

@@ -11,13 +11,14 @@ mod ast;
 mod classes;
 mod contexts;
 mod error;
+mod grammar;
 mod matrix;
 mod parse;
 mod translate;
 
 pub(super) use error::PatternError;
-#[allow(unused_imports, reason = "for the front end under construction")]
 pub(super) use error::PatternErrorKind;
+pub use grammar::grammar;
 
 use super::spelling::Spelling;
 use crate::Limits;

@@ -1,18 +1,22 @@
-"""Two small language models for demonstrations; neither needs a network, a file or a graphics card.
+"""A small language model for demonstrations; it needs no network, no file and no graphics card.
 
-``DemoModel`` continues a text as a small embedded corpus does: at every length of context it looks up where that
-context occurs in the corpus and what follows there, and weighs longer contexts more, the idea of unbounded n-grams
-(Liu et al., "Infini-gram", 2024). ``RandomModel`` knows nothing.
+It continues a text as a small embedded corpus does: at every length of context it looks up where that context occurs
+in the corpus and what follows there, and weighs longer contexts more, the idea of unbounded n-grams (Liu et al.,
+"Infini-gram", 2024).
 """
 
 from __future__ import annotations
 
 from importlib import resources
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grammask.language_models.spelling import Spelling, plain_chat
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import numpy.typing as npt
 
     from grammask import Vocabulary
@@ -31,25 +35,6 @@ _END_WEIGHT = 0.01
 """The weight of an end token, as a part of the longest context's: any text may end where a grammar lets it."""
 
 
-class LanguageModel(Protocol):
-    """Whatever says which token it would like to come next."""
-
-    def logits(self, text: bytes) -> npt.NDArray[np.float32]:
-        """Returns a logit for each id of the vocabulary after ``text``, as a new float32 array of shape ``[size]``."""
-
-
-class RandomModel:
-    """Independent normal logits: a model that knows nothing."""
-
-    def __init__(self, vocabulary: Vocabulary, rng: np.random.Generator) -> None:
-        self._size = vocabulary.size
-        self._rng = rng
-
-    def logits(self, text: bytes) -> npt.NDArray[np.float32]:  # noqa: ARG002
-        """Returns new random logits, whatever the text."""
-        return self._rng.standard_normal(self._size, dtype=np.float32)
-
-
 class DemoModel:
     """A byte n-gram model with back-off, learned from a small corpus when it is made (0.2 s for 200,000 tokens).
 
@@ -59,18 +44,34 @@ class DemoModel:
     def __init__(self, vocabulary: Vocabulary) -> None:
         corpus = resources.files(__package__).joinpath("demo_corpus.txt").read_bytes().rstrip(b"\n")
         self._corpus = _DOCUMENT_END + corpus.replace(b"\n---\n", _DOCUMENT_END) + _DOCUMENT_END
-        self._size = vocabulary.size
+        self.vocabulary = vocabulary
         self._eos = list(vocabulary.eos)
-        texts = vocabulary.tokens()
-        self._ids = {
-            text: id for id, text in reversed(list(enumerate(texts))) if text and len(text) <= _LONGEST_TOKEN
-        }
-        self._prior = self._spelling(texts)
+        self._tokens = Spelling(vocabulary, _LONGEST_TOKEN)
+        self._prior = self._spelling(vocabulary.tokens())
+        self._context = _DOCUMENT_END
 
-    def logits(self, text: bytes) -> npt.NDArray[np.float32]:
+    def encode(self, prompt: str) -> list[int]:
+        """The longest tokens of the prompt."""
+        return self._tokens.encode(prompt.encode("utf-8", "surrogateescape"))
+
+    def encode_chat(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] = ()) -> list[int]:  # noqa: ARG002
+        """The chat as plain text."""
+        return self.encode(plain_chat(messages))
+
+    def begin(self, tokens: Sequence[int]) -> None:
+        """Forgets what it has read, and reads these tokens."""
+        self._context = _DOCUMENT_END
+        for token in tokens:
+            self.append(token)
+
+    def append(self, token: int) -> None:
+        """Reads one more token, of which only the end is ever looked at."""
+        self._context = (self._context + (self.vocabulary.token(token) or b""))[-_LONGEST_CONTEXT:]
+
+    def logits(self) -> npt.NDArray[np.float32]:
         """Returns the logarithm of a weight for each token: the prior, and what follows the text's ends elsewhere."""
         weights = self._prior.copy()
-        context = (_DOCUMENT_END + text)[-_LONGEST_CONTEXT:]
+        context = self._context
         for length in range(len(context) + 1):
             places = self._places_after(context[len(context) - length :])
             if not places:
@@ -99,7 +100,7 @@ class DemoModel:
         if not following:
             weights[self._eos] += weight
             return
-        ids = [self._ids.get(following[:length]) for length in range(len(following), 0, -1)]
+        ids = [self._tokens.id_of(following[:length]) for length in range(len(following), 0, -1)]
         known = [id for id in ids if id is not None]
         if known:
             weights[known[0]] += weight
@@ -114,7 +115,7 @@ class DemoModel:
         pairs = np.log(pairs / pairs.sum(axis=1, keepdims=True))
         with_text = np.array([id for id, text in enumerate(texts) if text], dtype=np.intp)
         spelled = [texts[id] or b"" for id in with_text]
-        prior = np.full(self._size, np.finfo(np.float32).tiny)
+        prior = np.full(self.vocabulary.size, np.finfo(np.float32).tiny)
         if not spelled:
             return prior.astype(np.float32)
         flat = np.frombuffer(b"".join(spelled), np.uint8)

@@ -6,7 +6,7 @@
 const LONGEST: usize = 64;
 
 /// The name among `names` that is at most two edits (fewer for short names) away from `name`, the closest first.
-pub(super) fn closest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+pub(crate) fn closest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let allowed = match name.len() {
         0..=1 => 0,
         2..=3 => 1,

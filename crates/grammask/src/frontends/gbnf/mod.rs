@@ -1,0 +1,61 @@
+//! The GBNF front end: grammars of llama.cpp, and of XGrammar, whose EBNF grew out of the same notation.
+//!
+//! The scanner makes tokens, with escapes decoded and character classes as sets of code points; the parser builds the
+//! [`Grammar`] from them as it goes, because the notation maps onto it one to one. Only names need a second look, when
+//! all rules are known. Both dialects share everything but what [`Dialect`] says.
+//!
+//! There is no recursion: open brackets are an explicit stack. One run reports every error it can tell apart, up to a
+//! hundred: within a token the scanner repairs and goes on, and the parser goes on at the next rule. Cost: linear in
+//! the text.
+//!
+//! The languages, and where this front end differs from their own readers, are described in `docs/gbnf.md`.
+
+mod calls;
+mod escape;
+mod parse;
+mod scan;
+
+use std::sync::Arc;
+
+use crate::Limits;
+use crate::grammar::{Diagnostic, Grammar, GrammarError};
+use crate::limits::LimitExceeded;
+
+/// Whose notation a text is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// llama.cpp's: a rule ends with its line, unless a bracket is open or a bar is last; `.`, and tokens by name or id.
+    LlamaCpp,
+    /// XGrammar's EBNF: a rule ends where another begins at the start of a line; more escapes, and calls such as
+    /// `TagDispatch(...)`.
+    XGrammar,
+}
+
+/// The grammar that `text` writes, with start symbol `start`, and the warnings about it.
+///
+/// ```
+/// use grammask::Limits;
+/// use grammask::frontends::gbnf::{self, Dialect};
+/// let text = "root ::= \"a\" root | [0-9]+ # ends with a number\n";
+/// let (grammar, _) = gbnf::grammar(text, "root", Dialect::LlamaCpp, &Limits::default())?;
+/// assert_eq!(grammar.to_string(), "root ::= \"a\" root | [0-9]+;\n");
+/// # Ok::<(), grammask::grammar::GrammarError>(())
+/// ```
+///
+/// # Errors
+/// All errors of the text at once, in its order.
+pub fn grammar(
+    text: &str,
+    start: &str,
+    dialect: Dialect,
+    limits: &Limits,
+) -> Result<(Grammar, Vec<Diagnostic>), GrammarError> {
+    if text.len() > limits.grammar_bytes {
+        return Err(LimitExceeded::new("grammar_bytes", limits.grammar_bytes).diagnostic().into());
+    }
+    parse::parse(text, start, dialect, limits)
+        .map_err(|diagnostics| GrammarError::new(diagnostics, Arc::from(text)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! Finds the tokens that a grammar names in a vocabulary.
+
+use crate::grammar::{Code, Diagnostic, TokenReference, TokenSelection, TokenSense};
+use crate::vocabulary::{TokenId, TokenSet, Vocabulary};
+
+/// How many special tokens an error names.
+const NAMED: usize = 8;
+
+/// The token that `reference` names.
+pub(crate) fn token(vocabulary: &Vocabulary, reference: &TokenReference) -> Result<TokenId, Box<Diagnostic>> {
+    match reference {
+        TokenReference::Id(id) if (*id as usize) < vocabulary.size() => Ok(TokenId(*id)),
+        TokenReference::Id(id) => Err(unknown_id(vocabulary, *id)),
+        TokenReference::Name(name) => vocabulary.special(name).ok_or_else(|| {
+            unknown(vocabulary, format!("the vocabulary has no special token named `{name}`"))
+        }),
+        TokenReference::Written(text) => {
+            if let Some(special) = vocabulary.special(text) {
+                return Ok(special);
+            }
+            match vocabulary.ids_of(text.as_bytes()) {
+                [only] => Ok(*only),
+                [] => Err(unknown(
+                    vocabulary,
+                    format!("the vocabulary has no special token named `{text}` and no token with this text"),
+                )),
+                several => Err(Box::new(
+                    Diagnostic::error(
+                        Code::UnknownToken,
+                        format!("{} tokens of the vocabulary have the text `{text}`", several.len()),
+                    )
+                    .help("name the token by its id"),
+                )),
+            }
+        }
+    }
+}
+
+/// The tokens that `selection` stands for, of which there is at least one.
+pub(crate) fn selected(
+    vocabulary: &Vocabulary,
+    selection: &TokenSelection,
+) -> Result<TokenSet, Vec<Diagnostic>> {
+    let mut listed = TokenSet::new(vocabulary.size());
+    let mut errors = Vec::new();
+    for reference in &selection.tokens {
+        match token(vocabulary, reference) {
+            Ok(id) => {
+                listed.insert(id);
+            }
+            Err(diagnostic) => errors.push(*diagnostic),
+        }
+    }
+    for &(first, last) in &selection.ranges {
+        if last as usize >= vocabulary.size() {
+            errors.push(*unknown_id(vocabulary, last));
+            continue;
+        }
+        for id in first..=last {
+            listed.insert(TokenId(id));
+        }
+    }
+    let tokens = match selection.sense {
+        TokenSense::Listed => listed,
+        TokenSense::Others => others(vocabulary, &listed),
+    };
+    if errors.is_empty() && tokens.is_empty() {
+        errors.push(Diagnostic::error(
+            Code::UnknownToken,
+            "a list of tokens leaves no token of the vocabulary",
+        ));
+    }
+    if errors.is_empty() { Ok(tokens) } else { Err(errors) }
+}
+
+fn others(vocabulary: &Vocabulary, listed: &TokenSet) -> TokenSet {
+    let mut tokens = TokenSet::new(vocabulary.size());
+    let ordinary = vocabulary.trie().sorted_ids().iter().copied();
+    for id in ordinary.chain(vocabulary.specials().iter().map(|&(_, id)| id)) {
+        if !listed.contains(id) && !vocabulary.is_eos(id) {
+            tokens.insert(id);
+        }
+    }
+    tokens
+}
+
+fn unknown_id(vocabulary: &Vocabulary, id: u32) -> Box<Diagnostic> {
+    let message = format!("the vocabulary has no token with the id {id}");
+    let help = format!("ids go from 0 to {}", vocabulary.size().saturating_sub(1));
+    Box::new(Diagnostic::error(Code::UnknownToken, message).help(help))
+}
+
+fn unknown(vocabulary: &Vocabulary, message: String) -> Box<Diagnostic> {
+    let known: Vec<&str> = vocabulary.specials().iter().take(NAMED).map(|(name, _)| &**name).collect();
+    let help = if known.is_empty() {
+        "give the vocabulary its special tokens (`special=`)".to_owned()
+    } else {
+        format!("it has {}{}", known.join(", "), if known.len() == NAMED { ", …" } else { "" })
+    };
+    Box::new(Diagnostic::error(Code::UnknownToken, message).help(help))
+}

@@ -1,0 +1,159 @@
+//! Leaves: what has no named part inside is read by the engine's recogniser, or, if it is a terminal, by its automaton.
+//!
+//! The recogniser of a leaf is made when the leaf is first entered.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::automata::{Automata, StateId};
+use crate::grammar::{NonterminalId, Terminal};
+use crate::lowering::{Body, Productions, Rule, Symbol, normalize};
+use crate::recognizer::{Recognizer, SetId};
+use crate::{LimitExceeded, Limits};
+
+use super::skeleton::LeafId;
+
+/// How far a leaf has been read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LeafState {
+    Word(StateId),
+    Set(SetId),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Leaves {
+    productions: Arc<Productions>,
+    symbols: Vec<Symbol>,
+    limits: Limits,
+    automata: Mutex<Automata>,
+    recognizers: Vec<OnceLock<Recognizer>>,
+}
+
+impl Leaves {
+    pub(super) fn new(
+        productions: Arc<Productions>,
+        symbols: Vec<Symbol>,
+        limits: &Limits,
+    ) -> Result<Self, LimitExceeded> {
+        let automata = Mutex::new(productions.automata.clone());
+        let recognizers = symbols.iter().map(|_| OnceLock::new()).collect();
+        Ok(Self { productions, symbols, limits: limits.clone(), automata, recognizers })
+    }
+
+    /// The same leaves with nothing learned.
+    pub(super) fn renewed(&self) -> Self {
+        Self {
+            productions: self.productions.clone(),
+            symbols: self.symbols.clone(),
+            limits: self.limits.clone(),
+            automata: Mutex::new(self.productions.automata.clone()),
+            recognizers: self.symbols.iter().map(|_| OnceLock::new()).collect(),
+        }
+    }
+
+    /// Memory of what was learned, an estimate.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let recognizers = self.recognizers.iter().filter_map(OnceLock::get);
+        recognizers.map(Recognizer::memory_bytes).sum::<usize>() + self.lock().memory_bytes()
+    }
+
+    /// The leaves, for reading bytes.
+    pub(super) fn run(&self) -> LeafRun<'_> {
+        LeafRun { leaves: self, automata: self.lock() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Automata> {
+        // Automata that a panicking thread left are still consistent: they only grow, by complete entries.
+        self.automata.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn recognizer(&self, leaf: LeafId, root: NonterminalId) -> Result<&Recognizer, LimitExceeded> {
+        let cell = &self.recognizers[leaf.index()];
+        if let Some(known) = cell.get() {
+            return Ok(known);
+        }
+        let form = normalize(only(&self.productions, root), &self.limits)?;
+        let token_matches = form.terminals.iter().map(|_| None).collect();
+        let made = Recognizer::new(form, token_matches, &self.limits)?;
+        Ok(cell.get_or_init(|| made))
+    }
+}
+
+/// The productions of what `root` reaches, with `root` as the start symbol.
+fn only(productions: &Productions, root: NonterminalId) -> Productions {
+    let mut part = Productions {
+        automata: productions.automata.clone(),
+        terminals: productions.terminals.clone(),
+        rules: Vec::with_capacity(productions.rules.len()),
+        start: root,
+        start_is_nullable: false,
+    };
+    let reached = productions.reachable_from(root);
+    for (rule, is_reached) in productions.rules.iter().zip(reached) {
+        let body = if is_reached { rule.body.clone() } else { Body::Alternatives(Vec::new()) };
+        part.rules.push(Rule { name: rule.name.clone(), body });
+    }
+    part
+}
+
+/// Leaves while bytes are read: the automata of terminals are locked once for many bytes.
+pub(super) struct LeafRun<'a> {
+    leaves: &'a Leaves,
+    automata: MutexGuard<'a, Automata>,
+}
+
+impl LeafRun<'_> {
+    /// The state in which a leaf begins, if it derives anything.
+    pub(super) fn start(&mut self, leaf: LeafId) -> Result<Option<LeafState>, LimitExceeded> {
+        match self.leaves.symbols[leaf.index()] {
+            Symbol::Nonterminal(root) => {
+                Ok(Some(LeafState::Set(self.leaves.recognizer(leaf, root)?.start())))
+            }
+            Symbol::Terminal(id) => {
+                let term = match &self.leaves.productions.terminals[id.index()].terminal {
+                    Terminal::Literal(bytes) => self.automata.terms_mut().literal(bytes),
+                    Terminal::Regular(term) => *term,
+                    // The parser takes no grammar with tokens.
+                    _ => return Ok(None),
+                };
+                Ok(self.automata.start(term)?.map(LeafState::Word))
+            }
+        }
+    }
+
+    /// The state after one more byte.
+    pub(super) fn step(
+        &mut self,
+        leaf: LeafId,
+        state: LeafState,
+        byte: u8,
+    ) -> Result<Option<LeafState>, LimitExceeded> {
+        Ok(match state {
+            LeafState::Word(state) => self.automata.step(state, byte)?.map(LeafState::Word),
+            LeafState::Set(set) => match self.leaves.recognizers[leaf.index()].get() {
+                Some(recognizer) => recognizer.step(set, byte)?.map(LeafState::Set),
+                None => None,
+            },
+        })
+    }
+
+    /// Whether what was read is a text of the leaf.
+    pub(super) fn is_complete(&self, leaf: LeafId, state: LeafState) -> bool {
+        match state {
+            LeafState::Word(state) => self.automata.is_accepting(state),
+            LeafState::Set(set) => self.known(leaf).is_some_and(|recognizer| recognizer.is_complete(set)),
+        }
+    }
+
+    /// Whether something can follow in the leaf.
+    pub(super) fn continues(&mut self, leaf: LeafId, state: LeafState) -> Result<bool, LimitExceeded> {
+        match state {
+            LeafState::Word(state) => self.automata.continues(state),
+            LeafState::Set(set) => Ok(self.known(leaf).is_some_and(|recognizer| !recognizer.is_final(set))),
+        }
+    }
+
+    fn known(&self, leaf: LeafId) -> Option<&Recognizer> {
+        self.leaves.recognizers[leaf.index()].get()
+    }
+}

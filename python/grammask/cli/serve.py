@@ -1,0 +1,50 @@
+"""``grammask serve``: a small server that speaks OpenAI's interface, for trying grammars out."""
+
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from grammask.cli import arguments
+from grammask.cli.failures import Failure
+from grammask.cli.generate import open_language_model
+from grammask.cli.terminal import ERR
+
+
+def serve(
+    vocab: arguments.VocabularyOfModel = None,
+    model: Annotated[
+        str, typer.Option(help="demo, random, hf:NAME (transformers) or gguf:PATH (llama.cpp).")
+    ] = "demo",
+    host: Annotated[
+        str,
+        typer.Option(
+            help="The address to listen on. There is no access control: beware of others than loopback."
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
+    eos: arguments.EndTokens = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random model.")] = 0,
+) -> None:
+    """Serve a model under grammars, by OpenAI's interface, for trying things out.
+
+    /v1/chat/completions and /v1/completions, with response_format, structured_outputs and grammar; one model,
+    one text at a time.
+    """
+    try:
+        import uvicorn
+
+        from grammask.server import application
+    except ImportError as error:
+        msg = (
+            f"grammask serve needs the packages starlette and uvicorn: pip install grammask[serve] ({error})"
+        )
+        raise Failure(msg) from None
+    language_model = open_language_model(model, vocab, eos, np.random.default_rng(seed))
+    local = ["127.0.0.1", "localhost", "[::1]"]
+    hosts = local if host in ("127.0.0.1", "localhost", "::1") else ["*"]
+    url = f"http://{host}:{port}"
+    ERR.print(
+        f"serving {model} on {url}/v1; {url}/ is a page to try grammars on; stop with Ctrl+C", style="dim"
+    )
+    uvicorn.run(application(language_model, model, hosts), host=host, port=port, log_level="warning")

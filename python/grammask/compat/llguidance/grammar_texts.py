@@ -1,0 +1,160 @@
+"""Grammars as the strings that llguidance passes around: Lark, or JSON with a list of grammars.
+
+``grammar_from`` makes them and :func:`read` reads them. The JSON has llguidance's members ``lark_grammar`` and
+``json_schema``, and ``regex``, ``choice``, ``gbnf`` and ``structural_tag`` besides, where llguidance writes Lark.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from grammask.grammar import Grammar
+from grammask.integrations import request_grammars
+
+if TYPE_CHECKING:
+    from grammask._grammask import Limits
+
+__all__ = ["GrammarFormat", "from_json_schema", "from_kind", "grammar_from", "read"]
+
+GrammarFormat: TypeAlias = Literal[
+    "lark", "gbnf", "ebnf", "cfg", "grammar", "json_schema", "json", "regex", "choice", "llguidance"
+]
+
+_OPTIONS = (
+    *(
+        "item_separator",
+        "key_separator",
+        "whitespace_pattern",
+        "whitespace_flexible",
+        "coerce_one_of",
+        "lenient",
+    ),
+    *("json_allowed_escapes", "json_allow_general_unicode_escapes"),
+)
+
+
+def grammar_from(format: GrammarFormat, text: str) -> str:
+    """A grammar for :class:`LLMatcher` from a text in one of the formats.
+
+    Raises:
+        ValueError: There is no such format; the choices are no list of strings.
+    """
+    kind: str = format
+    match kind:
+        case "lark" | "llguidance":
+            return text
+        case "gbnf" | "ebnf" | "cfg" | "grammar":
+            return from_kind("gbnf", text) if "::=" in text else text
+        case "json_schema" | "json":
+            return from_json_schema(text)
+        case "regex":
+            return from_kind("regex", text)
+        case "choice":
+            return from_kind("choice", json.loads(text))
+    msg = f"Unknown grammar type: {format}"
+    raise ValueError(msg)
+
+
+def from_kind(kind: str, value: Any) -> str:
+    """The JSON of one grammar of a kind."""
+    return json.dumps({"grammars": [{kind: value}]})
+
+
+def from_json_schema(
+    schema: str | dict[str, Any],
+    defaults: dict[str, Any] | None = None,
+    overrides: dict[str, Any] | None = None,
+) -> str:
+    """The JSON of a JSON schema, with options: first the defaults, then ``x-guidance`` of the schema, then overrides.
+
+    Raises:
+        ValueError: The schema is no JSON, or no schema.
+    """
+    loaded = json.loads(schema) if isinstance(schema, str) else dict(schema)
+    if isinstance(loaded, dict):
+        options = {**(defaults or {}), **loaded.pop("x-guidance", {}), **(overrides or {})}
+    elif isinstance(loaded, bool):
+        options = {**(defaults or {}), **(overrides or {})}
+    else:
+        msg = f"a JSON schema is an object or a boolean, not {type(loaded).__name__}"
+        raise ValueError(msg)
+    return json.dumps({"grammars": [{"json_schema": loaded, "options": options}]})
+
+
+def read(text: str, limits: Limits | None) -> Grammar:
+    """The grammar of a string that ``grammar_from`` made, or of Lark.
+
+    Raises:
+        GrammarError: It is none, or cannot be enforced exactly.
+        ValueError: The JSON is not llguidance's.
+    """
+    if not text.lstrip().startswith("{"):
+        return Grammar.from_llguidance_lark(text, limits=limits)
+    document = json.loads(text)
+    grammars = document.get("grammars")
+    if not isinstance(grammars, list) or not grammars:
+        msg = "missing field `grammars`"
+        raise ValueError(msg)
+    if len(grammars) > 1 or document.get("max_tokens") is not None:
+        msg = "several named grammars, and max_tokens, are not supported by grammask.compat.llguidance"
+        raise ValueError(msg)
+    return _read_one(grammars[0], limits)
+
+
+def _read_one(grammar: dict[str, Any], limits: Limits | None) -> Grammar:
+    match {
+        kind: value
+        for kind, value in grammar.items()
+        if value is not None and kind not in ("name", "options")
+    }:
+        case {"lark_grammar": lark}:
+            return Grammar.from_llguidance_lark(lark, limits=limits)
+        case {"json_schema": schema}:
+            options = grammar.get("options") or {}
+            if isinstance(schema, dict) and "x-guidance" in schema:
+                options = {**options, **schema["x-guidance"]}
+                schema = {name: value for name, value in schema.items() if name != "x-guidance"}
+            return Grammar.from_json_schema(schema, limits=limits, **_schema_options(options))
+        case {"regex": pattern}:
+            return Grammar.from_regex(pattern, limits=limits)
+        case {"choice": choices}:
+            return request_grammars.choice(choices)
+        case {"gbnf": gbnf}:
+            return request_grammars.grammar_text(gbnf)
+        case {"structural_tag": tag}:
+            return request_grammars.structural_tag(tag)
+    msg = "a grammar has one of lark_grammar and json_schema"
+    raise ValueError(msg)
+
+
+def _schema_options(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of ``Grammar.from_json_schema`` that are llguidance's.
+
+    Raises:
+        ValueError: An option is unknown, or cannot be enforced.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in _OPTIONS:
+            msg = f"x-guidance has no option {name!r}"
+            raise ValueError(msg)
+    for name in ("whitespace_pattern", "json_allowed_escapes"):
+        if name in given:
+            msg = f"grammask.compat.llguidance does not enforce {name}"
+            raise ValueError(msg)
+    wanted: dict[str, Any] = {}
+    separators = (given.get("item_separator", ","), given.get("key_separator", ":"))
+    if not given.get("whitespace_flexible", True):
+        wanted["separators"] = separators
+    elif separators != (",", ":"):
+        msg = "separators of one's own need whitespace_flexible=False"
+        raise ValueError(msg)
+    if any(set(separator) & set("\\[](){}*+?|^$.") for separator in separators):
+        msg = f"separators are texts, not the expressions {separators}"
+        raise ValueError(msg)
+    if given.get("lenient"):
+        wanted["on_unsupported"] = "relax"
+    if given.get("json_allow_general_unicode_escapes"):
+        wanted["escapes"] = "any"
+    return wanted

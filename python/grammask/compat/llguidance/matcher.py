@@ -1,0 +1,353 @@
+"""The matcher of llguidance: it raises no errors, but keeps the first one and refuses everything from then on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grammask._grammask import Limits
+from grammask.compat.llguidance import grammar_texts
+from grammask.errors import GrammarError, LimitExceeded
+from grammask.masks import allocate_mask
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grammask._grammask import Matcher
+    from grammask.compat.llguidance.tokenizer import LLTokenizer
+
+__all__ = ["LLMatcher", "LLParserLimits"]
+
+
+class LLParserLimits:
+    """Budgets. Those that mean nothing here are not looked at.
+
+    Args:
+        max_items_in_row: Most items of one Earley set.
+        initial_lexer_fuel: Not looked at.
+        step_lexer_fuel: Not looked at.
+        step_max_items: Not looked at.
+        max_lexer_states: Most states of the automata of terminals.
+        max_grammar_size: Most symbols of the grammar.
+        precompute_large_lexemes: Not looked at.
+        verbose_errors: Not looked at.
+    """
+
+    def __init__(
+        self,
+        max_items_in_row: int | None = None,
+        initial_lexer_fuel: int | None = None,
+        step_lexer_fuel: int | None = None,
+        step_max_items: int | None = None,
+        max_lexer_states: int | None = None,
+        max_grammar_size: int | None = None,
+        precompute_large_lexemes: bool | None = None,  # noqa: FBT001
+        verbose_errors: bool | None = None,  # noqa: FBT001
+    ) -> None:
+        del initial_lexer_fuel, step_lexer_fuel, step_max_items, precompute_large_lexemes, verbose_errors
+        self.limits = Limits(
+            set_items=max_items_in_row, automaton_states=max_lexer_states, grammar_size=max_grammar_size
+        )
+
+
+class LLMatcher:
+    """One text being generated.
+
+    After an error the matcher refuses everything, and its masks are empty: an error is never an end of the text.
+
+    Args:
+        tokenizer: The tokens of the model.
+        grammar: Lark, or what ``grammar_from`` made.
+        log_level: Not looked at.
+        limits: Budgets.
+    """
+
+    def __init__(
+        self,
+        tokenizer: LLTokenizer,
+        grammar: str,
+        *,
+        log_level: int = 1,
+        limits: LLParserLimits | None = None,
+    ) -> None:
+        del log_level
+        self._tokenizer = tokenizer
+        self._ends = frozenset(tokenizer.eos_tokens)
+        self._error = ""
+        self._stop_reason = "NotStopped"
+        self._warnings: list[str] = []
+        self._matcher: Matcher | None = None
+        try:
+            made = grammar_texts.read(grammar, None if limits is None else limits.limits)
+            compiled = made.compile(tokenizer.vocabulary, limits=None if limits is None else limits.limits)
+            self._warnings = [str(each) for each in (*made.relaxations, *made.check())]
+            self._matcher = compiled.matcher()
+        except (ValueError, RecursionError) as error:
+            self._fail(error)
+
+    @staticmethod
+    def validate_grammar(
+        grammar: str, tokenizer: LLTokenizer | None = None, *, limits: LLParserLimits | None = None
+    ) -> str:
+        """What is wrong with a grammar; the empty string if nothing is."""
+        is_error, messages = LLMatcher.validate_grammar_with_warnings(grammar, tokenizer, limits=limits)
+        if is_error:
+            return messages[0]
+        return f"WARNING: {'; '.join(messages)}" if messages else ""
+
+    @staticmethod
+    def validate_grammar_with_warnings(
+        grammar: str, tokenizer: LLTokenizer | None = None, *, limits: LLParserLimits | None = None
+    ) -> tuple[bool, list[str]]:
+        """Whether a grammar is wrong, and what is; else the warnings about it."""
+        budget = None if limits is None else limits.limits
+        try:
+            made = grammar_texts.read(grammar, budget)
+            warnings = [str(each) for each in (*made.relaxations, *made.check(budget))]
+            if tokenizer is not None:
+                made.compile(tokenizer.vocabulary, limits=budget)
+        except (ValueError, RecursionError) as error:
+            return True, [str(error)]
+        return False, warnings
+
+    @staticmethod
+    def grammar_from_json_schema(
+        schema: str | dict[str, Any],
+        defaults: dict[str, Any] | None = None,
+        overrides: dict[str, Any] | None = None,
+    ) -> str:
+        """A grammar of a JSON schema, with llguidance's options.
+
+        Raises:
+            ValueError: It is no JSON.
+        """
+        return grammar_texts.from_json_schema(schema, defaults, overrides)
+
+    @staticmethod
+    def grammar_from_lark(lark: str) -> str:
+        """A grammar of Lark: itself."""
+        return lark
+
+    @staticmethod
+    def grammar_from_regex(regex: str) -> str:
+        """A grammar of a regular expression."""
+        return grammar_texts.from_kind("regex", regex)
+
+    def is_error(self) -> bool:
+        """Whether something went wrong."""
+        return bool(self._error)
+
+    def get_error(self) -> str:
+        """What went wrong, or the empty string."""
+        return self._error
+
+    def get_grammar_warnings(self) -> list[str]:
+        """What should be said about the grammar."""
+        return list(self._warnings)
+
+    def deep_copy(self) -> LLMatcher:
+        """An independent matcher with the same text."""
+        other = object.__new__(LLMatcher)
+        vars(other).update(vars(self))
+        other._matcher = None if self._matcher is None else self._matcher.fork()
+        return other
+
+    def is_accepting(self) -> bool:
+        """Whether the text so far is complete."""
+        matcher = self._working()
+        return matcher is not None and (matcher.is_complete or matcher.is_finished)
+
+    def is_stopped(self) -> bool:
+        """Whether nothing but end tokens can come, or something went wrong."""
+        return self.stop_reason() != "NotStopped"
+
+    def stop_reason(self) -> str:
+        """Why the text has stopped: one of llguidance's words."""
+        if self._error:
+            return self._stop_reason
+        matcher = self._working()
+        if matcher is None:
+            return "InternalError"
+        if matcher.is_finished:
+            return "EndOfSentence"
+        return "NoExtension" if self._only_ends() else "NotStopped"
+
+    def rollback(self, num_tokens: int) -> bool:
+        """Take back the last tokens; an end token where nothing else could come is none of them."""
+        matcher = self._working()
+        if matcher is None:
+            return False
+        try:
+            matcher.rollback(num_tokens)
+        except (ValueError, OverflowError) as error:
+            return self._fail(error)
+        return True
+
+    def reset(self) -> bool:
+        """Go back to the beginning."""
+        matcher = self._working()
+        if matcher is None:
+            return False
+        matcher.reset()
+        return True
+
+    def compute_ff_tokens(self) -> list[int]:
+        """The tokens that must come next, split as the tokenizer splits them."""
+        matcher = self._working()
+        if matcher is None:
+            return []
+        try:
+            return matcher.forced_tokens(self._tokenizer.encode)
+        except GrammarError as error:
+            self._fail(error)
+            return []
+
+    def compute_ff_bytes(self) -> bytes:
+        """The bytes that must come next."""
+        matcher = self._working()
+        if matcher is None:
+            return b""
+        try:
+            return matcher.forced_bytes()
+        except GrammarError as error:
+            self._fail(error)
+            return b""
+
+    def try_consume_tokens(self, tokens: Sequence[int]) -> int:
+        """Append tokens as far as they are legal; returns how many were."""
+        for count, token in enumerate(tokens):
+            if not self._accept(token):
+                return count
+        return len(tokens)
+
+    def consume_token(self, sampled_token: int) -> bool:
+        """Append a token. If it is not legal the matcher is in an error state from then on."""
+        if self._accept(sampled_token):
+            return True
+        if not self._error:
+            self._fail(ValueError(self._refusal(sampled_token)))
+        return False
+
+    def consume_tokens(self, sampled_tokens: Sequence[int]) -> bool:
+        """Append tokens. If one is not legal the matcher is in an error state from then on."""
+        if self._error:
+            return False
+        return all(self.consume_token(token) for token in sampled_tokens)
+
+    def validate_tokens(self, tokens: Sequence[int]) -> int:
+        """How many tokens could be appended. Changes nothing."""
+        matcher = self._working()
+        if matcher is None or self.is_stopped():
+            return 0
+        trial = self.deep_copy()
+        count = 0
+        for token in tokens:
+            was_stopped = trial.is_stopped()
+            if (was_stopped and trial.stop_reason() == "EndOfSentence") or not trial.try_consume_tokens(
+                [token]
+            ):
+                break
+            count += 1
+            if was_stopped:
+                break
+        return count
+
+    def compute_bitmask(self) -> bytes:
+        """The mask of the next token, a bit per token in little-endian words of 32."""
+        mask = allocate_mask(1, self._tokenizer.vocab_size)
+        self.fill_mask(mask, 0)
+        return mask.tobytes()
+
+    def compute_logit_bias(self) -> bytes:
+        """The mask of the next token, a byte per token: 200 if it is legal, else 0."""
+        bits = np.unpackbits(np.frombuffer(self.compute_bitmask(), np.uint8), bitorder="little")
+        bias = bits[: self._tokenizer.vocab_size] * np.uint8(200)
+        return bytes(bias.tobytes())
+
+    def fill_mask(self, mask: Any, row: int) -> None:
+        """Write the mask of the next token into a row, empty after an error; llguidance has functions for it."""
+        matcher = self._working()
+        if matcher is not None:
+            try:
+                matcher.fill_mask(mask, row)
+            except GrammarError as error:
+                self._fail(error)
+        if self._error:
+            mask[row] = 0
+
+    def fill_draft_masks(self, tokens: Sequence[int], mask: Any, row: int) -> None:
+        """Write the masks before and after each token of a draft from a row on, up to the first that is not legal."""
+        before_end = next((at for at, token in enumerate(tokens) if token in self._ends), len(tokens))
+        matcher = self._working()
+        if matcher is not None:
+            try:
+                matcher.draft_masks(tokens[:before_end], mask, row)
+            except GrammarError:
+                pass  # The mask of the first row says what is wrong, if it is this one.
+            else:
+                return
+        self.fill_mask(mask, row)
+
+    def unsafe_compute_mask_ptr(self, trg_pointer: int, trg_byte_size: int) -> None:
+        """Write the mask of the next token to an address.
+
+        Raises:
+            ValueError: The size is not that of a mask.
+        """
+        import ctypes
+
+        if trg_byte_size != -(-self._tokenizer.vocab_size // 32) * 4:
+            msg = "Invalid buffer size"
+            raise ValueError(msg)
+        ctypes.memmove(trg_pointer, self.compute_bitmask(), trg_byte_size)
+
+    @property
+    def working_matcher(self) -> Matcher | None:
+        """The engine's matcher; None after an error."""
+        return self._working()
+
+    def get_capture(self, name: str) -> bytes | None:
+        """None: captures come from templates in grammask."""
+        del name
+        return None
+
+    def get_captures(self) -> list[tuple[str, bytes]]:
+        """None: captures come from templates in grammask."""
+        return []
+
+    def _working(self) -> Matcher | None:
+        return None if self._error else self._matcher
+
+    def _fail(self, error: Exception) -> bool:
+        self._error = str(error) or type(error).__name__
+        self._stop_reason = "ParserTooComplex" if isinstance(error, LimitExceeded) else "InternalError"
+        return False
+
+    def _accept(self, token: int) -> bool:
+        matcher = self._working()
+        if matcher is None:
+            return False
+        if not 0 <= token < self._tokenizer.vocab_size:
+            return self._fail(ValueError(f"token id {token} out of range"))
+        try:
+            if token in self._ends and (matcher.is_finished or self._only_ends()):
+                return True  # It is not counted, as llguidance does it.
+            return matcher.accept(token)
+        except GrammarError as error:
+            return self._fail(error)
+
+    def _only_ends(self) -> bool:
+        """Whether the text is complete and nothing but end tokens can come."""
+        matcher = self._matcher
+        if matcher is None or not matcher.is_complete:
+            return False
+        words = matcher.mask().copy()
+        bits = words.view(np.uint32)
+        for token in self._ends:
+            bits[token >> 5] &= ~np.uint32(1 << (token & 31))
+        return not words.any()
+
+    def _refusal(self, token: int) -> str:
+        matcher = self._working()
+        return "" if matcher is None else str(matcher.explain(token))

@@ -1,0 +1,76 @@
+"""llguidance's functions for masks in numpy arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grammask.masks import apply_mask
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from grammask.compat.llguidance.executor import LLExecutor
+    from grammask.compat.llguidance.matcher import LLMatcher
+
+__all__ = [
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
+    "consume_token_par",
+    "fill_next_token_bitmask",
+    "fill_next_token_bitmask_par",
+    "fill_next_token_bitmask_par_with_draft_tokens",
+    "get_bitmask_shape",
+]
+
+
+def get_bitmask_shape(batch_size: int, vocab_size: int) -> tuple[int, int]:
+    """The shape of a mask: a row per text, a word per 32 tokens."""
+    return (batch_size, -(-vocab_size // 32))
+
+
+def allocate_token_bitmask(batch_size: int, vocab_size: int) -> npt.NDArray[np.int32]:
+    """A mask that allows everything."""
+    return np.full(get_bitmask_shape(batch_size, vocab_size), -1, dtype=np.int32)
+
+
+def apply_token_bitmask_inplace(logits: Any, mask: Any) -> None:
+    """Set the logits of refused tokens, and those beyond the mask, to negative infinity.
+
+    Raises:
+        ValueError: The shapes do not fit.
+    """
+    apply_mask(logits, mask[..., : -(-logits.shape[-1] // 32)])
+
+
+def fill_next_token_bitmask(interp: LLMatcher, bitmask: Any, index: int = 0) -> None:
+    """Write the mask of the next token into a row.
+
+    Raises:
+        ValueError: The mask has another shape.
+    """
+    interp.fill_mask(bitmask, index)
+
+
+def fill_next_token_bitmask_par(
+    executor: LLExecutor, matchers: Sequence[tuple[LLMatcher, int]], bitmask: Any
+) -> None:
+    """Write the mask of each matcher into its row."""
+    executor.fill_masks(matchers, bitmask)
+
+
+def fill_next_token_bitmask_par_with_draft_tokens(
+    executor: LLExecutor, matchers: Sequence[tuple[LLMatcher, int, list[int]]], bitmask: Any
+) -> None:
+    """Write the masks of each matcher and of its draft into the rows from its row on, as far as the draft is legal."""
+    del executor
+    for matcher, row, tokens in matchers:
+        matcher.fill_draft_masks(tokens, bitmask, row)
+
+
+def consume_token_par(executor: LLExecutor, matchers: Sequence[tuple[LLMatcher, int]]) -> list[bool]:
+    """Append a token to each text; returns which were legal."""
+    return executor.consume_token_par(matchers)

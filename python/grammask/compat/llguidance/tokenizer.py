@@ -1,0 +1,291 @@
+"""The tokenizers of llguidance: tokens with their bytes, and a way to split texts into them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from grammask.vocabulary import Vocabulary, tokenizer_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["LLTokenizer", "TokenizerWrapper"]
+
+
+class TokenizerWrapper:
+    """A tokenizer of one's own.
+
+    Args:
+        gtokenizer: It has ``tokens`` (their bytes, by id), ``eos_token_id``, ``bos_token_id`` and perhaps
+            ``special_token_ids``, and is called with bytes or a string to split a text.
+    """
+
+    def __init__(self, gtokenizer: Any) -> None:
+        self.eos_token_id: int = gtokenizer.eos_token_id
+        self.bos_token_id: int | None = gtokenizer.bos_token_id
+        self.tokens: Sequence[bytes] = gtokenizer.tokens
+        self.special_token_ids: Sequence[int] = getattr(gtokenizer, "special_token_ids", [])
+        self.is_tokenizer_wrapper = True
+        self._tokenizer = gtokenizer
+        try:
+            gtokenizer(b"test")
+        except Exception:  # noqa: BLE001 - whatever a tokenizer that wants strings does with bytes
+            self._takes_bytes = False
+        else:
+            self._takes_bytes = True
+
+    def __call__(self, text: str) -> list[int]:
+        """The ids of the tokens of a text."""
+        return list(self._tokenizer(text.encode() if self._takes_bytes else text))
+
+
+class LLTokenizer:
+    """The tokens of a model.
+
+    Args:
+        tokenizer: The path of a ``tokenizer.json``, its text, or a :class:`TokenizerWrapper`.
+        n_vocab: The width of the model's logits.
+        eos_token: The tokens that end a text; the tokenizer's own if None.
+        slices: Not looked at: llguidance's way to make masks faster.
+
+    Raises:
+        ValueError: There is no such file, or its tokens cannot be mapped to bytes.
+    """
+
+    def __init__(
+        self,
+        tokenizer: str | TokenizerWrapper,
+        n_vocab: int | None = None,
+        eos_token: int | Sequence[int] | None = None,
+        slices: list[str] | None = None,
+    ) -> None:
+        self._slices = slices
+        ends = [eos_token] if isinstance(eos_token, int) else eos_token
+        try:
+            if isinstance(tokenizer, str):
+                vocabulary = _of_text(tokenizer, n_vocab, ends)
+                encode = _encoder_of(tokenizer)
+            else:
+                vocabulary = _of_wrapper(tokenizer, n_vocab, ends)
+                encode = tokenizer
+        except OSError as error:
+            msg = f"error loading tokenizer: {error}"
+            raise ValueError(msg) from error
+        self._set(vocabulary, encode)
+
+    def _set(self, vocabulary: Vocabulary, encode: Callable[[str], Sequence[int]] | None) -> None:
+        self._vocabulary = vocabulary
+        self._encode = encode
+        self._names: dict[int, str] = {id: name for name, id in vocabulary.special.items()}
+
+    @classmethod
+    def from_vocabulary(
+        cls, vocabulary: Vocabulary, encode: Callable[[str], Sequence[int]] | None = None
+    ) -> LLTokenizer:
+        """The same for a vocabulary of grammask, which llguidance does not have."""
+        made = object.__new__(cls)
+        made._slices = None
+        made._set(vocabulary, encode)
+        return made
+
+    @staticmethod
+    def from_tiktoken(
+        *,
+        encoder: Mapping[bytes, int],
+        special_tokens: Mapping[str, int],
+        pattern: str,
+        eos_token: int | Sequence[int],
+        n_vocab: int | None = None,
+        slices: list[str] | None = None,
+    ) -> LLTokenizer:
+        """The tokenizer of ranks of tiktoken."""
+        del slices
+        size = max(*encoder.values(), *special_tokens.values()) + 1
+        tokens: list[bytes | None] = [None] * size
+        for token, id in encoder.items():
+            tokens[id] = token
+        ends = [eos_token] if isinstance(eos_token, int) else list(eos_token)
+        vocabulary = Vocabulary(tokens, special=dict(special_tokens), eos=ends, size=n_vocab)
+        return LLTokenizer.from_vocabulary(vocabulary, _tiktoken_encoder(encoder, special_tokens, pattern))
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary of grammask behind it, which llguidance does not have."""
+        return self._vocabulary
+
+    @property
+    def encode(self) -> Callable[[str], Sequence[int]] | None:
+        """What splits texts, if anything does."""
+        return self._encode
+
+    @property
+    def vocab_size(self) -> int:
+        """The width of the model's logits."""
+        return self._vocabulary.size
+
+    @property
+    def eos_token(self) -> int:
+        """The first of the tokens that end a text."""
+        return self._vocabulary.eos[0]
+
+    @property
+    def eos_tokens(self) -> list[int]:
+        """The tokens that end a text."""
+        return list(self._vocabulary.eos)
+
+    @property
+    def is_canonical(self) -> bool:
+        """Whether texts are split as the model's own tokenizer splits them."""
+        return self._encode is not None
+
+    def with_slices(self, slices: list[str]) -> LLTokenizer:
+        """The same tokenizer: there are no slices."""
+        del slices
+        return self
+
+    @staticmethod
+    def general_slices() -> list[str]:
+        """No slices."""
+        return []
+
+    @staticmethod
+    def json_slices() -> list[str]:
+        """No slices."""
+        return []
+
+    def is_special_token(self, token: int) -> bool:
+        """Whether a token is special or ends a text."""
+        return token in self._names or token in self._vocabulary.eos
+
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        """The bytes of tokens; special ones are written with their names."""
+        return b"".join(
+            self._vocabulary.token(token) or self._names.get(token, "").encode() for token in tokens
+        )
+
+    def decode_str(self, tokens: Sequence[int]) -> str:
+        """The text of tokens, with U+FFFD for what is no UTF-8."""
+        return self.decode_bytes(tokens).decode(errors="replace")
+
+    def dbg_tokens(self, tokens: Sequence[int]) -> str:
+        """Tokens for people."""
+        return f"\u27e6{self._shown(tokens, escape=True)}\u27e7"
+
+    def test_trace_tokens(self, tokens: Sequence[int]) -> str:
+        """Tokens for traces of tests."""
+        return self._shown(tokens, escape=False)
+
+    def _shown(self, tokens: Sequence[int], *, escape: bool) -> str:
+        shown: list[str] = []
+        for token in tokens:
+            text = self.decode_str([token])
+            if token in self._vocabulary.eos:
+                text = "\u227aEOS\u227b"
+            elif escape:
+                text = (
+                    text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+                )
+            shown.append(text)
+        return "\u2027".join(shown)
+
+    def greedy_tokenize(self, text: str | bytes) -> list[int]:
+        """The longest tokens from the left; not what the model's tokenizer does.
+
+        Raises:
+            ValueError: Part of the text has no token.
+        """
+        rest = text.encode() if isinstance(text, str) else text
+        ids: list[int] = []
+        while rest:
+            for end in range(min(len(rest), 128), 0, -1):
+                found = [id for id in self._vocabulary.ids_of(rest[:end]) if not self.is_special_token(id)]
+                if found:
+                    ids.append(found[0])
+                    rest = rest[end:]
+                    break
+            else:
+                msg = f"no token begins {rest[:10]!r}"
+                raise ValueError(msg)
+        return ids
+
+    def tokenize_bytes(self, utf8bytes: bytes, *, parse_special: bool = False) -> list[int]:
+        """The tokens of bytes: those of the tokenizer as far as they are UTF-8, then the longest ones."""
+        text = utf8bytes.decode(errors="ignore")
+        if text.encode() != utf8bytes[: len(text.encode())]:
+            text = ""  # What is no UTF-8 stands in the middle.
+        rest = utf8bytes[len(text.encode()) :]
+        return self.tokenize_str(text, parse_special=parse_special) + self.greedy_tokenize(rest)
+
+    def tokenize_str(self, text: str, *, parse_special: bool = False) -> list[int]:
+        """The tokens of a text, as the tokenizer splits it."""
+        ids: list[int] = []
+        for is_special, part in self._parts(text) if parse_special else [(False, text)]:
+            if is_special:
+                ids.append(self._vocabulary.special[part])
+            elif self._encode is None:
+                ids.extend(self.greedy_tokenize(part))
+            elif part:
+                ids.extend(self._encode(part))
+        return ids
+
+    def _parts(self, text: str) -> list[tuple[bool, str]]:
+        """A text cut at the names of special tokens, as (whether it is one, text)."""
+        names = sorted((name for name in self._vocabulary.special if name), key=len, reverse=True)
+        parts: list[tuple[bool, str]] = []
+        while text:
+            at, name = min(
+                ((text.find(name), name) for name in names if name in text),
+                key=lambda found: (found[0], -len(found[1])),
+                default=(len(text), ""),
+            )
+            if at:
+                parts.append((False, text[:at]))
+            if name:
+                parts.append((True, name))
+            text = text[at + len(name) :]
+        return parts
+
+
+def _of_text(text: str, n_vocab: int | None, eos: Sequence[int] | None) -> Vocabulary:
+    if not text.lstrip().startswith("{"):
+        return Vocabulary.from_tokenizer_json(text, eos=eos, size=n_vocab)
+    table = tokenizer_json.table(text, "tokenizer", [], "the text names no end token; pass eos_token")
+    ends = table.known_eos() if eos is None else eos
+    return Vocabulary(table.with_room_for(()), special=table.special, eos=ends, size=n_vocab)
+
+
+def _of_wrapper(wrapper: TokenizerWrapper, n_vocab: int | None, eos: Sequence[int] | None) -> Vocabulary:
+    special: dict[str, int] = {}
+    for id in wrapper.special_token_ids:
+        special.setdefault(wrapper.tokens[id].decode(errors="replace") or f"<[{id}]>", id)
+    ends = [wrapper.eos_token_id] if eos is None else eos
+    return Vocabulary(wrapper.tokens, special=special, eos=ends, size=n_vocab)
+
+
+def _encoder_of(tokenizer: str) -> Callable[[str], Sequence[int]] | None:
+    """What splits texts as a tokenizer.json says, where the library ``tokenizers`` is installed."""
+    try:
+        import tokenizers
+    except ImportError:
+        return None
+    is_text = tokenizer.lstrip().startswith("{")
+    made = tokenizers.Tokenizer.from_str(tokenizer) if is_text else tokenizers.Tokenizer.from_file(tokenizer)
+
+    def encode(text: str) -> Sequence[int]:
+        ids: list[int] = made.encode(text, add_special_tokens=False).ids
+        return ids
+
+    return encode
+
+
+def _tiktoken_encoder(
+    encoder: Mapping[bytes, int], special_tokens: Mapping[str, int], pattern: str
+) -> Callable[[str], Sequence[int]] | None:
+    try:
+        import tiktoken
+    except ImportError:
+        return None
+    encoding = tiktoken.Encoding(
+        "grammask", pat_str=pattern, mergeable_ranks=dict(encoder), special_tokens=dict(special_tokens)
+    )
+    return encoding.encode_ordinary

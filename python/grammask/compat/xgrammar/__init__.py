@@ -1,0 +1,62 @@
+"""The interface of xgrammar 0.2.8 on this engine: ``import grammask.compat.xgrammar as xgrammar``.
+
+Masks are numpy arrays, or torch tensors where torch is installed; torch is not needed. What is different on purpose is
+in ``docs/compat.md``: schemas are exact or refused, special tokens match by id only.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from grammask.compat.xgrammar.bitmasks import (
+    allocate_token_bitmask,
+    apply_token_bitmask_inplace,
+    dtype_of_bitmasks,
+    get_bitmask_shape,
+    reset_token_bitmask,
+)
+from grammask.compat.xgrammar.compilers import CompiledGrammar, GrammarCompiler, get_serialization_version
+from grammask.compat.xgrammar.exceptions import (
+    DeserializeFormatError,
+    DeserializeVersionError,
+    InvalidJSONError,
+    InvalidStructuralTagError,
+)
+from grammask.compat.xgrammar.grammars import Grammar
+from grammask.compat.xgrammar.matchers import BatchGrammarMatcher, GrammarMatcher
+from grammask.compat.xgrammar.structural_tag import StructuralTag, StructuralTagItem
+from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo, VocabType
+
+__all__ = [
+    "BatchGrammarMatcher",
+    "CompiledGrammar",
+    "DeserializeFormatError",
+    "DeserializeVersionError",
+    "Grammar",
+    "GrammarCompiler",
+    "GrammarMatcher",
+    "InvalidJSONError",
+    "InvalidStructuralTagError",
+    "StructuralTag",
+    "StructuralTagItem",
+    "TokenizerInfo",
+    "VocabType",
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
+    "get_bitmask_shape",
+    "get_serialization_version",
+    "reset_token_bitmask",
+]
+
+_SUBMODULES = ("contrib", "structural_tag")
+"""What ``xgrammar.name`` finds without an import of its own."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "bitmask_dtype":
+        return dtype_of_bitmasks()
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

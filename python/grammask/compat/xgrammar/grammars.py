@@ -1,0 +1,287 @@
+"""The grammars of xgrammar: its EBNF, JSON schemas, expressions, llguidance's Lark and structural tags."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import grammask
+from grammask.compat.xgrammar.closed_schemas import closed
+from grammask.compat.xgrammar.exceptions import (
+    DeserializeFormatError,
+    DeserializeVersionError,
+    InvalidJSONError,
+    InvalidStructuralTagError,
+    grammar_errors,
+)
+from grammask.compat.xgrammar.expressions import rust_expression
+from grammask.compat.xgrammar.structural_tag import StructuralTag
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo
+
+__all__ = ["SERIALIZATION_VERSION", "Grammar"]
+
+SERIALIZATION_VERSION = "grammask-1"
+
+UNLIMITED_WHITESPACE = 2**31 - 1
+"""xgrammar bounds white space only when it is told to."""
+
+
+class Grammar:
+    """A language of texts. Made by one of the static methods."""
+
+    def __init__(self, grammar: grammask.Grammar, recipe: tuple[Any, ...]) -> None:
+        self._grammar = grammar
+        self._recipe = recipe
+
+    @property
+    def grammar(self) -> grammask.Grammar:
+        """The grammar of grammask behind it, which xgrammar does not have."""
+        return self._grammar
+
+    @property
+    def recipe(self) -> tuple[Any, ...]:
+        """What it was made from: a kind and values that JSON has."""
+        return self._recipe
+
+    @staticmethod
+    def from_ebnf(ebnf_string: str, *, root_rule_name: str = "root") -> Grammar:
+        """Read a grammar in xgrammar's EBNF, which is close to GBNF.
+
+        Raises:
+            RuntimeError: It is none, or cannot be enforced exactly.
+        """
+        with grammar_errors():
+            grammar = grammask.Grammar.from_xgrammar_ebnf(ebnf_string, root=root_rule_name)
+        return Grammar(grammar, ("ebnf", ebnf_string, root_rule_name))
+
+    @staticmethod
+    def from_json_schema(
+        schema: Any,
+        *,
+        any_whitespace: bool = True,
+        indent: int | None = None,
+        separators: tuple[str, str] | None = None,
+        strict_mode: bool = True,
+        max_whitespace_cnt: int | None = None,
+        print_converted_ebnf: bool = False,
+        any_order: bool = False,
+    ) -> Grammar:
+        """Read a JSON schema.
+
+        Args:
+            schema: The schema, its JSON text, or a model of Pydantic.
+            any_whitespace: Whether white space may stand wherever JSON allows it inside the text. Then ``indent``
+                and ``separators`` do not count.
+            indent: As of ``json.dumps``.
+            separators: As of ``json.dumps``.
+            strict_mode: Whether properties and items that the schema does not list are left out.
+            max_whitespace_cnt: How much white space in a row; without bound if None, as in xgrammar.
+            print_converted_ebnf: Whether to print the grammar.
+            any_order: Whether properties may come in any order. Unlike in xgrammar, those that are required are.
+
+        Raises:
+            RuntimeError: It is no schema, or cannot be enforced exactly.
+        """
+        if isinstance(schema, type):
+            schema = schema.model_json_schema()  # type: ignore[attr-defined]
+        text = schema if isinstance(schema, str) else json.dumps(schema)
+        options = {
+            "any_whitespace": any_whitespace,
+            "indent": indent,
+            "separators": separators,
+            "strict_mode": strict_mode,
+            "max_whitespace_cnt": max_whitespace_cnt,
+            "any_order": any_order,
+        }
+        loaded: Any = text
+        if strict_mode:
+            # The reader of schemas says what is wrong.
+            with contextlib.suppress(ValueError, RecursionError):
+                loaded = closed(json.loads(text))
+        layout: dict[str, Any] = {}
+        if any_whitespace:
+            layout["max_whitespace"] = (
+                UNLIMITED_WHITESPACE if max_whitespace_cnt is None else max_whitespace_cnt
+            )
+        elif indent is None:
+            layout["separators"] = separators or (", ", ": ")
+        elif separators in (None, (",", ": ")):
+            layout["indent"] = indent
+        else:
+            msg = f"with an indent the separators are ',' and ': ', not {separators}"
+            raise RuntimeError(msg)
+        with grammar_errors():
+            grammar = grammask.Grammar.from_json_schema(
+                loaded, key_order="any" if any_order else "declared", **layout
+            )
+        made = Grammar(grammar, ("json_schema", text, options))
+        if print_converted_ebnf:
+            print(made)
+        return made
+
+    @staticmethod
+    def from_regex(regex_string: str, *, print_converted_ebnf: bool = False) -> Grammar:
+        """Read a regular expression in ECMAScript's syntax; texts match it as a whole.
+
+        Raises:
+            RuntimeError: It is none, or not regular.
+        """
+        with grammar_errors():
+            grammar = grammask.Grammar.from_regex(rust_expression(regex_string))
+        made = Grammar(grammar, ("regex", regex_string))
+        if print_converted_ebnf:
+            print(made)
+        return made
+
+    @staticmethod
+    def from_lark(
+        lark_string: str,
+        *,
+        tokenizer_info: TokenizerInfo | None = None,
+        named_grammars: dict[str, Grammar | str] | None = None,
+    ) -> Grammar:
+        """Read a grammar in llguidance's dialect of Lark.
+
+        Args:
+            lark_string: The text.
+            tokenizer_info: Not needed: names of tokens are looked up when the grammar is compiled.
+            named_grammars: Not supported.
+
+        Raises:
+            RuntimeError: It is none, or cannot be enforced exactly.
+        """
+        del tokenizer_info
+        if named_grammars:
+            msg = "grammask.compat.xgrammar has no named grammars"
+            raise RuntimeError(msg)
+        with grammar_errors():
+            grammar = grammask.Grammar.from_llguidance_lark(lark_string)
+        return Grammar(grammar, ("lark", lark_string))
+
+    @staticmethod
+    def from_structural_tag(*args: Any, **kwargs: Any) -> Grammar:
+        """Read a structural tag, or, given ``(tags, triggers)``, one of the older kind.
+
+        It is an object, its JSON text, or anything that writes itself as JSON as xgrammar's own classes do.
+
+        Raises:
+            InvalidJSONError: The text is no JSON.
+            InvalidStructuralTagError: It is no structural tag, or cannot be enforced exactly.
+            TypeError: The arguments are neither.
+        """
+        tag = _structural_tag(args, kwargs)
+        with grammar_errors(InvalidStructuralTagError):
+            grammar = grammask.Grammar.from_structural_tag(tag)
+        return Grammar(grammar, ("structural_tag", json.dumps(tag)))
+
+    @staticmethod
+    def builtin_json_grammar() -> Grammar:
+        """All JSON texts that are an object or an array."""
+        with grammar_errors():
+            grammar = grammask.Grammar.from_json_schema(
+                {"type": ["object", "array"]}, max_whitespace=UNLIMITED_WHITESPACE
+            )
+        return Grammar(grammar, ("builtin_json",))
+
+    @staticmethod
+    def concat(*grammars: Grammar) -> Grammar:
+        """The texts that are a text of each grammar, one after the other."""
+        with grammar_errors():
+            joined = grammask.Grammar.concat(*[each.grammar for each in grammars])
+        return Grammar(joined, ("concat", *(each.recipe for each in grammars)))
+
+    @staticmethod
+    def union(*grammars: Grammar) -> Grammar:
+        """The texts of any of the grammars."""
+        with grammar_errors():
+            joined = grammask.Grammar.union(*[each.grammar for each in grammars])
+        return Grammar(joined, ("union", *(each.recipe for each in grammars)))
+
+    def __str__(self) -> str:
+        return self._grammar.source
+
+    def serialize_json(self) -> str:
+        """What the grammar was made from, as JSON."""
+        return json.dumps({"grammar": self._recipe, "__VERSION__": SERIALIZATION_VERSION})
+
+    @staticmethod
+    def deserialize_json(json_string: str) -> Grammar:
+        """Make a grammar of what ``serialize_json`` wrote.
+
+        Raises:
+            InvalidJSONError: The text is no JSON.
+            DeserializeVersionError: It was written by xgrammar or another version.
+            DeserializeFormatError: It is something else.
+        """
+        try:
+            parts = json.loads(json_string)
+        except ValueError as error:
+            raise InvalidJSONError(str(error)) from error
+        if not isinstance(parts, dict) or "grammar" not in parts:
+            msg = "this is no serialised grammar"
+            raise DeserializeFormatError(msg)
+        if parts.get("__VERSION__") != SERIALIZATION_VERSION:
+            msg = f"this was written in the format {parts.get('__VERSION__')}, not in {SERIALIZATION_VERSION}"
+            raise DeserializeVersionError(msg)
+        try:
+            return _made_again(parts["grammar"])
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            msg = f"this is no serialised grammar: {error!r}"
+            raise DeserializeFormatError(msg) from error
+
+
+def _made_again(recipe: list[Any]) -> Grammar:
+    kind, *arguments = recipe
+    match kind:
+        case "ebnf":
+            return Grammar.from_ebnf(arguments[0], root_rule_name=arguments[1])
+        case "json_schema":
+            options = dict(arguments[1])
+            separators = options.pop("separators")
+            return Grammar.from_json_schema(
+                arguments[0], separators=None if separators is None else tuple(separators), **options
+            )
+        case "regex":
+            return Grammar.from_regex(arguments[0])
+        case "lark":
+            return Grammar.from_lark(arguments[0])
+        case "structural_tag":
+            return Grammar.from_structural_tag(arguments[0])
+        case "builtin_json":
+            return Grammar.builtin_json_grammar()
+        case "concat":
+            return Grammar.concat(*[_made_again(part) for part in arguments])
+        case "union":
+            return Grammar.union(*[_made_again(part) for part in arguments])
+    msg = f"there are no grammars of the kind {kind!r}"
+    raise ValueError(msg)
+
+
+def _structural_tag(args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The structural tag in the arguments of xgrammar's two signatures."""
+    given = [*args, *(kwargs[name] for name in ("structural_tag", "tags", "triggers") if name in kwargs)]
+    if len(given) == 2:
+        try:
+            return StructuralTag.from_legacy_structural_tag(*given).model_dump()
+        except ValueError as error:
+            raise InvalidJSONError(str(error)) from error
+    if len(given) != 1:
+        msg = "a structural tag, or tags and triggers, are expected"
+        raise TypeError(msg)
+    tag = given[0]
+    if hasattr(tag, "model_dump_json"):
+        tag = tag.model_dump_json()
+    if isinstance(tag, str):
+        try:
+            tag = json.loads(tag)
+        except ValueError as error:
+            raise InvalidJSONError(str(error)) from error
+    if not isinstance(tag, dict):
+        msg = f"a structural tag is an object, not {type(tag).__name__}"
+        raise TypeError(msg)
+    return tag

@@ -1,0 +1,307 @@
+"""The matchers of xgrammar: one text each, and batches of them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from grammask.compat.xgrammar.compilers import CompiledGrammar
+from grammask.compat.xgrammar.exceptions import grammar_errors
+from grammask.integrations.request_matcher import RequestMatcher
+from grammask.masks import fill_masks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["BatchGrammarMatcher", "GrammarMatcher"]
+
+
+class GrammarMatcher:
+    """One text being generated.
+
+    Args:
+        compiled_grammar: What it follows.
+        override_stop_tokens: The tokens that end the text, in place of the vocabulary's.
+        terminate_without_stop_token: Whether :meth:`is_terminated` is true as soon as the text is complete.
+        max_rollback_tokens: Not looked at: everything can be rolled back.
+        default_temperature: What :attr:`temperature` is: grammars here set none.
+    """
+
+    def __init__(
+        self,
+        compiled_grammar: CompiledGrammar,
+        *,
+        override_stop_tokens: int | Sequence[int] | None = None,
+        terminate_without_stop_token: bool = False,
+        max_rollback_tokens: int = -1,
+        default_temperature: float | None = None,
+    ) -> None:
+        del max_rollback_tokens
+        given: object = compiled_grammar
+        if not isinstance(given, CompiledGrammar):
+            msg = "The grammar should be compiled before passing it to GrammarMatcher."
+            raise ValueError(msg)
+        if isinstance(override_stop_tokens, int):
+            override_stop_tokens = [override_stop_tokens]
+        vocabulary = compiled_grammar.tokenizer_info.vocabulary
+        self._matcher = RequestMatcher(compiled_grammar.compiled, vocabulary, override_stop_tokens)
+        self._size = vocabulary.size
+        self._ends_complete = terminate_without_stop_token
+        self._temperature = default_temperature
+
+    @property
+    def request_matcher(self) -> RequestMatcher:
+        """The matcher behind it, which xgrammar does not have."""
+        return self._matcher
+
+    def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool:
+        """Append a token; False if it is not legal, if there is no such token, or after the end."""
+        del debug_print
+        if self._matcher.is_finished:
+            return False
+        with grammar_errors():
+            return self._matcher.accept(token_id)
+
+    def accept_string(self, input_str: str | bytes, *, debug_print: bool = False) -> bool:
+        """Append a text, as one step; False if it is not legal, or after the end."""
+        del debug_print
+        if self._matcher.is_finished:
+            return False
+        with grammar_errors():
+            return self._matcher.inner.accept_bytes(
+                input_str.encode() if isinstance(input_str, str) else input_str
+            )
+
+    def fill_next_token_bitmask(self, bitmask: Any, index: int = 0, *, debug_print: bool = False) -> bool:
+        """Write the mask of the next token into a row; after the end only end tokens are in it.
+
+        Returns:
+            Whether the mask refuses any token.
+
+        Raises:
+            RuntimeError: The mask has another type or shape; no token is legal and the text is not complete; a
+                budget was passed.
+        """
+        del debug_print
+        try:
+            with grammar_errors():
+                self._matcher.fill_mask(bitmask, index)
+        except (TypeError, ValueError, IndexError) as error:
+            raise RuntimeError(str(error)) from error
+        words = np.asarray(bitmask)
+        return not _allows_all(words if words.ndim == 1 else words[index], self._size)
+
+    def traverse_draft_tree(
+        self,
+        retrieve_next_token: Any,
+        retrieve_next_sibling: Any,
+        draft_tokens: Any,
+        token_bitmask: Any,
+        time_threshold: float = -1.0,
+        temperatures: Any = None,
+    ) -> bool:
+        """Write the mask of each node of a tree of drafted tokens; node 0 stands for where the text is.
+
+        Rows of refused nodes are set to zero, rows below them are left as they are.
+
+        Returns:
+            True. If ``time_threshold`` is positive and more seconds went by: False, with all rows written.
+
+        Raises:
+            RuntimeError: No token is legal at a node and the text is not complete; a budget was passed.
+        """
+        began = time.perf_counter()
+        next_token = [int(node) for node in retrieve_next_token]
+        next_sibling = [int(node) for node in retrieve_next_sibling]
+        tokens = [int(token) for token in draft_tokens]
+        with grammar_errors():
+            _walk(self._matcher.fork(), next_token, next_sibling, tokens, np.asarray(token_bitmask))
+        if temperatures is not None:
+            temperatures[...] = -1.0 if self._temperature is None else self._temperature
+        return not 0 < time_threshold < time.perf_counter() - began
+
+    def find_jump_forward_string(self) -> str:
+        """The text that must come next whatever the model says."""
+        with grammar_errors():
+            forced = self._matcher.inner.forced_bytes()
+        # What the grammar lets end inside a character is left out.
+        return forced.decode(errors="ignore")
+
+    def rollback(self, num_tokens: int = 1) -> None:
+        """Take back the last steps.
+
+        Raises:
+            RuntimeError: Fewer were accepted.
+        """
+        try:
+            self._matcher.rollback(num_tokens)
+        except (ValueError, OverflowError) as error:
+            raise RuntimeError(str(error)) from error
+
+    def get_captures(self, *, deduplicate: bool = True) -> list[tuple[str, bytes]]:
+        """Not supported: captures come from templates here.
+
+        Raises:
+            RuntimeError: Always.
+        """
+        del deduplicate
+        msg = "grammask.compat.xgrammar has no captures"
+        raise RuntimeError(msg)
+
+    def is_terminated(self) -> bool:
+        """Whether an end token was accepted, or is not needed and the text is complete."""
+        return self._matcher.is_finished or (self._ends_complete and self._matcher.is_complete)
+
+    def is_completed(self) -> bool:
+        """Whether the text so far is complete."""
+        return self._matcher.is_complete
+
+    def reset(self) -> None:
+        """Go back to the beginning."""
+        self._matcher.reset()
+
+    def fork(self) -> GrammarMatcher:
+        """An independent matcher with the same text."""
+        other = object.__new__(GrammarMatcher)
+        vars(other).update(vars(self))
+        other._matcher = self._matcher.fork()
+        return other
+
+    @property
+    def max_rollback_tokens(self) -> int:
+        """-1: without limit."""
+        return -1
+
+    @property
+    def temperature(self) -> float | None:
+        """The temperature that was given as the default."""
+        return self._temperature
+
+    @property
+    def stop_token_ids(self) -> list[int]:
+        """The tokens that end the text."""
+        return self._matcher.end_tokens
+
+
+class BatchGrammarMatcher:
+    """Works on many matchers at once.
+
+    Args:
+        max_threads: Not looked at: new masks are made by the threads of :func:`grammask.set_threads`.
+    """
+
+    def __init__(self, max_threads: int | Literal["auto"] = "auto") -> None:
+        del max_threads
+
+    def batch_fill_next_token_bitmask(
+        self,
+        matchers: Sequence[GrammarMatcher],
+        bitmask: Any,
+        indices: Sequence[int] | None = None,
+        debug_print: bool = False,  # noqa: FBT001, FBT002
+    ) -> None:
+        """Write the masks of the matchers into rows, 0, 1, 2, ... if ``indices`` is None.
+
+        Raises:
+            RuntimeError: As of :meth:`GrammarMatcher.fill_next_token_bitmask`, and other numbers of rows.
+        """
+        del debug_print
+        rows = list(range(len(matchers))) if indices is None else [int(index) for index in indices]
+        inner = [matcher.request_matcher for matcher in matchers]
+        try:
+            with grammar_errors():
+                if all(matcher.is_plain for matcher in inner):
+                    fill_masks([matcher.inner for matcher in inner], bitmask, rows)
+                else:
+                    for matcher, row in zip(inner, rows, strict=True):
+                        matcher.fill_mask(bitmask, row)
+        except (TypeError, ValueError, IndexError) as error:
+            raise RuntimeError(str(error)) from error
+
+    @staticmethod
+    def batch_accept_token(
+        matchers: Sequence[GrammarMatcher],
+        tokens: Sequence[int],
+        debug_print: bool = False,  # noqa: FBT001, FBT002
+    ) -> list[bool]:
+        """Append a token to each text; returns which were legal.
+
+        Raises:
+            RuntimeError: There is another number of tokens.
+        """
+        del debug_print
+        _same_length(matchers, tokens)
+        return [matcher.accept_token(token) for matcher, token in zip(matchers, tokens, strict=True)]
+
+    @staticmethod
+    def batch_accept_string(
+        matchers: Sequence[GrammarMatcher],
+        strings: Sequence[str | bytes],
+        debug_print: bool = False,  # noqa: FBT001, FBT002
+    ) -> list[bool]:
+        """Append a text to each text; returns which were legal.
+
+        Raises:
+            RuntimeError: There is another number of texts.
+        """
+        del debug_print
+        _same_length(matchers, strings)
+        return [matcher.accept_string(text) for matcher, text in zip(matchers, strings, strict=True)]
+
+    @staticmethod
+    def batch_rollback(matchers: Sequence[GrammarMatcher], num_tokens: Sequence[int] | int = 1) -> None:
+        """Take back steps of each text.
+
+        Raises:
+            RuntimeError: There is another number of counts, or fewer steps were accepted.
+        """
+        counts = [num_tokens] * len(matchers) if isinstance(num_tokens, int) else num_tokens
+        _same_length(matchers, counts)
+        for matcher, count in zip(matchers, counts, strict=True):
+            matcher.rollback(count)
+
+    @staticmethod
+    def batch_fill_temperature(
+        matchers: Sequence[GrammarMatcher], temperatures: Any, indices: Sequence[int] | None = None
+    ) -> None:
+        """Write the temperatures of the matchers, -1 where there is none."""
+        rows = range(len(matchers)) if indices is None else indices
+        for matcher, row in zip(matchers, rows, strict=True):
+            temperatures[row] = -1.0 if matcher.temperature is None else matcher.temperature
+
+
+def _walk(
+    matcher: RequestMatcher, next_token: list[int], next_sibling: list[int], tokens: list[int], rows: Any
+) -> None:
+    """Go down a tree with accept and rollback: what waits is a node, and whether all below it is done."""
+    waiting = [(0, False)] if tokens else []
+    while waiting:
+        node, is_done = waiting.pop()
+        if is_done:
+            matcher.rollback(1)
+            continue
+        if node:
+            if next_sibling[node] >= 0:
+                waiting.append((next_sibling[node], False))
+            if matcher.is_finished or not matcher.accept(tokens[node]):
+                rows[node] = 0
+                continue
+            waiting.append((node, True))
+        matcher.fill_mask(rows, node)
+        if next_token[node] >= 0:
+            waiting.append((next_token[node], False))
+
+
+def _same_length(matchers: Sequence[Any], others: Sequence[Any]) -> None:
+    if len(matchers) != len(others):
+        msg = f"{len(matchers)} matchers were given {len(others)} values"
+        raise RuntimeError(msg)
+
+
+def _allows_all(words: Any, size: int) -> bool:
+    whole, rest = divmod(size, 32)
+    if not (words[:whole] == -1).all():
+        return False
+    return not rest or int(words[whole]) & ((1 << rest) - 1) == (1 << rest) - 1

@@ -1,0 +1,302 @@
+"""The vocabulary of a model as xgrammar describes it: its tokens, how they are spelled, and which of them end texts."""
+
+from __future__ import annotations
+
+import enum
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from grammask.compat.xgrammar.exceptions import DeserializeFormatError, InvalidJSONError
+from grammask.errors import VocabularyError
+from grammask.integrations.server_vocabulary import vocabulary_of
+from grammask.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["TokenizerInfo", "VocabType"]
+
+END_TOKENS = (
+    *("</s>", "<eos>", "<|eos|>", "<|eot_id|>", "<|end_of_text|>", "<|endoftext|>", "<end_of_turn>"),
+    "<\uff5cend\u2581of\u2581sentence\uff5c>",
+)
+"""What xgrammar takes for end tokens if it is not told which they are."""
+
+_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+
+
+class VocabType(enum.Enum):
+    """How the tokens of a vocabulary are spelled."""
+
+    RAW = 0
+    """As they are."""
+    BYTE_FALLBACK = 1
+    """``<0x1B>`` for a byte, U+2581 for a space."""
+    BYTE_LEVEL = 2
+    """A character for each byte, as GPT-2 has it."""
+
+
+class TokenizerInfo:
+    """The tokens of a model.
+
+    Args:
+        encoded_vocab: The tokens by id.
+        vocab_type: How they are spelled.
+        vocab_size: The width of the model's logits; ``len(encoded_vocab)`` if None. Further tokens are left out.
+        stop_token_ids: The tokens that end a text; if None they are found by well-known names.
+        add_prefix_space: Kept, and of no effect on masks.
+
+    Raises:
+        RuntimeError: There is no vocabulary of these.
+    """
+
+    def __init__(
+        self,
+        encoded_vocab: Sequence[bytes] | Sequence[str],
+        vocab_type: VocabType = VocabType.RAW,
+        *,
+        vocab_size: int | None = None,
+        stop_token_ids: Sequence[int] | int | None = None,
+        add_prefix_space: bool = False,
+    ) -> None:
+        width = len(encoded_vocab) if vocab_size is None else vocab_size
+        decoded = [_decoded(token, vocab_type) for token in encoded_vocab[:width]]
+        if stop_token_ids is None:
+            names = {name.encode() for name in END_TOKENS}
+            stops = [id for id, token in enumerate(decoded) if token in names]
+        else:
+            stops = [stop_token_ids] if isinstance(stop_token_ids, int) else list(stop_token_ids)
+        try:
+            vocabulary = Vocabulary(decoded, eos=[id for id in stops if 0 <= id < width], size=width)
+        except VocabularyError as error:
+            raise RuntimeError(str(error)) from error
+        self._set(vocabulary, decoded, vocab_type, stops, add_prefix_space=add_prefix_space)
+
+    def _set(
+        self,
+        vocabulary: Vocabulary,
+        decoded: list[bytes],
+        vocab_type: VocabType | None,
+        stops: list[int],
+        *,
+        add_prefix_space: bool,
+    ) -> None:
+        self._vocabulary = vocabulary
+        self._decoded = decoded
+        self._vocab_type = vocab_type
+        self._stops = stops
+        self._add_prefix_space = add_prefix_space
+        self._spelled: Mapping[str, int] = {}
+        """The tokens as their tokenizer spells them, where ``vocab_type`` is to be found out."""
+
+    @classmethod
+    def from_vocabulary(cls, vocabulary: Vocabulary) -> TokenizerInfo:
+        """The same for a vocabulary of grammask, which xgrammar does not have."""
+        return cls._of_vocabulary(vocabulary, None)
+
+    @staticmethod
+    def from_huggingface(
+        tokenizer: Any,
+        *,
+        vocab_size: int | None = None,
+        stop_token_ids: Sequence[int] | int | None = None,
+    ) -> TokenizerInfo:
+        """Read a tokenizer of transformers. Its decoder says what the tokens mean; special tokens have no text.
+
+        Args:
+            tokenizer: A fast tokenizer.
+            vocab_size: The width of the model's logits; that of the tokenizer if None.
+            stop_token_ids: The tokens that end a text; the tokenizer's ``eos_token_id`` if None.
+
+        Raises:
+            ValueError: Its tokens cannot be mapped to bytes, or no end token is known.
+        """
+        stops = [stop_token_ids] if isinstance(stop_token_ids, int) else stop_token_ids
+        if stops is not None and len(stops) == 0:
+            msg = "stop_token_ids cannot be empty"
+            raise ValueError(msg)
+        eos = None if stops is None else tuple(stops)
+        if vocab_size is None:
+            vocabulary = Vocabulary.from_huggingface(tokenizer, eos=eos)
+        else:
+            vocabulary = vocabulary_of(tokenizer, vocab_size, eos=eos)
+        return TokenizerInfo._of_vocabulary(vocabulary, getattr(tokenizer, "get_vocab", None))
+
+    @classmethod
+    def _of_vocabulary(
+        cls, vocabulary: Vocabulary, spelled: Callable[[], Mapping[str, int]] | None
+    ) -> TokenizerInfo:
+        info = object.__new__(cls)
+        decoded = [token or b"" for token in vocabulary.tokens()]
+        kind = VocabType.RAW if spelled is None else None
+        info._set(vocabulary, decoded, kind, list(vocabulary.eos), add_prefix_space=False)
+        if spelled is not None:
+            info._spelled = spelled()
+        return info
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary of grammask behind it, which xgrammar does not have."""
+        return self._vocabulary
+
+    @property
+    def vocab_type(self) -> VocabType:
+        """How the tokens were spelled.
+
+        Raises:
+            RuntimeError: The tokens of a tokenizer are spelled in none of these ways.
+        """
+        if self._vocab_type is None:
+            self._vocab_type = _spelling(self._spelled, self._vocabulary)
+        return self._vocab_type
+
+    @property
+    def vocab_size(self) -> int:
+        """The width of the model's logits."""
+        return self._vocabulary.size
+
+    @property
+    def add_prefix_space(self) -> bool:
+        """Whether the tokenizer puts a space before a text."""
+        return self._add_prefix_space
+
+    @property
+    def decoded_vocab(self) -> list[bytes]:
+        """The bytes of the tokens."""
+        return list(self._decoded)
+
+    @property
+    def stop_token_ids(self) -> list[int]:
+        """The tokens that end a text."""
+        return list(self._stops)
+
+    @property
+    def special_token_ids(self) -> list[int]:
+        """The tokens without text, padding among them, that do not end a text."""
+        ends = set(self._stops)
+        return [
+            id
+            for id in range(self.vocab_size)
+            if id not in ends and (id >= len(self._decoded) or not self._decoded[id])
+        ]
+
+    def dump_metadata(self) -> str:
+        """Everything but the tokens, as JSON."""
+        return json.dumps(
+            {
+                "vocab_type": self.vocab_type.value,
+                "vocab_size": self.vocab_size,
+                "add_prefix_space": self._add_prefix_space,
+                "stop_token_ids": self._stops,
+            },
+            separators=(",", ":"),
+        )
+
+    @staticmethod
+    def from_vocab_and_metadata(
+        encoded_vocab: Sequence[bytes] | Sequence[str], metadata: str
+    ) -> TokenizerInfo:
+        """The tokenizer info of tokens and of what ``dump_metadata`` returned.
+
+        Raises:
+            InvalidJSONError: The metadata is no JSON.
+            DeserializeFormatError: It lacks a member.
+        """
+        options = _loaded(metadata)
+        try:
+            return TokenizerInfo(
+                encoded_vocab,
+                VocabType(options["vocab_type"]),
+                vocab_size=options["vocab_size"],
+                stop_token_ids=options["stop_token_ids"],
+                add_prefix_space=options["add_prefix_space"],
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            msg = f"this is no metadata of a tokenizer info: {error!r}"
+            raise DeserializeFormatError(msg) from error
+
+    def serialize_json(self) -> str:
+        """All of it as JSON; bytes are written in hexadecimal digits."""
+        return json.dumps(
+            {
+                **json.loads(self.dump_metadata()),
+                "special": self._vocabulary.special,
+                "tokens": [None if token is None else token.hex() for token in self._vocabulary.tokens()],
+                "decoded_vocab": [token.hex() for token in self._decoded],
+            }
+        )
+
+    @staticmethod
+    def deserialize_json(json_string: str) -> TokenizerInfo:
+        """What ``serialize_json`` wrote.
+
+        Raises:
+            InvalidJSONError: The text is no JSON.
+            DeserializeFormatError: It is something else.
+        """
+        parts = _loaded(json_string)
+        try:
+            tokens = [None if token is None else bytes.fromhex(token) for token in parts["tokens"]]
+            stops: list[int] = parts["stop_token_ids"]
+            vocabulary = Vocabulary(
+                tokens,
+                special=parts["special"],
+                eos=[id for id in stops if 0 <= id < parts["vocab_size"]],
+                size=parts["vocab_size"],
+            )
+            info = object.__new__(TokenizerInfo)
+            decoded = [bytes.fromhex(token) for token in parts["decoded_vocab"]]
+            kind = VocabType(parts["vocab_type"])
+            info._set(vocabulary, decoded, kind, stops, add_prefix_space=parts["add_prefix_space"])
+        except (KeyError, TypeError, ValueError) as error:
+            msg = f"this is no serialised tokenizer info: {error!r}"
+            raise DeserializeFormatError(msg) from error
+        return info
+
+
+def _loaded(text: str) -> dict[str, Any]:
+    try:
+        loaded = json.loads(text)
+    except ValueError as error:
+        raise InvalidJSONError(str(error)) from error
+    if not isinstance(loaded, dict):
+        msg = "this is no JSON object"
+        raise DeserializeFormatError(msg)
+    return loaded
+
+
+def _decoded(token: bytes | str, vocab_type: VocabType) -> bytes:
+    if vocab_type is VocabType.RAW:
+        return token.encode() if isinstance(token, str) else bytes(token)
+    text = token if isinstance(token, str) else token.decode()
+    if vocab_type is VocabType.BYTE_FALLBACK:
+        byte = _BYTE.fullmatch(text)
+        return bytes([int(byte[1], 16)]) if byte else text.replace("\u2581", " ").encode()
+    try:
+        return bytes(_BYTES_OF_CHARACTERS[character] for character in text)
+    except KeyError:
+        return text.encode()
+
+
+def _spelling(spelled: Mapping[str, int], vocabulary: Vocabulary) -> VocabType:
+    """The way in which every token of a tokenizer is spelled; one of them decodes all as the tokenizer does."""
+    expected = {token: vocabulary.token(id) for token, id in spelled.items() if id < vocabulary.size}
+    texts = [(token, text) for token, text in expected.items() if text is not None]
+    for kind in (VocabType.BYTE_LEVEL, VocabType.BYTE_FALLBACK, VocabType.RAW):
+        if all(_decoded(token, kind) == text for token, text in texts):
+            return kind
+    msg = "the tokenizer spells its tokens in a way that xgrammar has no name for; pass on the TokenizerInfo itself"
+    raise RuntimeError(msg)
+
+
+def _bytes_of_characters() -> dict[str, int]:
+    """The characters that stand for bytes in GPT-2's spelling: printable ones for themselves, then U+0100 on."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in set(printable)]
+    return {chr(byte): byte for byte in printable} | {
+        chr(0x100 + number): byte for number, byte in enumerate(others)
+    }
+
+
+_BYTES_OF_CHARACTERS = _bytes_of_characters()

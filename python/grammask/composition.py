@@ -1,0 +1,203 @@
+"""Grammars made of grammars: sequences, choices, repetitions, and plain parts between them.
+
+A :class:`Part` is an immutable description; :func:`build` turns it into one grammar of the engine. Parts are known by a
+digest of their content, so what occurs several times is built once. Nothing here recurses: parts may be nested as
+deep as memory allows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from grammask import _grammask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from grammask.grammar import Grammar
+
+__all__ = [
+    "Part",
+    "build",
+    "choice",
+    "free_text",
+    "literal",
+    "named",
+    "repeat",
+    "sequence",
+    "token",
+    "tokens",
+]
+
+
+class Part:
+    """A part of a grammar.
+
+    Attributes:
+        kind: The name of the method of ``_grammask.Composition`` that makes it.
+        arguments: What else the method takes.
+        parts: The parts that it is made of.
+        digest: A hash of all of it.
+    """
+
+    __slots__ = ("arguments", "digest", "kind", "parts")
+
+    digest: bytes
+
+    def __init__(self, kind: str, arguments: tuple[Any, ...], parts: tuple[Part, ...] = ()) -> None:
+        """Makes a part; the functions of this module check what they are given."""
+        self.kind = kind
+        self.arguments = arguments
+        self.parts = parts
+        content = hashlib.sha256(kind.encode())
+        if kind == "grammar":
+            content.update(arguments[0].digest())
+        else:
+            content.update(pickle.dumps(arguments, protocol=5))
+        for part in parts:
+            content.update(part.digest)
+        self.digest = content.digest()
+
+
+def literal(text: str | bytes) -> Part:
+    """Returns the part that matches exactly a text."""
+    return Part("literal", (text.encode() if isinstance(text, str) else bytes(text),))
+
+
+def token(reference: int | str) -> Part:
+    """Returns the part that matches one token as a whole, by id, or by the name or text that it has alone."""
+    return Part("token", (reference,))
+
+
+def tokens(
+    listed: Iterable[int | str], *, others: bool = False, ranges: Iterable[tuple[int, int]] = ()
+) -> Part:
+    """Returns the part that matches any of some tokens as a whole, or any of all others."""
+    return Part("tokens", (list(listed), others, list(ranges)))
+
+
+def free_text(
+    *,
+    before: str | None = None,
+    stops: Sequence[str] = (),
+    without: Sequence[str] = (),
+    max_characters: int | None = None,
+    max_tokens: int | None = None,
+) -> Part:
+    """Returns the part that matches any text, up to the first of some words, without others.
+
+    Args:
+        before: The word that must follow; it is no part of the text.
+        stops: Other words at which the text would have ended.
+        without: Words that are not in the text.
+        max_characters: The most characters.
+        max_tokens: The most tokens of the model.
+
+    Raises:
+        ValueError: A word is empty, or a bound negative.
+    """
+    ends = list(dict.fromkeys([*([] if before is None else [before]), *stops]))
+    if "" in ends or "" in without:
+        msg = "every text contains the empty text"
+        raise ValueError(msg)
+    for bound in (max_characters, max_tokens):
+        if bound is not None and bound < 0:
+            msg = f"{bound} is negative"
+            raise ValueError(msg)
+    index = len(ends) if before is None else 0
+    encoded = [word.encode() for word in ends], index, [word.encode() for word in dict.fromkeys(without)]
+    return Part("text", (*encoded, max_characters, max_tokens))
+
+
+def sequence(parts: Iterable[Part]) -> Part:
+    """Returns the part that matches all parts in order; sequences in it are taken apart."""
+    flat: list[Part] = []
+    for part in parts:
+        flat.extend(part.parts if part.kind == "sequence" else (part,))
+    return flat[0] if len(flat) == 1 else Part("sequence", (), tuple(flat))
+
+
+def choice(parts: Iterable[Part]) -> Part:
+    """Returns the part that matches any of some parts.
+
+    Raises:
+        ValueError: There are no parts.
+    """
+    flat: list[Part] = []
+    for part in parts:
+        flat.extend(part.parts if part.kind == "choice" else (part,))
+    if not flat:
+        msg = "a choice needs at least one part"
+        raise ValueError(msg)
+    return flat[0] if len(flat) == 1 else Part("choice", (), tuple(flat))
+
+
+def repeat(part: Part, least: int, most: int | None) -> Part:
+    """Returns the part that matches copies of a part in a row.
+
+    Raises:
+        ValueError: The bounds are negative, too large or contradict each other.
+    """
+    if not 0 <= least <= (most if most is not None else least) < 1 << 32:
+        msg = f"{least} to {most} copies cannot be"
+        raise ValueError(msg)
+    return Part("repeat", (least, most), (part,))
+
+
+def named(part: Part, name: str) -> Part:
+    """Returns the part under a name of its own, which explanations and printed grammars show."""
+    return Part("named", (name,), (part,))
+
+
+def build(root: Part) -> _grammask.Grammar:
+    """Returns the grammar of a part."""
+    order: list[Part] = []
+    uses: Counter[bytes] = Counter()
+    stack: list[tuple[Part, bool]] = [(root, False)]
+    while stack:
+        part, is_ready = stack.pop()
+        if is_ready:
+            order.append(part)
+            continue
+        uses[part.digest] += 1
+        if uses[part.digest] == 1:
+            stack.append((part, True))
+            stack.extend((inner, False) for inner in reversed(part.parts))
+    composition = _grammask.Composition()
+    numbers: dict[bytes, int] = {}
+    for part in order:
+        number = _make(composition, part, [numbers[inner.digest] for inner in part.parts])
+        if uses[part.digest] > 1 and part.kind in ("sequence", "choice", "repeat"):
+            number = composition.named("part", number)
+        numbers[part.digest] = number
+    return composition.finish(numbers[root.digest])
+
+
+def _make(composition: _grammask.Composition, part: Part, inner: list[int]) -> int:
+    arguments = part.arguments
+    match part.kind:
+        case "literal":
+            return composition.literal(*arguments)
+        case "grammar":
+            return _grafted(composition, arguments[0])
+        case "token":
+            return composition.token(*arguments)
+        case "tokens":
+            return composition.tokens(*arguments)
+        case "text":
+            return composition.text(*arguments)
+        case "sequence":
+            return composition.sequence(inner)
+        case "choice":
+            return composition.choice(inner)
+        case "repeat":
+            return composition.repeat(inner[0], *arguments)
+        case _:
+            return composition.named(str(arguments[0]), inner[0])
+
+
+def _grafted(composition: _grammask.Composition, grammar: Grammar) -> int:
+    return grammar.graft_into(composition)

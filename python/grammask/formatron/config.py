@@ -1,0 +1,16 @@
+"""How a formatter is used in a generation."""
+
+from dataclasses import dataclass
+
+
+@dataclass
+class EngineGenerationConfig:
+    """Options of integrations.
+
+    Attributes:
+        read_prompt: Whether the formatter reads the prompt first.
+        reset_at_beginning: Whether it begins anew with each generation.
+    """
+
+    read_prompt: bool = False
+    reset_at_beginning: bool = True

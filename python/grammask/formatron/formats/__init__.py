@@ -1,0 +1,1 @@
+"""Extractors of regular expressions and of JSON."""

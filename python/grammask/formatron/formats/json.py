@@ -1,0 +1,67 @@
+"""The extractor of JSON for a schema or a type."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from grammask.formatron.extractor import NonterminalExtractor
+from grammask.formatron.schemas.schema import Schema, json_schema_of
+from grammask.grammar import Grammar
+from grammask.templates import embedded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from grammask.templates.parts import Part
+
+__all__ = ["JsonExtractor"]
+
+
+class JsonExtractor(NonterminalExtractor):
+    """JSON that is valid for a schema or a type; the value is what ``to_object`` makes of it."""
+
+    def __init__(
+        self,
+        nonterminal: str,
+        capture_name: str | None,
+        schema: Any,
+        to_object: Callable[[str], Any] | None = None,
+    ) -> None:
+        super().__init__(nonterminal, capture_name)
+        self._schema = schema
+        self._to_object = to_object or loader_of(schema)
+
+    def extract(self, input_str: str) -> tuple[str, Any] | None:
+        """Read the JSON value with which a text begins."""
+        begin = len(input_str) - len(input_str.lstrip(" \t\n\r"))
+        try:
+            _, end = json.JSONDecoder().raw_decode(input_str, begin)
+            return input_str[end:], self._to_object(input_str[begin:end])
+        except ValueError:
+            return None
+
+    def value_of(self, text: str) -> Any:
+        """Make an object of what the parse found."""
+        return self._to_object(text)
+
+    @property
+    def kbnf_definition(self) -> str:
+        """A schema is no rule in KBNF.
+
+        Raises:
+            NotImplementedError: Always. Use the extractor as a part.
+        """
+        msg = "JSON for a schema is a grammar of its own here, not a text in KBNF"
+        raise NotImplementedError(msg)
+
+    def part(self) -> Part:
+        """Make the part of a template."""
+        return embedded(Grammar.from_json_schema(json_schema_of(self._schema)))
+
+
+def loader_of(schema: Any) -> Callable[[str], Any]:
+    """Return what makes an object of JSON for a schema or a type."""
+    if isinstance(schema, type) and issubclass(schema, Schema):
+        return schema.from_json
+    return json.loads

@@ -1,0 +1,1 @@
+"""Formatters in the generation loops of other libraries."""

@@ -1,0 +1,155 @@
+"""Formatters as logits processors of Hugging Face transformers.
+
+A row's text is known from its tokens, so beams may be reordered and generations begun again.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import grammask
+from grammask import kbnf
+from grammask.formatron.config import EngineGenerationConfig
+from grammask.formatron.formatter import FormatterBase, FormatterBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = [
+    "FormattersLogitsProcessor",
+    "create_engine_vocabulary",
+    "create_formatter_logits_processor",
+    "create_formatter_logits_processor_list",
+]
+
+
+def create_engine_vocabulary(
+    tokenizer: Any, vocab_processors: Sequence[Callable[..., Any]] | None = None
+) -> kbnf.Vocabulary:
+    """Make a vocabulary of a tokenizer, byte for byte by its decoder; special tokens have no text.
+
+    Args:
+        tokenizer: A tokenizer of transformers.
+        vocab_processors: Processors that change a table from spellings to bytes, as Formatron has them; with them the
+            spellings are replaced by the table, without them the tokenizer's decoder says what each token is.
+    """
+    spellings = {id: spelling for spelling, id in tokenizer.get_vocab().items()}
+    if vocab_processors is None:
+        texts = dict(enumerate(grammask.Vocabulary.from_huggingface(tokenizer).tokens()))
+    else:
+        table: dict[bytes, bytes] = {}
+        for process in vocab_processors:
+            process(table)
+        longest_first = sorted(table, key=len, reverse=True)
+        texts = {id: _replaced(spelling.encode(), table, longest_first) for id, spelling in spellings.items()}
+    return kbnf.Vocabulary({id: kbnf.Token(text) for id, text in texts.items() if text}, spellings)
+
+
+def _replaced(spelling: bytes, table: dict[bytes, bytes], longest_first: list[bytes]) -> bytes:
+    made = bytearray()
+    index = 0
+    while index < len(spelling):
+        known = next((key for key in longest_first if key and spelling.startswith(key, index)), None)
+        made += spelling[index : index + 1] if known is None else table[known]
+        index += 1 if known is None else len(known)
+    return bytes(made)
+
+
+def create_formatter_logits_processor(
+    tokenizer: Any,
+    formatter_builders: Sequence[FormatterBuilder | None] | FormatterBuilder,
+    configs: Sequence[EngineGenerationConfig] | None = None,
+    vocab_processors: Sequence[Callable[..., Any]] | None = None,
+) -> FormattersLogitsProcessor:
+    """Make a logits processor with a format for each row of a batch; None leaves a row free."""
+    vocabulary = create_engine_vocabulary(tokenizer, vocab_processors)
+    builders = (
+        [formatter_builders] if isinstance(formatter_builders, FormatterBuilder) else formatter_builders
+    )
+    formatters = [
+        None if builder is None else builder.build(vocabulary, tokenizer.decode) for builder in builders
+    ]
+    return FormattersLogitsProcessor(formatters, tokenizer.eos_token_id, configs)
+
+
+def create_formatter_logits_processor_list(
+    tokenizer: Any,
+    formatter_builders: Sequence[FormatterBuilder | None] | FormatterBuilder,
+    configs: Sequence[EngineGenerationConfig] | None = None,
+    vocab_processors: Sequence[Callable[..., Any]] | None = None,
+) -> Any:
+    """Make a ``LogitsProcessorList`` with the processor of :func:`create_formatter_logits_processor`."""
+    processor = create_formatter_logits_processor(tokenizer, formatter_builders, configs, vocab_processors)
+    return importlib.import_module("transformers").LogitsProcessorList([processor])
+
+
+class FormattersLogitsProcessor:
+    """Keeps each row of a batch in its format. After the end of a format only the end token is allowed."""
+
+    def __init__(
+        self,
+        formatters: Sequence[FormatterBase | None],
+        eos_token_id: int,
+        configs: Sequence[EngineGenerationConfig] | None = None,
+    ) -> None:
+        self._formatters = formatters
+        self._eos_token_id = eos_token_id
+        self.configs = [EngineGenerationConfig() for _ in formatters] if configs is None else configs
+        if len(self.configs) != len(formatters):
+            msg = f"there are {len(formatters)} formatters and {len(self.configs)} configurations"
+            raise ValueError(msg)
+        self._prompt_length: int | None = None
+        self._read: list[list[int]] = [[] for _ in formatters]
+
+    def reset(self) -> None:
+        """Begin a new generation."""
+        self._prompt_length = None
+        for row, formatter in enumerate(self._formatters):
+            self._read[row] = []
+            if formatter is not None:
+                formatter.reset()
+
+    @property
+    def formatters_captures(self) -> list[dict[str, Any] | None]:
+        """The captures of each row; None for free rows."""
+        return [None if formatter is None else formatter.captures for formatter in self._formatters]
+
+    def is_completed(self) -> list[bool | None]:
+        """Whether each row has ended; None for free rows."""
+        return [None if formatter is None else formatter.is_completed() for formatter in self._formatters]
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """Mask the scores of a step, of shape (rows, ids); they are changed in place and returned."""
+        if len(input_ids) != len(self._formatters):
+            msg = f"there are {len(self._formatters)} formatters for {len(input_ids)} rows"
+            raise ValueError(msg)
+        if self._prompt_length is None:
+            self._prompt_length = input_ids.shape[1]
+            for row, formatter in enumerate(self._formatters):
+                if formatter is not None and self.configs[row].reset_at_beginning:
+                    formatter.reset()
+                    self._read[row] = []
+        for row, formatter in enumerate(self._formatters):
+            if formatter is None:
+                continue
+            begin = 0 if self.configs[row].read_prompt else self._prompt_length
+            self._follow(row, formatter, input_ids[row, begin:].tolist())
+            if formatter.is_completed():
+                scores[row, :] = float("-inf")
+                scores[row, self._eos_token_id] = 0.0
+                continue
+            formatter.compute_allowed_tokens()
+            scores[row, :] = formatter.mask_logits(scores[row, :])
+        return scores
+
+    def _follow(self, row: int, formatter: FormatterBase, tokens: list[int]) -> None:
+        """Bring a formatter to the tokens of its row."""
+        read = self._read[row]
+        if tokens[: len(read)] != read:
+            formatter.reset()
+            read.clear()
+        for token in tokens[len(read) :]:
+            if not formatter.is_completed():
+                formatter.accept_token(token)
+            read.append(token)

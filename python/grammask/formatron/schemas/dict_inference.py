@@ -1,0 +1,44 @@
+"""Schemas of examples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from grammask.errors import UnsupportedType
+from grammask.formatron.schemas.json_schema import schema_class
+
+if TYPE_CHECKING:
+    from grammask.formatron.schemas.schema import Schema
+
+_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+
+
+def infer_mapping(mapping: Mapping[str, Any]) -> type[Schema]:
+    """Make the schema of objects with the names of a mapping and values of the types of its values.
+
+    Raises:
+        UnsupportedType: A value is of a type that JSON does not have.
+    """
+    return schema_class(f"Mapping_{id(mapping)}", _inferred(mapping), json.loads)
+
+
+def _inferred(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return {
+            "type": "object",
+            "properties": {name: _inferred(member) for name, member in value.items()},
+            "required": list(value),
+            "additionalProperties": False,
+        }
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        kinds = [_inferred(item) for item in value]
+        distinct = [kind for index, kind in enumerate(kinds) if kind not in kinds[:index]]
+        if not distinct:
+            return {"type": "array"}
+        return {"type": "array", "items": distinct[0] if len(distinct) == 1 else {"anyOf": distinct}}
+    if type(value) not in _TYPES:
+        msg = f"{value!r} has no JSON form"
+        raise UnsupportedType(msg)
+    return {"type": _TYPES[type(value)]}

@@ -1,0 +1,126 @@
+"""What a schema is: fields with types, and a way from JSON to an object."""
+
+from __future__ import annotations
+
+import typing
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from grammask.errors import UnsupportedType
+from grammask.schemas import schema_of
+
+
+class FieldInfo(ABC):
+    """A field of a schema."""
+
+    @property
+    @abstractmethod
+    def annotation(self) -> Any:
+        """Its type."""
+
+    @property
+    @abstractmethod
+    def required(self) -> bool:
+        """Whether it must be there."""
+
+
+class TypeWithMetadata:
+    """A type with constraints, by their names in Pydantic."""
+
+    def __init__(self, type: Any, metadata: dict[str, Any] | None) -> None:
+        self.type = type
+        self.metadata = metadata
+
+
+@dataclass
+class SubstringOf:
+    """As metadata of a string: it is a piece of a text."""
+
+    substring_of: str
+
+
+class Schema(ABC):
+    """A schema of objects in JSON."""
+
+    @classmethod
+    @abstractmethod
+    def fields(cls) -> dict[str, FieldInfo]:
+        """The fields by their names."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, json: str) -> Any:
+        """Make an object of JSON."""
+
+
+class SimpleField(FieldInfo):
+    """A field with a type."""
+
+    def __init__(self, annotation: Any, *, required: bool = True) -> None:
+        self._annotation = annotation
+        self._required = required
+
+    @property
+    def annotation(self) -> Any:  # noqa: D102
+        return self._annotation
+
+    @property
+    def required(self) -> bool:  # noqa: D102
+        return self._required
+
+
+def json_schema_of(schema: Any) -> dict[str, Any]:
+    """The JSON schema of a schema or a type.
+
+    Raises:
+        UnsupportedType: The type has no JSON form that grammask knows.
+    """
+    if isinstance(schema, type) and issubclass(schema, Schema):
+        own = getattr(schema, "grammask_json_schema", None)
+        if own is not None:
+            document: dict[str, Any] = own()
+            return document
+        fields = schema.fields()
+        return {
+            "type": "object",
+            "properties": {name: json_schema_of(field.annotation) for name, field in fields.items()},
+            "required": [name for name, field in fields.items() if field.required],
+            "additionalProperties": False,
+        }
+    if isinstance(schema, TypeWithMetadata):
+        return {**json_schema_of(schema.type), **_constraints(schema.metadata or {})}
+    if typing.get_origin(schema) is list and isinstance(typing.get_args(schema)[0], type):
+        return {"type": "array", "items": json_schema_of(typing.get_args(schema)[0])}
+    return schema_of(schema)
+
+
+_LONGEST_SOURCE = 500
+"""Characters of a text of which a JSON string is a piece: all pieces are listed."""
+
+_KEYWORDS = {
+    "gt": "exclusiveMinimum",
+    "ge": "minimum",
+    "lt": "exclusiveMaximum",
+    "le": "maximum",
+    "pattern": "pattern",
+}
+
+
+def _constraints(metadata: dict[str, Any]) -> dict[str, Any]:
+    keywords = {keyword: metadata[name] for name, keyword in _KEYWORDS.items() if name in metadata}
+    for name in ("min_length", "max_length"):
+        if name in metadata:
+            # Of arrays or of strings: each keyword counts for its own type only.
+            side = name.removesuffix("_length")
+            keywords[f"{side}Length"] = keywords[f"{side}Items"] = metadata[name]
+    if "substring_of" in metadata:
+        source: str = metadata["substring_of"]
+        if len(source) > _LONGEST_SOURCE:
+            msg = f"pieces of a text of {len(source)} characters are too many for a schema"
+            raise UnsupportedType(msg)
+        pieces = {
+            source[begin:end] for begin in range(len(source) + 1) for end in range(begin, len(source) + 1)
+        }
+        keywords["enum"] = sorted(pieces)
+    return keywords

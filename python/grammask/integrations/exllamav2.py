@@ -1,0 +1,102 @@
+"""A filter for ExLlamaV2, for ``ExLlamaV2DynamicJob(filters=[...])`` and ``generate(filters=[...])``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from exllamav2.generator.filters.base import ExLlamaV2Filter
+
+from grammask.masks import apply_mask
+
+if TYPE_CHECKING:
+    from grammask._grammask import CompiledGrammar
+
+__all__ = ["GrammarFilter"]
+
+
+class GrammarFilter(ExLlamaV2Filter):  # type: ignore[misc, unused-ignore]
+    """Lets a generator choose only tokens with which the output stays on the way to a text of a grammar.
+
+    Example::
+
+        vocabulary = Vocabulary.from_tokenizer_json(Path(config.model_dir, "tokenizer.json"))
+        job = ExLlamaV2DynamicJob(input_ids=ids, filters=[GrammarFilter(model, tokenizer, grammar.compile(vocabulary))])
+
+    After the end of the text only end tokens are legal, so the output ends where they are stop conditions.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, compiled: CompiledGrammar) -> None:
+        """Make a filter with a grammar that is compiled for the model's vocabulary."""
+        super().__init__(model, tokenizer)
+        self._matcher = compiled.matcher()
+        self._mask: Any = None
+
+    def clone(self, c: Any = None) -> Any:
+        """Copy the filter with its text."""
+        if c is None:
+            c = GrammarFilter.__new__(GrammarFilter)
+        super().clone(c)
+        vars(c).update(background_result=None, _matcher=self._matcher.fork(), _mask=None)
+        return c
+
+    def begin(self, prefix_str: str = "") -> None:
+        """Begin a text of which ``prefix_str`` is already written.
+
+        Raises:
+            ValueError: No text of the grammar begins with it.
+        """
+        self._matcher.reset()
+        self._mask = None
+        if prefix_str and not self._matcher.accept_bytes(prefix_str.encode()):
+            msg = f"no text of the grammar begins with the prefix {prefix_str!r}"
+            raise ValueError(msg)
+
+    def feed(self, token: Any) -> None:
+        """Append a token.
+
+        Args:
+            token: An id, or a tensor with one id.
+
+        Raises:
+            ValueError: It cannot come next.
+        """
+        self._mask = None
+        if not self._matcher.accept(int(token)):
+            msg = f"the grammar refuses token {int(token)}: {self._matcher.explain(int(token))}"
+            raise ValueError(msg)
+
+    def next(self) -> tuple[list[int], set[int]]:
+        """The ids of the legal tokens, ascending, and the tokenizer's end token if it is one of them.
+
+        This way is taken where another filter cannot mask logits; it costs a list of all legal tokens.
+        """
+        allowed = self._matcher.allowed_ids().tolist()
+        end = self.tokenizer.eos_token_id
+        return allowed, {end} if end in allowed else set()
+
+    def use_background_worker(self) -> bool:
+        """Masks may be made while the model computes."""
+        return True
+
+    def can_mask_logits(self) -> bool:
+        """Masks are applied to the logits."""
+        return True
+
+    def prepare_logit_mask(self) -> bool:
+        """Make the mask of the next token.
+
+        Raises:
+            DeadEnd: The vocabulary cannot spell what the grammar needs.
+            LimitExceeded: A budget of the grammar was passed.
+        """
+        self._mask = self._matcher.mask()
+        return True
+
+    def mask_logits(self, logits: Any) -> Any:
+        """Set the logits of refused tokens to negative infinity, in place.
+
+        Args:
+            logits: Tensor of shape ``[tokens]``; what is beyond the vocabulary is refused.
+        """
+        mask = self._matcher.mask() if self._mask is None else self._mask
+        return apply_mask(logits, mask.copy())

@@ -1,0 +1,91 @@
+"""A filter for ExLlamaV3, for ``Job(filters=[...])``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from exllamav3.generator.filter.filter import Filter
+
+if TYPE_CHECKING:
+    from grammask._grammask import CompiledGrammar, Matcher
+
+__all__ = ["GrammarFilter"]
+
+
+class GrammarFilter(Filter):  # type: ignore[misc, unused-ignore]
+    """Lets a job choose only tokens with which its output stays on the way to a text of a grammar.
+
+    Example::
+
+        vocabulary = Vocabulary.from_huggingface(tokenizer.tokenizer, eos=tokenizer.config.eos_token_id_list)
+        job = Job(input_ids=ids, filters=[GrammarFilter(tokenizer, grammar.compile(vocabulary))])
+
+    With ``end="eos"`` the filter is completed by an end token, with ``end="eager"`` by the token after which the text
+    is complete; pass ``eos_after_completed=True`` then, or the output goes on without constraint.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        compiled: CompiledGrammar,
+        trigger_token: int | None = None,
+        prefix_str: str | None = None,
+        eos_after_completed: bool = False,  # noqa: FBT001, FBT002
+    ) -> None:
+        """Make a filter.
+
+        Args:
+            tokenizer: The tokenizer of the model.
+            compiled: The grammar, compiled for the model's vocabulary.
+            trigger_token: The token after which the grammar begins; None for the beginning of the output.
+            prefix_str: A beginning of the text that is already written, and not sampled.
+            eos_after_completed: Whether the end of the text ends the output.
+
+        Raises:
+            ValueError: No text of the grammar begins with ``prefix_str``.
+        """
+        super().__init__(tokenizer, trigger_token, prefix_str, eos_after_completed)
+        self._matcher: Matcher = compiled.matcher()
+        self._mask = torch.zeros((1, -(-compiled.vocabulary_size // 32)), dtype=torch.int32)
+        self.reset()
+
+    def reset(self) -> None:
+        """Go back to the beginning of the text, behind the prefix.
+
+        Raises:
+            ValueError: No text of the grammar begins with the prefix.
+        """
+        self._matcher.reset()
+        if self.prefix_str and not self._matcher.accept_bytes(self.prefix_str.encode()):
+            msg = f"no text of the grammar begins with the prefix {self.prefix_str!r}"
+            raise ValueError(msg)
+
+    def accept_token(self, token: int) -> None:
+        """Append a token.
+
+        Raises:
+            ValueError: It cannot come next.
+        """
+        if not self._matcher.accept(token):
+            msg = f"the grammar refuses token {token}: {self._matcher.explain(token)}"
+            raise ValueError(msg)
+
+    def rollback_tokens(self, num_tokens: int) -> bool:
+        """Take back the last tokens."""
+        self._matcher.rollback(num_tokens)
+        return True
+
+    def get_next_logit_mask(self) -> torch.Tensor:
+        """The mask of the next token: int32, shape ``[1, words]``, on the CPU, good until the next call.
+
+        Raises:
+            DeadEnd: The vocabulary cannot spell what the grammar needs.
+            LimitExceeded: A budget of the grammar was passed.
+        """
+        self._matcher.fill_mask(self._mask)
+        return self._mask
+
+    def is_completed(self) -> bool:
+        """Whether the text has ended."""
+        return self._matcher.is_finished

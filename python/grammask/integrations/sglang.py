@@ -1,0 +1,272 @@
+"""The grammar backend of grammask for SGLang 0.5.23; ``sglang_plugin`` registers it. See ``docs/sglang.md``.
+
+SGLang keeps one grammar object per request, copies it from a cache by (kind, text), fills a row per step, and walks
+trees of drafted tokens with accept, fill and rollback. A refused token is a ``ValueError`` to it, which ends that one
+request. A mask that cannot be made has no such way out, so its row is left open, and what is sampled then is accepted
+only if it is legal.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import torch
+from sglang.srt.constrained.base_grammar_backend import (
+    BaseGrammarBackend,
+    BaseGrammarObject,
+    GrammarStats,
+    InvalidGrammarObject,
+    register_vocab_mask_buffer,
+)
+from sglang.srt.constrained.torch_ops.token_filter_torch_ops import set_token_filter_torch
+from sglang.srt.runtime_context import get_serving
+
+from grammask.errors import GrammarError
+from grammask.grammar import Grammar
+from grammask.integrations import request_grammars
+from grammask.integrations.request_matcher import RequestMatcher
+from grammask.integrations.server_vocabulary import vocabulary_of
+from grammask.masks import apply_mask, fill_masks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from sglang.srt.constrained.base_grammar_backend import GrammarRow
+
+    from grammask._grammask import Vocabulary
+
+__all__ = ["GrammaskGrammar", "GrammaskGrammarBackend", "make_backend"]
+
+logger = logging.getLogger(__name__)
+
+ANY_JSON = "$$ANY$$"
+"""What SGLang writes in place of a schema for ``response_format: json_object``."""
+
+MOST_CACHED = 1000
+"""How many grammars SGLang's own cache holds; the bounded one of the process is behind it."""
+
+
+class GrammaskGrammar(BaseGrammarObject):  # type: ignore[misc, unused-ignore]
+    """The text of one request."""
+
+    def __init__(self, matcher: RequestMatcher, stats: GrammarStats | None = None) -> None:
+        super().__init__()
+        self.grammar_stats = stats
+        self._matcher = matcher
+        self._problem: GrammarError | None = None
+        """Why the last row could not be filled."""
+
+    @property
+    def matcher(self) -> RequestMatcher:
+        """Where the text stands."""
+        return self._matcher
+
+    def accept_token(self, token: int) -> None:
+        """Append a token; after the end of the text nothing happens.
+
+        Raises:
+            ValueError: It is not legal; nothing changes.
+        """
+        if self._matcher.is_finished:
+            return
+        self.current_token = token
+        if not self._matcher.accept(token):
+            if self._problem is not None:
+                raise self._problem
+            msg = f"token {token} is not legal after the tokens {self._matcher.inner.tokens}"
+            raise ValueError(msg)
+        self._problem = None
+
+    def rollback(self, k: int) -> None:
+        """Take back the last tokens, also across the end."""
+        self._matcher.rollback(k)
+        self._problem = None
+
+    def is_terminated(self) -> bool:
+        """Whether the text has ended."""
+        return self._matcher.is_finished
+
+    def allocate_vocab_mask(self, vocab_size: int, batch_size: int, device: Any) -> torch.Tensor:  # noqa: ARG002
+        """A mask on the CPU that allows everything, in pinned memory where there is a GPU."""
+        return _allocate(vocab_size, batch_size)
+
+    def fill_vocab_mask(self, vocab_mask: torch.Tensor, idx: int) -> None:
+        """Write the mask of the next token into a row."""
+        try:
+            self._matcher.fill_mask(vocab_mask, idx)
+        except GrammarError as error:
+            self._problem = error
+            logger.error("grammask cannot make a mask, and leaves its row open: %s", error)
+            vocab_mask[idx].fill_(-1)
+
+    @staticmethod
+    def fill_vocab_mask_batched(entries: list[GrammarRow], vocab_mask: torch.Tensor) -> None:
+        """Write the masks of a batch, new ones on all cores."""
+        plain = [
+            entry
+            for entry in entries
+            if isinstance(entry.grammar, GrammaskGrammar) and entry.grammar.matcher.is_plain
+        ]
+        if len(plain) == len(entries):
+            try:
+                matchers = [entry.grammar.matcher.inner for entry in entries]
+                fill_masks(matchers, vocab_mask, [entry.row for entry in entries])
+            except GrammarError:
+                pass  # Nothing was written: one by one, so that only the requests at fault are touched.
+            else:
+                return
+        for entry in entries:
+            entry.grammar.fill_vocab_mask(vocab_mask, entry.row)
+
+    @staticmethod
+    def reset_vocab_mask(vocab_mask: torch.Tensor) -> None:
+        """Allow everything in all rows."""
+        vocab_mask.fill_(-1)
+
+    @staticmethod
+    def move_vocab_mask(vocab_mask: torch.Tensor, device: Any) -> torch.Tensor:
+        """Copy a mask to the device of the logits."""
+        return vocab_mask.to(device, non_blocking=True)
+
+    @staticmethod
+    def apply_vocab_mask(logits: torch.Tensor, vocab_mask: torch.Tensor) -> None:
+        """Refuse in the logits what the mask does not allow."""
+        apply_mask(logits, vocab_mask)
+
+    def copy(self) -> GrammaskGrammar:
+        """An independent object with the same text."""
+        stats = None
+        if self.grammar_stats is not None:
+            stats = GrammarStats(is_cache_hit=True, dispatch_type=self.grammar_stats.dispatch_type)
+        return GrammaskGrammar(self._matcher.fork(), stats)
+
+
+class GrammaskGrammarBackend(BaseGrammarBackend):  # type: ignore[misc, unused-ignore]
+    """What one scheduler keeps: the vocabulary of its model, and SGLang's cache of grammars.
+
+    Args:
+        tokenizer: The tokenizer of the model.
+        vocab_size: The width of its logits.
+        eos_token_ids: The tokens that end a text; the tokenizer's own if None or empty.
+        whitespace: Whether white space may stand between the parts of JSON.
+        max_whitespace: How much of it in a row; grammask's own bound if None.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        vocab_size: int,
+        eos_token_ids: Iterable[int] | None = None,
+        *,
+        whitespace: bool = True,
+        max_whitespace: int | None = None,
+    ) -> None:
+        super().__init__()
+        eos = tuple(sorted(eos_token_ids)) if eos_token_ids else None
+        self._vocabulary: Vocabulary = vocabulary_of(tokenizer, vocab_size, eos=eos)
+        self._whitespace = whitespace
+        self._max_whitespace = max_whitespace
+
+    def initialize_vocab_mask_buffer(
+        self,
+        name: str,
+        vocab_size: int,
+        max_rows: int,
+        device: Any,  # noqa: ARG002
+    ) -> torch.Tensor:
+        """Register a buffer for masks that the scheduler uses again and again."""
+        return register_vocab_mask_buffer(name, _allocate(vocab_size, max_rows), max_rows)
+
+    @staticmethod
+    def allocate_vocab_mask(vocab_size: int, batch_size: int, device: Any) -> torch.Tensor:  # noqa: ARG004
+        """A mask on the CPU that allows everything, for requests that only think under a filter."""
+        return _allocate(vocab_size, batch_size)
+
+    def set_cache(self, key: tuple[str, str], value: BaseGrammarObject) -> None:
+        """Keep a grammar for equal requests; the oldest go where there are too many, which SGLang does not look at."""
+        super().set_cache(key, value)
+        while len(self.cache) > MOST_CACHED:
+            del self.cache[next(iter(self.cache))]
+
+    @property
+    def is_support_token_filter(self) -> bool:
+        """Strict thinking is possible: it changes rows of masks, which are ordinary ones."""
+        return True
+
+    set_token_filter = staticmethod(set_token_filter_torch)
+    move_vocab_mask = staticmethod(GrammaskGrammar.move_vocab_mask)
+    apply_vocab_mask = staticmethod(GrammaskGrammar.apply_vocab_mask)
+
+    def dispatch_json(self, key_string: str) -> BaseGrammarObject:
+        """The grammar of a JSON schema."""
+        schema: str | dict[str, Any] = {} if key_string == ANY_JSON else key_string
+        return self._compiled(
+            "json",
+            lambda: request_grammars.json_schema(
+                schema, whitespace=self._whitespace, max_whitespace=self._max_whitespace
+            ),
+        )
+
+    def dispatch_regex(self, key_string: str) -> BaseGrammarObject:
+        """The grammar of a regular expression."""
+        return self._compiled("regex", lambda: Grammar.from_regex(key_string))
+
+    def dispatch_ebnf(self, key_string: str) -> BaseGrammarObject:
+        """The grammar of a text in GBNF, xgrammar's EBNF, KBNF or llguidance's Lark."""
+        return self._compiled("ebnf", lambda: request_grammars.grammar_text(key_string))
+
+    def dispatch_structural_tag(self, key_string: str) -> BaseGrammarObject:
+        """The grammar of a structural tag, in its old or its new form."""
+        return self._compiled("structural_tag", lambda: request_grammars.structural_tag(key_string))
+
+    def _compiled(self, kind: str, make: Callable[[], Grammar]) -> BaseGrammarObject:
+        try:
+            compiled = make().compile(self._vocabulary)
+        except ValueError as error:
+            logger.error("grammask refuses a grammar of the kind %s: %s", kind, error)
+            return InvalidGrammarObject(str(error))
+        return GrammaskGrammar(RequestMatcher(compiled, self._vocabulary), GrammarStats(dispatch_type=kind))
+
+
+def make_backend(
+    server_args: Any,  # noqa: ARG001
+    tokenizer: Any,
+    vocab_size: int,
+    eos_token_ids: Iterable[int] | None,
+) -> BaseGrammarBackend:
+    """Make the backend of a server, as SGLang's registry of backends calls it.
+
+    SGLang wraps its own backends for models that reason, but not those of others, so it is done here.
+
+    Raises:
+        VocabularyError: The tokenizer's tokens cannot be mapped to bytes.
+        ValueError: The server was started with ``--constrained-json-whitespace-pattern``.
+    """
+    serving = get_serving()
+    if serving.constrained_json_whitespace_pattern is not None:
+        msg = "grammask does not enforce --constrained-json-whitespace-pattern"
+        raise ValueError(msg)
+    backend = GrammaskGrammarBackend(
+        tokenizer,
+        vocab_size,
+        [eos_token_ids] if isinstance(eos_token_ids, int) else eos_token_ids,
+        whitespace=not serving.constrained_json_disable_any_whitespace,
+        max_whitespace=serving.constrained_json_max_whitespace_cnt,
+    )
+    if not serving.reasoning_parser:
+        return backend
+    from sglang.srt.constrained.reasoner_grammar_backend import ReasonerGrammarBackend
+    from sglang.srt.parser.reasoning_parser import ReasoningParser
+
+    parser = ReasoningParser(model_type=serving.reasoning_parser, stream_reasoning=False, tokenizer=tokenizer)
+    if not parser.detector.get_think_end_token_ids(tokenizer):
+        return backend
+    return ReasonerGrammarBackend(
+        backend, parser, tokenizer, enable_strict_thinking=serving.enable_strict_thinking
+    )
+
+
+def _allocate(vocab_size: int, rows: int) -> torch.Tensor:
+    shape = (rows, -(-vocab_size // 32))
+    return torch.full(shape, -1, dtype=torch.int32, pin_memory=torch.cuda.is_available())

@@ -1,0 +1,208 @@
+"""A logits processor for TensorRT-LLM (interface of 1.2): texts follow a grammar, with beams and after rejected drafts.
+
+TensorRT-LLM calls a processor per request and step with the logits of all beams and with the tokens of each beam from
+the prompt on, and changes the order of beams without notice. So where a beam stands is looked up by its tokens: it
+goes on from the beam of the step before that it shares most with. Any callable will do, so nothing of TensorRT-LLM is
+imported here. A processor is pickled on its way to workers; it then carries the grammar's text and, with
+:class:`VocabularyFile`, a path, and is compiled once per process. See ``docs/tensorrt_llm.md``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from grammask.integrations.request_matcher import RequestMatcher
+from grammask.masks import allocate_mask, apply_mask
+from grammask.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grammask.grammar import Grammar
+
+__all__ = ["GrammarLogitsProcessor", "VocabularyFile", "approve_pickles"]
+
+
+@dataclass(frozen=True)
+class VocabularyFile:
+    """Where the vocabulary of a model is, read once per process.
+
+    Attributes:
+        tokenizer_json: The path of the ``tokenizer.json``.
+        size: The width of the model's logits.
+        eos: The end tokens; those that the files beside name if None.
+    """
+
+    tokenizer_json: str
+    size: int | None = None
+    eos: tuple[int, ...] | None = None
+
+    def load(self) -> Vocabulary:
+        """The vocabulary."""
+        return _load(self)
+
+
+@functools.lru_cache(maxsize=8)
+def _load(file: VocabularyFile) -> Vocabulary:
+    return Vocabulary.from_tokenizer_json(file.tokenizer_json, size=file.size, eos=file.eos)
+
+
+@dataclass(slots=True)
+class _Beam:
+    """A beam of the step before: what was generated, and where that stands."""
+
+    tokens: list[int]
+    matcher: RequestMatcher
+
+
+@dataclass(slots=True)
+class _Request:
+    prompt_length: int
+    beams: list[_Beam]
+
+
+class GrammarLogitsProcessor:
+    """Refuses tokens after which the text would not follow a grammar.
+
+    Give it as ``SamplingParams(logits_processor=...)``, best one for each request. One for several requests keeps
+    something of each until :meth:`forget` is called.
+
+    Args:
+        grammar: The grammar.
+        vocabulary: The tokens of the model.
+        end_tokens: The tokens that end a text, if not the vocabulary's: ``SamplingParams.end_id`` and
+            ``stop_token_ids``.
+    """
+
+    def __init__(
+        self,
+        grammar: Grammar,
+        vocabulary: Vocabulary | VocabularyFile,
+        *,
+        end_tokens: Sequence[int] | None = None,
+    ) -> None:
+        self._grammar = grammar
+        self._vocabulary = vocabulary
+        self._end_tokens = None if end_tokens is None else tuple(end_tokens)
+        self._requests: dict[int, _Request] = {}
+        self._beginning: RequestMatcher | None = None
+
+    def __call__(
+        self,
+        req_id: int,
+        logits: Any,
+        token_ids: list[list[int]],
+        stream_ptr: int | None,
+        client_id: int | None,
+    ) -> None:
+        """Refuse tokens in the logits, in place.
+
+        Args:
+            req_id: The request.
+            logits: A tensor of shape ``[..., beams, vocabulary]``.
+            token_ids: The tokens of each beam, the prompt among them.
+            stream_ptr: The CUDA stream of the logits, if it is not the current one.
+            client_id: Not needed.
+
+        Raises:
+            GrammarError: No token is legal, or a budget was passed.
+            ValueError: A beam has tokens that were not legal.
+        """
+        del client_id
+        request = self._requests.get(req_id)
+        if request is None:
+            request = self._requests[req_id] = _Request(len(token_ids[0]), [])
+        beams = [self._beam(request, tokens[request.prompt_length :]) for tokens in token_ids]
+        request.beams = beams
+        rows = logits.reshape(-1, logits.shape[-1]) if logits.dim() != 2 else logits
+        if rows.data_ptr() != logits.data_ptr():
+            msg = "the logits are not contiguous, so they cannot be changed in place"
+            raise ValueError(msg)
+        # At the first step there may be fewer rows than beams, or one sequence of tokens for all rows.
+        if len(beams) == 1:
+            beams = beams * rows.shape[0]
+        mask = allocate_mask(rows.shape[0], beams[0].matcher.size)
+        for row, beam in enumerate(beams[: rows.shape[0]]):
+            beam.matcher.fill_mask(mask, row)
+        with _stream(stream_ptr):
+            apply_mask(rows, mask)
+
+    def forget(self, req_id: int) -> None:
+        """Drop what is kept of a request that is over."""
+        self._requests.pop(req_id, None)
+
+    def _beam(self, request: _Request, tokens: list[int]) -> _Beam:
+        """Where a text stands, from the beam of the step before with which it has most in common."""
+        best, shared = None, -1
+        for beam in request.beams:
+            length = _shared(beam.tokens, tokens)
+            if length > shared:
+                best, shared = beam, length
+        if best is None:
+            matcher, shared, known = self._start().fork(), 0, 0
+        else:
+            matcher, known = best.matcher.fork(), len(best.tokens)
+        matcher.rollback(known - shared)
+        for token in tokens[shared:]:
+            # What fills up a finished row is an end token to the matcher, so that steps and tokens stay in line.
+            if not matcher.accept(matcher.end_tokens[0] if matcher.is_finished else token):
+                msg = f"token {token} is not legal after the tokens {tokens[:shared]}"
+                raise ValueError(msg)
+            shared += 1
+        return _Beam(tokens, matcher)
+
+    def _start(self) -> RequestMatcher:
+        if self._beginning is None:
+            given = self._vocabulary
+            vocabulary = given.load() if isinstance(given, VocabularyFile) else given
+            self._beginning = RequestMatcher(self._grammar.compile(vocabulary), vocabulary, self._end_tokens)
+        return self._beginning
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self._grammar, self._vocabulary, self._end_tokens)
+
+
+def approve_pickles() -> None:
+    """Tell TensorRT-LLM, which unpickles only what it knows, that a processor may be unpickled in this process.
+
+    Raises:
+        ImportError: TensorRT-LLM is not installed.
+    """
+    from grammask import _grammask
+    from grammask.grammar import _restore as restore_grammar
+
+    serialization: Any = importlib.import_module("tensorrt_llm.serialization")
+    for each in (
+        _restore,
+        restore_grammar,
+        VocabularyFile,
+        Vocabulary,
+        _grammask.SchemaOptions,
+        _grammask.Limits,
+    ):
+        serialization.register_approved_class(each)
+
+
+def _restore(
+    grammar: Grammar, vocabulary: Vocabulary | VocabularyFile, end_tokens: tuple[int, ...] | None
+) -> GrammarLogitsProcessor:
+    return GrammarLogitsProcessor(grammar, vocabulary, end_tokens=end_tokens)
+
+
+def _shared(first: list[int], second: list[int]) -> int:
+    """How many tokens two texts have in common from the first on; fast where one begins the other."""
+    length = min(len(first), len(second))
+    if first[:length] == second[:length]:
+        return length
+    return next(at for at in range(length) if first[at] != second[at])
+
+
+def _stream(pointer: int | None) -> Any:
+    if pointer is None:
+        return contextlib.nullcontext()
+    torch = importlib.import_module("torch")
+    return torch.cuda.stream(torch.cuda.ExternalStream(pointer))

@@ -1,0 +1,136 @@
+"""Generates a text under a grammar, token by token, and measures the masks."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grammask import allocate_mask, apply_mask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy.typing as npt
+
+    from grammask import CompiledGrammar, Matcher
+    from grammask.language_models import LanguageModel
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A generated token.
+
+    Attributes:
+        token: Its id.
+        text: Its bytes; empty for one without text.
+        allowed: How many tokens could have come.
+        mask_seconds: The time that the mask took; 0 without a grammar.
+        logprobs: The natural logarithms of the probabilities of this token and of the likeliest ones, by id, as the
+            model has them under the mask and before the temperature; empty unless asked for.
+    """
+
+    token: int
+    text: bytes
+    allowed: int
+    mask_seconds: float
+    logprobs: dict[int, float] = field(default_factory=dict)
+
+
+def generate(
+    matcher: Matcher | None,
+    model: LanguageModel,
+    rng: np.random.Generator,
+    *,
+    prompt: Sequence[int] = (),
+    temperature: float = 1.0,
+    top_p: float = 1.0,
+    max_tokens: int = 256,
+    logprobs: int | None = None,
+) -> Iterator[Step]:
+    """Samples tokens until the text ends or there are ``max_tokens`` of them; the matcher has then read them.
+
+    Args:
+        matcher: Where the text stands; None for a text without a grammar, which an end token ends.
+        model: The model, for whose vocabulary the matcher's grammar was compiled.
+        rng: Decides.
+        prompt: What the model reads before the text, as ids; the grammar does not see it.
+        temperature: Lower is more faithful to the model; 0 takes the most likely token.
+        top_p: Draws among the likeliest tokens that have at least this probability together (Holtzman et al., 2020).
+        max_tokens: The most tokens.
+        logprobs: How many of the likeliest tokens each step tells the probabilities of; None for not even its own.
+
+    Raises:
+        DeadEnd: No token can come next.
+    """
+    mask = allocate_mask(1, model.vocabulary.size)[0]
+    model.begin(prompt)
+    for _ in range(max_tokens):
+        if matcher is not None and matcher.is_finished:
+            return
+        logits = model.logits()
+        seconds = 0.0
+        if matcher is not None:
+            begin = time.perf_counter()
+            matcher.fill_mask(mask)
+            seconds = time.perf_counter() - begin
+            apply_mask(logits, mask)
+        token, allowed = _sample(logits, temperature, top_p, rng)
+        if matcher is not None and not matcher.accept(token):
+            msg = f"token {token} is in the mask and was refused"
+            raise AssertionError(msg)
+        told = {} if logprobs is None else _logprobs(logits, token, logprobs)
+        yield Step(token, model.vocabulary.token(token) or b"", allowed, seconds, told)
+        if matcher is None and token in model.vocabulary.eos:
+            return
+        model.append(token)
+
+
+def is_text_of(compiled: CompiledGrammar, steps: list[Step]) -> bool:
+    """Whether the steps make a complete text, decided by a new matcher, which reads it as bytes.
+
+    Only tokens without text are read as tokens.
+    """
+    matcher = compiled.matcher()
+    run = b""
+    for step in steps:
+        run += step.text
+        if not step.text:
+            if not matcher.accept_bytes(run) or not matcher.accept(step.token):
+                return False
+            run = b""
+    return matcher.accept_bytes(run) and (matcher.is_complete or matcher.is_finished)
+
+
+def _sample(
+    logits: npt.NDArray[np.float32], temperature: float, top_p: float, rng: np.random.Generator
+) -> tuple[int, int]:
+    """Draws one of the ids with a finite logit; also says how many those are."""
+    allowed = np.flatnonzero(logits > -np.inf)
+    if temperature == 0:
+        return int(allowed[np.argmax(logits[allowed])]), len(allowed)
+    count = len(allowed)
+    scores = logits[allowed].astype(np.float64) / temperature
+    weights = np.exp(scores - scores.max())
+    if top_p < 1:
+        likeliest = np.argsort(-weights, kind="stable")
+        sums = weights[likeliest].cumsum()
+        kept = likeliest[: int(np.searchsorted(sums, top_p * sums[-1])) + 1]
+        allowed, weights = allowed[kept], weights[kept]
+    sums = weights.cumsum()
+    drawn = int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))
+    return int(allowed[min(drawn, len(allowed) - 1)]), count
+
+
+def _logprobs(logits: npt.NDArray[np.float32], token: int, count: int) -> dict[int, float]:
+    """The logarithms of the probabilities of a token and of the likeliest ones, likeliest first."""
+    scores = logits.astype(np.float64)
+    scores -= scores.max()
+    scores -= np.log(np.exp(scores).sum())
+    count = min(count, len(scores))
+    likeliest = np.argpartition(-scores, count - 1)[:count] if count else np.zeros(0, np.intp)
+    ids = dict.fromkeys([token, *likeliest.tolist()])
+    ordered = sorted(ids, key=scores.__getitem__, reverse=True)
+    return {id: float(scores[id]) for id in ordered if scores[id] > -np.inf}

@@ -1,0 +1,79 @@
+"""Models in GGUF files, run by llama.cpp through the package llama-cpp-python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grammask import Vocabulary
+from grammask.language_models import ModelNotFound
+from grammask.language_models.spelling import plain_chat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+
+class LlamaModel:
+    """A model and its tokenizer from one file; the length of texts is what the model was trained for."""
+
+    def __init__(self, path: str) -> None:
+        try:
+            import llama_cpp
+        except ImportError as error:
+            raise ModelNotFound(f"gguf:{path} needs the package llama-cpp-python ({error})") from None
+        if not Path(path).is_file():
+            raise ModelNotFound(f"gguf:{path}: there is no such file")
+        try:
+            self._llama: Any = llama_cpp.Llama(model_path=path, n_ctx=0, verbose=False)
+        except ValueError as error:
+            raise ModelNotFound(f"gguf:{path}: {error}") from None
+        self._logits_of: Any = llama_cpp.llama_get_logits_ith
+        self.vocabulary = Vocabulary.from_gguf(path)
+        self._unread: list[int] = []
+        self._logits: npt.NDArray[np.float32] = np.zeros(0, np.float32)
+
+    def encode(self, prompt: str) -> list[int]:
+        """The prompt as the model's tokenizer encodes it, with what it puts before texts."""
+        return list(self._llama.tokenize(prompt.encode("utf-8", "surrogateescape")))
+
+    def encode_chat(
+        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] = ()
+    ) -> list[int]:
+        """The chat in the format of the file's template; as plain text if it has none."""
+        template = self._llama.metadata.get("tokenizer.chat_template")
+        if template is None:
+            return self.encode(plain_chat(messages))
+        from llama_cpp.llama_chat_format import Jinja2ChatFormatter
+
+        def text_of(id: int) -> str:
+            return "" if id < 0 else str(self._llama._model.token_get_text(id))  # noqa: SLF001
+
+        formatter: Any = Jinja2ChatFormatter(
+            template, eos_token=text_of(self._llama.token_eos()), bos_token=text_of(self._llama.token_bos())
+        )
+        text = formatter(messages=list(messages), tools=list(tools) or None).prompt
+        return list(self._llama.tokenize(text.encode(), add_bos=False, special=True))
+
+    def begin(self, tokens: Sequence[int]) -> None:
+        """Forgets what it has read, and reads these tokens; where there are none, a token that begins texts."""
+        self._llama.reset()
+        first = self._llama.token_bos()
+        self._unread = list(tokens) or [first if first >= 0 else self._llama.token_eos()]
+
+    def append(self, token: int) -> None:
+        """Reads one more token."""
+        self._unread.append(token)
+
+    def logits(self) -> npt.NDArray[np.float32]:
+        """Runs the model over what it has not read yet."""
+        if self._unread:
+            self._llama.eval(self._unread)
+            pointer = self._logits_of(self._llama.ctx, -1)
+            self._logits = np.ctypeslib.as_array(pointer, shape=(self.vocabulary.size,)).astype(np.float32)
+            self._unread = []
+        copy: npt.NDArray[np.float32] = self._logits.copy()
+        return copy

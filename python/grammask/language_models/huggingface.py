@@ -1,0 +1,83 @@
+"""Causal language models of the library transformers, one text at a time with a cache of keys and values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grammask import Vocabulary
+from grammask.language_models import ModelNotFound
+from grammask.language_models.spelling import plain_chat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+
+class TransformersModel:
+    """A model and its tokenizer, from a folder or from the hub.
+
+    Runs on the first CUDA device if there is one, else on the CPU, in the type that its weights have.
+    """
+
+    def __init__(self, name: str) -> None:
+        try:
+            import torch
+            from transformers import AutoModelForCausalLM, AutoTokenizer
+        except ImportError as error:
+            raise ModelNotFound(f"hf:{name} needs the packages torch and transformers ({error})") from None
+        try:
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(name)
+            self._model: Any = AutoModelForCausalLM.from_pretrained(name, dtype="auto").eval()
+        except (OSError, ValueError) as error:
+            raise ModelNotFound(f"hf:{name}: {error}") from None
+        self._torch: Any = torch
+        self._model.to("cuda" if torch.cuda.is_available() else "cpu")
+        ends = self._model.generation_config.eos_token_id
+        self.vocabulary = Vocabulary.from_huggingface(
+            self._tokenizer,
+            eos=None if ends is None else ([ends] if isinstance(ends, int) else ends),
+            size=self._model.get_output_embeddings().weight.shape[0],
+        )
+        self._unread: list[int] = []
+        self._cache: Any = None
+        self._logits: npt.NDArray[np.float32] = np.zeros(0, np.float32)
+
+    def encode(self, prompt: str) -> list[int]:
+        """The prompt as the tokenizer encodes it, with what it puts before texts."""
+        return list(self._tokenizer.encode(prompt))
+
+    def encode_chat(
+        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] = ()
+    ) -> list[int]:
+        """The chat in the format of the tokenizer's template; as plain text if it has none."""
+        if self._tokenizer.chat_template is None:
+            return self.encode(plain_chat(messages))
+        text = self._tokenizer.apply_chat_template(
+            list(messages), tools=list(tools) or None, add_generation_prompt=True, tokenize=False
+        )
+        return list(self._tokenizer.encode(text, add_special_tokens=False))
+
+    def begin(self, tokens: Sequence[int]) -> None:
+        """Forgets what it has read, and reads these tokens; where there are none, a token that begins texts."""
+        self._cache = None
+        first = self._tokenizer.bos_token_id
+        self._unread = list(tokens) or [self.vocabulary.eos[0] if first is None else first]
+
+    def append(self, token: int) -> None:
+        """Reads one more token."""
+        self._unread.append(token)
+
+    def logits(self) -> npt.NDArray[np.float32]:
+        """Runs the model over what it has not read yet."""
+        if self._unread:
+            ids = self._torch.tensor([self._unread], device=self._model.device)
+            with self._torch.inference_mode():
+                output = self._model(input_ids=ids, past_key_values=self._cache, use_cache=True)
+            self._cache = output.past_key_values
+            self._logits = output.logits[0, -1].float().cpu().numpy()
+            self._unread = []
+        copy: npt.NDArray[np.float32] = self._logits.copy()
+        return copy

@@ -1,0 +1,9 @@
+"""Grammars in llguidance's dialect of Lark, as far as they are context-free.
+
+``scanning`` makes tokens, ``syntax`` a tree, ``translation`` the grammar, ``imported_terminals`` holds the terminals of
+``%import common``, ``refusals`` what is wrong. What the dialect means here is in ``docs/llguidance_lark.md``.
+"""
+
+from grammask.llguidance_grammars.translation import llguidance_grammar
+
+__all__ = ["llguidance_grammar"]

@@ -1,0 +1,91 @@
+"""Splits a grammar text into tokens."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from grammask.llguidance_grammars.refusals import Refusals
+
+__all__ = ["Token", "scan"]
+
+_TOKENS = re.compile(
+    r"""(?P<blank>[ \t\r\f]+|(?://|\#)[^\n]*)
+    |(?P<newline>\n)
+    |(?P<directive>%[a-zA-Z_]+)
+    |(?P<rule>[?!]?_?[a-z][a-z0-9_\-]*)
+    |(?P<terminal>_?[A-Z][A-Z0-9_\-]*)
+    |(?P<number>[0-9]+)
+    |(?P<string>"(?:[^"\\\n]|\\[^\n])*"i?)
+    |(?P<regex>/(?:[^/\\\n]|\\[^\n])+/[imsuxl]*)
+    |(?P<special><[^<>\s]+>)
+    |(?P<symbol>->|::|\.\.|[:|()\[\]{},.~&*+?=@])""",
+    re.VERBOSE,
+)
+_DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token: its kind, its text, its place in characters, and for objects their value."""
+
+    kind: str
+    text: str
+    span: tuple[int, int]
+    value: Any = None
+
+
+def scan(text: str, refusals: Refusals) -> list[Token]:
+    """Returns the tokens of a text. Line ends count only where a new statement may begin: not before a bar."""
+    tokens: list[Token] = []
+    place = 0
+    while place < len(text):
+        if (
+            tokens
+            and tokens[-1].kind == "directive"
+            and tokens[-1].text in ("%json", "%regex", "%llguidance")
+        ):
+            place = _object(text, place, tokens, refusals)
+            continue
+        match = _TOKENS.match(text, place)
+        if match is None:
+            refusals.add(
+                "unexpected-input", (place, place + 1), "no token begins with this", _advice(text[place])
+            )
+            place += 1
+            continue
+        kind = str(match.lastgroup)
+        if kind != "blank" and not (kind == "newline" and (not tokens or tokens[-1].kind == "newline")):
+            if kind == "symbol" and match[0] == "|" and tokens and tokens[-1].kind == "newline":
+                tokens.pop()
+            tokens.append(Token(kind, match[0], match.span()))
+        place = match.end()
+    tokens.append(Token("newline", "\n", (len(text), len(text))))
+    tokens.append(Token("end", "", (len(text), len(text))))
+    return tokens
+
+
+def _object(text: str, place: int, tokens: list[Token], refusals: Refusals) -> int:
+    """Reads the JSON value behind a directive; comments before it are skipped."""
+    start = place
+    while (match := re.compile(r"\s+|(?://|#)[^\n]*").match(text, start)) is not None and match.end() > start:
+        start = match.end()
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError) as error:
+        refusals.add("invalid-json", (start, start + 1), f"this is no JSON: {error}")
+        value, end = None, text.find("\n", start) if "\n" in text[start:] else len(text)
+    tokens.append(Token("object", text[start:end], (start, end), value))
+    return end
+
+
+def _advice(character: str) -> str | None:
+    return {
+        "'": "strings stand in double quotes",
+        '"': "the string has no end on its line",
+        "/": "the expression has no end on its line; a slash in it is written `\\/`",
+        "<": "a special token is written `<name>` or `<[id]>`",
+    }.get(character)

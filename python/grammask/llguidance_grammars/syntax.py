@@ -1,0 +1,423 @@
+"""Reads statements: rules and terminals as trees, directives as values.
+
+Brackets are an explicit stack. After something wrong, reading goes on at the next line that begins a statement.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from grammask.llguidance_grammars.imported_terminals import COMMON_TERMINALS
+from grammask.llguidance_grammars.scanning import Token, scan
+
+if TYPE_CHECKING:
+    from grammask.llguidance_grammars.refusals import Refusals
+
+__all__ = ["Definition", "Grammar", "Node", "read"]
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A part of a definition.
+
+    ``kind`` is ``choice``, ``sequence``, ``and``, ``not``, ``repeat`` (``value``: bounds), ``rule``, ``terminal``,
+    ``string``, ``range``, ``regex``, ``special``, ``json``, ``substring`` or ``imported``.
+    """
+
+    kind: str
+    span: Span
+    value: Any = None
+    parts: tuple[Node, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A rule or terminal with its attributes."""
+
+    name: str
+    span: Span
+    body: Node
+    attributes: dict[str, tuple[Any, Span]] = field(default_factory=dict)
+
+
+@dataclass
+class Grammar:
+    """All statements of a text."""
+
+    rules: dict[str, Definition] = field(default_factory=dict)
+    terminals: dict[str, Definition] = field(default_factory=dict)
+    ignored: list[Node] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+    begun: set[str] = field(default_factory=set)
+    """Names whose definitions begin in the text, also those that could not be read further."""
+
+
+class _Wrong(Exception):
+    """A statement cannot be read further; it was reported."""
+
+
+def read(text: str, refusals: Refusals) -> Grammar:
+    """Returns the statements of a text, as far as they can be read."""
+    return _Reader(scan(text, refusals), refusals).grammar()
+
+
+@dataclass
+class _Frame:
+    """An open bracket, or a definition."""
+
+    opening: Token
+    alternatives: list[Node] = field(default_factory=list)
+    conjuncts: list[Node] = field(default_factory=list)
+    sequence: list[Node] = field(default_factory=list)
+    negations: int = 0
+    can_repeat: bool = False
+
+    def push(self, node: Node) -> None:
+        for _ in range(self.negations):
+            node = Node("not", node.span, None, (node,))
+        self.negations = 0
+        self.sequence.append(node)
+        self.can_repeat = True
+
+    def end_sequence(self, span: Span) -> None:
+        parts = tuple(self.sequence)
+        self.conjuncts.append(parts[0] if len(parts) == 1 else Node("sequence", span, None, parts))
+        self.sequence, self.can_repeat = [], False
+
+    def end_alternative(self, span: Span) -> None:
+        self.end_sequence(span)
+        parts = tuple(self.conjuncts)
+        self.alternatives.append(parts[0] if len(parts) == 1 else Node("and", span, None, parts))
+        self.conjuncts = []
+
+    def close(self, span: Span) -> Node:
+        self.end_alternative(span)
+        parts = tuple(self.alternatives)
+        return parts[0] if len(parts) == 1 else Node("choice", span, None, parts)
+
+
+class _Reader:
+    def __init__(self, tokens: list[Token], refusals: Refusals) -> None:
+        self.tokens = tokens
+        self.place = 0
+        self.refusals = refusals
+        self.result = Grammar()
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.place]
+
+    def take(self) -> Token:
+        token = self.token
+        if token.kind != "end":
+            self.place += 1
+        return token
+
+    def is_symbol(self, text: str) -> bool:
+        return self.token.kind == "symbol" and self.token.text == text
+
+    def expect(self, text: str) -> Token:
+        if not self.is_symbol(text):
+            raise self.wrong(f"`{text}` is expected")
+        return self.take()
+
+    def wrong(self, message: str, help: str | None = None, code: str = "unexpected-input") -> _Wrong:
+        self.refusals.add(code, self.token.span, message, help)
+        return _Wrong()
+
+    def unsupported(self, message: str, help: str | None = None) -> _Wrong:
+        return self.wrong(message, help, "unsupported-grammar")
+
+    def grammar(self) -> Grammar:
+        while self.token.kind != "end":
+            if self.token.kind == "newline":
+                self.take()
+                continue
+            try:
+                self.statement()
+                if self.token.kind not in ("newline", "end"):
+                    raise self.wrong(
+                        "a statement ends with its line", "a rule goes on at a line that begins with `|`"
+                    )
+            except _Wrong:
+                self.skip()
+        return self.result
+
+    def skip(self) -> None:
+        """Goes on at the next line that begins with a name and a colon, or with a directive."""
+        while self.token.kind != "end":
+            was_newline = self.take().kind == "newline"
+            following = self.tokens[min(self.place + 1, len(self.tokens) - 1)]
+            begins = self.token.kind in ("rule", "terminal") and following.text in (":", "[", ".", "::")
+            if was_newline and (begins or self.token.kind == "directive"):
+                return
+
+    def statement(self) -> None:
+        token = self.take()
+        if token.kind in ("rule", "terminal"):
+            self.definition(token)
+        elif token.text == "%ignore":
+            self.result.ignored.append(self.expansions(token))
+        elif token.text == "%import":
+            self.imports()
+        elif token.text == "%llguidance":
+            self.options()
+        else:
+            self.place -= 1
+            if token.kind == "directive":
+                raise self.unsupported(f"`{token.text}` is not supported here")
+            raise self.wrong("a statement begins with a name or a directive")
+
+    def definition(self, token: Token) -> None:
+        name = token.text.lstrip("?!")
+        self.result.begun.add(name)
+        if self.is_symbol("."):
+            raise self.unsupported("priorities are not supported", "all readings of a text are legal here")
+        if self.is_symbol("::"):
+            raise self.unsupported("rules with parameters are not supported")
+        attributes = self.attributes() if self.is_symbol("[") else {}
+        self.expect(":")
+        body = self.expansions(token)
+        known = self.result.rules if token.kind == "rule" else self.result.terminals
+        if name in known:
+            self.refusals.add("duplicate-rule", token.span, f"`{name}` is defined twice")
+        if token.kind == "terminal" and attributes:
+            self.refusals.add("unexpected-input", token.span, "attributes belong to rules, not to terminals")
+        known[name] = Definition(name, token.span, body, attributes)
+
+    def attributes(self) -> dict[str, tuple[Any, Span]]:
+        """Reads ``[name, name=value]``; values are strings, numbers, or terminals as nodes."""
+        found: dict[str, tuple[Any, Span]] = {}
+        self.expect("[")
+        while not self.is_symbol("]"):
+            name = self.take()
+            value: Any = True
+            if name.kind != "rule":
+                self.place -= 1
+                raise self.wrong("the name of an attribute is expected")
+            if self.is_symbol("="):
+                self.take()
+                value = self.attribute_value()
+            found[name.text] = (value, name.span)
+            if not self.is_symbol("]"):
+                self.expect(",")
+        self.take()
+        return found
+
+    def attribute_value(self) -> Any:
+        token = self.token
+        if token.kind == "number":
+            self.take()
+            number = token.text
+            if self.is_symbol("."):
+                number += self.take().text + self.take().text
+            return float(number) if "." in number else int(number)
+        if token.kind in ("string", "regex", "terminal"):
+            return self.atom(self.take())
+        raise self.wrong("a number, a string, an expression or a terminal is expected")
+
+    def imports(self) -> None:
+        module = self.take()
+        if module.text != "common":
+            self.place -= 1
+            raise self.unsupported("only `common` can be imported")
+        if self.is_symbol("."):
+            self.take()
+            name = self.take()
+            alias = name
+            if self.is_symbol("->"):
+                self.take()
+                alias = self.take()
+            self.import_terminal(name, alias)
+            return
+        self.expect("(")
+        while not self.is_symbol(")"):
+            name = self.take()
+            self.import_terminal(name, name)
+            if not self.is_symbol(")"):
+                self.expect(",")
+        self.take()
+
+    def import_terminal(self, name: Token, alias: Token) -> None:
+        pattern = COMMON_TERMINALS.get(name.text)
+        if pattern is None or alias.kind != "terminal":
+            message = f"`common` has no terminal `{name.text}`"
+            self.refusals.add("undefined-symbol", name.span, message, f"it has {', '.join(COMMON_TERMINALS)}")
+            return
+        body = Node("regex", name.span, (pattern, ""))
+        self.result.terminals.setdefault(alias.text, Definition(alias.text, alias.span, body))
+
+    def options(self) -> None:
+        token = self.take()
+        if not isinstance(token.value, dict):
+            self.place -= 1
+            raise self.wrong("options are an object of JSON")
+        for name, value in token.value.items():
+            if name == "no_forcing" or (name, value) in (
+                ("allow_initial_skip", False),
+                ("allow_invalid_utf8", False),
+            ):
+                continue
+            if name == "allow_initial_skip" and value is True:
+                self.result.options[name] = True
+            else:
+                self.refusals.add("unsupported-grammar", token.span, f"the option `{name}` is not supported")
+
+    def expansions(self, opening: Token) -> Node:
+        stack = [_Frame(opening)]
+        while True:
+            frame = stack[-1]
+            token = self.token
+            span = (frame.opening.span[1], token.span[0])
+            if token.kind in ("newline", "end"):
+                if len(stack) > 1 and token.kind == "newline" and self.tokens[self.place + 1].kind != "end":
+                    self.take()
+                    continue
+                if len(stack) > 1:
+                    self.refusals.add("unclosed-bracket", frame.opening.span, "the bracket has no partner")
+                    raise _Wrong
+                self.nothing_pending(frame)
+                return frame.close(span)
+            if token.kind == "symbol" and token.text in ("(", "["):
+                stack.append(_Frame(self.take()))
+            elif token.kind == "symbol" and token.text in (")", "]") and len(stack) > 1:
+                self.close_bracket(stack, span)
+            elif self.is_symbol("|"):
+                self.nothing_pending(frame)
+                frame.end_alternative(span)
+                self.take()
+            elif self.is_symbol("&"):
+                self.nothing_pending(frame)
+                frame.end_sequence(span)
+                self.take()
+            elif self.is_symbol("->"):
+                self.take()
+                if self.take().kind not in ("rule", "terminal"):
+                    raise self.wrong("an alias is a name")
+            elif frame.can_repeat and token.kind == "symbol" and (bounds := self.bounds()) is not None:
+                part = frame.sequence.pop()
+                frame.sequence.append(Node("repeat", part.span, bounds, (part,)))
+                frame.can_repeat = False
+            elif self.is_symbol("~"):
+                self.take()
+                frame.negations += 1
+                frame.can_repeat = False
+            else:
+                frame.push(self.atom(self.take()))
+
+    def nothing_pending(self, frame: _Frame) -> None:
+        if frame.negations:
+            raise self.wrong("`~` stands before what it negates")
+
+    def close_bracket(self, stack: list[_Frame], span: Span) -> None:
+        frame = stack.pop()
+        self.nothing_pending(frame)
+        if self.token.text != {"(": ")", "[": "]"}[frame.opening.text]:
+            self.refusals.add("unclosed-bracket", frame.opening.span, "the bracket has no partner")
+            raise _Wrong
+        self.take()
+        node = frame.close(span)
+        if frame.opening.text == "[":
+            stack[-1].push(Node("repeat", node.span, (0, 1), (node,)))
+            stack[-1].can_repeat = False
+        else:
+            stack[-1].push(node)
+
+    def bounds(self) -> tuple[int, int | None] | None:
+        """Reads a repetition, if one stands here."""
+        simple: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+        text = self.token.text
+        if text in simple:
+            self.take()
+            return simple[text]
+        if text == "~" and self.tokens[self.place + 1].kind == "number":
+            self.take()
+            least = self.number()
+            most = least
+            if self.is_symbol(".."):
+                self.take()
+                most = self.number()
+            return self.checked(least, most)
+        if text != "{":
+            return None
+        self.take()
+        first = self.number() if self.token.kind == "number" else None
+        last = first
+        if self.is_symbol(","):
+            self.take()
+            last = self.number() if self.token.kind == "number" else None
+            if first is None and last is None:
+                raise self.wrong("a repetition has a bound")
+        elif first is None:
+            raise self.wrong("a repetition has a bound")
+        self.expect("}")
+        return self.checked(first or 0, last)
+
+    def number(self) -> int:
+        if self.token.kind != "number" or len(self.token.text) > 10:
+            raise self.wrong("a number below 4294967296 is expected", code="invalid-repetition")
+        return int(self.take().text)
+
+    def checked(self, least: int, most: int | None) -> tuple[int, int | None]:
+        if (most is not None and most < least) or max(least, most or 0) >= 1 << 32:
+            raise self.wrong("these are no bounds of a repetition", code="invalid-repetition")
+        return least, most
+
+    def atom(self, token: Token) -> Node:
+        span = token.span
+        if token.kind in ("rule", "terminal"):
+            if self.is_symbol("::"):
+                raise self.unsupported("rules with parameters are not supported")
+            return Node(token.kind, span, token.text)
+        if token.kind == "string":
+            node = Node("string", span, (self.string(token), token.text.endswith("i")))
+            if not self.is_symbol(".."):
+                return node
+            self.take()
+            last = self.take()
+            ends = (node.value[0], self.string(last) if last.kind == "string" else "")
+            if (
+                node.value[1]
+                or last.text.endswith("i")
+                or any(len(end) != 1 for end in ends)
+                or ends[0] > ends[1]
+            ):
+                self.refusals.add("unexpected-input", span, "a range is between two characters in order")
+                raise _Wrong
+            return Node("range", (span[0], last.span[1]), ends)
+        if token.kind == "regex":
+            pattern, _, flags = token.text[1:].rpartition("/")
+            if "l" in flags:
+                self.refusals.add("unsupported-grammar", span, "the flag `l` is not supported")
+            return Node("regex", span, (pattern, flags.replace("l", "")))
+        if token.kind == "special":
+            return Node("special", span, token.text)
+        if token.kind == "directive" and token.text in ("%json", "%regex"):
+            value = self.take()
+            return Node(token.text[1:], (span[0], value.span[1]), value.value)
+        self.place -= 1
+        if token.kind == "directive" or token.text == "@":
+            raise self.unsupported(f"`{token.text}` is not supported here")
+        raise self.wrong("a name, a string, an expression or a bracket is expected")
+
+    def string(self, token: Token) -> str:
+        r"""Decodes the escapes of JSON, and ``\xHH``."""
+        text = token.text.removesuffix("i")
+        try:
+            # Backslashes come in pairs or begin an escape, so an `\\x` behind an odd number of them is one.
+            pieces = text[1:-1].split("\\\\")
+            value = json.loads(
+                '"' + "\\\\".join(piece.replace("\\x", "\\u00") for piece in pieces) + '"', strict=False
+            )
+            value.encode()
+        except ValueError:
+            self.refusals.add(
+                "invalid-escape", token.span, "the string has an escape that JSON does not have"
+            )
+            raise _Wrong from None
+        decoded: str = value
+        return decoded

@@ -1,0 +1,184 @@
+"""What a client asks for: OpenAI's request bodies, read strictly.
+
+What would change the meaning of an answer and is not done here is refused by name, not ignored.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from grammask import Grammar
+from grammask.integrations import request_grammars
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_WITHOUT_EFFECT = {
+    "metadata", "model", "prompt_cache_key", "safety_identifier", "service_tier", "store",
+    "stream_options", "user", "verbosity", "reasoning_effort",
+}  # fmt: skip
+"""Fields that change nothing here, whatever they hold."""
+
+_NEUTRAL = {
+    "best_of": (1,), "echo": (False,), "frequency_penalty": (0,), "logit_bias": ({},), "n": (1,),
+    "presence_penalty": (0,), "suffix": (None, ""),
+}  # fmt: skip
+"""Fields that are not done here, and the values with which they ask for nothing."""
+
+_CONSTRAINTS = {"response_format", "structured_outputs", "grammar"}
+_SAMPLING = {
+    "logprobs", "max_completion_tokens", "max_tokens", "seed", "stop", "stream", "temperature", "top_logprobs", "top_p",
+}  # fmt: skip
+_MOST_ALTERNATIVES = 20
+
+
+class BadRequest(Exception):
+    """A request that cannot be served; says which field is wrong."""
+
+    def __init__(self, message: str, param: str | None = None, code: str = "invalid_value") -> None:
+        super().__init__(message)
+        self.param = param
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How to draw tokens and when to stop."""
+
+    max_tokens: int
+    temperature: float
+    top_p: float
+    seed: int | None
+    stop: tuple[str, ...]
+    logprobs: int | None
+    is_streamed: bool
+
+
+def read_body(body: bytes, *, kind: str) -> dict[str, Any]:
+    """Read the body of a request to ``completions`` or ``chat/completions`` and refuse what is not done here."""
+    try:
+        fields = json.loads(body)
+    except ValueError as error:
+        raise BadRequest(f"the body is no JSON: {error}", code="invalid_json") from None
+    if not isinstance(fields, dict):
+        raise BadRequest("the body is no JSON object", code="invalid_json")
+    fields = {name: value for name, value in fields.items() if value is not None}
+    known = _SAMPLING | _CONSTRAINTS | {"prompt" if kind == "completions" else "messages"}
+    for name, value in fields.items():
+        if name in known or name in _WITHOUT_EFFECT or value in _NEUTRAL.get(name, ()):
+            continue
+        raise BadRequest(f"{name} is not supported by this server", name, "unsupported_parameter")
+    return fields
+
+
+def sampling_of(fields: Mapping[str, Any], *, kind: str) -> Sampling:
+    """Read how to draw tokens; OpenAI's defaults, but for the most tokens, which are 256."""
+    stop = fields.get("stop", ())
+    stop = (stop,) if isinstance(stop, str) else stop
+    if not isinstance(stop, list | tuple) or not all(isinstance(text, str) and text for text in stop):
+        raise BadRequest("stop is a text or a list of texts, none empty", "stop")
+    if kind == "completions":
+        logprobs = _number(fields, "logprobs", None, int, 0, _MOST_ALTERNATIVES)
+    else:
+        alternatives = _number(fields, "top_logprobs", 0, int, 0, _MOST_ALTERNATIVES)
+        logprobs = alternatives if fields.get("logprobs") else None
+    most = "max_completion_tokens" if "max_completion_tokens" in fields else "max_tokens"
+    return Sampling(
+        max_tokens=_number(fields, most, 256, int, 1, 1 << 20),
+        temperature=_number(fields, "temperature", 1.0, float, 0, 100),
+        top_p=_number(fields, "top_p", 1.0, float, 0, 1),
+        seed=_number(fields, "seed", None, int, -(1 << 63), (1 << 63) - 1),
+        stop=tuple(stop),
+        logprobs=logprobs,
+        is_streamed=bool(fields.get("stream", False)),
+    )
+
+
+def prompt_of(fields: Mapping[str, Any]) -> str:
+    """The prompt of a completion."""
+    prompt = fields.get("prompt", "")
+    if isinstance(prompt, list) and len(prompt) == 1:
+        prompt = prompt[0]
+    if not isinstance(prompt, str):
+        raise BadRequest("prompt is one text", "prompt")
+    return prompt
+
+
+def messages_of(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The messages of a chat, their contents joined to texts."""
+    messages = fields.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise BadRequest("messages is a list with at least one message", "messages")
+    read = []
+    for index, message in enumerate(messages):
+        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+            raise BadRequest("a message is an object with a role", f"messages[{index}]")
+        content = message.get("content")
+        if isinstance(content, list):
+            texts = [
+                part["text"]
+                for part in content
+                if isinstance(part, dict) and isinstance(part.get("text"), str)
+            ]
+            if len(texts) != len(content):
+                raise BadRequest("only text is supported", f"messages[{index}].content")
+            content = "".join(texts)
+        if content is not None and not isinstance(content, str):
+            raise BadRequest("content is a text", f"messages[{index}].content")
+        read.append({**message, "content": content})
+    return read
+
+
+def grammar_of(fields: Mapping[str, Any]) -> Grammar | None:
+    """The grammar that a request asks for; None for a free text.
+
+    ``response_format`` is OpenAI's, ``structured_outputs`` vLLM's, ``grammar`` llama.cpp's, in any notation.
+    """
+    asked = [name for name in ("response_format", "structured_outputs", "grammar") if name in fields]
+    if len(asked) > 1:
+        raise BadRequest(f"{' and '.join(asked)} exclude each other", asked[1])
+    if "grammar" in fields:
+        return request_grammars.grammar_text(_text_of(fields["grammar"], "grammar"))
+    if "structured_outputs" in fields:
+        return _structured_outputs(fields["structured_outputs"])
+    if "response_format" in fields:
+        return Grammar.from_response_format(fields["response_format"])
+    return None
+
+
+def _structured_outputs(asked: Any) -> Grammar:
+    kinds: dict[str, Callable[[Any], Grammar]] = {
+        "json": Grammar.from_json_schema,
+        "json_object": lambda _: Grammar.from_response_format({"type": "json_object"}),
+        "regex": Grammar.from_regex,
+        "choice": Grammar.from_choices,
+        "grammar": lambda text: request_grammars.grammar_text(_text_of(text, "structured_outputs.grammar")),
+        "structural_tag": Grammar.from_structural_tag,
+    }
+    given = (
+        {name: value for name, value in asked.items() if value is not None} if isinstance(asked, dict) else {}
+    )
+    if len(given) != 1 or not given.keys() <= kinds.keys():
+        raise BadRequest(
+            f"structured_outputs is an object with one of {', '.join(kinds)}", "structured_outputs"
+        )
+    ((kind, value),) = given.items()
+    return kinds[kind](value)
+
+
+def _text_of(text: Any, param: str) -> str:
+    if not isinstance(text, str):
+        raise BadRequest("a grammar is a text", param)
+    return text
+
+
+def _number(fields: Mapping[str, Any], name: str, default: Any, kind: type, least: float, most: float) -> Any:
+    if name not in fields:
+        return default
+    value = fields[name]
+    allowed = (int, float) if kind is float else (int,)
+    if not isinstance(value, allowed) or isinstance(value, bool) or not least <= value <= most:
+        raise BadRequest(f"{name} is a number from {least} to {most}", name)
+    return kind(value)

@@ -1,0 +1,114 @@
+"""Pictures of lines, boxes and texts, written as SVG, or as PNG where the Pillow library is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Anchor: TypeAlias = Literal["start", "middle", "end"]
+Point: TypeAlias = tuple[float, float]
+
+INK = "#111827"
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    at: Point
+    text: str
+    anchor: Anchor
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    points: list[Point]
+    colour: str
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    at: Point
+    size: Point
+    colour: str
+
+
+@dataclass(slots=True)
+class Drawing:
+    """Shapes on a white ground, drawn in the order in which they were added. Lengths are pixels, y goes down.
+
+    Attributes:
+        width: Of the whole picture.
+        height: Of the whole picture.
+    """
+
+    width: int
+    height: int
+    _shapes: list[_Text | _Path | _Box] = field(default_factory=list)
+
+    def text(self, at: Point, text: str, *, anchor: Anchor = "start", size: int = 12) -> None:
+        """Write a line of text whose base line begins, has its middle or ends at a point."""
+        self._shapes.append(_Text(at, text, anchor, size))
+
+    def path(self, points: list[Point], *, colour: str = INK, width: float = 1.5) -> None:
+        """Draw lines from point to point."""
+        self._shapes.append(_Path(points, colour, width))
+
+    def box(self, at: Point, size: Point, *, colour: str) -> None:
+        """Fill a box with its upper left corner at a point."""
+        self._shapes.append(_Box(at, size, colour))
+
+    def svg(self) -> str:
+        """Return the picture as an SVG document."""
+        size = f'width="{self.width}" height="{self.height}" viewBox="0 0 {self.width} {self.height}"'
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" fill="{INK}">'
+        ground = '<rect width="100%" height="100%" fill="white"/>'
+        return "\n".join([head, ground, *map(_element, self._shapes), "</svg>\n"])
+
+    def save_png(self, path: Path) -> None:
+        """Write the picture as a PNG file, at twice the size.
+
+        Raises:
+            ImportError: The Pillow library is not installed.
+        """
+        try:
+            from PIL import Image, ImageDraw, ImageFont
+        except ImportError as error:
+            message = "PNG files are drawn by the Pillow library: pip install pillow"
+            raise ImportError(message) from error
+        scale = 2
+        image = Image.new("RGB", (self.width * scale, self.height * scale), "white")
+        pen = ImageDraw.Draw(image)
+        anchors = {"start": "ls", "middle": "ms", "end": "rs"}
+        for shape in self._shapes:
+            if isinstance(shape, _Text):
+                font = ImageFont.load_default(shape.size * scale)
+                at = (shape.at[0] * scale, shape.at[1] * scale)
+                pen.text(at, shape.text, fill=INK, font=font, anchor=anchors[shape.anchor])
+            elif isinstance(shape, _Path):
+                points = [(x * scale, y * scale) for x, y in shape.points]
+                pen.line(points, fill=shape.colour, width=max(1, round(shape.width * scale)))
+            else:
+                (x, y), (width, height) = shape.at, shape.size
+                corners = (x * scale, y * scale, (x + width) * scale, (y + height) * scale)
+                pen.rectangle(corners, fill=shape.colour)
+        image.save(path)
+
+
+def _element(shape: _Text | _Path | _Box) -> str:
+    if isinstance(shape, _Text):
+        place = f'x="{shape.at[0]:.1f}" y="{shape.at[1]:.1f}"'
+        return (
+            f'<text {place} font-size="{shape.size}" text-anchor="{shape.anchor}">{escape(shape.text)}</text>'
+        )
+    if isinstance(shape, _Path):
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in shape.points)
+        return (
+            f'<polyline points="{points}" fill="none" stroke="{shape.colour}" stroke-width="{shape.width}"/>'
+        )
+    (x, y), (width, height) = shape.at, shape.size
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{shape.colour}"/>'

@@ -1,0 +1,191 @@
+"""Arguments of tools that are written as XML in place of JSON: a tag for each property of an object.
+
+Strings are written as they are, without quotes and escapes, up to the first end of the tag; everything else is JSON. So
+only strings without constraints, and constant ones, are enforced exactly; the rest is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from grammask import composition
+from grammask.errors import GrammarError
+from grammask.schemas.keywords import CONSTRAINTS, escaped
+
+if TYPE_CHECKING:
+    from grammask.composition import Part
+    from grammask.grammar import Grammar
+    from grammask.structural_tags.places import Refusals
+
+__all__ = ["PARAMETER_STYLES", "ParameterStyle", "parameters_part"]
+
+_SPACE = r"[ \n\t]{0,32}"
+
+
+@dataclass(frozen=True)
+class ParameterStyle:
+    """How a parameter is written, with ``{key}`` for its name.
+
+    Attributes:
+        begin: What is before a value. ``{is_string}`` stands for ``true`` or ``false``, ``{space}`` for white space.
+        end: What is after it.
+    """
+
+    begin: str
+    end: str
+
+
+PARAMETER_STYLES = {
+    "qwen_xml": ParameterStyle("<parameter={key}>", "</parameter>"),
+    "minimax_xml": ParameterStyle('<parameter name="{key}">', "</parameter>"),
+    "deepseek_xml": ParameterStyle(
+        '<\uff5cDSML\uff5cparameter name="{key}" string="{is_string}">', "</\uff5cDSML\uff5cparameter>"
+    ),
+    "glm_xml": ParameterStyle("<arg_key>{key}</arg_key>{space}<arg_value>", "</arg_value>"),
+}
+
+
+def parameters_part(
+    schema: Any,
+    style: ParameterStyle,
+    pointer: str,
+    refusals: Refusals,
+    grammars: type[Grammar],
+    options: Mapping[str, Any],
+) -> Part:
+    """Returns the part that matches the properties of an object in a style, in the order of the schema.
+
+    Args:
+        schema: The schema of the object.
+        style: How a property is written.
+        pointer: Where the schema stands.
+        refusals: Where refusals go.
+        grammars: The class that reads the schemas of values.
+        options: The options for doing so.
+    """
+    space = grammars.from_regex(_SPACE).as_part()
+    if not isinstance(schema, Mapping) or not isinstance(schema.get("properties", {}), Mapping):
+        refusals.unsupported(pointer, "parameters need a schema with `properties`")
+        return composition.literal("")
+    understood = {"additionalProperties", "properties", "required", "type"}
+    for keyword in schema:
+        if keyword in CONSTRAINTS and keyword not in understood:
+            refusals.unsupported(
+                f"{pointer}/{escaped(keyword)}",
+                f"`{keyword}` is not supported for parameters that are written as XML",
+            )
+    if schema.get("type", "object") != "object":
+        refusals.unsupported(f"{pointer}/type", "parameters are the properties of an object")
+    if isinstance(schema.get("additionalProperties"), Mapping):
+        refusals.unsupported(f"{pointer}/additionalProperties", "only declared parameters can be written")
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    required = schema.get("required", [])
+    for name in required:
+        if name not in properties:
+            refusals.unsupported(
+                f"{pointer}/required", f"the parameter {name!r} is required and not declared"
+            )
+    definitions = {name: schema[name] for name in ("$defs", "definitions") if name in schema}
+    parts = [space]
+    for name, inner in properties.items():
+        place = f"{pointer}/properties/{escaped(name)}"
+        values = _values(inner, definitions, style, place, refusals, grammars, options, space)
+        written = [
+            composition.sequence(
+                [*_begin(style, name, space, is_string=is_string), value, composition.literal(style.end)]
+            )
+            for is_string, value in values
+        ]
+        parameter = composition.sequence([composition.choice(written or [composition.literal("")]), space])
+        parts.append(parameter if name in required else composition.repeat(parameter, 0, 1))
+    return composition.sequence(parts)
+
+
+def _begin(style: ParameterStyle, name: str, space: Part, *, is_string: bool) -> list[Part]:
+    text = style.begin.replace("{is_string}", "true" if is_string else "false")
+    before, _, after = text.partition("{space}")
+    parts = [composition.literal(before.replace("{key}", name))]
+    return [*parts, space, composition.literal(after)] if after else parts
+
+
+def _values(
+    schema: Any,
+    definitions: Mapping[str, Any],
+    style: ParameterStyle,
+    pointer: str,
+    refusals: Refusals,
+    grammars: type[Grammar],
+    options: Mapping[str, Any],
+    space: Part,
+) -> list[tuple[bool, Part]]:
+    """Returns the parts of a value, each with whether it is a string."""
+    text = composition.free_text(before=style.end)
+    if schema is True or (
+        isinstance(schema, Mapping) and not any(keyword in CONSTRAINTS for keyword in schema)
+    ):
+        # Anything: every JSON value is a text, too, unless the style tells them apart.
+        if "{is_string}" not in style.begin:
+            return [(True, text)]
+        other = {"type": ["null", "boolean", "number", "array", "object"]}
+        return [(True, text), *_json(other, definitions, pointer, refusals, grammars, options, space)]
+    if not isinstance(schema, Mapping):
+        refusals.unsupported(pointer, "a parameter that no value satisfies")
+        return []
+    keywords = {keyword for keyword in schema if keyword in CONSTRAINTS}
+    listed = schema.get("enum") if "enum" in schema else [schema["const"]] if "const" in schema else None
+    if isinstance(listed, list) and keywords <= {"type", "enum", "const"}:
+        strings = [value for value in listed if isinstance(value, str)]
+        for value in strings:
+            if style.end in value:
+                refusals.unsupported(pointer, f"the value {value!r} contains the end of its parameter")
+        padded = [composition.sequence([space, composition.literal(value), space]) for value in strings]
+        found = [(True, part) for part in padded]
+        others = [value for value in listed if not isinstance(value, str)]
+        if others:
+            found += _json(
+                {**schema, "enum": others}, definitions, pointer, refusals, grammars, options, space
+            )
+        return found
+    types = schema.get("type")
+    kinds: Any = [types] if isinstance(types, str) else types
+    if not isinstance(kinds, list) or not kinds:
+        refusals.unsupported(
+            pointer, "a parameter needs a `type`, so that strings and other values can be told apart"
+        )
+        return []
+    found = []
+    if "string" in kinds:
+        bounds = {"maxLength"} if kinds == ["string"] else set()
+        for keyword in sorted(keywords - {"type"} - bounds):
+            if keyword in ("minLength", "maxLength", "pattern", "format") or kinds == ["string"]:
+                refusals.unsupported(
+                    f"{pointer}/{escaped(keyword)}",
+                    f"`{keyword}` is not supported for strings without quotes",
+                )
+        most = schema.get("maxLength") if bounds else None
+        found.append(
+            (True, text if most is None else composition.free_text(before=style.end, max_characters=most))
+        )
+    rest = [kind for kind in kinds if kind != "string"]
+    if rest:
+        found += _json({**schema, "type": rest}, definitions, pointer, refusals, grammars, options, space)
+    return found
+
+
+def _json(
+    schema: Mapping[str, Any],
+    definitions: Mapping[str, Any],
+    pointer: str,
+    refusals: Refusals,
+    grammars: type[Grammar],
+    options: Mapping[str, Any],
+    space: Part,
+) -> list[tuple[bool, Part]]:
+    try:
+        value = grammars.from_json_schema({**schema, **definitions}, **options).as_part()
+    except GrammarError as error:
+        refusals.of_part(pointer, error)
+        return []
+    return [(False, composition.sequence([space, value, space]))]

@@ -1,0 +1,325 @@
+"""Templates: format strings whose holes are parts of a grammar."""
+
+from __future__ import annotations
+
+import datetime as dt
+import string
+from functools import cached_property
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from grammask import composition
+from grammask.grammar import Grammar
+from grammask.templates.joining import Joining
+from grammask.templates.parts import MISSING, FreeTextPart, Part, TextBeforePart, as_bytes, part_of
+from grammask.templates.results import FieldName, Place, TemplateResult, places_of
+
+if TYPE_CHECKING:
+    from grammask import CompiledGrammar, Limits, Vocabulary, _grammask
+
+
+class TemplateMismatch(ValueError):
+    """A text is no text of a template.
+
+    Attributes:
+        position: The first byte with which no text goes on; the length of the text if more has to come.
+    """
+
+    position: int
+
+    def __init__(self, message: str, position: int) -> None:
+        super().__init__(message)
+        self.position = position
+
+
+class Interpolation(Protocol):
+    """A hole of a template string: ``string.templatelib.Interpolation`` of Python 3.14."""
+
+    value: Any
+    expression: str
+    conversion: Any
+    format_spec: str
+
+
+class TemplateString(Protocol):
+    """A template string (PEP 750): ``string.templatelib.Template`` of Python 3.14."""
+
+    strings: tuple[str, ...]
+    interpolations: tuple[Interpolation, ...]
+
+
+class Template(Part):
+    r"""A text with typed holes: a format string, and what may stand in its holes.
+
+    >>> from grammask.templates import Template, line, repeated
+    >>> item = Template("- {what}: {count}", what=line(), count=int)
+    >>> shopping = Template("Buy\n{items}\n.", items=repeated(item, 1, separator="\n"))
+    >>> result = shopping.parse("Buy\n- pears: 3\n- figs: 12\n.")
+    >>> [(entry["what"], entry["count"]) for entry in result["items"]]
+    [('pears', 3), ('figs', 12)]
+
+    A template is a part, so it can stand in a hole of another one.
+
+    Args:
+        text: As for ``str.format``: ``{name}`` or ``{}`` is a hole, ``{{`` and ``}}`` are braces. A hole may name a
+            simple type: ``{age:int}``, ``float``, ``bool``, ``str`` or ``date``. A template string of Python 3.14,
+            ``t"{name}"``, brings what stands in its holes; a hole is named by its expression if that is a name.
+        parts: What stands in ``{}``, in order; anything that :func:`grammask.templates.part_of` takes.
+        fields: What stands in named holes. A hole for which there is nothing is free text, as of
+            :func:`grammask.templates.text`.
+
+    Raises:
+        ValueError: The text is no format string, or holes and parts do not fit.
+        UnsupportedType: Something cannot stand in a hole.
+        GrammarError: The grammar of a part is refused.
+    """
+
+    label = "template"
+
+    def __init__(self, text: str | TemplateString, /, *parts: Any, **fields: Any) -> None:
+        if not isinstance(text, str):
+            text, parts, fields = _of_template_string(text, parts, fields)
+        self.text = text
+        self._pieces = _pieces(text, parts, fields)
+
+    @cached_property
+    def fields(self) -> tuple[FieldName, ...]:
+        """The names and numbers of the holes, in their order."""
+        return tuple(piece[0] for piece in self._pieces if isinstance(piece, tuple))
+
+    @cached_property
+    def _built(self) -> tuple[composition.Part, Joining]:
+        return Joining.of(self.build)
+
+    @cached_property
+    def grammar(self) -> Grammar:
+        """The grammar of all texts of the template."""
+        return Grammar.of_part(self._built[0])
+
+    @cached_property
+    def _parser(self) -> _grammask.Parser:
+        root, joining = self._built
+        return joining.parser(root)
+
+    def compile(
+        self, vocabulary: Vocabulary, *, end: Literal["eos", "eager"] = "eos", limits: Limits | None = None
+    ) -> CompiledGrammar:
+        """Make the template ready for a vocabulary, as :meth:`grammask.Grammar.compile`."""
+        return self.grammar.compile(vocabulary, end=end, limits=limits)
+
+    def parse(self, text: str | bytes) -> TemplateResult:
+        """Read a whole text.
+
+        Raises:
+            TemplateMismatch: It is no text of the template.
+            LimitExceeded: A budget was passed.
+        """
+        encoded = as_bytes(text)
+        stream = self.stream()
+        stream.feed(encoded)
+        if stream.position < len(encoded):
+            msg = f"no text of the template goes on with {_excerpt(encoded, stream.position)}"
+            raise TemplateMismatch(msg, stream.position)
+        if not stream.is_complete:
+            msg = "the text is only the beginning of one of the template"
+            raise TemplateMismatch(msg, len(encoded))
+        return stream.result()
+
+    def partial(self, text: str | bytes) -> TemplateResult:
+        """Read the beginning of a text; what cannot be read ends it. For a text that grows use :meth:`stream`."""
+        stream = self.stream()
+        stream.feed(text)
+        return stream.result(growing=True)
+
+    def stream(self) -> TemplateStream:
+        """Make a reader of a text that grows."""
+        return TemplateStream(self, self._parser.parse(), self._built[1].marks)
+
+    def build(self, joining: Joining) -> composition.Part:
+        """Make the grammar."""
+        parts = [
+            composition.literal(piece) if isinstance(piece, bytes) else piece[1].place(joining)
+            for piece in self._pieces
+        ]
+        return composition.sequence(parts)
+
+    def value(self, text: bytes, place: Place) -> TemplateResult:
+        """Make the value."""
+        return self.result_of(text, place.places, is_complete=place.is_closed)
+
+    growing_value = value
+
+    def result_of(self, text: bytes, places: list[Place], *, is_complete: bool) -> TemplateResult:
+        """Make the result of the places of the holes, which are in order and may be fewer than the holes."""
+        values: dict[FieldName, Any] = {}
+        spans: dict[FieldName, tuple[int, int]] = {}
+        texts: dict[FieldName, bytes] = {}
+        growing: FieldName | None = None
+        for name, place in zip(self.fields, places, strict=False):
+            value = place.part.value_at(text, place)
+            if value is not MISSING:
+                values[name] = value
+            spans[name] = (place.start, place.end)
+            texts[name] = text[place.start : place.end]
+            if not place.is_closed:
+                growing = name
+        return TemplateResult(values, spans, texts, growing=growing, is_complete=is_complete)
+
+    def __repr__(self) -> str:
+        return f"Template({self.text!r})"
+
+
+class TemplateStream:
+    """A text of a template that grows. Make it with :meth:`Template.stream`."""
+
+    def __init__(self, template: Template, parse: _grammask.Parse, marks: list[Part]) -> None:
+        self._template = template
+        self._parse = parse
+        self._marks = marks
+        self._text = bytearray()
+
+    @property
+    def position(self) -> int:
+        """How many bytes were read."""
+        return self._parse.position
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether what was read is a whole text."""
+        return self._parse.is_complete
+
+    def feed(self, text: str | bytes) -> bool:
+        """Read more, and say whether all of it fits; what does not fit is not read, nor what is behind it.
+
+        Cost: some table lookups per byte. A character may be split between two calls.
+
+        Raises:
+            LimitExceeded: A budget was passed.
+        """
+        encoded = as_bytes(text)
+        taken = self._parse.feed(encoded)
+        self._text += encoded[:taken]
+        return taken == len(encoded)
+
+    def fork(self) -> TemplateStream:
+        """Make an independent reader of the same text, for beams and drafts."""
+        stream = TemplateStream(self._template, self._parse.fork(), self._marks)
+        stream._text += self._text
+        return stream
+
+    def result(self, *, growing: bool = False) -> TemplateResult:
+        """Give the fields so far: of the whole text if it is complete, else of one that goes on.
+
+        Args:
+            growing: Read the text as one that goes on, even if it is complete.
+
+        Cost: in the order of the number of fields and copies so far.
+        """
+        whole = None if growing else self._parse.whole()
+        captures = self._parse.growing() if whole is None else whole
+        places = places_of(captures, self._marks)
+        return self._template.result_of(bytes(self._text), places, is_complete=self._parse.is_complete)
+
+
+_SIMPLE = {"int": int, "float": float, "bool": bool, "str": str, "date": dt.date}
+"""What a hole may name."""
+
+
+def _pieces(
+    text: str, parts: tuple[Any, ...], fields: dict[str, Any]
+) -> list[bytes | tuple[FieldName, Part]]:
+    """Literal texts and named holes, in order; no two literal texts stand side by side."""
+    holes: list[bytes | tuple[FieldName, Any]] = []
+    used: set[FieldName] = set()
+    automatic = 0
+    for literal, name, kind, conversion in string.Formatter().parse(text):
+        if literal:
+            if holes and isinstance(holes[-1], bytes):
+                holes[-1] += literal.encode()
+            else:
+                holes.append(literal.encode())
+        if name is None:
+            continue
+        key: FieldName = name
+        if not name:
+            key = automatic
+            automatic += 1
+        elif name.isdecimal():
+            key = int(name)
+        elif not name.isidentifier():
+            msg = f"{{{name}}}: a hole is named by an identifier"
+            raise ValueError(msg)
+        if key in used or conversion:
+            msg = f"{{{name}}}: " + (
+                "conversions have no meaning here" if conversion else "a name stands for one hole"
+            )
+            raise ValueError(msg)
+        used.add(key)
+        holes.append((key, _thing(key, kind or "", parts, fields)))
+    unused = [name for name in [*range(len(parts)), *fields] if name not in used]
+    if unused:
+        msg = f"the template has no hole for {', '.join(map(str, unused))}"
+        raise ValueError(msg)
+    return _with_ends(holes)
+
+
+def _of_template_string(
+    template: TemplateString, parts: tuple[Any, ...], fields: dict[str, Any]
+) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+    """The format string and the parts of a template string."""
+    if parts or fields:
+        msg = "a template string brings what stands in its holes"
+        raise ValueError(msg)
+    text = ""
+    for literal, hole in zip_longest(template.strings, template.interpolations):
+        text += literal.replace("{", "{{").replace("}", "}}")
+        if hole is None:
+            continue
+        name = hole.expression if hole.expression.isidentifier() and hole.expression not in fields else ""
+        if name:
+            fields[name] = hole.value
+        else:
+            parts = (*parts, hole.value)
+        text += f"{{{name}{f'!{hole.conversion}' if hole.conversion else ''}"
+        text += f":{hole.format_spec}}}" if hole.format_spec else "}"
+    return text, parts, fields
+
+
+def _thing(key: FieldName, kind: str, parts: tuple[Any, ...], fields: dict[str, Any]) -> Any:
+    """What stands in a hole."""
+    given: list[Any] = []
+    if isinstance(key, int):
+        given += parts[key : key + 1]
+    elif key in fields:
+        given.append(fields[key])
+    if kind and (given or kind not in _SIMPLE):
+        why = "it is given a part too" if given else f"a simple type is one of {', '.join(_SIMPLE)}"
+        msg = f"{{{key}:{kind}}}: {why}"
+        raise ValueError(msg)
+    if isinstance(key, int) and not given and not kind:
+        msg = f"there is nothing for the hole {key}"
+        raise ValueError(msg)
+    return given[0] if given else _SIMPLE[kind or "str"]
+
+
+def _with_ends(holes: list[bytes | tuple[FieldName, Any]]) -> list[bytes | tuple[FieldName, Part]]:
+    """Makes parts of what stands in holes; free text ends where the literal text behind its hole begins."""
+    pieces: list[bytes | tuple[FieldName, Part]] = []
+    for index, hole in enumerate(holes):
+        if isinstance(hole, bytes):
+            pieces.append(hole)
+            continue
+        name, thing = hole
+        part = part_of(thing)
+        if isinstance(part, FreeTextPart) and not part.stops and index + 1 < len(holes):
+            following = holes[index + 1]
+            if not isinstance(following, bytes):
+                msg = f"{{{name}}}: free text in front of another hole needs a stop"
+                raise ValueError(msg)
+            part = TextBeforePart(part, following)
+        pieces.append((name, part))
+    return pieces
+
+
+def _excerpt(text: bytes, position: int) -> str:
+    return repr(text[position : position + 20].decode("utf-8", "replace"))

@@ -1,0 +1,100 @@
+"""Tools and the choice among them, in the shapes of OpenAI's Chat Completions and Responses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["Choice", "Tool", "chosen_tools"]
+
+Choice = Literal["auto", "none", "required"]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool that a model can call.
+
+    Attributes:
+        name: What the model calls it.
+        parameters: The schema of its arguments; None if any object will do.
+        is_strict: Whether the schema must be in OpenAI's strict subset.
+        custom_format: For a custom tool, whose input is a text: the format of this text.
+    """
+
+    name: str
+    parameters: Mapping[str, Any] | bool | None = None
+    is_strict: bool = False
+    custom_format: Mapping[str, Any] | None = None
+
+
+def _tool(definition: Any, position: int) -> Tool:
+    where = f"tools[{position}]"
+    if not isinstance(definition, Mapping):
+        msg = f"{where} is no object"
+        raise TypeError(msg)
+    kind = definition.get("type", "function")
+    if kind not in ("function", "custom"):
+        msg = f"{where} has the type {kind!r}; a grammar knows functions and custom tools"
+        raise ValueError(msg)
+    # Chat Completions nests what Responses writes flat.
+    body = definition.get(kind, definition)
+    name = body.get("name") if isinstance(body, Mapping) else None
+    if not isinstance(name, str) or not name:
+        msg = f"{where} has no name"
+        raise ValueError(msg)
+    if kind == "custom":
+        form = body.get("format") or {"type": "text"}
+        if isinstance(form, Mapping) and isinstance(form.get("grammar"), Mapping):
+            form = {"type": "grammar", **form["grammar"]}
+        return Tool(name, custom_format=form)
+    parameters = body.get("parameters")
+    if not (parameters is None or isinstance(parameters, Mapping | bool)):
+        msg = f"the parameters of {where} are no schema"
+        raise TypeError(msg)
+    return Tool(name, parameters, is_strict=body.get("strict") is True)
+
+
+def chosen_tools(tools: Iterable[Any], tool_choice: Any) -> tuple[list[Tool], Choice, bool]:
+    """Returns the tools that may be called, whether one must be, and whether exactly one is forced.
+
+    Raises:
+        TypeError: A tool is no object.
+        ValueError: A tool has no name or an unknown type, two have the same name, or the choice names none of them.
+    """
+    known = [_tool(definition, position) for position, definition in enumerate(tools)]
+    names = [tool.name for tool in known]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        msg = f"two tools have the name {twice!r}"
+        raise ValueError(msg)
+    if tool_choice is None or tool_choice == "auto":
+        return known, "auto", False
+    if tool_choice == "none":
+        return [], "none", False
+    if tool_choice in ("required", "any"):
+        if not known:
+            msg = "a call is required, and there are no tools"
+            raise ValueError(msg)
+        return known, "required", False
+    if isinstance(tool_choice, Mapping):
+        kind = tool_choice.get("type")
+        if kind == "allowed_tools":
+            body = tool_choice.get("allowed_tools", tool_choice)
+            allowed = [_name_in(one, names) for one in body.get("tools", [])]
+            kept = [tool for tool in known if tool.name in allowed]
+            return kept, "required" if body.get("mode") == "required" else "auto", False
+        if kind in ("function", "custom"):
+            name = _name_in(tool_choice, names)
+            return [tool for tool in known if tool.name == name], "required", True
+    msg = f"tool_choice={tool_choice!r} is not 'auto', 'none', 'required' or the choice of a tool"
+    raise ValueError(msg)
+
+
+def _name_in(choice: Any, names: list[str]) -> str:
+    body = choice.get(choice.get("type"), choice) if isinstance(choice, Mapping) else {}
+    name = body.get("name") if isinstance(body, Mapping) else None
+    if name not in names:
+        msg = f"tool_choice names the tool {name!r}; the tools are {', '.join(names) or 'none'}"
+        raise ValueError(msg)
+    return str(name)

@@ -1,0 +1,72 @@
+"""OpenAI's ``response_format`` (Chat Completions), ``text.format`` (Responses) and the formats of custom tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from grammask.structural_tags import structural_tag_part
+
+if TYPE_CHECKING:
+    from grammask.grammar import Grammar
+
+__all__ = ["response_format_grammar", "text_format_grammar"]
+
+
+def response_format_grammar(
+    response_format: Mapping[str, Any], grammars: type[Grammar], schema_options: Mapping[str, Any]
+) -> Grammar:
+    """Returns the grammar of a response format.
+
+    Args:
+        response_format: An object with a ``type``.
+        grammars: The class that reads schemas and grammars.
+        schema_options: Options for schemas.
+
+    Raises:
+        ValueError: There is no such type, or what it needs is missing.
+        GrammarError: As of the schema, grammar or structural tag inside.
+    """
+    kind = response_format.get("type")
+    if kind == "json_object":
+        return grammars.from_json_schema({"type": "object"}, **schema_options)
+    if kind == "json_schema":
+        # Chat Completions nests what Responses writes flat.
+        body = response_format.get("json_schema", response_format)
+        if not isinstance(body, Mapping) or "schema" not in body:
+            msg = "a response format of the type json_schema has a `schema`"
+            raise ValueError(msg)
+        strict = body.get("strict") is True or schema_options.get("strict", False)
+        return grammars.from_json_schema(body["schema"], **{**schema_options, "strict": strict})
+    if kind == "structural_tag":
+        limits = schema_options.get("limits")
+        return grammars.of_part(structural_tag_part(response_format, grammars, limits))
+    return text_format_grammar(response_format, grammars)
+
+
+def text_format_grammar(text_format: Mapping[str, Any], grammars: type[Grammar]) -> Grammar:
+    """Returns the grammar of a format of text: ``text``, or ``grammar`` with a syntax of ``lark`` or ``regex``.
+
+    Raises:
+        ValueError: There is no such type or syntax.
+        GrammarError: As of the grammar inside.
+    """
+    kind = text_format.get("type")
+    if kind == "text":
+        return grammars.text()
+    if kind == "grammar":
+        definition, syntax = (
+            text_format.get("definition", text_format.get("grammar")),
+            text_format.get("syntax"),
+        )
+        if not isinstance(definition, str):
+            msg = "a format of the type grammar has a `definition`"
+            raise ValueError(msg)
+        if syntax == "regex":
+            return grammars.from_regex(definition)
+        if syntax == "lark":
+            return grammars.from_llguidance_lark(definition)
+        msg = f"the syntax {syntax!r} of a grammar is neither 'lark' nor 'regex'"
+        raise ValueError(msg)
+    msg = f"there is no format of the type {kind!r}"
+    raise ValueError(msg)

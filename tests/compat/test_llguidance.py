@@ -1,0 +1,369 @@
+"""The module for llguidance: alone, and, where llguidance 1.9.1 is installed, call by call beside it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import json
+import random
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from grammask.compat import llguidance as ours
+from grammask.compat.llguidance import numpy as our_numpy
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+TOKENS = [
+    *(bytes([byte]) for byte in range(256)),
+    b"ab",
+    b"abc",
+    b'{"',
+    b'":',
+    b"true",
+    b"12",
+    b"</s>",
+    b"<tool>",
+]
+END, TOOL = 262, 263
+
+
+class Split:
+    """A tokenizer of bytes, as TokenizerWrapper wants it."""
+
+    eos_token_id = END
+    bos_token_id = None
+    tokens = TOKENS
+    special_token_ids = (END, TOOL)
+
+    def __call__(self, text: bytes | str) -> list[int]:
+        return list(text if isinstance(text, bytes) else text.encode())
+
+
+def theirs() -> ModuleType:
+    if importlib.util.find_spec("llguidance") is None or importlib.metadata.version("llguidance") != "1.9.1":
+        pytest.skip("llguidance 1.9.1 is not installed")
+    return importlib.import_module("llguidance")
+
+
+def tokenizer(module: ModuleType) -> Any:
+    return module.LLTokenizer(module.TokenizerWrapper(Split()))
+
+
+def modules() -> list[ModuleType]:
+    return [ours, theirs()]
+
+
+def legal(matcher: Any) -> list[int]:
+    bits = np.unpackbits(np.frombuffer(matcher.compute_bitmask(), np.uint8), bitorder="little")
+    return np.flatnonzero(bits).tolist()
+
+
+def state(matcher: Any) -> tuple[Any, ...]:
+    return (matcher.is_error(), matcher.is_accepting(), matcher.is_stopped(), matcher.stop_reason())
+
+
+def test_imports_no_other_library() -> None:
+    code = (
+        "import sys, grammask.compat.llguidance, grammask.compat.llguidance.torch, grammask.compat.llguidance.hf;"
+        "print({'torch', 'llguidance', 'transformers', 'tokenizers', 'tiktoken'} & set(sys.modules))"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == "set()\n"
+    )
+
+
+def test_states_as_theirs() -> None:
+    for regex, texts in (("ab?", ["a", "b", "</s>"]), ("ab|abc", ["ab", "</s>"]), ("[0-9]*", ["1", "</s>"])):
+        made = [
+            module.LLMatcher(tokenizer(module), module.LLMatcher.grammar_from_regex(regex))
+            for module in modules()
+        ]
+        for text in texts:
+            token = TOKENS.index(text.encode())
+            assert made[0].validate_tokens([token, END, END]) == made[1].validate_tokens([token, END, END])
+            assert [matcher.consume_token(token) for matcher in made] == [True, True]
+            assert state(made[0]) == state(made[1])
+        assert [matcher.rollback(1) for matcher in made] == [True, True]
+        assert state(made[0]) == state(made[1])
+        assert [matcher.reset() for matcher in made] == [True, True]
+        assert state(made[0]) == state(made[1])
+
+
+@pytest.mark.parametrize(
+    "grammar",
+    [
+        ("regex", "(ab|abc|[0-9])*x?"),
+        ("regex", r"\w+ \d{2}"),
+        ("choice", '["ab", "abc", "12"]'),
+        ("json", '{"type": "object", "properties": {"a": {"type": "boolean"}}, "required": ["a"]}'),
+        ("json", '{"type": "array", "items": {"enum": ["ab", 12]}}'),
+        (
+            "json",
+            '{"x-guidance": {"whitespace_flexible": false}, "type": "object", "properties": {"a": {"const": 1}}}',
+        ),
+    ],
+)
+def test_verdicts_as_theirs(grammar) -> None:
+    made = [module.LLMatcher(tokenizer(module), module.grammar_from(*grammar)) for module in modules()]
+    for seed in range(15):
+        chance = random.Random(seed)
+        for matcher in made:
+            matcher.reset()
+        for _ in range(15):
+            assert state(made[0]) == state(made[1])
+            if made[0].is_stopped():
+                break
+            mine, yours = (set(legal(matcher)) for matcher in made)
+            # A token alone in theirs is forced, among others that are legal; theirs knows fewer spellings of JSON.
+            if len(yours) > 1 and grammar[0] != "json":
+                assert mine == yours
+            assert yours <= mine
+            token = chance.choice(sorted(yours))
+            assert [matcher.consume_token(token) for matcher in made] == [True, True]
+            if chance.random() < 0.2:
+                assert [matcher.rollback(1) for matcher in made] == [True, True]
+
+
+def test_errors_as_theirs() -> None:
+    for module in modules():
+        matcher = module.LLMatcher(tokenizer(module), module.LLMatcher.grammar_from_regex("ab"))
+        assert matcher.try_consume_tokens([97, 99]) == 1
+        assert not matcher.is_error()
+        assert not matcher.consume_tokens([97])
+        assert state(matcher) == (True, False, True, "InternalError")
+        assert matcher.get_error()
+        assert (matcher.consume_token(97), matcher.validate_tokens([97]), matcher.compute_ff_tokens()) == (
+            False,
+            0,
+            [],
+        )
+        assert (matcher.rollback(1), matcher.reset()) == (False, False)
+        for wrong in ("start", '{"type": "null"}', "(", '{"grammars": []}'):
+            assert module.LLMatcher(tokenizer(module), wrong).is_error()
+            assert module.LLMatcher.validate_grammar(wrong)
+        assert module.LLMatcher.validate_grammar(module.grammar_from("regex", "a")) == ""
+        outside = module.LLMatcher(tokenizer(module), module.grammar_from("regex", "a"))
+        assert not outside.consume_token(100_000)
+        assert "out of range" in outside.get_error()
+
+
+def test_an_error_is_no_end_of_text() -> None:
+    matcher = ours.LLMatcher(tokenizer(ours), ours.grammar_from("regex", "ab"))
+    assert not matcher.consume_token(98)
+    assert legal(matcher) == []
+    assert legal(ours.LLMatcher(tokenizer(ours), "(")) == []
+
+
+def test_forced_tokens_and_copies() -> None:
+    for module in modules():
+        matcher = module.LLMatcher(tokenizer(module), module.grammar_from("regex", "xyz(1|2)"))
+        assert matcher.compute_ff_tokens() == list(b"xyz")
+        assert matcher.compute_ff_bytes() == b"xyz"
+        copy = matcher.deep_copy()
+        assert copy.consume_tokens(list(b"xyz"))
+        assert sorted(legal(copy)) == [49, 50]
+        assert set(copy.compute_logit_bias()) == {0, 200}
+        assert len(copy.compute_logit_bias()) == len(TOKENS)
+        assert matcher.compute_ff_bytes() == b"xyz"
+
+
+def test_masks_in_arrays_as_theirs() -> None:
+    for module in modules():
+        arrays = importlib.import_module(f"{module.__name__}.numpy")
+        made = [
+            module.LLMatcher(tokenizer(module), module.grammar_from("regex", text))
+            for text in ("[ab]c?", "1|2")
+        ]
+        executor = module.LLExecutor()
+        bitmask = arrays.allocate_token_bitmask(5, len(TOKENS))
+        assert bitmask.shape == arrays.get_bitmask_shape(5, len(TOKENS))
+        arrays.fill_next_token_bitmask_par(executor, [(made[0], 3), (made[1], 1)], bitmask)
+        assert (bitmask[[0, 2, 4]] == -1).all()
+        assert np.flatnonzero(np.unpackbits(bitmask[1].view(np.uint8), bitorder="little")).tolist() == [
+            49,
+            50,
+        ]
+        alone = arrays.allocate_token_bitmask(1, len(TOKENS))
+        arrays.fill_next_token_bitmask(made[0], alone)
+        assert (alone[0] == bitmask[3]).all()
+        for draft, filled in (([97, 99, 98], 3), ([97, END, 98], 2), ([98], 2), ([99], 1)):
+            rows = arrays.allocate_token_bitmask(5, len(TOKENS))
+            arrays.fill_next_token_bitmask_par_with_draft_tokens(executor, [(made[0], 1, draft)], rows)
+            assert (rows[0] == -1).all()
+            assert (rows[1] == alone[0]).all()
+            assert not (rows[1 : 1 + filled] == -1).all(axis=1).any()
+        logits = np.zeros((1, 300), np.float32)
+        arrays.apply_token_bitmask_inplace(logits, alone)
+        assert np.flatnonzero(logits[0] == 0).tolist() == [97, 98]
+        assert arrays.consume_token_par(executor, [(made[0], 97), (made[1], 97)]) == [True, False]
+        wrong = np.zeros((1, 2), np.int32)
+        with pytest.raises(ValueError):  # noqa: PT011 - each says it in its own words
+            arrays.fill_next_token_bitmask(made[0], wrong)
+
+
+def test_masks_in_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    from grammask.compat.llguidance import torch as tensors
+
+    matcher = ours.LLMatcher(tokenizer(ours), ours.grammar_from("regex", "a|b"))
+    bitmask = tensors.allocate_token_bitmask(2, len(TOKENS))
+    tensors.fill_next_token_bitmask(matcher, bitmask, 1)
+    logits = torch.zeros(2, len(TOKENS))
+    tensors.apply_token_bitmask_inplace(logits, bitmask)
+    assert torch.nonzero(logits[1] == 0).flatten().tolist() == [97, 98]
+    assert (logits[0] == 0).all()
+    matcher.unsafe_compute_mask_ptr(bitmask[0].data_ptr(), bitmask.shape[1] * 4)
+    assert torch.equal(bitmask[0], bitmask[1])
+    with pytest.raises(ValueError, match="Invalid buffer size"):
+        matcher.unsafe_compute_mask_ptr(bitmask[0].data_ptr(), 4)
+
+
+def test_tokenizers_as_theirs() -> None:
+    made = [tokenizer(module) for module in modules()]
+    for name in ("vocab_size", "eos_token", "eos_tokens", "is_canonical"):
+        assert getattr(made[0], name) == getattr(made[1], name), name
+    for call, *arguments in (
+        ("decode_bytes", [97, 256, END]),
+        ("decode_str", [97, 98]),
+        ("dbg_tokens", [97, 10, END]),
+        ("is_special_token", END),
+        ("is_special_token", 97),
+        ("tokenize_str", "ab"),
+        ("tokenize_bytes", b"a\xff"),
+        ("greedy_tokenize", "abcab"),
+    ):
+        assert getattr(made[0], call)(*arguments) == getattr(made[1], call)(*arguments), call
+    assert made[0].tokenize_str("a<tool>b", parse_special=True) == [97, TOOL, 98]
+    assert made[0].with_slices([]) is made[0]
+
+
+def test_tokenizers_of_other_libraries(data_directory) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    from grammask.compat.llguidance import hf
+
+    letters = {letter: id for id, letter in enumerate(sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet()))}
+    backend = tokenizers.Tokenizer(tokenizers.models.BPE(letters, []))
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = tokenizers.decoders.ByteLevel()
+    backend.add_special_tokens(["<|end|>"])
+    made = [
+        ours.LLTokenizer(backend.to_str(), n_vocab=300, eos_token=256),
+        hf.from_tokenizer(backend, 300, 256),
+    ]
+    for each in made:
+        assert (each.vocab_size, each.eos_tokens) == (300, [256])
+        assert each.decode_bytes(each.tokenize_str("é x")) == "é x".encode()
+    with pytest.raises(ValueError, match="error loading tokenizer"):
+        ours.LLTokenizer("nothing.json")
+    tiktoken = pytest.importorskip("tiktoken")
+    from grammask.compat.llguidance import tiktoken as ours_tiktoken
+
+    encoding = tiktoken.Encoding(
+        "bytes",
+        pat_str=".",
+        mergeable_ranks={bytes([byte]): byte for byte in range(256)},
+        special_tokens={"<|endoftext|>": 256},
+    )
+    for each in (
+        ours_tiktoken.lltokenizer_from_encoding(encoding),
+        ours.LLTokenizer.from_tiktoken(
+            encoder=encoding._mergeable_ranks,
+            special_tokens=encoding._special_tokens,
+            pattern=encoding._pat_str,
+            eos_token=256,
+        ),
+    ):
+        assert (each.vocab_size, each.eos_token, each.tokenize_str("ab")) == (257, 256, [97, 98])
+
+
+def test_options_of_schemas() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "oddity": 1}
+
+    def accepts(text: str, **options: Any) -> bool:
+        grammar = ours.LLMatcher.grammar_from_json_schema(schema, defaults=options)
+        matcher = ours.LLMatcher(tokenizer(ours), grammar)
+        assert not matcher.is_error(), matcher.get_error()
+        return matcher.try_consume_tokens(list(text.encode())) == len(text) and matcher.is_accepting()
+
+    assert accepts('{"a" : 1}')
+    assert not accepts('{"a" : 1}', whitespace_flexible=False)
+    assert accepts('{"a": 1}', whitespace_flexible=False, key_separator=": ")
+    for wrong in (
+        {"whitespace_pattern": " ?"},
+        {"key_separator": ": "},
+        {"whitespace_flexible": False, "item_separator": ",?"},
+        {"nothing": 1},
+    ):
+        matcher = ours.LLMatcher(
+            tokenizer(ours), ours.LLMatcher.grammar_from_json_schema(schema, overrides=wrong)
+        )
+        assert matcher.is_error(), wrong
+    loose = {"properties": {"a": {"$dynamicRef": "http://nowhere/x"}}}
+    matcher = ours.LLMatcher(
+        tokenizer(ours), ours.LLMatcher.grammar_from_json_schema(loose, {"lenient": True})
+    )
+    assert matcher.is_error() or matcher.get_grammar_warnings()
+    limits = ours.LLParserLimits(max_grammar_size=3)
+    assert ours.LLMatcher(
+        tokenizer(ours), ours.grammar_from("json", json.dumps(schema)), limits=limits
+    ).is_error()
+
+
+@pytest.mark.parametrize(
+    "lark",
+    [
+        'start: "ab" | "a" start',
+        'start: NUMBER ("," NUMBER)*\nNUMBER: /[0-9]+/',
+        'start: "a"{2,3} word?\nword: /[b-d]/',
+        'start: %json {"type": "boolean"}',
+    ],
+)
+def test_lark_as_theirs(lark) -> None:
+    made = [module.LLMatcher(tokenizer(module), lark) for module in modules()]
+    for text in ("ab", "aab", "1,12", "1,", "aab", "aaab", "aaa", "true", "tru", "false"):
+        counts = [matcher.try_consume_tokens(list(text.encode())) for matcher in made]
+        assert counts[0] == counts[1], text
+        assert made[0].is_accepting() == made[1].is_accepting(), text
+        for matcher in made:
+            matcher.reset()
+
+
+def test_structural_tags() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    tags = [ours.StructTag(trigger="<f", begin="<f=x>", grammar=schema, end="</f>")]
+    matcher = ours.LLMatcher(tokenizer(ours), ours.StructTag.to_grammar(tags))
+    assert not matcher.is_error(), matcher.get_error()
+    text = 'hello <f=x>{"a": 1}</f> and <f=x>{"a":2}</f>.'
+    assert matcher.try_consume_tokens(list(text.encode())) == len(text)
+    assert matcher.is_accepting()
+    matcher.reset()
+    assert matcher.try_consume_tokens(list(b"<f=y>")) == 3
+    special = [ours.StructTag(trigger="<tool>", begin="<tool>x:", grammar=json.dumps(schema), end=";")]
+    matcher = ours.LLMatcher(tokenizer(ours), ours.StructTag.to_grammar(special))
+    assert not matcher.is_error(), matcher.get_error()
+    assert matcher.consume_tokens([*b"hi <tool>", TOOL, *b'x:{"a":1};'])
+    assert matcher.is_accepting()
+
+
+def test_structural_tags_that_are_refused() -> None:
+    with pytest.raises(AssertionError):
+        ours.StructTag(trigger="<f", begin="f", grammar={}, end="")
+    with pytest.raises(AssertionError):
+        ours.StructTag.to_grammar([])
+    text, token = (ours.StructTag(trigger=each, begin=each, grammar="{}", end="") for each in ("<f", "<f>"))
+    for tags, options in (([text, token], {}), ([text], {"text_regex": "a*"})):
+        with pytest.raises(ValueError, match=r"tags|text_regex"):
+            ours.StructTag.to_grammar(tags, **options)
+    with pytest.raises(ValueError, match="no Lark"):
+        ours.StructTag.to_grammar([ours.StructTag(trigger="<f", begin="<f", grammar="start: /a/", end="")])
+
+
+def test_versions() -> None:
+    assert "1.9.1" in ours.get_version()
+    assert our_numpy.get_bitmask_shape(1, 33) == (1, 2)

@@ -1,0 +1,640 @@
+"""The module for xgrammar: alone, and, where xgrammar 0.2.8 is installed, call by call beside it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import json
+import random
+import subprocess
+import sys
+import warnings
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from grammask.compat import xgrammar as ours
+from grammask.compat.xgrammar.closed_schemas import closed
+from grammask.compat.xgrammar.expressions import rust_expression
+
+BYTES = [bytes([byte]) for byte in range(256)]
+TOKENS = [*BYTES, b"ab", b"abc", b'{"', b'":', b"true", b"12", b"</s>", b"<stop>", b""]
+END, STOP, EMPTY = 262, 263, 264
+
+
+def theirs() -> ModuleType:
+    if importlib.util.find_spec("xgrammar") is None or importlib.metadata.version("xgrammar") != "0.2.8":
+        pytest.skip("xgrammar 0.2.8 is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return importlib.import_module("xgrammar")
+
+
+def legal(row: Any, size: int) -> list[int]:
+    bits = np.unpackbits(np.ascontiguousarray(np.asarray(row)).view(np.uint8), bitorder="little")
+    return np.flatnonzero(bits[:size]).tolist()
+
+
+def compiler(module: ModuleType) -> Any:
+    return module.GrammarCompiler(module.TokenizerInfo(TOKENS, stop_token_ids=END))
+
+
+REGEXES = [
+    "a|b+",
+    "[0-9]{2,3}",
+    r"\d\w\s",
+    r"\D\W\S",
+    ".{2}",
+    "[^a-y]",
+    r"[\]\-x]",
+    r"[a\-c]",
+    "(?:ab)*c?",
+    "^ab$",
+    r"[&~-]+",
+    r"\x41\u0042",
+    r"a\.b\/",
+    "[a&&b]",
+    "[+--]",
+    "[[x]+",
+    r"[\d.]+",
+    r"\t\n",
+]
+SCHEMAS: list[Any] = [
+    {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "boolean"}}, "required": ["a"]},
+    {"type": "array", "items": {"enum": ["ab", "abc"]}, "minItems": 1},
+    {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "null"}]},
+    {"anyOf": [{"type": "object", "properties": {"ab": {"type": "null"}}}, {"type": "null"}]},
+    {"$ref": "#/$defs/x", "$defs": {"x": {"type": "object", "properties": {"a": {"$ref": "#/$defs/x"}}}}},
+    {"type": "object", "additionalProperties": {"type": "boolean"}},
+    {"type": ["boolean", "null"]},
+    {"const": 12},
+]
+TEXTS = [
+    *(
+        "a",
+        "b",
+        "bb",
+        "ab",
+        "12",
+        "123",
+        "1a ",
+        "Z",
+        "!-",
+        "]",
+        "-x",
+        "ababc",
+        "c",
+        "AB",
+        "a.b/",
+        "&~",
+        "+",
+        "[x",
+        "1.2",
+    ),
+    *("\t\n", "a\xa0", "é", "日x", "&", ",", "a-"),
+    *(
+        '{"a":1}',
+        '{"a": 1, "b": true}',
+        '{"a":1,"c":2}',
+        "{}",
+        '["ab","abc"]',
+        "[]",
+        "[1,null]",
+        "[1,null,2]",
+        "null",
+    ),
+    *(
+        '{"ab":null}',
+        '{"ab":null,"x":1}',
+        '{"a":{"a":{}}}',
+        '{"x":true}',
+        "true",
+        "false",
+        '{ "a"  : 1}',
+        '"ab"',
+    ),
+]
+
+
+def is_accepted(matcher: Any, text: str) -> bool:
+    return matcher.accept_string(text) and matcher.is_completed()
+
+
+def test_imports_neither_torch_nor_xgrammar() -> None:
+    code = "import sys, grammask.compat.xgrammar; print({'torch', 'xgrammar', 'transformers'} & set(sys.modules))"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output == "set()\n"
+
+
+def test_numpy_where_torch_is_absent(monkeypatch) -> None:
+    monkeypatch.setattr("grammask.compat.xgrammar.bitmasks._torch", lambda: None)
+    bitmask = ours.allocate_token_bitmask(2, 65)
+    assert isinstance(bitmask, np.ndarray)
+    assert (bitmask.shape, bitmask.dtype, ours.bitmask_dtype) == ((2, 3), np.int32, np.int32)
+    assert ours.get_bitmask_shape(2, 64) == (2, 2)
+    matcher = ours.GrammarMatcher(compiler(ours).compile_regex("ab"))
+    bitmask = ours.allocate_token_bitmask(2, len(TOKENS))
+    assert matcher.fill_next_token_bitmask(bitmask, 1)
+    assert legal(bitmask[1], len(TOKENS)) == [97, 256]
+    logits = np.zeros((2, 300), np.float32)
+    ours.apply_token_bitmask_inplace(logits, bitmask, indices=[1])
+    assert np.flatnonzero(logits[1] == 0).tolist() == [97, 256]
+    assert (logits[0] == 0).all()
+    ours.reset_token_bitmask(bitmask)
+    assert (bitmask == -1).all()
+    assert not hasattr(ours, "nothing")
+
+
+@pytest.mark.parametrize("regex", REGEXES)
+def test_regexes_as_theirs(regex) -> None:
+    xgrammar = theirs()
+    mine = compiler(ours).compile_regex(regex)
+    yours = compiler(xgrammar).compile_regex(regex)
+    for text in TEXTS:
+        assert is_accepted(ours.GrammarMatcher(mine), text) == is_accepted(
+            xgrammar.GrammarMatcher(yours), text
+        ), text
+
+
+@pytest.mark.parametrize(("regex", "text"), [("[^]", "\n"), (r"\cJ", "\n"), ("[\\b]", "\b"), ("a[]|b", "b")])
+def test_regexes_of_ecmascript(regex, text) -> None:
+    assert is_accepted(ours.GrammarMatcher(compiler(ours).compile_regex(regex)), text)
+
+
+def test_unfinished_regexes_are_refused() -> None:
+    assert rust_expression("[a") == "[a"
+    for regex in ("[a", "a(b", "a(?=b)", "\\", r"(a)\1"):
+        with pytest.raises(RuntimeError):
+            ours.Grammar.from_regex(regex)
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"strict_mode": False},
+        {"any_whitespace": False},
+        {"any_whitespace": False, "separators": (",", ":")},
+        {"any_whitespace": False, "indent": 2},
+        {"max_whitespace_cnt": 1},
+    ],
+)
+def test_schemas_as_theirs(schema, options) -> None:
+    xgrammar = theirs()
+    mine = compiler(ours).compile_json_schema(json.dumps(schema), **options)
+    yours = compiler(xgrammar).compile_json_schema(json.dumps(schema), **options)
+    for text in TEXTS:
+        if text == "[]" and "prefixItems" in schema and "indent" in options:
+            continue  # It is what json.dumps writes, and xgrammar refuses it.
+        assert is_accepted(ours.GrammarMatcher(mine), text) == is_accepted(
+            xgrammar.GrammarMatcher(yours), text
+        ), text
+
+
+def test_builtin_json_as_theirs() -> None:
+    xgrammar = theirs()
+    mine, yours = (compiler(module).compile_builtin_json_grammar() for module in (ours, xgrammar))
+    for text in (*TEXTS, " [1]", "[1 ]", '{"a" : [1.0e5, "\\n"]}', "[" * 40 + "]" * 40, "[01]", '["\t"]'):
+        assert is_accepted(ours.GrammarMatcher(mine), text) == is_accepted(
+            xgrammar.GrammarMatcher(yours), text
+        ), text
+
+
+def test_exact_where_they_are_not() -> None:
+    """What docs/compat.md promises."""
+    make = compiler(ours)
+    both = {"allOf": [{"type": "string"}, {"enum": ["yes", 1]}]}
+    assert is_accepted(ours.GrammarMatcher(make.compile_json_schema(both)), '"yes"')
+    assert not is_accepted(ours.GrammarMatcher(make.compile_json_schema(both)), "1")
+    merged = {
+        "allOf": [{"properties": {"a": {"const": 1}}}, {"properties": {"b": {"const": 2}}}],
+        "type": "object",
+    }
+    assert is_accepted(ours.GrammarMatcher(make.compile_json_schema(merged)), '{"a":1,"b":2}')
+    assert not is_accepted(ours.GrammarMatcher(make.compile_json_schema(merged)), '{"a":1,"c":2}')
+    pattern = {"type": "string", "pattern": "b"}
+    assert is_accepted(ours.GrammarMatcher(make.compile_json_schema(pattern)), '"abc"')
+    swapped = '{"b":true,"a":1}'
+    assert is_accepted(ours.GrammarMatcher(make.compile_json_schema(SCHEMAS[0], any_order=True)), swapped)
+    assert not is_accepted(
+        ours.GrammarMatcher(make.compile_json_schema(SCHEMAS[0], any_order=True)), '{"b":true}'
+    )
+    with pytest.raises(RuntimeError, match="#/properties"):
+        ours.Grammar.from_json_schema({"properties": {"a": {"$dynamicRef": "http://nowhere/x"}}})
+
+
+def test_closed_schemas() -> None:
+    listed = {"properties": {"a": {"properties": {"b": {}}}}}
+    assert closed(listed) == {
+        "properties": {"a": {"properties": {"b": {}}, "additionalProperties": False}},
+        "additionalProperties": False,
+    }
+    in_place = {
+        "allOf": [{"$ref": "#/$defs/x~1y"}],
+        "$defs": {"x/y": {"properties": {"a": {"prefixItems": [{}]}}}},
+    }
+    assert closed(in_place) == {
+        "allOf": [{"$ref": "#/$defs/x~1y"}],
+        "$defs": {"x/y": {"properties": {"a": {"prefixItems": [{}], "unevaluatedItems": False}}}},
+        "unevaluatedProperties": False,
+    }
+    for untouched in (
+        True,
+        {"type": "object"},
+        {"properties": {}, "additionalProperties": {}},
+        {"items": {}},
+    ):
+        assert closed(untouched) == untouched
+    old = {"$schema": "http://json-schema.org/draft-07/schema#", "items": [{}], "allOf": [{"properties": {}}]}
+    assert closed(old) == {
+        **old,
+        "allOf": [{"properties": {}, "additionalProperties": False}],
+        "additionalItems": False,
+    }
+
+
+def both_matchers(regex: str, **options: Any) -> list[tuple[ModuleType, Any]]:
+    return [
+        (module, module.GrammarMatcher(compiler(module).compile_regex(regex), **options))
+        for module in (ours, theirs())
+    ]
+
+
+@pytest.mark.parametrize("options", [{}, {"override_stop_tokens": [STOP]}, {"override_stop_tokens": 97}])
+@pytest.mark.parametrize("regex", ["(ab|abc|[0-9])*x?", "a?b?", "(true|12){3}"])
+def test_masks_and_verdicts_as_theirs(regex, options) -> None:
+    (_, mine), (_, yours) = both_matchers(regex, **options)
+    for seed in range(15):
+        chance = random.Random(seed)
+        mine.reset()
+        yours.reset()
+        for _ in range(12):
+            assert (mine.is_terminated(), mine.is_completed()) == (
+                yours.is_terminated(),
+                yours.is_completed(),
+            )
+            if mine.is_terminated():
+                break
+            bitmasks = [module.allocate_token_bitmask(2, len(TOKENS)) for module in (ours, theirs())]
+            try:
+                assert mine.fill_next_token_bitmask(bitmasks[0], 1)
+            except RuntimeError:
+                break  # A dead end, where theirs is empty.
+            yours.fill_next_token_bitmask(bitmasks[1], 1)
+            allowed = legal(bitmasks[0][1], len(TOKENS))
+            assert allowed == legal(bitmasks[1][1], len(TOKENS))
+            wrong = chance.randrange(len(TOKENS))
+            if wrong not in allowed:
+                assert mine.accept_token(wrong) is yours.accept_token(wrong) is False
+            token = chance.choice(allowed)
+            assert mine.accept_token(token) is yours.accept_token(token) is True
+            if chance.random() < 0.2:
+                mine.rollback()
+                yours.rollback()
+    assert mine.stop_token_ids == yours.stop_token_ids
+
+
+def test_ends() -> None:
+    for module, matcher in both_matchers("ab"):
+        assert matcher.accept_token(256)
+        assert matcher.is_completed()
+        assert not matcher.is_terminated()
+        assert matcher.accept_token(END)
+        assert matcher.is_terminated()
+        for token in (END, 97, -1, 10_000):
+            assert not matcher.accept_token(token)
+        assert not matcher.accept_string("a")
+        with pytest.raises(RuntimeError):
+            matcher.rollback(3)
+        matcher.rollback(1)
+        assert not matcher.is_terminated()
+        early = module.GrammarMatcher(
+            compiler(module).compile_regex("ab"), terminate_without_stop_token=True, default_temperature=0.5
+        )
+        assert not early.is_terminated()
+        assert early.accept_string(b"ab")
+        assert early.is_terminated()
+        assert (early.temperature, early.max_rollback_tokens) == (0.5, -1)
+
+
+def test_forks_strings_and_forced_text() -> None:
+    for _, matcher in both_matchers("abc(1|2)x"):
+        assert matcher.accept_string("a")
+        fork = matcher.fork()
+        assert fork.accept_string("b")
+        assert matcher.find_jump_forward_string() == "bc"
+        matcher.rollback(1)
+        assert matcher.find_jump_forward_string() == "abc"
+        assert fork.accept_string("c2")
+        assert fork.find_jump_forward_string() == "x"
+    inside = ours.GrammarMatcher(
+        compiler(ours).compile_regex("ab(é|è)")
+    )  # Where theirs raises a UnicodeDecodeError.
+    assert inside.find_jump_forward_string() == "ab"
+
+
+def test_draft_trees_as_theirs() -> None:
+    pytest.importorskip("torch")
+    import torch
+
+    for regex in ("(ab|abc|[0-9])*x?", "abab"):
+        (_, mine), (_, yours) = both_matchers(regex)
+        for seed in range(20):
+            chance = random.Random(seed)
+            tokens, parents = [0], [-1]
+            for node in range(1, 10):
+                parents.append(chance.randrange(node))
+                tokens.append(chance.choice([97, 98, 48, 256, 257, 120]))
+            next_token, next_sibling = [-1] * 10, [-1] * 10
+            for node in range(9, 0, -1):
+                next_sibling[node] = next_token[parents[node]]
+                next_token[parents[node]] = node
+            rows = [torch.full((10, 9), 77, dtype=torch.int32) for _ in range(2)]
+            links = [torch.tensor(each) for each in (next_token, next_sibling, tokens)]
+            assert mine.traverse_draft_tree(*links, rows[0]) is True
+            assert yours.traverse_draft_tree(*links, rows[1]) is True
+            for node in range(10):
+                assert legal(rows[0][node], len(TOKENS)) == legal(rows[1][node], len(TOKENS))
+
+
+def test_batches() -> None:
+    for module in (ours, theirs()):
+        matchers = [
+            module.GrammarMatcher(compiler(module).compile_regex(regex)) for regex in ("a", "1", "ab")
+        ]
+        batch = module.BatchGrammarMatcher()
+        bitmask = module.allocate_token_bitmask(4, len(TOKENS))
+        batch.batch_fill_next_token_bitmask(matchers, bitmask, [3, 0, 2])
+        assert legal(bitmask[0], 256) == [49]
+        assert [legal(row, 256) for row in bitmask[2:]] == [[97], [97]]
+        assert batch.batch_accept_token(matchers, [97, 97, 97]) == [True, False, True]
+        assert batch.batch_accept_string(matchers, ["", "1", "b"]) == [True, True, True]
+        batch.batch_rollback(matchers, [1, 1, 2])
+        with pytest.raises(RuntimeError):
+            batch.batch_accept_token(matchers, [97])
+    other = ours.GrammarMatcher(compiler(ours).compile_regex("a"), override_stop_tokens=STOP)
+    ours.BatchGrammarMatcher().batch_fill_next_token_bitmask([other], bitmask)
+    assert legal(bitmask[0], 256) == [97]
+
+
+def test_tokenizer_info_as_theirs() -> None:
+    cases = [
+        (["<0x41>", "▁a", "<s>", "<0xFF>", "</s>"], "BYTE_FALLBACK"),
+        (["Ġa", "Ċ", "<|eot_id|>", "é", "日"], "BYTE_LEVEL"),
+        (["a", "b", "<eos>", ""], "RAW"),
+        ([b"a", b"\xff", b"<|endoftext|>"], "RAW"),
+    ]
+    for tokens, kind in cases:
+        infos = [
+            module.TokenizerInfo(tokens, module.VocabType[kind], vocab_size=8) for module in (ours, theirs())
+        ]
+        for name in (
+            "vocab_size",
+            "decoded_vocab",
+            "stop_token_ids",
+            "special_token_ids",
+            "add_prefix_space",
+        ):
+            assert getattr(infos[0], name) == getattr(infos[1], name), name
+        assert infos[0].vocab_type.name == infos[1].vocab_type.name
+        assert json.loads(infos[0].dump_metadata()) == json.loads(infos[1].dump_metadata())
+        again = ours.TokenizerInfo.from_vocab_and_metadata(tokens, infos[1].dump_metadata())
+        assert again.stop_token_ids == infos[0].stop_token_ids
+
+
+def test_special_tokens_of_tokenizers_are_no_text() -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    backend = tokenizers.Tokenizer(
+        tokenizers.models.BPE({letter: id for id, letter in enumerate(alphabet)}, [])
+    )
+    backend.decoder = tokenizers.decoders.ByteLevel()
+    backend.add_special_tokens(["<|end|>", "<|tool|>"])
+    fast = SimpleNamespace(backend_tokenizer=backend, eos_token_id=256)
+    info = ours.TokenizerInfo.from_huggingface(fast)
+    assert (info.vocab_size, info.stop_token_ids, info.special_token_ids) == (258, [256], [257])
+    assert info.vocab_type is ours.VocabType.RAW
+    matcher = ours.GrammarMatcher(ours.GrammarCompiler(info).compile_regex(r"[<|>a-z]+"))
+    assert matcher.accept_string("<|tool|>")
+    matcher.reset()
+    assert not matcher.accept_token(257)
+    assert ours.TokenizerInfo.from_huggingface(fast, vocab_size=300, stop_token_ids=[257]).vocab_size == 300
+    with pytest.raises(ValueError, match="cannot be empty"):
+        ours.TokenizerInfo.from_huggingface(fast, stop_token_ids=[])
+
+
+@pytest.mark.parametrize("kind", ["BYTE_LEVEL", "BYTE_FALLBACK"])
+def test_spellings_of_tokenizers(kind) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    if kind == "BYTE_LEVEL":
+        tokens = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+        decoder = tokenizers.decoders.ByteLevel()
+    else:
+        tokens = [*(f"<0x{byte:02X}>" for byte in range(256)), "a", "\u2581b"]
+        parts = [tokenizers.decoders.Replace("\u2581", " "), tokenizers.decoders.ByteFallback()]
+        decoder = tokenizers.decoders.Sequence([*parts, tokenizers.decoders.Fuse()])
+    model = tokenizers.models.BPE({token: id for id, token in enumerate(tokens)}, [], byte_fallback=True)
+    backend = tokenizers.Tokenizer(model)
+    backend.decoder = decoder
+    backend.add_special_tokens(["<|end|>"])
+    fast = SimpleNamespace(
+        backend_tokenizer=backend, eos_token_id=backend.token_to_id("<|end|>"), get_vocab=backend.get_vocab
+    )
+    info = ours.TokenizerInfo.from_huggingface(fast)
+    assert info.vocab_type is ours.VocabType[kind]
+    spelled = [""] * info.vocab_size
+    for token, id in backend.get_vocab().items():
+        spelled[id] = token
+    again = ours.TokenizerInfo.from_vocab_and_metadata(spelled, info.dump_metadata())
+    assert again.vocabulary.tokens() == info.vocabulary.tokens()
+    assert ours.TokenizerInfo.deserialize_json(info.serialize_json()).vocab_type is info.vocab_type
+    odd = SimpleNamespace(
+        backend_tokenizer=backend, eos_token_id=fast.eos_token_id, get_vocab=lambda: {"a": 0, "b": 1}
+    )
+    with pytest.raises(RuntimeError, match="no name for"):
+        ours.TokenizerInfo.from_huggingface(odd).dump_metadata()
+
+
+def test_errors() -> None:
+    endless = ours.GrammarCompiler(ours.TokenizerInfo(["a", "b"]))
+    with pytest.raises(RuntimeError, match="end token"):
+        endless.compile_regex("a")
+    with pytest.raises(RuntimeError):
+        ours.Grammar.from_json_schema('{"type":')
+    with pytest.raises(ours.InvalidJSONError):
+        ours.Grammar.from_structural_tag('{"type":')
+    with pytest.raises(ours.InvalidStructuralTagError):
+        ours.Grammar.from_structural_tag({"type": "structural_tag", "format": {"type": "nothing"}})
+    with pytest.raises(TypeError):
+        ours.Grammar.from_structural_tag(1, 2, 3)
+    with pytest.raises(ValueError, match="compiled"):
+        ours.GrammarMatcher("a")
+    with pytest.raises(ValueError, match="TokenizerInfo"):
+        ours.GrammarCompiler(TOKENS)
+    with pytest.raises(ValueError, match="Invalid grammar type"):
+        compiler(ours).compile_grammar(1)
+    with pytest.raises(RuntimeError):
+        ours.GrammarMatcher(compiler(ours).compile_regex("a")).fill_next_token_bitmask(
+            np.zeros((1, 2), np.int64)
+        )
+
+
+def test_serialised() -> None:
+    make = compiler(ours)
+    grammars = [
+        ours.Grammar.from_json_schema(SCHEMAS[0], separators=(",", ":"), any_whitespace=False),
+        ours.Grammar.from_regex("ab*"),
+        ours.Grammar.builtin_json_grammar(),
+    ]
+    for grammar in grammars:
+        again = ours.Grammar.deserialize_json(grammar.serialize_json())
+        assert str(again) == str(grammar)
+        compiled = make.compile_grammar(grammar)
+        info = ours.TokenizerInfo.deserialize_json(compiled.tokenizer_info.serialize_json())
+        assert info.decoded_vocab == TOKENS
+        copy = ours.CompiledGrammar.deserialize_json(compiled.serialize_json(), info)
+        for text in TEXTS:
+            assert is_accepted(ours.GrammarMatcher(copy), text) == is_accepted(
+                ours.GrammarMatcher(compiled), text
+            )
+    other = ours.TokenizerInfo(["a", "</s>"])
+    with pytest.raises(ours.DeserializeFormatError):
+        ours.CompiledGrammar.deserialize_json(compiled.serialize_json(), other)
+    with pytest.raises(ours.DeserializeVersionError):
+        ours.Grammar.deserialize_json('{"grammar": [], "__VERSION__": "v16"}')
+    with pytest.raises(ours.InvalidJSONError):
+        ours.Grammar.deserialize_json("{")
+    with pytest.raises(ours.DeserializeFormatError):
+        ours.Grammar.deserialize_json("[]")
+
+
+def test_caches() -> None:
+    make = compiler(ours)
+    first = make.compile_regex("a+")
+    assert make.compile_regex("a+").compiled is first.compiled
+    assert make.get_cache_size_bytes() > 0
+    assert first.memory_size_bytes > 0
+    make.clear_cache()
+    assert make.get_cache_size_bytes() == 0
+    assert make.cache_limit_bytes == -1
+    uncached = ours.GrammarCompiler(first.tokenizer_info, cache_enabled=False)
+    assert uncached.compile_regex("a+").compiled is not uncached.compile_regex("a+").compiled
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'root ::= "ab" | "a" root',
+        'root ::= expr\nexpr ::= expr "+" [0-9]+ | [0-9]+ # left recursion',
+        'root ::= [^a-z]{2,3} ("x"? | "y"*)',
+        'root ::= "\\x41\\u00e9" [\\]\\-x]*',
+        "root ::= item item\nitem ::= [ab] | [c-e] {2}",
+    ],
+)
+def test_ebnf_as_theirs(text) -> None:
+    xgrammar = theirs()
+    mine, yours = (compiler(module).compile_grammar(text) for module in (ours, xgrammar))
+    for sample in (*TEXTS, "aab", "1+12", "1+", "12x", "Aé]-x", "acc", "XYyyy"):
+        assert is_accepted(ours.GrammarMatcher(mine), sample) == is_accepted(
+            xgrammar.GrammarMatcher(yours), sample
+        ), sample
+
+
+def test_concat_and_union() -> None:
+    a, b = ours.Grammar.from_regex("a+"), ours.Grammar.from_regex("b")
+    make = compiler(ours)
+    assert is_accepted(ours.GrammarMatcher(make.compile_grammar(ours.Grammar.concat(a, b, a))), "aaba")
+    assert is_accepted(ours.GrammarMatcher(make.compile_grammar(ours.Grammar.union(a, b))), "b")
+    assert not is_accepted(ours.GrammarMatcher(make.compile_grammar(ours.Grammar.union(a, b))), "ab")
+    again = ours.Grammar.deserialize_json(ours.Grammar.union(a, ours.Grammar.concat(a, b)).serialize_json())
+    assert is_accepted(ours.GrammarMatcher(make.compile_grammar(again)), "aab")
+
+
+def test_structural_tags_as_theirs() -> None:
+    xgrammar = theirs()
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    tag = {
+        "type": "tag",
+        "begin": "<f>",
+        "content": {"type": "json_schema", "json_schema": schema},
+        "end": "</f>",
+    }
+    formats = [
+        {"type": "const_string", "value": "ab"},
+        tag,
+        {"type": "triggered_tags", "triggers": ["<f"], "tags": [tag]},
+        {"type": "sequence", "elements": [{"type": "const_string", "value": "x"}, tag]},
+        {"type": "or", "elements": [{"type": "regex", "pattern": "[0-9]+"}, tag]},
+    ]
+    samples = [
+        "ab",
+        '<f>{"a":1}</f>',
+        'x<f>{"a":1}</f>',
+        'hi <f>{"a":1}</f> <f>{"a":2}</f>.',
+        "<f>1</f>",
+        "12",
+        "hi <f",
+        "x",
+    ]
+    for each in formats:
+        document = {"type": "structural_tag", "format": each}
+        mine, yours = (compiler(module).compile_structural_tag(document) for module in (ours, xgrammar))
+        for sample in samples:
+            assert is_accepted(ours.GrammarMatcher(mine), sample) == is_accepted(
+                xgrammar.GrammarMatcher(yours), sample
+            ), (each, sample)
+    legacy = ours.Grammar.from_structural_tag([ours.StructuralTagItem("<f>", schema, "</f>")], ["<f"])
+    assert is_accepted(ours.GrammarMatcher(compiler(ours).compile_grammar(legacy)), 'hi <f>{"a":1}</f>')
+
+
+def test_structural_tags_as_objects() -> None:
+    def built(module: ModuleType) -> Any:
+        parts = module.structural_tag
+        schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+        tag = parts.TagFormat(
+            begin="<f>", content=parts.JSONSchemaFormat(json_schema=schema), end=["</f>", "</g>"]
+        )
+        number = parts.RepeatFormat(min=1, max=2, content=parts.RegexFormat(pattern="[0-9]"))
+        free = parts.TriggeredTagsFormat(triggers=["<f"], tags=[tag], stop_after_first=True)
+        either = parts.OrFormat(
+            elements=[parts.ConstStringFormat(value="x"), parts.OptionalFormat(content=number), free]
+        )
+        return module.StructuralTag(format=either)
+
+    xgrammar = theirs()
+    assert built(ours).model_dump() == built(xgrammar).model_dump()
+    makers = [compiler(module).compile_structural_tag(built(module)) for module in (ours, xgrammar)]
+    crossed = compiler(ours).compile_structural_tag(built(xgrammar))
+    for sample in ("x", "", "12", "123", 'hi <f>{"a":1}</g>', 'hi <f>{"a":1}</f>x', "<f>1</f>"):
+        verdict = is_accepted(xgrammar.GrammarMatcher(makers[1]), sample)
+        assert is_accepted(ours.GrammarMatcher(makers[0]), sample) == verdict, sample
+        assert is_accepted(ours.GrammarMatcher(crossed), sample) == verdict, sample
+    items = [
+        [module.StructuralTagItem(begin="<f>", schema='{"type": "null"}', end="</f>")]
+        for module in (ours, xgrammar)
+    ]
+    mine, yours = (
+        module.StructuralTag.from_legacy_structural_tag(item, ["<f"])
+        for module, item in zip((ours, xgrammar), items, strict=True)
+    )
+    mine.format.at_least_one = yours.format.at_least_one = True
+    assert mine.model_dump() == yours.model_dump()
+    assert ours.StructuralTag.from_json(mine.model_dump_json()).model_dump() == mine.model_dump()
+    for wrong in ("{}", "[]", "{"):
+        with pytest.raises(ValueError):  # noqa: PT011 - the library json says the last in its own words
+            ours.StructuralTag.from_json(wrong)
+
+
+def test_processor_for_transformers() -> None:
+    torch = pytest.importorskip("torch")
+    make = compiler(ours)
+    processor = ours.contrib.hf.LogitsProcessor(make.compile_regex("ab|c"))
+    rows = processor(torch.tensor([[1, 2], [1, 3]]), torch.zeros(2, len(TOKENS)))
+    assert [torch.nonzero(row == 0).flatten().tolist() for row in rows] == [[97, 99, 256]] * 2
+    rows = processor(torch.tensor([[1, 2, 97], [1, 3, 99]]), torch.zeros(2, len(TOKENS)))
+    assert [torch.nonzero(row == 0).flatten().tolist() for row in rows] == [[98], [END]]
+    each = ours.contrib.hf.LogitsProcessor([make.compile_regex("a"), make.compile_regex("b")])
+    rows = each(torch.tensor([[1], [1]]), torch.zeros(2, len(TOKENS)))
+    assert [torch.nonzero(row == 0).flatten().tolist() for row in rows] == [[97], [98]]

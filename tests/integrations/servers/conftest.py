@@ -1,0 +1,55 @@
+"""A small byte-level tokenizer with special tokens, as Hugging Face makes them, for the tests of servers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+WORDS = [
+    '{"',
+    '":',
+    "true",
+    "false",
+    "yes",
+    "no",
+    "name",
+    '"}',
+    "</",
+    "<tool>",
+    "</tool>",
+    " the",
+    "answer",
+    "12",
+]
+SPECIAL = ["<|end|>", "<|stop|>", "<think>", "</think>"]
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> Any:
+    """Return a tokenizer of 256 bytes, some longer tokens and four special ones, the first of which ends texts."""
+    tokenizers = pytest.importorskip("tokenizers")
+    transformers = pytest.importorskip("transformers")
+    letters = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {letter: id for id, letter in enumerate(letters)}
+    merges: list[tuple[str, str]] = []
+    for word in WORDS:
+        letters_of_word = [letter for letter, _ in _byte_level(word, tokenizers)]
+        start = letters_of_word[0]
+        for letter in letters_of_word[1:]:
+            if start + letter not in vocabulary:
+                merges.append((start, letter))
+                vocabulary[start + letter] = len(vocabulary)
+            start += letter
+    backend = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, merges))
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    backend.decoder = tokenizers.decoders.ByteLevel()
+    backend.add_special_tokens(SPECIAL)
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="<|end|>")
+
+
+def _byte_level(word: str, tokenizers: Any) -> list[tuple[str, Any]]:
+    pieces = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(
+        word
+    )
+    return [(letter, None) for letter in "".join(piece for piece, _ in pieces)]

@@ -1,0 +1,87 @@
+"""Models of transformers: a tiny one with random weights, saved to a folder and opened by its name."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from grammask import Grammar
+from grammask.language_models import open_model
+from grammask.language_models.generation import generate, is_text_of
+
+torch: Any = pytest.importorskip("torch")
+transformers: Any = pytest.importorskip("transformers")
+tokenizers: Any = pytest.importorskip("tokenizers")
+
+SIZE = 272
+TEMPLATE = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}<assistant>"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A byte-level tokenizer with all bytes and two special tokens, and a model whose logits are wider than that."""
+    path = tmp_path_factory.mktemp("model")
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE({c: i for i, c in enumerate(alphabet)}, []))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>")
+    fast.chat_template = TEMPLATE
+    fast.save_pretrained(path)
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        vocab_size=SIZE,
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        bos_token_id=fast.bos_token_id,
+        eos_token_id=fast.eos_token_id,
+    )
+    transformers.LlamaForCausalLM(config).save_pretrained(path)
+    return path
+
+
+def test_logits_are_those_of_the_whole_text(folder: Path) -> None:
+    model = open_model(f"hf:{folder}", None, np.random.default_rng(0))
+    prompt = model.encode("Hello")
+    model.begin(prompt)
+    first = model.logits()
+    assert first.shape == (model.vocabulary.size,) == (SIZE,)
+    assert first.dtype == np.float32
+    for token in (5, 6):
+        model.append(token)
+    after = model.logits()
+    model.begin([*prompt, 5, 6])
+    np.testing.assert_allclose(model.logits(), after, rtol=1e-4, atol=1e-5)
+    assert not np.allclose(first, after)
+
+
+def test_chats_take_the_template(folder: Path) -> None:
+    model = open_model(f"hf:{folder}", None, np.random.default_rng(0))
+    ids = model.encode_chat([{"role": "user", "content": "Hi"}])
+    assert b"".join(model.vocabulary.token(id) or b"" for id in ids) == b"<user>Hi<assistant>"
+
+
+def test_texts_parse(folder: Path) -> None:
+    model = open_model(f"hf:{folder}", None, np.random.default_rng(0))
+    compiled = Grammar.from_kbnf('start ::= "[" [ start { "," start } ] "]" | #"[0-9]";').compile(
+        model.vocabulary
+    )
+    for seed in range(3):
+        matcher = compiled.matcher()
+        steps = list(generate(matcher, model, np.random.default_rng(seed), temperature=0.7, max_tokens=300))
+        assert matcher.is_finished
+        assert is_text_of(compiled, steps)
+
+
+def test_the_command(folder: Path, tmp_path: Path) -> None:
+    grammar = tmp_path / "g.kbnf"
+    grammar.write_text('start ::= "yes" | "no";')
+    command = ["generate", str(grammar), "--model", f"hf:{folder}", "--prompt", "Well?"]
+    result = subprocess.run(
+        [sys.executable, "-m", "grammask", *command], capture_output=True, text=True, check=True
+    )
+    assert result.stdout in ("yes\n", "no\n")

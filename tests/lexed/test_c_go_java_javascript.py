@@ -1,0 +1,271 @@
+"""Tests of the bundled grammars of C, Go, Java and JavaScript: special places, broken texts as lark reads them."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import grammask
+import lark
+import pytest
+from grammask._grammask import embedded_vocabulary, encode_ordinary
+from grammask.lark_grammars import BUNDLED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BYTES = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+SAMPLES = Path(__file__).parents[2] / "testdata" / "languages"
+FILES = {"c": "sample.c", "go": "sample.go", "java": "Sample.java", "javascript": "sample.js"}
+INSERTED = [
+    *"()[]{}<>:,.;?*&\n \t\"'`#\\1a_=@$+-/~!%é",
+    *[
+        "/*",
+        "*/",
+        "//",
+        "...",
+        "->",
+        "=>",
+        "::",
+        ":=",
+        "<-",
+        "0x",
+        "1e",
+        "++",
+        ">>",
+        "if ",
+        "else ",
+        "case ",
+        "class ",
+    ],
+    *[
+        "int ",
+        "new ",
+        "struct ",
+        "func ",
+        "function ",
+        "return",
+        "static ",
+        "in ",
+        "of ",
+        "default",
+        "type ",
+        "(T)",
+    ],
+]
+
+
+@cache
+def compiled(name: str) -> grammask.CompiledGrammar:
+    return grammask.Grammar.bundled(name).compile(BYTES)
+
+
+@cache
+def library(name: str) -> lark.Lark:
+    grammar = BUNDLED[name]
+    text = grammar.path.read_text("utf-8")
+    return lark.Lark(text, parser="lalr", lexer=grammar.lexer, postlex=grammar.postlex)
+
+
+def is_parsed(name: str, text: str) -> bool:
+    try:
+        library(name).parse(text)
+    except lark.LarkError:
+        return False
+    return True
+
+
+def sample(name: str) -> str:
+    return (SAMPLES / FILES[name]).read_text("utf-8")
+
+
+def mutants(text: str, chance: random.Random, count: int) -> Iterator[str]:
+    for _ in range(count):
+        place = chance.randrange(len(text) + 1)
+        end = place + chance.randrange(4)
+        word = chance.choice(INSERTED)
+        yield chance.choice(
+            [text[:place] + text[end:], text[:place] + word + text[place:], text[:place] + word + text[end:]]
+        )
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_sample_is_read(name: str) -> None:
+    assert is_parsed(name, sample(name))
+    assert compiled(name).first_error(sample(name).encode()) is None
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_broken_texts_are_refused_as_lark_refuses_them(name: str) -> None:
+    chance = random.Random(11)
+    verdicts = []
+    for mutant in mutants(sample(name), chance, 250):
+        verdicts.append(is_parsed(name, mutant))
+        assert compiled(name).is_valid(mutant.encode()) == verdicts[-1], mutant
+    assert 0.1 < sum(verdicts) / len(verdicts) < 0.8
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_tokens_of_the_sample_are_never_masked(name: str) -> None:
+    tokens, special = embedded_vocabulary("cl100k_base")
+    vocabulary = grammask.Vocabulary(tokens, special=special, eos="<|endoftext|>")
+    matcher = grammask.Grammar.bundled(name).compile(vocabulary).matcher()
+    chance = random.Random(12)
+    for token in encode_ordinary("cl100k_base", sample(name)):
+        allowed = set(matcher.allowed_ids().tolist())
+        assert token in allowed
+        for other in chance.sample(range(100_000), 4):
+            assert (other in allowed) == matcher.fork().accept_bytes(tokens[other] or b"\0"), tokens[other]
+        matcher.accept(token)
+    assert vocabulary.eos[0] in matcher.allowed_ids()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_c"),
+    [
+        ("int x;", True),
+        ("", False),
+        ("T f(U u, V *);", True),
+        ("int f(void) { a * b; T *c, **d = 0; }", True),
+        ("int f(void) { return (T)x + (T)-1 + (T *)&y * (T)(U)(z)[1]; }", True),
+        ("int f(void) { x = (int) y z; }", False),
+        ("int f(void) { a b c; }", False),
+        ("int f(void) { if (a) if (b) c; else d; else e; }", True),
+        ("int if;", False),
+        ("int a[] = { 1, 2, };", True),
+        ("int a = 08;", True),  # The compiler says more.
+        ("int a = 1x;", False),
+        ("int f(int (*)(T), T (*)[3], T (x));", True),
+        ("x = 1;", False),
+        ("int main() { L: }", False),
+        ('char *s = "a\nb";', False),
+        ("int a = '';", False),
+        ("int a = b / *c;", True),
+        ("int a = b /*c;", False),
+    ],
+)
+def test_c_where_it_is_special(text: str, *, is_c: bool) -> None:
+    assert is_parsed("c", text) == is_c
+    assert compiled("c").is_valid(text.encode()) == is_c
+
+
+@pytest.mark.parametrize(
+    ("body", "is_go"),
+    [
+        ("f()\n", True),
+        ("f() g()\n", False),
+        ("f(); g()", True),
+        ("x := f(\n\t1,\n\t2,\n)\n", True),
+        ("x := f(\n\t1\n)\n", False),
+        ("a +\n\tb\n", True),
+        ("a\n\t+ b\n", True),  # Two statements.
+        ("a\n\t* b\n", True),
+        ("a\n\t/ b\n", False),
+        ("if x {\n}\nelse {\n}\n", False),
+        ("if x { } else { }", True),
+        ("if x\n{\n}\n", False),
+        ("for i := 0; i < 1; i++ {}", True),
+        ("if T{} == x {}", False),
+        ("if (T{}) == x {}", True),
+        ("if f(T{1}) {}", True),
+        ("switch x := y.(type) {}", True),
+        ("if x := y.(type) {}", False),
+        ("return /* a\n */ 1", True),
+        ("return /* a */ 1", True),
+        ("break x // y\n", True),
+        ("x.\n\ty()\n", True),
+        ("x\n\t.y()\n", False),
+        ("func() {\n}()\n", True),
+        ("var a, b = 0x1p-2, 1_000i", True),
+        ("a := 0b12", False),
+        ("a := [...]T[int]{}[:]", True),
+        ("if = 1", False),
+        ("a / *b", True),
+        ("a /*b\n", False),
+    ],
+)
+def test_go_where_it_is_special(body: str, *, is_go: bool) -> None:
+    text = f"package p\nfunc f() {{\n{body}}}"
+    assert is_parsed("go", text) == is_go
+    assert compiled("go").is_valid(text.encode()) == is_go
+
+
+@pytest.mark.parametrize(
+    ("body", "is_java"),
+    [
+        ("A<B<C>> x; A<B<C<D>>> y;", True),
+        ("A<B<C<D<E>>>> x;", True),
+        ("A<B<C> x;", False),
+        ("A<B<C>>> x;", False),
+        ("x = a < b;", True),
+        ("x = f(a < b, c > d);", True),
+        ("x = a < b < c;", False),
+        ("x = (A) b + (a) - b;", True),
+        ("x = (A<B>) b;", True),
+        ("x = (a, b) -> c;", True),
+        ("x = (a, b);", False),
+        ("a + b;", False),
+        ("x = y -> { return; };", True),
+        ("int goto = 1;", False),
+        ("int _ = 1;", False),
+        ("int $_a = 1;", True),
+        ("yield 1;", True),
+        ("case 1: ;", False),
+        ("switch (x) { case 1 -> a(); case 2: }", False),
+        ("class A {} record B() {}", True),
+        ('x = """\n a""";', True),
+        ('x = """ a""";', False),
+        ("x = 1_0L + 09;", False),
+        ("x = new int[1][]; y = new int[] { 1, };", True),
+        ("if (a) int x;", False),
+    ],
+)
+def test_java_where_it_is_special(body: str, *, is_java: bool) -> None:
+    text = f"class A {{ void f() {{ {body} }} }}"
+    assert is_parsed("java", text) == is_java
+    assert compiled("java").is_valid(text.encode()) == is_java
+
+
+@pytest.mark.parametrize(
+    ("text", "is_javascript"),
+    [
+        ("a b", False),
+        ("a\nb", True),
+        ("a /* \n */ b", False),
+        ("a\n(b)", True),
+        ("a\n.b\n[c]\n`d`", True),
+        ("{ a }", True),
+        ("if (a) b else c", False),
+        ("if (a) b\nelse c", True),
+        ("return\na", True),
+        ("x = a / b / c", True),
+        ("x = /b/ / c", True),
+        ("if (a) /b/.test(c)", True),
+        ("x = a /b/ c d", False),
+        ("(a, b) => {}\n(c)", True),
+        ("({ a, if: 1, get b() {}, c = 1 })", True),
+        ("`a ${b + { c: `d` }} e`", True),
+        ("`a ${b", False),
+        ("for (x of y) z\nfor (const x in y) z", True),
+        ("for (index index y) z", False),
+        ("a instanceof b in c", True),
+        ("a index", False),
+        ("class A { a = 1\n b() {}\n c }", True),
+        ("class A { a b }", False),
+        ("do a\nwhile (b) c", True),
+        ("x = function () {}\ny", True),
+        ("function f() {} y", True),
+        ("x = function () {} y", False),
+        ("#!a\nb", True),
+        ("const a", False),
+        ("let a, { b } = c", True),
+        ("'a\nb'", False),
+        ("import a, { b as c } from 'd'\nexport { c as default }", True),
+        ("async (a, ...b) => await c\nasync(d)", True),
+    ],
+)
+def test_javascript_where_it_is_special(text: str, *, is_javascript: bool) -> None:
+    assert is_parsed("javascript", text) == is_javascript
+    assert compiled("javascript").is_valid(text.encode()) == is_javascript

@@ -1,0 +1,30 @@
+"""A server on a free port of the loopback interface, with a model of random logits over a small vocabulary."""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from grammask import Vocabulary
+from grammask.language_models.noise import RandomModel
+
+uvicorn = pytest.importorskip("uvicorn")
+pytest.importorskip("starlette")
+
+
+@pytest.fixture(scope="session")
+def url() -> Iterator[str]:
+    from grammask.server import application
+
+    tokens: list[bytes | None] = [bytes([byte]) for byte in range(256)]
+    vocabulary = Vocabulary([*tokens, "né".encode(), b'{"', b'":', None], eos=[259])
+    app = application(RandomModel(vocabulary, np.random.default_rng(0)), "noise")
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/v1"
+    server.should_exit = True
+    thread.join()

@@ -1,0 +1,156 @@
+"""The server's answers, over HTTP, as a client of OpenAI's interface sees them."""
+
+import json
+import re
+import urllib.error
+import urllib.request
+from typing import Any
+
+import pytest
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"n": {"type": "integer", "minimum": 0, "maximum": 99}},
+    "required": ["n"],
+    "additionalProperties": False,
+}
+USER = [{"role": "user", "content": "Hi"}]
+
+
+def post(url: str, path: str, body: Any, status: int = 200) -> str:
+    request = urllib.request.Request(
+        f"{url}/{path}", body if isinstance(body, bytes) else json.dumps(body).encode()
+    )
+    try:
+        answer: Any = urllib.request.urlopen(request)
+    except urllib.error.HTTPError as error:
+        answer = error
+    with answer:
+        text = str(answer.read().decode())
+        assert answer.status == status, text
+        return text
+
+
+def chat(url: str, status: int = 200, **fields: Any) -> Any:
+    return json.loads(post(url, "chat/completions", {"model": "any", "messages": USER, **fields}, status))
+
+
+def test_models(url: str) -> None:
+    with urllib.request.urlopen(f"{url}/models") as answer:
+        assert [model["id"] for model in json.load(answer)["data"]] == ["noise"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "n", "schema": SCHEMA, "strict": True},
+            }
+        },
+        {"structured_outputs": {"json": SCHEMA}},
+    ],
+)
+def test_schemas(url: str, fields: Any) -> None:
+    answer = chat(url, **fields)
+    (choice,) = answer["choices"]
+    assert choice["finish_reason"] == "stop"
+    assert choice["message"]["role"] == "assistant"
+    assert 0 <= json.loads(choice["message"]["content"])["n"] <= 99
+    usage = answer["usage"]
+    assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "pattern"),
+    [
+        ({"structured_outputs": {"choice": ["yes", "no"]}}, "yes|no"),
+        ({"structured_outputs": {"regex": "[ab]{3}"}}, "[ab]{3}"),
+        ({"structured_outputs": {"grammar": 'root ::= "x" [0-9]'}}, "x[0-9]"),
+        ({"grammar": 'start ::= "x" #"[0-9]";'}, "x[0-9]"),
+    ],
+)
+def test_grammars(url: str, fields: Any, pattern: str) -> None:
+    for seed in range(3):
+        answer = json.loads(post(url, "completions", {"prompt": "Well", "seed": seed, **fields}))
+        assert re.fullmatch(pattern, answer["choices"][0]["text"])
+
+
+def test_streams_are_the_same_text(url: str) -> None:
+    fields = {"structured_outputs": {"regex": "[aé]{9}"}, "seed": 4, "temperature": 0}
+    whole = chat(url, **fields)["choices"][0]["message"]["content"]
+    assert re.fullmatch("[aé]{9}", whole)
+    events = post(url, "chat/completions", {"messages": USER, "stream": True, **fields}).split("\n\n")
+    assert events[-2:] == ["data: [DONE]", ""]
+    chunks = [json.loads(event.removeprefix("data: ")) for event in events[:-2]]
+    deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+    assert deltas[0]["role"] == "assistant"
+    assert re.fullmatch("[aé]{9}", "".join(delta.get("content", "") for delta in deltas))
+    assert [chunk["choices"][0]["finish_reason"] for chunk in chunks][-1] == "stop"
+
+
+def test_stop_texts_and_lengths(url: str) -> None:
+    grammar = {"structured_outputs": {"regex": "abcabcabc"}}
+    answer = chat(url, stop=["ca"], **grammar)["choices"][0]
+    assert (answer["message"]["content"], answer["finish_reason"]) == ("ab", "stop")
+    answer = chat(url, max_tokens=4, **grammar)["choices"][0]
+    assert (answer["message"]["content"], answer["finish_reason"]) == ("abca", "length")
+
+
+def test_logprobs(url: str) -> None:
+    answer = chat(url, logprobs=True, top_logprobs=2, structured_outputs={"choice": ["aa", "ab"]})
+    content = answer["choices"][0]["logprobs"]["content"]
+    assert content[0] == {
+        "token": "a",
+        "logprob": 0.0,
+        "bytes": [97],
+        "top_logprobs": [{"token": "a", "logprob": 0.0, "bytes": [97]}],
+    }
+    assert {entry["token"] for entry in content[1]["top_logprobs"]} == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("body", "param", "code"),
+    [
+        (b"{", None, "invalid_json"),
+        (b"[]", None, "invalid_json"),
+        ({"messages": []}, "messages", "invalid_value"),
+        ({"messages": USER, "n": 2}, "n", "unsupported_parameter"),
+        ({"messages": USER, "tools": []}, "tools", "unsupported_parameter"),
+        ({"messages": USER, "frobnicate": 1}, "frobnicate", "unsupported_parameter"),
+        ({"messages": USER, "temperature": -1}, "temperature", "invalid_value"),
+        ({"messages": USER, "structured_outputs": {"regex": "("}}, "response_format", "invalid-regex"),
+        ({"messages": USER, "structured_outputs": {"a": 1}}, "structured_outputs", "invalid_value"),
+        (
+            {"messages": USER, "structured_outputs": {"json": {"type": "array", "uniqueItems": True}}},
+            "response_format",
+            "unsupported-schema",
+        ),
+    ],
+)
+def test_bad_requests(url: str, body: Any, param: str | None, code: str) -> None:
+    error = json.loads(post(url, "chat/completions", body, 400))["error"]
+    assert (error["param"], error["code"]) == (param, code)
+    assert error["message"]
+
+
+def look(url: str, notation: str, grammar: str, text: str) -> Any:
+    asked = {"notation": notation, "grammar": grammar, "text": text}
+    return json.loads(post(url.removesuffix("/v1"), "playground", asked))
+
+
+def test_the_page(url: str) -> None:
+    with urllib.request.urlopen(f"{url.removesuffix('/v1')}/") as answer:
+        assert b"What can come next?" in answer.read()
+
+
+def test_what_the_page_asks(url: str) -> None:
+    seen = look(url, "kbnf", 'start ::= "ab" "c"? | "ad";', "ab")
+    assert (seen["fits"], seen["complete"], seen["forced"]) == (2, True, "")
+    assert [label for _, label in seen["shown"]] == ["c", "#259"]
+    seen = look(url, "regex", "né+", "néx")
+    assert (seen["fits"], seen["complete"]) == (3, True)
+    assert look(url, "schema", '{"const": 1}', "1")["complete"]
+    assert "undefined-symbol" in look(url, "kbnf", "start ::= a;", "")["error"]
+    assert "the request is wrong" in look(url, "algol", "", "")["error"]

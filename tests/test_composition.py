@@ -1,0 +1,109 @@
+"""Grammars made of grammars, against regular expressions."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import re
+
+import grammask
+import pytest
+from grammask import Grammar
+from peer_verdicts import BYTES
+
+TEXTS = ["".join(letters) for length in range(7) for letters in itertools.product("ab.", repeat=length)]
+A = Grammar.from_kbnf('start ::= "a" item | "a"; item ::= "b";')
+B = Grammar.from_regex("b+")
+
+
+@pytest.mark.parametrize(
+    ("grammar", "pattern"),
+    [
+        (A + B, "(?:ab|a)b+"),
+        (A | B | ".", r"ab|a|b+|\."),
+        ("." + A + b".", r"\.(?:ab|a)\."),
+        ("b" | A, "b|ab|a"),
+        (A.repeat(1, 2) + B.optional(), "(?:ab|a){1,2}(?:b+)?"),
+        (A.repeat(), "(?:ab|a)*"),
+        ((A + A) | (A + A + B), "(?:ab|a){2}(?:b+)?"),
+        (A.named("pair").repeat(2, 2), "(?:ab|a){2}"),
+        (Grammar.concat(), ""),
+        (Grammar.literal("a.") + "", r"a\."),
+        (Grammar.text(without=["ab", "."]), "b*a*"),
+        (Grammar.text(before="ab") + "ab", r"(?:(?!ab)[ab.])*ab"),
+        (Grammar.text_until("aa", ".b"), r"(?:(?!aa|\.b)[ab.])*(?:aa|\.b)"),
+        (Grammar.text(max_characters=2) + ".", r"[ab.]{0,2}\."),
+    ],
+)
+def test_texts_are_those_of_the_expression(grammar: Grammar, pattern: str) -> None:
+    compiled = grammar.compile(BYTES)
+    accepted = [text for text in TEXTS if compiled.is_valid(text.encode())]
+    assert accepted == [text for text in TEXTS if re.fullmatch(pattern, text)]
+
+
+def test_grammars_of_all_kinds_are_parts() -> None:
+    grammar = Grammar.union(
+        Grammar.from_json_schema({"type": "integer"}),
+        Grammar.from_gbnf('root ::= "<" [a-z]+ ">"'),
+        Grammar.from_choices(["yes", "no"]),
+    )
+    compiled = grammar.compile(BYTES)
+    assert [compiled.is_valid(text) for text in (b"12", b"<x>", b"no", b"<1>")] == [True, True, True, False]
+
+
+def test_relaxations_and_warnings_of_parts_are_kept() -> None:
+    schema = {"type": "string", "format": "no-such-format"}
+    part = Grammar.from_json_schema(schema)
+    assert [found.code for found in (part + "!").check()] == [found.code for found in part.check()] != []
+
+
+def test_tokens() -> None:
+    vocabulary = grammask.Vocabulary([b"a", b"b", None, None], special={"<x>": 2}, eos=3)
+
+    def allowed(grammar: Grammar) -> list[int]:
+        return grammar.compile(vocabulary).matcher().allowed_ids().tolist()
+
+    assert allowed(Grammar.token("<x>")) == [2]
+    assert allowed(Grammar.token("a")) == [0]
+    assert allowed(Grammar.any_token(0, "<x>")) == [0, 2]
+    assert allowed(Grammar.any_token(but=["b"])) == [0, 2]
+    assert allowed(Grammar.text(max_tokens=0) + Grammar.token(1)) == [1]
+    with pytest.raises(TypeError):
+        Grammar.any_token()
+
+
+def test_equal_compositions_are_compiled_once_also_from_a_pickle() -> None:
+    def make() -> Grammar:
+        schema = Grammar.from_json_schema({"type": "integer"}, max_whitespace=3)
+        return "x" + schema + Grammar.from_regex("[a-c]")
+
+    compiled = make().compile(BYTES)
+    assert make().compile(BYTES) is compiled
+    assert pickle.loads(pickle.dumps(make())).compile(BYTES) is compiled
+    assert ("x" + Grammar.from_json_schema({"type": "integer"})).compile(BYTES) is not compiled
+
+
+def test_long_and_shared_compositions() -> None:
+    grammar = Grammar.literal("a")
+    for index in range(3_000):
+        grammar = grammar + "b" if index % 2 else grammar | "c"
+    assert grammar.compile(BYTES).is_valid(b"c" + b"b")
+    shared = Grammar.literal("a").optional()
+    for _ in range(12):
+        shared = (shared | "b") + (shared | "b")
+    assert shared.compile(BYTES).is_valid(b"ab")
+
+
+def test_wrong_parts() -> None:
+    with pytest.raises(TypeError):
+        Grammar.concat(A, 1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        _ = A + 1  # type: ignore[operator]
+    with pytest.raises(ValueError, match="at least one"):
+        Grammar.union()
+    with pytest.raises(ValueError, match="copies"):
+        A.repeat(2, 1)
+    with pytest.raises(ValueError, match="empty"):
+        Grammar.text(without=[""])
+    with pytest.raises(ValueError, match="negative"):
+        Grammar.text(max_tokens=-1)

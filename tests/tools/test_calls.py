@@ -1,0 +1,232 @@
+"""Calls of tools in all styles, the choice among tools, and response formats."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import grammask
+import pytest
+from grammask import Grammar
+from grammask.tool_styles import tool_style, tool_styles
+from peer_verdicts import BYTES
+
+TOOLS: list[dict[str, Any]] = [
+    {
+        "type": "function",
+        "function": {
+            "name": "weather",
+            "parameters": {
+                "type": "object",
+                "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+                "required": ["city"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    {"type": "function", "name": "now", "parameters": {"type": "object", "properties": {}}},
+]
+
+JSON = '{"city": "Paris", "days": 2}'
+QWEN = "<parameter=city>\nParis\n</parameter>\n<parameter=days>\n2\n</parameter>\n"
+GLM = "\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n<arg_key>days</arg_key>\n<arg_value>2</arg_value>\n"
+DEEPSEEK = (
+    '<|DSML|parameter name="city" string="true">Paris</|DSML|parameter>\n'
+    '<|DSML|parameter name="days" string="false">2</|DSML|parameter>\n'
+).replace("|", "\uff5c")
+MINIMAX = '<parameter name="city">Paris</parameter>\n<parameter name="days">2</parameter>\n'
+
+
+def deepseek(text: str) -> str:
+    """Write the marks of DeepSeek with ASCII characters."""
+    return text.replace("|", "\uff5c").replace("_", "\u2581")
+
+
+CALLS = {
+    "deepseek_v3": deepseek("<|tool_calls_begin|><|tool_call_begin|>function<|tool_sep|>weather\n```json\n")
+    + JSON
+    + deepseek("\n```<|tool_call_end|><|tool_calls_end|>"),
+    "deepseek_v3_1": deepseek("<|tool_calls_begin|><|tool_call_begin|>weather<|tool_sep|>")
+    + JSON
+    + deepseek("<|tool_call_end|><|tool_calls_end|>"),
+    "deepseek_v3_2": '<|DSML|function_calls>\n<|DSML|invoke name="weather">\n'.replace("|", "\uff5c")
+    + DEEPSEEK
+    + "</|DSML|invoke>\n</|DSML|function_calls>".replace("|", "\uff5c"),
+    "exaone4": f'<tool_call>{{"name": "weather", "arguments": {JSON}}}</tool_call>',
+    "glm4_5": f"<tool_call>weather{GLM}</tool_call>",
+    "granite3": f'<|tool_call|>[{{"name": "weather", "arguments": {JSON}}}]',
+    "harmony": f"<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{JSON}",
+    "hermes": f'<tool_call>\n{{"name": "weather", "arguments": {JSON}}}\n</tool_call>',
+    "kimi_k2": "<|tool_calls_section_begin|><|tool_call_begin|>functions.weather:0<|tool_call_argument_begin|>"
+    f"{JSON}<|tool_call_end|><|tool_calls_section_end|>",
+    "llama3": f'{{"name": "weather", "parameters": {JSON}}}',
+    "minimax_m2": f'<minimax:tool_call>\n<invoke name="weather">\n{MINIMAX}</invoke>\n</minimax:tool_call>',
+    "mistral": f'[TOOL_CALLS] [{{"name": "weather", "arguments": {JSON}}}]',
+    "mistral_v11": f"[TOOL_CALLS]weather[ARGS]{JSON}",
+    "phi4_mini": f'<|tool_call|>[{{"name": "weather", "arguments": {JSON}}}]<|/tool_call|>',
+    "qwen3_coder": f"<tool_call>\n<function=weather>\n{QWEN}</function>\n</tool_call>",
+}
+
+
+def is_valid(text: str, **options: Any) -> bool:
+    # A vocabulary without special tokens: all marks are text.
+    grammar = Grammar.from_tools(options.pop("tools", TOOLS), vocabulary=BYTES, **options)
+    return grammar.compile(BYTES).is_valid(text.encode())
+
+
+def test_every_style_has_a_sample() -> None:
+    assert set(CALLS) == set(tool_styles())
+
+
+@pytest.mark.parametrize("style", tool_styles())
+def test_calls(style: str) -> None:
+    call = CALLS[style]
+    assert is_valid(call, style=style)
+    assert is_valid(call, style=style, tool_choice="required")
+    assert is_valid(call, style=style, tool_choice={"type": "function", "function": {"name": "weather"}})
+    assert not is_valid(call, style=style, tool_choice={"type": "function", "name": "now"})
+    assert not is_valid(call, style=style, tool_choice="none")
+    assert not is_valid(call.replace("weather", "wether"), style=style)
+    assert not is_valid(call.replace("2", "two"), style=style)
+    assert not is_valid(call[:-1], style=style)
+    answer = "hello" if style != "harmony" else "<|channel|>final<|message|>hello"
+    assert is_valid(answer, style=style)
+    assert is_valid(answer, style=style, tool_choice="none")
+    assert not is_valid(answer, style=style, tool_choice="required")
+    if tool_style(style)["leading_text"]:
+        assert is_valid("I look. " + call, style=style)
+
+
+@pytest.mark.parametrize("style", ["hermes", "mistral", "kimi_k2"])
+def test_several_calls(style: str) -> None:
+    two = {
+        "hermes": CALLS["hermes"] + "\n" + '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>',
+        "mistral": CALLS["mistral"][:-1] + ', {"name": "now", "arguments": {}}]',
+        "kimi_k2": CALLS["kimi_k2"].replace(
+            "<|tool_calls_section_end|>",
+            "<|tool_call_begin|>functions.now:1<|tool_call_argument_begin|>{}<|tool_call_end|>"
+            "<|tool_calls_section_end|>",
+        ),
+    }[style]
+    assert is_valid(two, style=style)
+    assert not is_valid(two, style=style, parallel=False)
+
+
+def test_allowed_tools() -> None:
+    allowed = {"mode": "required", "tools": [{"type": "function", "function": {"name": "now"}}]}
+    choice = {"type": "allowed_tools", "allowed_tools": allowed}
+    assert not is_valid(CALLS["hermes"], style="hermes", tool_choice=choice)
+    now = '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
+    assert is_valid(now, style="hermes", tool_choice=choice)
+    assert not is_valid("hello", style="hermes", tool_choice=choice)
+
+
+def test_special_tokens_match_by_id_only() -> None:
+    marks = {"<tool_call>": 256, "</tool_call>": 257}
+    vocabulary = grammask.Vocabulary([bytes([byte]) for byte in range(256)], special=marks, eos=258, size=259)
+    for given in (vocabulary, None):
+        grammar = Grammar.from_tools(TOOLS, style="hermes", vocabulary=given)
+        compiled = grammar.compile(vocabulary)
+        matcher = compiled.matcher()
+        for token in [*b"ok", 256, *b'\n{"name": "now", "arguments": {']:
+            assert matcher.accept(token)
+        assert not matcher.accept(256)
+        for token in [*b"}}\n", 257]:
+            assert matcher.accept(token)
+        assert matcher.allowed_ids().tolist() == [10, 258]
+        # The text of a mark is neither the mark nor free text.
+        assert compiled.first_error(b"ok <tool_call>") == 13
+
+
+def test_custom_tools() -> None:
+    custom = {
+        "type": "custom",
+        "custom": {
+            "name": "sql",
+            "format": {"type": "grammar", "grammar": {"syntax": "regex", "definition": "SELECT [a-z]+"}},
+        },
+    }
+    lark = {
+        "type": "custom",
+        "name": "math",
+        "format": {
+            "type": "grammar",
+            "syntax": "lark",
+            "definition": 'start: NUMBER ("+" NUMBER)*\nNUMBER: /[0-9]+/',
+        },
+    }
+    options: dict[str, Any] = {"tools": [custom, lark], "style": "harmony", "tool_choice": "required"}
+    assert is_valid("<|channel|>commentary to=functions.sql<|message|>SELECT a", **options)
+    assert not is_valid("<|channel|>commentary to=functions.sql<|message|>DROP a", **options)
+    assert is_valid("<|channel|>commentary to=functions.math<|message|>1+2", **options)
+    with pytest.raises(grammask.UnsupportedGrammar, match="custom tool"):
+        is_valid("", tools=[custom], style="hermes")
+
+
+def test_strict_functions() -> None:
+    function = {"type": "function", "function": {**TOOLS[0]["function"], "strict": True}}
+    with pytest.raises(grammask.GrammarError) as caught:
+        is_valid("", tools=[function], style="hermes")
+    assert caught.value.pointer is not None
+    assert caught.value.pointer.startswith("#/tools/0/parameters")
+
+
+@pytest.mark.parametrize(
+    ("tools", "options", "message"),
+    [
+        (TOOLS, {"style": "nobody"}, "no tool style"),
+        (TOOLS, {"style": "hermes", "tool_choice": "often"}, "tool_choice"),
+        (TOOLS, {"style": "hermes", "tool_choice": {"type": "function", "name": "x"}}, "names the tool"),
+        ([], {"style": "hermes", "tool_choice": "required"}, "no tools"),
+        ([*TOOLS, TOOLS[1]], {"style": "hermes"}, "two tools"),
+        ([{"type": "function", "function": {}}], {"style": "hermes"}, "no name"),
+        ([{"type": "web_search"}], {"style": "hermes"}, "has the type"),
+    ],
+)
+def test_wrong_tools_and_choices(tools: list[Any], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Grammar.from_tools(tools, **options)
+
+
+INTEGER = {
+    "type": "object",
+    "properties": {"a": {"type": "integer"}},
+    "required": ["a"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("response_format", "valid", "invalid"),
+    [
+        ({"type": "text"}, "any text", None),
+        ({"type": "json_object"}, '{"x": [1]}', "[1]"),
+        (
+            {"type": "json_schema", "json_schema": {"name": "n", "schema": INTEGER, "strict": True}},
+            '{"a": 1}',
+            "{}",
+        ),
+        ({"type": "json_schema", "name": "n", "schema": INTEGER}, '{"a": 1}', "{}"),
+        ({"type": "structural_tag", "format": {"type": "const_string", "value": "x"}}, "x", "y"),
+        ({"type": "grammar", "syntax": "regex", "definition": "[0-9]"}, "1", "12"),
+        ({"type": "grammar", "syntax": "lark", "definition": 'start: "a"+'}, "aa", "b"),
+    ],
+)
+def test_response_formats(response_format: dict[str, Any], valid: str, invalid: str | None) -> None:
+    for given in (response_format, json.dumps(response_format)):
+        compiled = Grammar.from_response_format(given).compile(BYTES)
+        assert compiled.is_valid(valid.encode())
+        assert invalid is None or not compiled.is_valid(invalid.encode())
+
+
+def test_wrong_response_formats() -> None:
+    for wrong in (
+        {},
+        {"type": "xml"},
+        {"type": "json_schema"},
+        {"type": "grammar", "syntax": "peg", "definition": ""},
+    ):
+        with pytest.raises(ValueError, match=r"type|syntax"):
+            Grammar.from_response_format(wrong)
+    with pytest.raises(grammask.SchemaNotStrict):
+        Grammar.from_response_format({"type": "json_schema", "json_schema": {"schema": {}, "strict": True}})
