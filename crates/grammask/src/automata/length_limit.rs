@@ -187,6 +187,11 @@ mod tests {
         let others = terms.concat(&[others, quote]);
         assert_eq!(terms.without_exclusions(others), Some(quoted));
         let first = |bytes: &[u8]| bytes.iter().fold(ByteSet::EMPTY, |set, &b| set.union(ByteSet::single(b)));
+        assert_eq!(terms.bytes_of_exclusions(others), Some(first(b"a")));
+        // The empty word is excluded too, so what follows may not begin.
+        let excluded_all = terms.complement(pattern);
+        let others = terms.intersection(&[excluded_all, counted]);
+        let others = terms.concat(&[others, quote]);
         assert_eq!(terms.bytes_of_exclusions(others), Some(first(b"a\"")));
         assert_eq!(terms.bytes_of_exclusions(quoted), Some(ByteSet::EMPTY));
         assert_eq!(terms.bytes_of_exclusions(quote), None);
