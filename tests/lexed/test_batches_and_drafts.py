@@ -46,8 +46,9 @@ TEXTS = {
 def compiled(name: str) -> grammask.CompiledGrammar:
     if name in {"python", "sql"}:
         return grammask.Grammar.bundled(name).compile(VOCABULARY)
-    lexer = "basic" if name == "earley" else "dynamic"
-    return grammask.Grammar.from_lark(AMBIGUOUS, parser="earley", lexer=lexer).compile(VOCABULARY)
+    if name == "earley":
+        return grammask.Grammar.from_lark(AMBIGUOUS, parser="earley", lexer="basic").compile(VOCABULARY)
+    return grammask.Grammar.from_lark(AMBIGUOUS, lexer="dynamic").compile(VOCABULARY)
 
 
 def tokens_of(text: bytes, seed: int) -> list[int]:
@@ -100,7 +101,8 @@ def test_rows_of_drafts(name: str) -> None:
 def test_rows_of_draft_trees(name: str) -> None:
     # Two ways to cut the same text, side by side, and a node that no text has.
     ways = [tokens_of(TEXTS[name], 1), tokens_of(TEXTS[name], 2), [0]]
-    tokens, next_token, next_sibling, paths = [0], [-1], [-1], [[]]
+    tokens, next_token, next_sibling = [0], [-1], [-1]
+    paths: list[list[int]] = [[]]
     above = 0
     for way in ways:
         for place, token in enumerate(way):
