@@ -1,8 +1,8 @@
 """Compares verdicts on programs: grammask's bundled grammars, and independent parsers of the languages.
 
 Real files, the same with small changes, and texts that masks led to are read by the grammar and by the parsers that
-there are: ``javac``, ``gofmt``, ``node`` and tree-sitter's packages. Each disagreement is printed with its place. The
-compilers of C do not stop at syntax, so C has tree-sitter alone.
+there are: ``javac``, ``gofmt``, ``node``, ``gcc`` and tree-sitter's packages. Each disagreement is printed with its
+place. gcc does not stop at syntax, so it refuses where it says that it expected something else, or found no lexeme.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import grammask
 from grammask._grammask import embedded_vocabulary
@@ -38,6 +40,9 @@ INSERTED = [
     "return ",
     "case ",
 ]
+SYNTAX_ERROR_OF_GCC = (
+    r"error: (expected|stray|missing terminating|unterminated|empty character|invalid (suffix|digit))"
+)
 CLOSING = b"\n)]}\"'; 1x*/`"
 NODE = """
 const vm = require('vm'), fs = require('fs')
@@ -106,14 +111,34 @@ def by_node(paths: list[Path]) -> list[bool]:
 
 def by_tree_sitter(language: str) -> Callable[[list[Path]], list[bool]]:
     """Return what tells whether tree-sitter finds no error."""
-    import tree_sitter
-
+    tree_sitter: Any = importlib.import_module("tree_sitter")
     module = importlib.import_module(f"tree_sitter_{language}")
     parser = tree_sitter.Parser(tree_sitter.Language(module.language()))
     return lambda paths: [not parser.parse(path.read_bytes()).root_node.has_error for path in paths]
 
 
-COMPILERS = {"java": by_javac, "go": by_gofmt, "javascript": by_node}
+def by_gcc(paths: list[Path]) -> list[bool]:
+    """Return whether gcc finds no error of syntax."""
+    verdicts = []
+    for path in paths:
+        command = [
+            "gcc",
+            "-std=c11",
+            "-pedantic",
+            "-w",
+            "-fsyntax-only",
+            "-fmax-errors=50",
+            "-fpreprocessed",
+            str(path),
+        ]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"}
+        )
+        verdicts.append(not re.search(SYNTAX_ERROR_OF_GCC, done.stderr))
+    return verdicts
+
+
+COMPILERS = {"c": by_gcc, "java": by_javac, "go": by_gofmt, "javascript": by_node}
 
 
 def mutants(text: str, chance: random.Random, count: int) -> Iterator[str]:
@@ -136,13 +161,14 @@ def sampled(
     made = text
     end = vocabulary.eos[0]
     for _ in range(chance.randrange(1, 12)):
-        allowed = [token for token in matcher.allowed_ids().tolist() if vocabulary.token(token)]
-        token = chance.choice(allowed)
-        matcher.accept(token)
-        made += vocabulary.token(token) or b""
-    for _ in range(30):
+        allowed = matcher.allowed_ids()
+        token = int(allowed[chance.randrange(len(allowed))])
+        if token != end:
+            matcher.accept(token)
+            made += vocabulary.token(token) or b""
+    for _ in range(10):
         trial, whole = matcher.fork(), made
-        for _ in range(60):
+        for _ in range(40):
             if trial.is_allowed(end):
                 try:
                     return whole.decode()
@@ -210,7 +236,7 @@ def main() -> None:
             )
             before = next((other for kind_, other in texts[:index][::-1] if kind_ == "real"), "")
             first = next((i for i, (a, b) in enumerate(zip(text, before, strict=False)) if a != b), 0)
-            sys.stdout.write(f"{kind}, {said}: {seen!r} {text[max(0, first - 50) : first + 40]!r}\n")
+            sys.stdout.write(f"{kind}, {said}: {seen!r} {text[max(0, first - 50) : first + 160]!r}\n")
     sys.stdout.write(json.dumps(dict(sorted(counts.items())), indent=1) + "\n")
 
 

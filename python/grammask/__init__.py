@@ -15,6 +15,9 @@ True
 [0, 1, 2, 4]
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from grammask._grammask import CompiledGrammar, Expectation, Explanation, Limits, Matcher
 from grammask.compile_cache import CompileCache, default_compile_cache
 from grammask.errors import (
@@ -33,9 +36,11 @@ from grammask.errors import (
 from grammask.grammar import Grammar
 from grammask.masks import allocate_mask, apply_mask, fill_masks, set_threads, threads
 from grammask.progress import progress_bar
-from grammask.streaming import PartialJson, partial_json
-from grammask.templates import Template, TemplateMismatch, TemplateResult, TemplateStream
 from grammask.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from grammask.streaming import PartialJson, partial_json
+    from grammask.templates import Template, TemplateMismatch, TemplateResult, TemplateStream
 
 __all__ = [
     "CompileCache",
@@ -71,3 +76,26 @@ __all__ = [
     "set_threads",
     "threads",
 ]
+
+_IMPORTED_WHEN_USED = {
+    **dict.fromkeys(("PartialJson", "partial_json"), "grammask.streaming"),
+    **dict.fromkeys(
+        ("Template", "TemplateMismatch", "TemplateResult", "TemplateStream"), "grammask.templates"
+    ),
+}
+"""Names whose modules would make importing the package slower."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import what was not imported with the package."""
+    if name not in _IMPORTED_WHEN_USED:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    value = getattr(import_module(_IMPORTED_WHEN_USED[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """All public names, imported or not."""
+    return sorted({*globals(), *_IMPORTED_WHEN_USED})

@@ -1,4 +1,7 @@
-"""Grammars: from a text of some grammar language, or a schema, to masks for a vocabulary."""
+"""Grammars: from a text of some grammar language, or a schema, to masks for a vocabulary.
+
+Front ends are imported where they are used: whoever reads KBNF pays for no other language.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,6 @@ from grammask import _grammask, composition
 from grammask.compile_cache import CompileCache, default_compile_cache
 from grammask.composition import Part
 from grammask.errors import SchemaNotStrict
-from grammask.lark_grammars import bundled, lark_definition, lark_text, layout_of, parser_and_lexer
-from grammask.llguidance_grammars import llguidance_grammar
-from grammask.schemas import documents, python_types, strict_subset
-from grammask.schemas.json_text import schema_text
-from grammask.schemas.spelling import schema_options
-from grammask.structural_tags import json_object, structural_tag_part
-from grammask.tool_styles import tool_style
-from grammask.tools import calls_part, chosen_tools, response_format_grammar
 
 if TYPE_CHECKING:
     import os
@@ -182,6 +177,8 @@ class Grammar:
             LimitExceeded: The grammar is too large.
             ValueError: There is no such parser or lexer.
         """
+        from grammask.lark_grammars import lark_text, layout_of, parser_and_lexer
+
         text, path = lark_text(grammar)
         indentation, accepted = layout_of(postlex)
         how = parser_and_lexer(parser, lexer, has_layout=postlex is not None)
@@ -197,6 +194,8 @@ class Grammar:
             ImportError: The lark library is not installed.
             ValueError: There is no such grammar.
         """
+        from grammask.lark_grammars import bundled
+
         grammar = bundled(name)
         return cls.from_lark(grammar.path, lexer=grammar.lexer, postlex=grammar.postlex, limits=limits)
 
@@ -211,6 +210,8 @@ class Grammar:
         accepted: list[str],
         limits: Limits | None,
     ) -> Grammar:
+        from grammask.lark_grammars import lark_definition
+
         parser, lexer = parser_and_lexer
         newline = None if indentation is None else indentation[0]
         definition = lark_definition(
@@ -297,6 +298,8 @@ class Grammar:
             UnsupportedGrammar: Priorities, parameters, ``stop``, ``temperature``, other grammars by name.
             LimitExceeded: The text is too large.
         """
+        from grammask.llguidance_grammars import llguidance_grammar
+
         core = llguidance_grammar(text, cls, limits)
         return cls._make(core, text.encode(), ("llguidance",), ("_again_llguidance", (text, limits)))
 
@@ -321,6 +324,8 @@ class Grammar:
             StructuralTagError: Everything that is wrong, also in grammars and schemas inside, each with its pointer.
             UnsupportedGrammar: What cannot be enforced exactly, if nothing else is wrong.
         """
+        from grammask.structural_tags import json_object, structural_tag_part
+
         return cls.of_part(structural_tag_part(json_object(tag), cls, limits))
 
     @classmethod
@@ -338,6 +343,9 @@ class Grammar:
             ValueError: There is no such type, or what it needs is missing.
             GrammarError: As of the schema, grammar or structural tag inside.
         """
+        from grammask.structural_tags import json_object
+        from grammask.tools import response_format_grammar
+
         return response_format_grammar(json_object(response_format), cls, options)
 
     @classmethod
@@ -367,6 +375,9 @@ class Grammar:
             ValueError: There is no such style or tool; two tools have one name.
             GrammarError: Everything that cannot be enforced exactly, each with its JSON pointer.
         """
+        from grammask.tool_styles import tool_style
+        from grammask.tools import calls_part, chosen_tools
+
         chosen, choice, is_forced = chosen_tools(tools, tool_choice)
         return cls.of_part(
             calls_part(
@@ -661,6 +672,9 @@ class Grammar:
             TypeError: ``schema`` holds what JSON does not have.
             ValueError: An option has no such value, or contradicts another.
         """
+        from grammask.schemas.json_text import schema_text
+        from grammask.schemas.spelling import schema_options
+
         text = schema_text(schema)
         options = schema_options(
             draft=draft,
@@ -680,6 +694,8 @@ class Grammar:
         if strict:
             _check_strict(schema, text)
         if resolver is not None:
+            from grammask.schemas import documents
+
             options = documents.resolve(text, options, resolver, limits)
         return cls._from_schema_text(text, options, limits)
 
@@ -695,6 +711,8 @@ class Grammar:
             UnsupportedType: It is no such class.
             GrammarError: As :meth:`from_json_schema`.
         """
+        from grammask.schemas import python_types
+
         return cls.from_json_schema(python_types.model_schema(model), **options)
 
     @classmethod
@@ -720,6 +738,8 @@ class Grammar:
             UnsupportedType: Part of the type has no JSON form, or a constraint is not understood.
             GrammarError: As :meth:`from_json_schema`.
         """
+        from grammask.schemas import python_types
+
         return cls.from_json_schema(python_types.schema_of(tp), **options)
 
     @classmethod
@@ -835,6 +855,8 @@ def _check_strict(schema: Schema, text: str) -> None:
             value = json.loads(text)
         except (json.JSONDecodeError, RecursionError):
             return
+    from grammask.schemas import strict_subset
+
     violations = strict_subset.strict_violations(value)
     if violations:
         raise SchemaNotStrict("\n\n".join(violation.rendered for violation in violations), violations)

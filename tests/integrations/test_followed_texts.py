@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from grammask import CompiledGrammar, Grammar, Vocabulary
-from grammask.integrations.followed_texts import FollowedBatch, RecentBatches, grammars_of
+from grammask.integrations.followed_texts import FollowedBatch, RecentBatches, Relation, grammars_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,19 +76,32 @@ def test_a_batch_is_found_again_after_another_one() -> None:
     assert first.rows[0].matcher.tokens == [0, 3]
 
 
+def test_drafts_that_are_refused_do_not_push_out_the_text() -> None:
+    batches = RecentBatches([GRAMMARS[0]])
+    text: list[int] = []
+    first = batches.find(shown([5], [text]))
+    for _ in range(5):
+        for length in range(20):
+            batches.find(shown([5], [[*text, *([1, 0, 1, 1, 3, 2] * 4)[:length]]]))
+        text += [2, 3]
+        batches.find(shown([5], [text[:-1]]))
+        assert batches.find(shown([5], [text])) is first
+    assert first.rows[0].matcher.tokens == text
+
+
 def test_a_token_that_all_rows_refuse_begins_new_texts() -> None:
     batch = FollowedBatch(shown([5], [[], []]), [GRAMMARS[0]])
-    assert not batch.follow(shown([5], [[1], [3]]))
+    assert batch.follow(shown([5], [[1], [3]])) is Relation.REFUSED
     assert not batch.append([1, 99])
     assert batch.shape == (2, 1)
-    assert batch.follow(shown([5], [[0], [3]])), "a beam without a chance"
+    assert batch.follow(shown([5], [[0], [3]])) is Relation.CONTINUES, "a beam without a chance"
     assert [row.is_refused for row in batch.rows] == [False, True]
-    assert not batch.follow(shown([5], [[0, 5], [3, 0]]))
+    assert batch.follow(shown([5], [[0, 5], [3, 0]])) is Relation.REFUSED
     assert batch.append([3, 0])
     assert batch.rows[0].matcher.tokens == [0, 3]
-    assert not batch.follow(shown([5], [[0, 3, 0]])), "another number of rows"
-    assert not batch.follow(shown([3], [[0, 3, 0], [3, 0, 0]])), "another prompt"
-    assert not batch.follow(np.zeros((2, 0), np.int64)), "less than the prompt"
+    assert batch.follow(shown([5], [[0, 3, 0]])) is Relation.UNRELATED, "another number of rows"
+    assert batch.follow(shown([3], [[0, 3, 0], [3, 0, 0]])) is Relation.UNRELATED, "another prompt"
+    assert batch.follow(np.zeros((2, 0), np.int64)) is Relation.UNRELATED, "less than the prompt"
 
 
 def test_grammars_of_rows() -> None:

@@ -8,6 +8,7 @@ import pytest
 from grammask import CompiledGrammar, DeadEnd, Grammar, Vocabulary
 from grammask._grammask import embedded_vocabulary
 from grammask.integrations.transformers import GrammarLogitsProcessor
+from grammask.vocabulary.token_decoder import BYTE_ALPHABET
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -303,6 +304,11 @@ def test_a_wrong_number_of_rows_and_no_grammar() -> None:
     assert masks(GrammarLogitsProcessor([None]), [[0]]) == [[0, 1, 2, 3, 4]]
 
 
+def processor_grammars(vocabulary: Vocabulary) -> list[CompiledGrammar]:
+    compiled = Grammar.from_kbnf('start ::= "ac" | "b";').compile(vocabulary, end="eager")
+    return [compiled, compiled]
+
+
 def test_a_dead_end_is_an_error_and_forgets_the_text() -> None:
     vocabulary = Vocabulary([b"a", b"b"], eos=())
     processor = GrammarLogitsProcessor(
@@ -312,6 +318,11 @@ def test_a_dead_end_is_an_error_and_forgets_the_text() -> None:
     with pytest.raises(DeadEnd):
         masks(processor, [[1, 0]], 2)
     assert masks(processor, [[1]], 2) == [[0, 1]]
+    several = GrammarLogitsProcessor([None, *processor_grammars(vocabulary)])
+    assert masks(several, [[1], [1], [1]], 2) == [[0, 1], [0, 1], [0, 1]]
+    with pytest.raises(DeadEnd) as caught:
+        masks(several, [[1, 0], [1, 1], [1, 0]], 2)
+    assert caught.value.row == 2
 
 
 @pytest.mark.parametrize("mode", ["sampling", "beams", "prompt_lookup"])
@@ -340,6 +351,46 @@ def test_the_last_scores_are_kept_apart(model: Any, grammars: dict[str, Compiled
     )
     assert torch.isfinite(outputs.logits[0]).all()
     assert not torch.isfinite(outputs.scores[0]).all()
+
+
+def hugging_face(texts: list[bytes | None]) -> Any:
+    """Return a byte-level tokenizer with these tokens."""
+    tokenizers = pytest.importorskip("tokenizers")
+    letters = {byte: chr(letter) for letter, byte in BYTE_ALPHABET.items() if byte < 0x100}
+    spellings = ["".join(letters.get(byte, chr(byte)) for byte in text or b"") for text in texts]
+    backend = tokenizers.Tokenizer(
+        tokenizers.models.BPE(vocab={spelling: id for id, spelling in enumerate(spellings)}, merges=[])
+    )
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = tokenizers.decoders.ByteLevel()
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend, eos_token="<|end|>", clean_up_tokenization_spaces=False
+    )
+
+
+@pytest.mark.parametrize("name", ["list", "date"])
+def test_an_assistant_with_another_tokenizer(
+    name: str, vocabulary: Vocabulary, model: Any, grammars: dict[str, CompiledGrammar]
+) -> None:
+    """It is shown ids that mean something else, so its drafts are refused; the text must not be lost over them."""
+    texts = vocabulary.tokens()[:END]
+    tokenizer, other = hugging_face(texts), hugging_face(texts[::-1])
+    ids = {"input_ids": torch.tensor([tokenizer("some text here")["input_ids"]])}
+    plain, assisted = (
+        model.generate(
+            **ids, logits_processor=[GrammarLogitsProcessor(grammars[name])], max_new_tokens=24, **options
+        )
+        for options in (
+            {},
+            {
+                "assistant_model": small_model(END + 1, 2),
+                "tokenizer": tokenizer,
+                "assistant_tokenizer": other,
+            },
+        )
+    )
+    assert assisted.tolist() == plain.tolist()
+    assert_legal(vocabulary, grammars[name], assisted, ids["input_ids"].shape[1], complete=name == "date")
 
 
 def test_an_encoder_decoder_model(vocabulary: Vocabulary, grammars: dict[str, CompiledGrammar]) -> None:

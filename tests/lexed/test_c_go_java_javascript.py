@@ -142,6 +142,8 @@ def test_tokens_of_the_sample_are_never_masked(name: str) -> None:
         ("int main() { L: }", False),
         ('char *s = "a\nb";', False),
         ("int a = '';", False),
+        ("int a = b / *c;", True),
+        ("int a = b /*c;", False),
     ],
 )
 def test_c_where_it_is_special(text: str, *, is_c: bool) -> None:
@@ -180,6 +182,8 @@ def test_c_where_it_is_special(text: str, *, is_c: bool) -> None:
         ("a := 0b12", False),
         ("a := [...]T[int]{}[:]", True),
         ("if = 1", False),
+        ("a / *b", True),
+        ("a /*b\n", False),
     ],
 )
 def test_go_where_it_is_special(body: str, *, is_go: bool) -> None:
@@ -255,6 +259,8 @@ def test_java_where_it_is_special(body: str, *, is_java: bool) -> None:
         ("function f() {} y", True),
         ("x = function () {} y", False),
         ("#!a\nb", True),
+        ("const a", False),
+        ("let a, { b } = c", True),
         ("'a\nb'", False),
         ("import a, { b as c } from 'd'\nexport { c as default }", True),
         ("async (a, ...b) => await c\nasync(d)", True),

@@ -142,6 +142,19 @@ def test_trained_models_decode_alike(options: dict[str, Any], tmp_path: Path) ->
         assert spelt.decode().strip(" ") == processor.decode(ids).strip(" ")
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("has_bytes", [False, True])
+def test_the_slow_tokenizer_of_transformers(has_bytes: object, tmp_path: Path) -> None:
+    """It decodes tokens for bytes as their names, where the library itself makes bytes of them."""
+    processor = trained(pytest.importorskip("sentencepiece"), tmp_path, byte_fallback=bool(has_bytes))
+    transformers = pytest.importorskip("transformers.tokenization_utils_sentencepiece")
+    slow = transformers.SentencePieceBackend(vocab_file=str(tmp_path / "small.model"), eos_token="</s>")
+    vocabulary = Vocabulary.from_huggingface(slow)
+    assert vocabulary.eos == (2,)
+    for id in range(3, processor.get_piece_size()):
+        assert vocabulary.token(id) == processor.id_to_piece(id).replace("▁", " ").encode()
+
+
 @pytest.mark.parametrize(
     "name", ["tokenizer.model.v1", *(f"mistral_instruct_tokenizer_{end}" for end in ("240323.model.v3",))]
 )

@@ -123,10 +123,16 @@ impl Tables {
     /// How often masks were made, and what is kept for them.
     #[must_use]
     pub fn statistics(&self) -> MaskStatistics {
+        let (recalled, composed) = match &self.recognizer {
+            Engine::Lexed(recognizer) => recognizer.mask_counts(),
+            Engine::ContextFree(_) => {
+                (self.recalled.load(Ordering::Relaxed), self.composed.load(Ordering::Relaxed))
+            }
+        };
         MaskStatistics {
             store: self.masks.statistics(),
-            composed: self.composed.load(Ordering::Relaxed),
-            recalled: self.recalled.load(Ordering::Relaxed),
+            composed,
+            recalled,
             walked: self.walked.load(Ordering::Relaxed),
             rule_bytes: self.rules.lock().unwrap_or_else(PoisonError::into_inner).memory_bytes(),
             vocabulary_bytes: self.vocabulary.summaries().memory_bytes(),
@@ -170,7 +176,8 @@ impl Tables {
         let recognizer = match &self.recognizer {
             Engine::ContextFree(recognizer) => recognizer,
             Engine::Lexed(recognizer) => {
-                self.walked.fetch_add(1, Ordering::Relaxed);
+                let walks = u64::from(self.options.masks == MaskStrategy::Walk);
+                self.walked.fetch_add(walks, Ordering::Relaxed);
                 let end_tokens = match self.options.end {
                     EndMode::Eos => self.vocabulary.eos(),
                     EndMode::Eager => &[],

@@ -3,7 +3,7 @@
 
 mod generators;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use grammask::Limits;
 use grammask::automata::{Automata, StateId};

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
+use grammask::frontends::json_schema::{self, SchemaOptions};
 use grammask::frontends::kbnf;
+use grammask::grammar::Grammar;
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, Limits, MaskStrategy};
 
@@ -54,13 +56,23 @@ fn vocabulary() -> Arc<Vocabulary> {
 }
 
 fn compare(grammar: &str, texts: usize, steps: usize) {
+    let (grammar, _) = kbnf::grammar(grammar.as_bytes(), "start", &Limits::default()).expect("a grammar");
+    compare_grammar(&grammar, texts, steps);
+}
+
+fn compare_schema(schema: &str, texts: usize, steps: usize) {
+    println!("{schema}");
+    let read = json_schema::grammar(schema, &SchemaOptions::default(), &Limits::default());
+    compare_grammar(&read.expect("a schema").grammar, texts, steps);
+}
+
+fn compare_grammar(grammar: &Grammar, texts: usize, steps: usize) {
     let vocabulary = vocabulary();
     assert!(vocabulary.trie().len() > 100_000, "the trie is large enough for bitsets");
-    let (grammar, _) = kbnf::grammar(grammar.as_bytes(), "start", &Limits::default()).expect("a grammar");
     let compiled = [MaskStrategy::Summaries, MaskStrategy::Walk].map(|masks| {
         let mut options = CompileOptions::default();
         options.masks = masks;
-        CompiledGrammar::new(&grammar, vocabulary.clone(), options).expect("a compiled grammar")
+        CompiledGrammar::new(grammar, vocabulary.clone(), options).expect("a compiled grammar")
     });
     let mut random = Random(7);
     for _ in 0..texts {
@@ -110,6 +122,34 @@ fn counted_text() {
         10,
         25,
     );
+}
+
+/// The limit is taken out of the pattern where it is far, and counted near it; minima, words and fixed lengths keep their own.
+#[test]
+fn patterns_of_limited_length() {
+    for keywords in [
+        r#""pattern": "^(?:\\S+\\s+){0,9}\\S+$", "maxLength": 60"#,
+        r#""pattern": "^(?:\\S+\\s+){0,49}\\S+$", "minLength": 1, "maxLength": 24"#,
+        r#""pattern": "^[a-z]+( [a-z]+){0,9}$", "minLength": 3, "maxLength": 30"#,
+        r#""pattern": "^(the|in|er){2}(ab|[^é])*$", "minLength": 20, "maxLength": 25"#,
+        r#""pattern": "[a-z]@[a-z]{2,}", "maxLength": 40"#,
+        r#""pattern": "^(th|er|in){3,}$", "maxLength": 7"#,
+        r#""pattern": "^a*[aeinrst]{0,30}$", "maxLength": 45"#,
+        r#""pattern": "^(th|the|t)[a-z]{2,20}$", "minLength": 12"#,
+        r#""format": "email", "maxLength": 32"#,
+    ] {
+        compare_schema(&format!(r#"{{"type": "string", {keywords}}}"#), 4, 10);
+    }
+}
+
+/// Names other than those declared are strings that leave the paths of these.
+#[test]
+fn names_that_are_not_declared() {
+    let properties =
+        r#""properties": {"in": {}, "inner": {"type": "null"}, "the": {"type": "null"}, "é\"": {}}"#;
+    compare_schema(&format!(r#"{{"type": "object", {properties}}}"#), 8, 15);
+    let names = r#""propertyNames": {"maxLength": 26, "not": {"pattern": "^(th|er)*$"}}"#;
+    compare_schema(&format!(r#"{{"type": "object", {properties}, {names}}}"#), 8, 15);
 }
 
 #[test]

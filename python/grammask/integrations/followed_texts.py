@@ -9,6 +9,7 @@ nothing is the beginning of other texts, and everything in it is prompt.
 from __future__ import annotations
 
 from collections import deque
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,10 +23,26 @@ if TYPE_CHECKING:
 
     from grammask._grammask import CompiledGrammar, Matcher
 
-__all__ = ["FollowedBatch", "FollowedRow", "RecentBatches", "grammars_of"]
+__all__ = ["FollowedBatch", "FollowedRow", "RecentBatches", "Relation", "grammars_of"]
 
-BATCHES_KEPT = 4
-"""Batches in progress that are remembered: that of a model, and those of assistants with other prompts."""
+BATCHES_KEPT = 32
+"""Batches in progress that are remembered: that of a model, those of assistants with other ids, and drafts."""
+
+REFUSED_KEPT = 4
+"""Batches that began with a refused token and have not gone on: drafts mostly, so they push out only each other."""
+
+
+class Relation(Enum):
+    """What ids are to the texts of a batch."""
+
+    CONTINUES = auto()
+    """Each row is a beginning of a row that was shown last, or such a beginning and one token more."""
+
+    REFUSED = auto()
+    """So they are, but every grammar refuses the token: a draft that will be taken back, or another prompt."""
+
+    UNRELATED = auto()
+    """They are not."""
 
 
 class FollowedRow:
@@ -97,7 +114,7 @@ class FollowedBatch:
             raise ValueError(msg)
         self._grammars = [grammars[row * len(grammars) // count] for row in range(count)]
         self.rows = [FollowedRow(compiled.matcher() if compiled else None) for compiled in self._grammars]
-        self._buffer = np.empty((count, 2 * self._prompt + 64), np.int64)
+        self._buffer = np.empty((count, self._prompt + 64), np.int64)
         self._length = 0
         self._keep(ids)
 
@@ -114,7 +131,7 @@ class FollowedBatch:
     def append(self, tokens: Sequence[int]) -> bool:
         """Add a token to each row, or change nothing and return False if all of them are refused.
 
-        A grammar's own masks never let that happen, so these are other texts.
+        Masks that are heeded never let that happen.
 
         Raises:
             LimitExceeded: A budget of a grammar was passed.
@@ -131,30 +148,34 @@ class FollowedBatch:
         self._length += 1
         return True
 
-    def follow(self, ids: npt.NDArray[np.integer]) -> bool:
-        """Go to other ids, or change nothing and return False if they do not belong to these texts.
-
-        They do if each row is a beginning of a row that was shown last, or such a beginning and one token more.
+    def follow(self, ids: npt.NDArray[np.integer]) -> Relation:
+        """Go to ids that continue these texts; change nothing if they do not.
 
         Raises:
             LimitExceeded: A budget of a grammar was passed.
         """
         if ids.shape == (len(self.rows), self._length + 1) and np.array_equal(ids[:, :-1], self.ids):
-            return self.append(ids[:, -1].tolist())
-        rows = self._rearranged(ids)
-        if rows is None:
-            return False
+            return Relation.CONTINUES if self.append(ids[:, -1].tolist()) else Relation.REFUSED
+        rows, was_live = self._rearranged(ids)
+        if not rows:
+            return Relation.UNRELATED
+        if _all_refused(was_live, rows):
+            return Relation.REFUSED
         self.rows = rows
         self._keep(ids)
-        return True
+        return Relation.CONTINUES
 
-    def _rearranged(self, ids: npt.NDArray[np.integer]) -> list[FollowedRow] | None:
-        """The rows of ids that do not simply add a token to each row; None if they belong to other texts."""
+    def _rearranged(self, ids: npt.NDArray[np.integer]) -> tuple[list[FollowedRow], list[bool]]:
+        """The rows of ids that do not simply add a token to each row, and of which a token decided.
+
+        No rows at all if the ids are unrelated.
+        """
+        nothing: tuple[list[FollowedRow], list[bool]] = ([], [])
         length = ids.shape[1] - self._prompt
         if len(ids) != len(self.rows) or length < 0 or self._prompt > self._length:
-            return None
+            return nothing
         if not np.array_equal(ids[:, : self._prompt], self.ids[:, : self._prompt]):
-            return None
+            return nothing
         old, new = self.ids[:, self._prompt :], ids[:, self._prompt :].astype(np.int64)
         places = {(id(self._grammars[row]), old[row].tobytes()): row for row in reversed(range(len(old)))}
         rows, was_live = [], []
@@ -164,7 +185,7 @@ class FollowedBatch:
             if common < length - 1:
                 parent, common = self._nearest(old, text, row)
             if common < length - 1:
-                return None
+                return nothing
             copy = self.rows[parent].fork(common)
             if common < length:
                 was_live.append(copy.is_live)
@@ -172,7 +193,7 @@ class FollowedBatch:
             else:
                 was_live.append(False)
             rows.append(copy)
-        return None if _all_refused(was_live, rows) else rows
+        return rows, was_live
 
     def _nearest(self, old: npt.NDArray[np.int64], text: npt.NDArray[np.int64], row: int) -> tuple[int, int]:
         """The row shown last with the same grammar that has most in common with a text, and how much."""
@@ -199,15 +220,19 @@ class RecentBatches:
     def __init__(self, grammars: Sequence[CompiledGrammar | None]) -> None:
         self._grammars = grammars
         self._batches: deque[FollowedBatch] = deque(maxlen=BATCHES_KEPT)
+        self._refused: deque[FollowedBatch] = deque(maxlen=REFUSED_KEPT)
+        self._latest: FollowedBatch | None = None
 
     @property
     def latest(self) -> FollowedBatch | None:
         """The batch of the latest call."""
-        return self._batches[0] if self._batches else None
+        return self._latest
 
     def clear(self) -> None:
         """Forget all batches."""
         self._batches.clear()
+        self._refused.clear()
+        self._latest = None
 
     def find(self, ids: npt.NDArray[np.integer]) -> FollowedBatch:
         """The batch that ids of shape ``[rows, length]`` belong to, moved there; a new one if they belong to none.
@@ -216,18 +241,23 @@ class RecentBatches:
             ValueError: As for :class:`FollowedBatch`.
             LimitExceeded: A budget of a grammar was passed; the batch is forgotten.
         """
-        for index, batch in enumerate(self._batches):
-            try:
-                follows = batch.follow(ids)
-            except LimitExceeded:
-                del self._batches[index]
-                raise
-            if follows:
-                del self._batches[index]
-                self._batches.appendleft(batch)
-                return batch
-        batch = FollowedBatch(ids, self._grammars)
-        self._batches.appendleft(batch)
+        was_refused = False
+        for kept in (self._refused, self._batches):
+            for index, batch in enumerate(kept):
+                try:
+                    relation = batch.follow(ids)
+                except LimitExceeded:
+                    del kept[index]
+                    raise
+                if relation is Relation.CONTINUES:
+                    del kept[index]
+                    return self._keep(batch, self._batches)
+                was_refused = was_refused or relation is Relation.REFUSED
+        return self._keep(FollowedBatch(ids, self._grammars), self._refused if was_refused else self._batches)
+
+    def _keep(self, batch: FollowedBatch, among: deque[FollowedBatch]) -> FollowedBatch:
+        among.appendleft(batch)
+        self._latest = batch
         return batch
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grammask.errors import GrammarError, LimitExceeded
 from grammask.integrations.followed_texts import FollowedBatch, RecentBatches, grammars_of
 from grammask.masks import allocate_mask, apply_mask, fill_masks
 
@@ -50,8 +51,9 @@ class GrammarLogitsProcessor:
     that runs after this processor has overruled it. Where all rows have, the call is read as new texts: it is a draft
     that will be taken back, or the ids are another prompt.
 
-    Assistants with another tokenizer than the model are not masked rightly, as transformers hands their ids to the same
-    processor; what the model accepts of their drafts is.
+    The drafts of an assistant with another tokenizer than the model are worth little, as transformers hands its ids to
+    the same processor; what the model accepts of them is right. An assistant without a score for any legal id is an
+    error.
     """
 
     def __init__(self, grammars: CompiledGrammar | Sequence[CompiledGrammar | None]) -> None:
@@ -106,7 +108,7 @@ class GrammarLogitsProcessor:
 
         Raises:
             ValueError: The number of rows is no multiple of the number of grammars, or no legal token has a score.
-            DeadEnd: The vocabulary cannot spell what the grammar needs in a row.
+            DeadEnd: The vocabulary cannot spell what the grammar needs in the row that the error names.
             LimitExceeded: A budget of the grammar was passed.
 
         Cost: one comparison of the ids with those of the call before, the masks, and two passes over the scores.
@@ -121,7 +123,11 @@ class GrammarLogitsProcessor:
             self._shown = None
             return self._batches.find(ids.cpu().numpy())
         shown, self._shown = self._shown, None
-        batch = self._appended(ids, shown) or self._batches.find(ids.cpu().numpy())
+        try:
+            batch = self._appended(ids, shown) or self._batches.find(ids.cpu().numpy())
+        except LimitExceeded:
+            self.reset()
+            raise
         self._shown = ids.clone()
         return batch
 
@@ -139,7 +145,12 @@ class GrammarLogitsProcessor:
     def _masked(self, scores: Any, constrained: list[tuple[int, Matcher]]) -> Any:
         count, width = len(constrained), scores.shape[-1]
         mask = self._buffer(scores, count)
-        fill_masks([matcher for _, matcher in constrained], mask)
+        try:
+            fill_masks([matcher for _, matcher in constrained], mask)
+        except GrammarError as error:
+            if error.row is not None:
+                error.row = constrained[error.row][0]
+            raise
         if width < self._size:
             mask = _narrowed(np.asarray(mask), width)
         chosen = None if count == scores.shape[0] else [index for index, _ in constrained]

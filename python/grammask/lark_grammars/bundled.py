@@ -50,8 +50,8 @@ class BundledGrammar:
 
 
 BUNDLED = {
-    "c": BundledGrammar("C11, as the preprocessor leaves it", "basic"),
-    "go": BundledGrammar("Go 1.23, with its automatic semicolons", "basic"),
+    "c": BundledGrammar("C11, as the preprocessor leaves it", "basic", RefusedTerminals(("UNCLOSED",))),
+    "go": BundledGrammar("Go 1.23, with its automatic semicolons", "basic", RefusedTerminals(("UNCLOSED",))),
     "java": BundledGrammar("Java 17", "basic", RefusedTerminals(("GOTO", "CONST", "UNDERSCORE"))),
     "javascript": BundledGrammar(
         "JavaScript, with its automatic semicolons", "contextual", RefusedTerminals(("GLUED",))

@@ -440,7 +440,7 @@ class _Translator:
 
         return _Frame(finish, inner)
 
-    def format_dispatch(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_dispatch(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
         rules = self._formats(node, "rules", pointer)
         patterns: list[str] = []
         inner: list[tuple[Any, str, _Following]] = []
@@ -451,7 +451,7 @@ class _Translator:
                 inner.append((rule[1], f"{place}/1", _NOTHING))
             else:
                 self.refusals.invalid(place, "a rule is a pair of a string that is not empty and a format")
-        text = _FreeText(following.words, tuple(patterns), tuple(self._words(node, "excludes", pointer)))
+        text = _FreeText((), tuple(patterns), tuple(self._words(node, "excludes", pointer)))
         once = not self._flag({"loop": True, **node}, "loop", pointer)
 
         def finish(parts: list[Part]) -> Part:
@@ -494,7 +494,7 @@ class _Translator:
             [({"type": "tag", **tag}, place, _NOTHING) for tag, place in tags],
         )
 
-    def format_token_dispatch(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_token_dispatch(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
         patterns: list[int | str] = []
         inner: list[tuple[Any, str, _Following]] = []
         for index, rule in enumerate(self._formats(node, "rules", pointer)):
@@ -505,7 +505,7 @@ class _Translator:
             else:
                 self.refusals.invalid(place, "a rule is a pair of a token and a format")
         once = not self._flag({"loop": True, **node}, "loop", pointer)
-        excluded = [*patterns, *self._tokens(node, "exclude_tokens", pointer), *following.tokens]
+        excluded = [*patterns, *self._tokens(node, "exclude_tokens", pointer)]
 
         def finish(parts: list[Part]) -> Part:
             rules = [
@@ -587,16 +587,10 @@ def _token_dispatched(
 
 _WITH_ENDS_OF_THEIR_OWN = frozenset(
     {
-        "const_string",
-        "grammar",
-        "json_schema",
-        "qwen_xml_parameter",
-        "regex",
-        "tag",
-        "tags_with_separator",
-        "token",
+        "const_string", "dispatch", "grammar", "json_schema", "qwen_xml_parameter", "regex", "tag",
+        "tags_with_separator", "token", "token_dispatch",
     }
-)
+)  # fmt: skip
 """Formats whose texts do not depend on what follows."""
 
 _FIELDS: dict[str, tuple[str, ...]] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grammask import _grammask
-from grammask.vocabulary import gguf, huggingface, sentencepiece, tekken, tiktoken, tokenizer_json
 
 if TYPE_CHECKING:
     import os
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from grammask.vocabulary import huggingface, sentencepiece, tiktoken
     from grammask.vocabulary.token_table import TokenTable
 
     EndTokens: TypeAlias = int | str | Iterable[int | str]
@@ -47,6 +47,8 @@ class Vocabulary(_grammask.Vocabulary):
         """
         vocabulary = _DEFAULTS.get(cls)
         if not isinstance(vocabulary, cls):
+            from grammask.vocabulary import tiktoken
+
             tokens, special = _grammask.embedded_vocabulary("o200k_base")
             vocabulary = cls(tokens, special=special, eos=tiktoken.END_OF_TEXT)
             _DEFAULTS[cls] = vocabulary
@@ -73,6 +75,8 @@ class Vocabulary(_grammask.Vocabulary):
         Raises:
             VocabularyError: The file is damaged, or there is no ``<|endoftext|>`` and no ``eos``.
         """
+        from grammask.vocabulary import tiktoken
+
         return cls._of(tiktoken.read(source), special, eos, size)
 
     @classmethod
@@ -101,6 +105,8 @@ class Vocabulary(_grammask.Vocabulary):
         Raises:
             VocabularyError: The file is damaged, its tokens cannot be mapped to bytes, or no end token is known.
         """
+        from grammask.vocabulary import tokenizer_json
+
         return cls._of(tokenizer_json.read(path), special, eos, size)
 
     @classmethod
@@ -123,6 +129,8 @@ class Vocabulary(_grammask.Vocabulary):
         Raises:
             VocabularyError: The file is damaged.
         """
+        from grammask.vocabulary import tekken
+
         return cls._of(tekken.read(path), special, eos, size)
 
     @classmethod
@@ -152,6 +160,8 @@ class Vocabulary(_grammask.Vocabulary):
 
         Cost: half a second for a fast tokenizer with 200,000 tokens.
         """
+        from grammask.vocabulary import huggingface
+
         return cls._of(huggingface.read(tokenizer), special, eos, size)
 
     @classmethod
@@ -179,6 +189,8 @@ class Vocabulary(_grammask.Vocabulary):
             VocabularyError: The file is damaged, it rewrites decoded texts by rules of its own, or it names no end
                 token.
         """
+        from grammask.vocabulary import sentencepiece
+
         return cls._of(sentencepiece.read(source), special, eos, size)
 
     @classmethod
@@ -203,6 +215,8 @@ class Vocabulary(_grammask.Vocabulary):
         Raises:
             VocabularyError: The file is damaged, its tokenizer is another one, or it names no end token.
         """
+        from grammask.vocabulary import gguf
+
         return cls._of(gguf.read(path), special, eos, size)
 
     @classmethod

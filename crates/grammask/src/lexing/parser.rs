@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::grammar::LexedGrammar;
+use super::grammar::{Indentation, LexedGrammar};
 use super::lalr::Action;
 use super::lr_automaton::LrState;
 use super::parsing_tables::ParsingTables;
@@ -74,6 +74,8 @@ pub(crate) struct Extent {
     pub(crate) layout: LayoutExtent,
 }
 
+/// Most stacks after terminals that are kept at a time.
+const MOST_FED: usize = 1 << 12;
 /// The blocks and brackets of an [`Extent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LayoutExtent {
@@ -117,6 +119,8 @@ pub(crate) struct Parser {
     above: Vec<LrState>,
     /// What was looked at since the innermost [`Parser::observing`] began.
     look: Look,
+    /// Stacks after terminals, with what was looked at, for [`Parser::feed_again`].
+    fed: FxHashMap<(StackId, TerminalId), (Option<StackId>, Look)>,
     /// Layouts as far as they were looked at.
     views: FxHashMap<(LayoutId, LayoutExtent), LayoutId>,
 }
@@ -147,6 +151,7 @@ impl Parser {
             layout_bytes: 0,
             above: Vec::new(),
             look: Look::NONE,
+            fed: FxHashMap::default(),
             views: FxHashMap::default(),
         })
     }
@@ -213,6 +218,7 @@ impl Parser {
 
     /// Forgets all stacks but the first `count`; nobody may refer to the others.
     pub(crate) fn forget_stacks(&mut self, count: usize) {
+        self.fed.clear();
         for node in self.nodes.drain(count..) {
             self.node_ids.remove(&(node.below, node.state));
         }
@@ -291,12 +297,6 @@ impl Parser {
         brackets
     }
 
-    /// The column of the innermost block.
-    fn look_at_block(&mut self, layout: &Layout) -> u32 {
-        self.look.block = self.look.block.min(layout.blocks.len() as u32);
-        layout.blocks.last().copied().unwrap_or(0)
-    }
-
     /// Whether a bracket is open, so that newlines mean nothing.
     pub(crate) fn is_in_brackets(&mut self, layout: LayoutId) -> bool {
         // Without indentation there are no layouts to look at.
@@ -320,20 +320,7 @@ impl Parser {
             if column == Column::NO_BREAK {
                 return None;
             }
-            let mut layout = self.layouts[parse.layout.index()].clone();
-            let mut stack = self.feed(parse.stack, terminal)?;
-            if column > self.look_at_block(&layout) {
-                stack = self.feed(stack, indentation.indent)?;
-                layout.blocks.push(column);
-            }
-            while column < self.look_at_block(&layout) {
-                stack = self.feed(stack, indentation.dedent)?;
-                layout.blocks.pop();
-            }
-            if column != self.look_at_block(&layout) {
-                return None;
-            }
-            return Some(Parse { stack, layout: self.intern_layout(layout) });
+            return self.feed_newline(parse, indentation, column);
         }
         let stack = self.feed(parse.stack, terminal)?;
         let opens = indentation.open.contains(&terminal);
@@ -344,6 +331,56 @@ impl Parser {
         layout.brackets =
             if opens { layout.brackets + 1 } else { self.look_at_brackets(parse.layout).checked_sub(1)? };
         Some(Parse { stack, layout: self.intern_layout(layout) })
+    }
+
+    /// The parse after a newline that means something. The columns of blocks are looked at first: most columns are wrong,
+    /// and to the parser all that begin a block are alike.
+    fn feed_newline(&mut self, parse: Parse, indentation: &Indentation, column: u32) -> Option<Parse> {
+        let blocks = &self.layouts[parse.layout.index()].blocks;
+        let height = blocks.len();
+        let mut kept = height;
+        while kept > 0 && blocks[kept - 1] > column {
+            kept -= 1;
+        }
+        let innermost = kept.checked_sub(1).map_or(0, |last| blocks[last]);
+        // The bottom counts as one.
+        self.look.block = self.look.block.min(kept as u32);
+        let begins = column > innermost;
+        if begins && kept < height {
+            return None;
+        }
+        let mut stack = self.feed_again(parse.stack, indentation.newline)?;
+        if begins {
+            stack = self.feed_again(stack, indentation.indent)?;
+        }
+        for _ in kept..height {
+            stack = self.feed_again(stack, indentation.dedent)?;
+        }
+        if !begins && kept == height {
+            return Some(Parse { stack, ..parse });
+        }
+        let mut layout = self.layouts[parse.layout.index()].clone();
+        layout.blocks.truncate(kept);
+        if begins {
+            layout.blocks.push(column);
+        }
+        Some(Parse { stack, layout: self.intern_layout(layout) })
+    }
+
+    /// As [`Parser::feed`], for terminals that are fed to one stack again and again.
+    fn feed_again(&mut self, stack: StackId, terminal: TerminalId) -> Option<StackId> {
+        if let Some(&(next, look)) = self.fed.get(&(stack, terminal)) {
+            self.count_look(look);
+            return next;
+        }
+        let (next, look) = self.observing(|parser| parser.feed(stack, terminal));
+        if self.failure.is_none() {
+            if self.fed.len() >= MOST_FED {
+                self.fed.clear();
+            }
+            self.fed.insert((stack, terminal), (next, look));
+        }
+        next
     }
 
     /// Whether the text may end here, after a last lexeme if there is one.

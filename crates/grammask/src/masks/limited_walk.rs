@@ -25,6 +25,9 @@ use super::rows::Rows;
 /// Transitions that are looked at in one walk for shortest ways to an end, after which it is given up.
 const MOST_TRANSITIONS: usize = 1 << 15;
 
+/// New states of the automaton after which too, where no walk of the grammar was given up before.
+const MOST_NEW_STATES: usize = 512;
+
 /// States of the intersection after which too: where it counts by itself, its own limits are no less trouble.
 const MOST_STATES: usize = 96;
 
@@ -50,6 +53,7 @@ pub(super) fn walk_limited(
     state: LimitedState,
     nodes: &NodeSet,
     bounds: Bounds,
+    setbacks: u32,
 ) -> Result<Option<(CountedSummary, usize)>, LimitExceeded> {
     let (mut heads, mut copies) = (Rows::default(), Rows::default());
     let head = heads.of_state(automata, state.unlimited);
@@ -72,6 +76,7 @@ pub(super) fn walk_limited(
             known: FxHashMap::default(),
             last: None,
             transitions: 0,
+            most_states: automata.len() + (MOST_NEW_STATES >> (2 * setbacks.min(4))),
             edges: FxHashMap::default(),
         },
     };
@@ -183,6 +188,9 @@ impl Walk<'_> {
 /// A state of the intersection without its limit, and the one inside a copy; none between two.
 type Position = (StateId, Option<StateId>);
 
+/// Bytes, and the states inside a copy that they lead to; none for its end.
+type CopyEdges = Rc<[(ByteSet, Option<StateId>)]>;
+
 /// How many copies must begin until a word ends.
 struct ShortestEnds {
     unit: StateId,
@@ -190,9 +198,11 @@ struct ShortestEnds {
     /// What was asked for last.
     last: Option<(Position, u32)>,
     /// Transitions of the states inside copies, without those that lead to the same state.
-    edges: FxHashMap<StateId, Rc<[(ByteSet, Option<StateId>)]>>,
+    edges: FxHashMap<StateId, CopyEdges>,
     /// Transitions that were looked at.
     transitions: usize,
+    /// States of the automaton after which it is given up.
+    most_states: usize,
 }
 
 impl ShortestEnds {
@@ -255,7 +265,7 @@ impl ShortestEnds {
                     }
                 }
             }
-            if self.transitions > MOST_TRANSITIONS {
+            if self.transitions > MOST_TRANSITIONS || automata.len() > self.most_states {
                 return Ok(None);
             }
         }
@@ -272,11 +282,7 @@ impl ShortestEnds {
     }
 
     /// The transitions from a state of a copy.
-    fn edges_from(
-        &mut self,
-        automata: &mut Automata,
-        from: StateId,
-    ) -> Result<Rc<[(ByteSet, Option<StateId>)]>, LimitExceeded> {
+    fn edges_from(&mut self, automata: &mut Automata, from: StateId) -> Result<CopyEdges, LimitExceeded> {
         if let Some(known) = self.edges.get(&from) {
             return Ok(known.clone());
         }
@@ -288,7 +294,7 @@ impl ShortestEnds {
                 None => edges.push((bytes, target)),
             }
         }
-        let edges: Rc<[_]> = edges.into();
+        let edges: CopyEdges = edges.into();
         self.edges.insert(from, edges.clone());
         Ok(edges)
     }

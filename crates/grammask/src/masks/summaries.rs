@@ -22,18 +22,18 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::automata::{ByteSet, LengthLimit, StateId};
+use crate::automata::{Automata, ByteSet, StateId};
 use crate::lowering::{Advance, DotId, Symbol};
 use crate::recognizer::{ContinuationId, Item, ItemState, Machine, Recognizer, SetId};
 use crate::vocabulary::{
-    Bounds, CountedSummary, GrowingNodeSet, LiveTokens, NodeSet, NodeSetRef, TerminalSummary, TokenSet,
-    TokenTrie, TrieNode, Vocabulary,
+    Bounds, GrowingNodeSet, LiveTokens, NodeSet, NodeSetRef, TerminalSummary, TokenSet, TokenTrie, TrieNode,
+    Vocabulary,
 };
 use crate::{Deadline, LimitExceeded};
 
 use super::counted_walk::walk_counted;
 use super::difference_walk::walk_differences;
-use super::limited_walk::{LimitedState, walk_limited};
+use super::length_limits::Clamped;
 use super::observed::{Observation, ObservedMasks, View};
 use super::terminal_walk::{Known, Walked, walk_terminal, walk_word};
 
@@ -48,11 +48,9 @@ const MOST_WIDE: usize = 8;
 /// How often the work for one mask is halved at the most.
 const MOST_SETBACKS: u32 = 6;
 /// Copies from which a bound is far above what most tokens hold.
-const FAR: u32 = 20;
-/// First bytes from which a state goes on widely.
+pub(super) const FAR: u32 = 20;
+/// Bytes that keep a state of free text.
 const MANY_BYTES: usize = 64;
-/// Copies of a wide thing, such as a word of a text, that few tokens hold.
-const FEW_COPIES: u32 = 6;
 /// What it costs to look at a nonterminal that begins another, in visited trie nodes.
 const WORK_PER_MEMBER: usize = 32;
 /// What it costs to look up a summary, in visited trie nodes.
@@ -89,23 +87,16 @@ pub struct RuleSummaries {
     codes: FxHashMap<StateId, bool>,
     /// What is live in the copies after a dot, and where the last copy can end.
     repetitions: FxHashMap<(DotId, NodeSetRef), RuleSummary>,
+    /// How often a walk without a limit was given up.
+    pub(super) limited_setbacks: u32,
     /// Intersections that are alike but for the bounds of repetitions, by the one without bounds.
-    clamped: FxHashMap<([u128; 3], NodeSetRef, Bounds), Clamped>,
+    pub(super) clamped: FxHashMap<([u128; 3], NodeSetRef, Bounds), Clamped>,
     observed: ObservedMasks,
     /// A set that the next mask can be made in: a new one is memory that is touched for the first time.
     spare: Option<TokenSet>,
     bytes: usize,
     /// How often in a row a mask took too much work, less what went well since.
     setbacks: u32,
-}
-
-/// What is known of intersections that are alike but for the bounds of repetitions.
-#[derive(Clone, Copy, Debug)]
-enum Clamped {
-    /// One was walked.
-    Met,
-    /// The walk of one was given up, so that of others would be too.
-    TooHard,
 }
 
 #[derive(Clone, Debug)]
@@ -200,12 +191,12 @@ fn view<'a>(machine: &Machine<'a>, vocabulary: &Vocabulary) -> View<'a> {
 }
 
 /// One computation.
-struct Composition<'a> {
-    machine: Machine<'a>,
-    vocabulary: &'a Vocabulary,
-    trie: &'a TokenTrie,
-    nothing: NodeSetRef,
-    known: &'a mut RuleSummaries,
+pub(super) struct Composition<'a> {
+    pub(super) machine: Machine<'a>,
+    pub(super) vocabulary: &'a Vocabulary,
+    pub(super) trie: &'a TokenTrie,
+    pub(super) nothing: NodeSetRef,
+    pub(super) known: &'a mut RuleSummaries,
     deadline: &'a Deadline,
     work: usize,
     most_work: usize,
@@ -386,7 +377,7 @@ impl Composition<'_> {
         Ok(Some(summary))
     }
 
-    fn is_code(&mut self, start: StateId) -> Result<bool, Refusal> {
+    pub(super) fn is_code(&mut self, start: StateId) -> Result<bool, Refusal> {
         if let Some(&known) = self.known.codes.get(&start) {
             return Ok(known);
         }
@@ -397,7 +388,11 @@ impl Composition<'_> {
     }
 
     /// The summary of a terminal in a state.
-    fn terminal(&mut self, state: StateId, nodes: &NodeSetRef) -> Result<Arc<TerminalSummary>, Refusal> {
+    pub(super) fn terminal(
+        &mut self,
+        state: StateId,
+        nodes: &NodeSetRef,
+    ) -> Result<Arc<TerminalSummary>, Refusal> {
         // Almost all bytes are below the root, and it takes long to find the first bytes of a state that excludes names.
         if !nodes.contains(TrieNode::ROOT) && !self.first_bytes(state)?.intersects(nodes.child_bytes()) {
             let live = LiveTokens::none();
@@ -445,7 +440,7 @@ impl Composition<'_> {
             && nodes.len() == 1
             && let Some(wider) = automata.terms_mut().without_exclusions(term)
             && let Some(wider) = automata.start(wider)?
-            && automata.first_bytes(wider)?.len() >= MANY_BYTES
+            && keeps_many(automata, wider)?
         {
             let summary = self.terminal(wider, nodes)?;
             let wider = Known { state: wider, summary };
@@ -466,129 +461,6 @@ impl Composition<'_> {
         self.spend(walked.work)?;
         let ends = self.vocabulary.summaries().intern(walked.ends);
         Ok(TerminalSummary { live: walked.live, ends })
-    }
-
-    /// The summary of a terminal that goes on with an intersection whose length is limited; none where it does not, or
-    /// where that is no help.
-    fn limited(&mut self, state: StateId, nodes: &NodeSetRef) -> Result<Option<TerminalSummary>, Refusal> {
-        let term = self.machine.automata.term(state);
-        let Some((head, tail)) = self.machine.automata.terms().leading_intersection(term) else {
-            return Ok(None);
-        };
-        // The tail is asked for its own summary, so it must not come here again.
-        if self.machine.automata.terms().leading_intersection(tail).is_some() {
-            return Ok(None);
-        }
-        let is_nullable = self.machine.automata.terms().is_nullable(head);
-        for limit in self.machine.automata.terms_mut().length_limits(head) {
-            let mut counted = None;
-            for bounds in if limit.most >= FAR { &[Bounds::Far, Bounds::All][..] } else { &[Bounds::All] } {
-                counted = self.all_limits(limit, nodes, *bounds)?;
-                if counted.as_ref().is_none_or(|counted| limit.most >= counted.least_bound()) {
-                    break;
-                }
-            }
-            let Some(counted) = counted else { continue };
-            let mut live = vec![counted.live(Some(limit.most), self.vocabulary.size())];
-            let ends = counted.ends(0, Some(limit.most), self.trie);
-            let mut ends = self.vocabulary.summaries().intern(ends);
-            if tail != self.machine.automata.terms().epsilon() {
-                let Some(tail) = self.machine.automata.start(tail)? else { return Ok(None) };
-                let mut all_ends = GrowingNodeSet::default();
-                let starts = if is_nullable { &[ends, nodes.clone()][..] } else { &[ends] };
-                for nodes in starts {
-                    let summary = self.terminal(tail, nodes)?;
-                    live.push(summary.live.clone());
-                    let _ = all_ends.add(&summary.ends, self.trie, self.vocabulary.summaries());
-                }
-                ends = all_ends
-                    .finish(self.trie, self.vocabulary.summaries())
-                    .unwrap_or_else(|| self.nothing.clone());
-            }
-            let live = LiveTokens::union(&live, self.vocabulary.size());
-            return Ok(Some(TerminalSummary { live, ends }));
-        }
-        Ok(None)
-    }
-
-    /// What is known of an intersection for all limits on its length.
-    fn all_limits(
-        &mut self,
-        limit: LengthLimit,
-        nodes: &NodeSetRef,
-        bounds: Bounds,
-    ) -> Result<Option<Arc<CountedSummary>>, Refusal> {
-        let languages = self.languages(limit);
-        if let Some(known) = self.vocabulary.summaries().get_limited(languages, nodes, bounds) {
-            return Ok(known);
-        }
-        let Some(between) = self.machine.automata.terms_mut().clamp(limit.unlimited, FEW_COPIES) else {
-            return self.walk_limited(limit, nodes, bounds);
-        };
-        let [lower, upper] =
-            [between.lower, between.upper].map(|unlimited| LengthLimit { unlimited, ..limit });
-        let key = (self.languages(upper), nodes.clone(), bounds);
-        let mut counted = None;
-        match self.known.clamped.get(&key) {
-            // The first of those that are alike above is walked as it is: there may be no other.
-            None => {
-                counted = self.walk_limited(limit, nodes, bounds)?;
-                let clamped = if counted.is_some() { Clamped::Met } else { Clamped::TooHard };
-                self.known.clamped.insert(key, clamped);
-                return Ok(counted);
-            }
-            Some(Clamped::TooHard) => {}
-            Some(Clamped::Met) => {
-                let upper = self.walk_limited(upper, nodes, bounds)?;
-                let lower = if upper.is_some() { self.walk_limited(lower, nodes, bounds)? } else { None };
-                counted = upper.filter(|upper| lower.is_some_and(|lower| lower == *upper));
-                if counted.is_none() {
-                    return self.walk_limited(limit, nodes, bounds);
-                }
-            }
-        }
-        self.vocabulary.summaries().insert_limited(languages, nodes.clone(), bounds, counted.clone());
-        Ok(counted)
-    }
-
-    fn languages(&self, limit: LengthLimit) -> [u128; 3] {
-        let terms = self.machine.automata.terms();
-        [limit.unlimited, limit.rest, limit.unit].map(|term| terms.content_hash(term))
-    }
-
-    /// What is known of an intersection for all limits on its length, by going through the trie if nothing is.
-    fn walk_limited(
-        &mut self,
-        limit: LengthLimit,
-        nodes: &NodeSetRef,
-        bounds: Bounds,
-    ) -> Result<Option<Arc<CountedSummary>>, Refusal> {
-        let languages = self.languages(limit);
-        if let Some(known) = self.vocabulary.summaries().get_limited(languages, nodes, bounds) {
-            return Ok(known);
-        }
-        let automata = &mut *self.machine.automata;
-        let (unlimited, unit) = (automata.start(limit.unlimited)?, automata.start(limit.unit)?);
-        let (Some(unlimited), Some(unit)) = (unlimited, unit) else { return Ok(None) };
-        let inside = match limit.rest {
-            rest if rest == automata.terms().epsilon() => None,
-            rest => match automata.start(rest)? {
-                Some(inside) => Some(inside),
-                None => return Ok(None),
-            },
-        };
-        let mut counted = None;
-        if self.is_code(unit)? {
-            let state = LimitedState { unlimited, unit, inside };
-            if let Some((found, work)) =
-                walk_limited(self.machine.automata, self.vocabulary, state, nodes, bounds)?
-            {
-                self.spend(work)?;
-                counted = Some(Arc::new(found));
-            }
-        }
-        self.vocabulary.summaries().insert_limited(languages, nodes.clone(), bounds, counted.clone());
-        Ok(counted)
     }
 
     fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, Refusal> {
@@ -640,7 +512,7 @@ impl Composition<'_> {
         self.vocabulary.summaries().intern(NodeSet::new(nodes, self.trie))
     }
 
-    fn spend(&mut self, work: usize) -> Result<(), Refusal> {
+    pub(super) fn spend(&mut self, work: usize) -> Result<(), Refusal> {
         self.work += work;
         if self.work >= self.next_look {
             self.deadline.check()?;
@@ -651,6 +523,15 @@ impl Composition<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether many bytes lead from a state back to it, so that it is cheap to walk and worth to be known.
+fn keeps_many(automata: &mut Automata, state: StateId) -> Result<bool, LimitExceeded> {
+    let mut kept = 0;
+    for byte in automata.first_bytes(state)?.iter() {
+        kept += usize::from(automata.step(state, byte)? == Some(state));
+    }
+    Ok(kept >= MANY_BYTES)
 }
 
 /// The fixpoint computation of one nonterminal at one node set.
