@@ -10,62 +10,7 @@ import pytest
 from grammask import Grammar
 from grammask.tool_styles import tool_style, tool_styles
 from peer_verdicts import BYTES
-
-TOOLS: list[dict[str, Any]] = [
-    {
-        "type": "function",
-        "function": {
-            "name": "weather",
-            "parameters": {
-                "type": "object",
-                "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
-                "required": ["city"],
-                "additionalProperties": False,
-            },
-        },
-    },
-    {"type": "function", "name": "now", "parameters": {"type": "object", "properties": {}}},
-]
-
-JSON = '{"city": "Paris", "days": 2}'
-QWEN = "<parameter=city>\nParis\n</parameter>\n<parameter=days>\n2\n</parameter>\n"
-GLM = "\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n<arg_key>days</arg_key>\n<arg_value>2</arg_value>\n"
-DEEPSEEK = (
-    '<|DSML|parameter name="city" string="true">Paris</|DSML|parameter>\n'
-    '<|DSML|parameter name="days" string="false">2</|DSML|parameter>\n'
-).replace("|", "\uff5c")
-MINIMAX = '<parameter name="city">Paris</parameter>\n<parameter name="days">2</parameter>\n'
-
-
-def deepseek(text: str) -> str:
-    """Write the marks of DeepSeek with ASCII characters."""
-    return text.replace("|", "\uff5c").replace("_", "\u2581")
-
-
-CALLS = {
-    "deepseek_v3": deepseek("<|tool_calls_begin|><|tool_call_begin|>function<|tool_sep|>weather\n```json\n")
-    + JSON
-    + deepseek("\n```<|tool_call_end|><|tool_calls_end|>"),
-    "deepseek_v3_1": deepseek("<|tool_calls_begin|><|tool_call_begin|>weather<|tool_sep|>")
-    + JSON
-    + deepseek("<|tool_call_end|><|tool_calls_end|>"),
-    "deepseek_v3_2": '<|DSML|function_calls>\n<|DSML|invoke name="weather">\n'.replace("|", "\uff5c")
-    + DEEPSEEK
-    + "</|DSML|invoke>\n</|DSML|function_calls>".replace("|", "\uff5c"),
-    "exaone4": f'<tool_call>{{"name": "weather", "arguments": {JSON}}}</tool_call>',
-    "glm4_5": f"<tool_call>weather{GLM}</tool_call>",
-    "granite3": f'<|tool_call|>[{{"name": "weather", "arguments": {JSON}}}]',
-    "harmony": f"<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{JSON}",
-    "hermes": f'<tool_call>\n{{"name": "weather", "arguments": {JSON}}}\n</tool_call>',
-    "kimi_k2": "<|tool_calls_section_begin|><|tool_call_begin|>functions.weather:0<|tool_call_argument_begin|>"
-    f"{JSON}<|tool_call_end|><|tool_calls_section_end|>",
-    "llama3": f'{{"name": "weather", "parameters": {JSON}}}',
-    "minimax_m2": f'<minimax:tool_call>\n<invoke name="weather">\n{MINIMAX}</invoke>\n</minimax:tool_call>',
-    "mistral": f'[TOOL_CALLS] [{{"name": "weather", "arguments": {JSON}}}]',
-    "mistral_v11": f"[TOOL_CALLS]weather[ARGS]{JSON}",
-    "phi4_mini": f'<|tool_call|>[{{"name": "weather", "arguments": {JSON}}}]<|/tool_call|>',
-    "qwen3_coder": f"<tool_call>\n<function=weather>\n{QWEN}</function>\n</tool_call>",
-}
+from tool_samples import CALLS, TOOLS
 
 
 def is_valid(text: str, **options: Any) -> bool:

@@ -31,14 +31,17 @@ class ParameterStyle:
     Attributes:
         begin: What is before a value. ``{is_string}`` stands for ``true`` or ``false``, ``{space}`` for white space.
         end: What is after it.
+        has_own_lines: Whether models write values on lines of their own: then a line end at the beginning of a text
+            and one at its end are no part of it. They are not demanded.
     """
 
     begin: str
     end: str
+    has_own_lines: bool = False
 
 
 PARAMETER_STYLES = {
-    "qwen_xml": ParameterStyle("<parameter={key}>", "</parameter>"),
+    "qwen_xml": ParameterStyle("<parameter={key}>", "</parameter>", has_own_lines=True),
     "minimax_xml": ParameterStyle('<parameter name="{key}">', "</parameter>"),
     "deepseek_xml": ParameterStyle(
         '<\uff5cDSML\uff5cparameter name="{key}" string="{is_string}">', "</\uff5cDSML\uff5cparameter>"

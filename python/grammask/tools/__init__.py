@@ -1,11 +1,20 @@
 """OpenAI's ``response_format``, ``tools`` and ``tool_choice`` as grammars.
 
 ``definitions`` reads tools, ``calls`` writes their calls in the style of a family of models, ``response_formats`` reads
-formats. See ``docs/tools.md``.
+formats, ``reading`` reads the calls of an output. See ``docs/tools.md``.
 """
 
 from grammask.tools.calls import calls_part
 from grammask.tools.definitions import Tool, chosen_tools
+from grammask.tools.reading import Call, read_calls
 from grammask.tools.response_formats import response_format_grammar, text_format_grammar
 
-__all__ = ["Tool", "calls_part", "chosen_tools", "response_format_grammar", "text_format_grammar"]
+__all__ = [
+    "Call",
+    "Tool",
+    "calls_part",
+    "chosen_tools",
+    "read_calls",
+    "response_format_grammar",
+    "text_format_grammar",
+]

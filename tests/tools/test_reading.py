@@ -1,0 +1,148 @@
+"""Calls are read back from outputs in every style: from samples, and from random texts of the grammars."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+from grammask import Grammar, Vocabulary
+from grammask.structural_tags.parameters import PARAMETER_STYLES
+from grammask.tool_styles import tool_style, tool_styles
+from grammask.tools import Call, read_calls
+from peer_verdicts import BYTES
+from tool_samples import CALLS, TOOLS
+
+PARAMETERS: list[Any] = [
+    {"type": "string"},
+    {"type": "string", "maxLength": 5},
+    {"type": "integer"},
+    {"type": "integer", "minimum": 3, "maximum": 40},
+    {"type": ["string", "null"]},
+    {"type": ["string", "integer"], "minimum": 5, "maximum": 50},
+    {"type": "boolean"},
+    {"enum": ["a", " a", "1", 1, None]},
+    {"const": "é"},
+    {"type": "array", "items": {"type": "string"}, "maxItems": 2},
+    {"type": "object", "properties": {"x": {"type": "number"}}, "additionalProperties": False},
+    {"description": "anything"},
+]
+ENDS = [style.end for style in PARAMETER_STYLES.values()]
+
+
+def random_tools(rng: random.Random) -> list[dict[str, Any]]:
+    tools = []
+    for name in rng.sample(["get", "get_all", 'say "é"', "now"], 2):
+        properties = {
+            key: rng.choice(PARAMETERS) for key in rng.sample(["a", "ab", "é", "b c"], rng.randint(0, 3))
+        }
+        schema = {
+            "type": "object",
+            "properties": properties,
+            "required": [key for key in properties if rng.random() < 0.7],
+            "additionalProperties": False,
+        }
+        tools.append({"type": "function", "function": {"name": name, "parameters": schema}})
+    return tools
+
+
+def random_output(grammar: Grammar, vocabulary: Vocabulary, rng: random.Random) -> str | None:
+    """Return a text of a grammar with its special tokens by name; None if it gets too long.
+
+    Tokens that end something are likelier, the more so the longer the text is.
+    """
+    matcher = grammar.compile(vocabulary).matcher()
+    text = b""
+    for step in range(1500):
+        ids = matcher.allowed_ids().tolist()
+        weights = [
+            1 if len(vocabulary.token(id) or b"") == 1 and id not in b'"]}<' else 5 + step // 4 for id in ids
+        ]
+        (token,) = rng.choices(ids, weights)
+        assert matcher.accept(token)
+        if token in vocabulary.eos:
+            return text.decode()
+        text += vocabulary.token(token) or (vocabulary.name_of(token) or "").encode()
+    return None
+
+
+@pytest.mark.parametrize("style", tool_styles())
+def test_samples(style: str) -> None:
+    content, (call,) = read_calls(CALLS[style], style, TOOLS)
+    assert (content, call.name, call.is_custom) == ("", "weather", False)
+    assert json.loads(call.arguments) == {"city": "Paris", "days": 2}
+    if tool_style(style)["leading_text"]:
+        assert read_calls("I look. " + CALLS[style], style, TOOLS) == ("I look. ", [call])
+    answer = "hello" if style != "harmony" else "<|channel|>final<|message|>hello"
+    assert read_calls(answer, style, TOOLS) == ("hello", [])
+    for cut in (CALLS[style][:-1], CALLS[style].replace("weather", "wether")):
+        with pytest.raises(ValueError, match="cannot be read"):
+            read_calls(cut, style, TOOLS)
+
+
+@pytest.mark.parametrize("style", tool_styles())
+@pytest.mark.parametrize("has_special", [True, False])
+def test_random_outputs(style: str, has_special: bool) -> None:  # noqa: FBT001
+    rng = random.Random(style)
+    names = tool_style(style)["tokens"] if has_special else []
+    tokens: list[bytes | None] = [*(bytes([byte]) for byte in range(256)), *(end.encode() for end in ENDS)]
+    special = {name: len(tokens) + index for index, name in enumerate(names)}
+    eos = len(tokens) + len(names)
+    vocabulary = Vocabulary(tokens, special=special, eos=eos, size=eos + 1)
+    calls_read = 0
+    for _ in range(6):
+        tools = random_tools(rng)
+        choice = rng.choice(["auto", "required", "required"])
+        grammar = Grammar.from_tools(tools, style=style, tool_choice=choice, vocabulary=vocabulary)
+        for _ in range(3):
+            output = random_output(grammar, vocabulary, rng)
+            if output is None:
+                continue
+            content, calls = read_calls(output, style, tools)
+            assert content in output
+            assert calls or choice == "auto"
+            calls_read += len(calls)
+            for call in calls:
+                (schema,) = (
+                    tool["function"]["parameters"] for tool in tools if tool["function"]["name"] == call.name
+                )
+                valid = Grammar.from_json_schema(schema).compile(BYTES)
+                assert valid.is_valid(call.arguments.encode()), (output, call)
+    assert calls_read > 0
+
+
+def test_several_calls_and_custom_ones() -> None:
+    two = CALLS["hermes"] + '\n<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
+    assert [call.name for call in read_calls(two, "hermes", TOOLS)[1]] == ["weather", "now"]
+    custom = {"type": "custom", "custom": {"name": "sql"}}
+    output = (
+        "<|channel|>analysis<|message|>Well<|end|><|start|>assistant"
+        "<|channel|>commentary to=functions.sql<|message|>SELECT a"
+    )
+    assert read_calls(output, "harmony", [custom]) == ("", [Call("sql", "SELECT a", is_custom=True)])
+
+
+@pytest.mark.parametrize(
+    ("schema", "written", "value"),
+    [
+        ({"type": "string"}, "2", "2"),
+        ({"type": "string"}, "\n\n2\n", "\n2"),
+        ({"type": ["string", "null"]}, "\nnull\n", None),
+        ({"type": ["string", "integer"], "minimum": 5}, "3", "3"),
+        ({}, "[1]", [1]),
+        ({}, "[1", "[1"),
+        ({"enum": ["a", " a"]}, "  a\n", " a"),
+        ({"enum": ["a", 1]}, " 1", 1),
+        ({"type": "array"}, '["</parameter>"]', ["</parameter>"]),
+        ({"type": "integer"}, "9" * 5000, None),
+    ],
+)
+def test_values_of_parameters(schema: Any, written: str, value: Any) -> None:
+    tool = {"type": "function", "name": "t", "parameters": {"properties": {"p": schema}}}
+    output = f"<tool_call>\n<function=t>\n<parameter=p>{written}</parameter>\n</function>\n</tool_call>"
+    _, (call,) = read_calls(output, "qwen3_coder", [tool])
+    if len(written) > 1000:
+        assert written in call.arguments
+    else:
+        assert json.loads(call.arguments) == {"p": value}
