@@ -18,7 +18,9 @@ def url() -> Iterator[str]:
     from grammask.server import application
 
     tokens: list[bytes | None] = [bytes([byte]) for byte in range(256)]
-    vocabulary = Vocabulary([*tokens, "né".encode(), b'{"', b'":', None], eos=[259])
+    vocabulary = Vocabulary(
+        [*tokens, "né".encode(), b'{"', b'":', None, None], special={"<tool_call>": 260}, eos=[259]
+    )
     app = application(RandomModel(vocabulary, np.random.default_rng(0)), "noise")
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)

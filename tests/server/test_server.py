@@ -15,6 +15,14 @@ SCHEMA = {
     "additionalProperties": False,
 }
 USER = [{"role": "user", "content": "Hi"}]
+TOOLS = [
+    {"type": "function", "function": {"name": "count", "parameters": SCHEMA}},
+    {
+        "type": "function",
+        "function": {"name": "now", "parameters": {"properties": {}, "additionalProperties": False}},
+    },
+]
+COUNT = {"type": "function", "function": {"name": "count"}}
 
 
 def post(url: str, path: str, body: Any, status: int = 200) -> str:
@@ -98,6 +106,51 @@ def test_stop_texts_and_lengths(url: str) -> None:
     assert (answer["message"]["content"], answer["finish_reason"]) == ("abca", "length")
 
 
+def is_count(call: Any) -> bool:
+    assert re.fullmatch("call_[0-9a-f]+", call["id"])
+    assert (call["type"], call["function"]["name"]) == ("function", "count")
+    return 0 <= json.loads(call["function"]["arguments"])["n"] <= 99
+
+
+def test_tools(url: str) -> None:
+    for seed in range(3):
+        choice = chat(url, tools=TOOLS, tool_choice=COUNT, seed=seed)["choices"][0]
+        assert choice["finish_reason"] == "tool_calls"
+        assert choice["message"]["content"] is None
+        (call,) = choice["message"]["tool_calls"]
+        assert is_count(call)
+        turns = [
+            *USER,
+            {"role": "assistant", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": call["id"], "content": "3"},
+        ]
+        answer = chat(url, messages=turns, tools=TOOLS, tool_choice="none", max_tokens=20)["choices"][0]
+        assert "tool_calls" not in answer["message"]
+        choice = chat(url, tools=TOOLS, tool_choice="required", parallel_tool_calls=False, seed=seed)[
+            "choices"
+        ][0]
+        assert len(choice["message"]["tool_calls"]) == 1
+
+
+def test_tools_that_are_cut_off_or_not_called(url: str) -> None:
+    choice = chat(url, tools=TOOLS, tool_choice=COUNT, max_tokens=9)["choices"][0]
+    assert choice["finish_reason"] == "length"
+    assert choice["message"]["content"].startswith("<tool_call>\n{")
+    assert "tool_calls" not in choice["message"]
+
+
+def test_tools_in_streams(url: str) -> None:
+    events = post(
+        url, "chat/completions", {"messages": USER, "stream": True, "tools": TOOLS, "tool_choice": COUNT}
+    ).split("\n\n")
+    choices = [json.loads(event.removeprefix("data: "))["choices"][0] for event in events[:-2]]
+    (call,) = (call for choice in choices for call in choice["delta"].get("tool_calls", ()))
+    assert call["index"] == 0
+    assert is_count(call)
+    assert choices[0]["delta"]["role"] == "assistant"
+    assert [choice["finish_reason"] for choice in choices] == [None, "tool_calls"]
+
+
 def test_logprobs(url: str) -> None:
     answer = chat(url, logprobs=True, top_logprobs=2, structured_outputs={"choice": ["aa", "ab"]})
     content = answer["choices"][0]["logprobs"]["content"]
@@ -117,7 +170,25 @@ def test_logprobs(url: str) -> None:
         (b"[]", None, "invalid_json"),
         ({"messages": []}, "messages", "invalid_value"),
         ({"messages": USER, "n": 2}, "n", "unsupported_parameter"),
-        ({"messages": USER, "tools": []}, "tools", "unsupported_parameter"),
+        ({"messages": USER, "tools": []}, "tools", "invalid_value"),
+        ({"messages": USER, "tools": [{"type": "function"}]}, None, "invalid_value"),
+        ({"messages": USER, "tool_choice": "required"}, "tool_choice", "invalid_value"),
+        (
+            {"messages": USER, "tools": TOOLS, "parallel_tool_calls": 1},
+            "parallel_tool_calls",
+            "invalid_value",
+        ),
+        ({"messages": USER, "tools": TOOLS, "grammar": "x"}, "tools", "invalid_value"),
+        (
+            {"messages": USER, "tools": [{"type": "custom", "name": "sql"}]},
+            "tools",
+            "unsupported-grammar",
+        ),
+        (
+            {"messages": [{"role": "assistant", "tool_calls": [{"function": {"arguments": "{"}}]}]},
+            "messages[0].tool_calls",
+            "invalid_value",
+        ),
         ({"messages": USER, "frobnicate": 1}, "frobnicate", "unsupported_parameter"),
         ({"messages": USER, "temperature": -1}, "temperature", "invalid_value"),
         ({"messages": USER, "structured_outputs": {"regex": "("}}, "response_format", "invalid-regex"),

@@ -9,6 +9,7 @@ from grammask.cli import arguments
 from grammask.cli.failures import Failure
 from grammask.cli.generate import open_language_model
 from grammask.cli.terminal import ERR
+from grammask.tool_styles import tool_styles
 
 
 def serve(
@@ -25,11 +26,14 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
     eos: arguments.EndTokens = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the random model.")] = 0,
+    tool_style: Annotated[
+        str, typer.Option(help="How the model writes calls of tools; docs/tools.md lists the styles.")
+    ] = "hermes",
 ) -> None:
     """Serve a model under grammars, by OpenAI's interface, for trying things out.
 
-    /v1/chat/completions and /v1/completions, with response_format, structured_outputs and grammar; one model,
-    one text at a time.
+    /v1/chat/completions and /v1/completions, with response_format, structured_outputs, grammar and tools;
+    one model, one text at a time.
     """
     try:
         import uvicorn
@@ -40,6 +44,9 @@ def serve(
             f"grammask serve needs the packages starlette and uvicorn: pip install grammask[serve] ({error})"
         )
         raise Failure(msg) from None
+    if tool_style not in tool_styles():
+        msg = f"there is no tool style {tool_style!r}; there are {', '.join(tool_styles())}"
+        raise Failure(msg)
     language_model = open_language_model(model, vocab, eos, np.random.default_rng(seed))
     local = ["127.0.0.1", "localhost", "[::1]"]
     hosts = local if host in ("127.0.0.1", "localhost", "::1") else ["*"]
@@ -47,4 +54,5 @@ def serve(
     ERR.print(
         f"serving {model} on {url}/v1; {url}/ is a page to try grammars on; stop with Ctrl+C", style="dim"
     )
-    uvicorn.run(application(language_model, model, hosts), host=host, port=port, log_level="warning")
+    app = application(language_model, model, hosts, tool_style=tool_style)
+    uvicorn.run(app, host=host, port=port, log_level="warning")

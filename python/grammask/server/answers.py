@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from grammask import Vocabulary
     from grammask.language_models.generation import Step
+    from grammask.tools import Call
 
 
 def error_of(
@@ -62,7 +63,7 @@ class Answer:
         kind: ``completions`` or ``chat``.
         model: The model's name.
         prompt_tokens: How many tokens the prompt has.
-        finish_reason: ``stop`` or ``length``; None while the text goes on.
+        finish_reason: ``stop``, ``length`` or ``tool_calls``; None while the text goes on.
     """
 
     kind: str
@@ -73,9 +74,14 @@ class Answer:
     id: str = field(default_factory=lambda: f"gm-{secrets.token_hex(12)}")
     created: int = field(default_factory=lambda: int(time.time()))
 
-    def whole(self, text: str, vocabulary: Vocabulary, *, with_logprobs: bool) -> dict[str, Any]:
+    def whole(
+        self, text: str, vocabulary: Vocabulary, *, with_logprobs: bool, calls: Sequence[Call] = ()
+    ) -> dict[str, Any]:
         """The answer as one object."""
-        choice = self._choice({"text": text} if self.kind == "completions" else {"message": _message(text)})
+        message: dict[str, Any] = {"role": "assistant", "content": text}
+        if calls:
+            message = {"role": "assistant", "content": text or None, "tool_calls": _tool_calls(calls)}
+        choice = self._choice({"text": text} if self.kind == "completions" else {"message": message})
         if with_logprobs:
             choice["logprobs"] = self._logprobs(self.steps, vocabulary)
         used = len(self.steps)
@@ -86,12 +92,16 @@ class Answer:
         }
         return {**self._head("text_completion", "chat.completion"), "choices": [choice], "usage": usage}
 
-    def chunks(self, text: str, *, is_first: bool) -> Iterator[dict[str, Any]]:
+    def chunks(self, text: str, *, is_first: bool, calls: Sequence[Call] = ()) -> Iterator[dict[str, Any]]:
         """The next part of the answer as objects of a stream."""
         if self.kind == "completions":
             content: dict[str, Any] = {"text": text}
         else:
-            delta = {"content": text} if text else {}
+            delta: dict[str, Any] = {"content": text} if text else {}
+            if calls:
+                delta["tool_calls"] = [
+                    {"index": index, **call} for index, call in enumerate(_tool_calls(calls))
+                ]
             content = {"delta": {"role": "assistant", **delta} if is_first else delta}
         yield {**self._head("text_completion", "chat.completion.chunk"), "choices": [self._choice(content)]}
 
@@ -131,5 +141,11 @@ class Answer:
         }
 
 
-def _message(text: str) -> dict[str, Any]:
-    return {"role": "assistant", "content": text}
+def _tool_calls(calls: Sequence[Call]) -> list[dict[str, Any]]:
+    """Calls as OpenAI writes them, with new ids."""
+    written: list[dict[str, Any]] = []
+    for call in calls:
+        kind, given = ("custom", "input") if call.is_custom else ("function", "arguments")
+        body = {"name": call.name, given: call.arguments}
+        written.append({"id": f"call_{secrets.token_hex(12)}", "type": kind, kind: body})
+    return written

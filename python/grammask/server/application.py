@@ -24,6 +24,8 @@ from grammask.language_models.generation import generate
 from grammask.server import requests
 from grammask.server.answers import Answer, StopText, error_of
 from grammask.server.playground import look
+from grammask.tool_styles import tool_style as style_named
+from grammask.tools import read_calls
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -34,12 +36,15 @@ if TYPE_CHECKING:
     from grammask import Matcher
     from grammask.language_models import LanguageModel
     from grammask.language_models.generation import Step
+    from grammask.tools import Call
 
 MOST_BYTES = 4 << 20
 """The longest body of a request."""
 
 
-def application(model: LanguageModel, name: str, hosts: Sequence[str] = ("*",)) -> Starlette:
+def application(
+    model: LanguageModel, name: str, hosts: Sequence[str] = ("*",), *, tool_style: str = "hermes"
+) -> Starlette:
     """Make the application that serves a model.
 
     Args:
@@ -47,8 +52,13 @@ def application(model: LanguageModel, name: str, hosts: Sequence[str] = ("*",)) 
         name: What clients call it; what they ask for instead does not matter.
         hosts: The host names that requests may ask for; on a loopback address only its own, so that no page of the web
             can reach the server under a name that it controls.
+        tool_style: How the model writes calls of tools (:func:`grammask.tool_styles.tool_styles`).
+
+    Raises:
+        ValueError: There is no such style.
     """
-    server = _Server(model, name)
+    style_named(tool_style)
+    server = _Server(model, name, tool_style)
     return Starlette(
         routes=[
             Route("/", server.page),
@@ -63,9 +73,10 @@ def application(model: LanguageModel, name: str, hosts: Sequence[str] = ("*",)) 
 
 
 class _Server:
-    def __init__(self, model: LanguageModel, name: str) -> None:
+    def __init__(self, model: LanguageModel, name: str, tool_style: str) -> None:
         self._model = model
         self._name = name
+        self._tool_style = tool_style
         self._turn = asyncio.Lock()
 
     async def page(self, request: Request) -> Response:  # noqa: ARG002
@@ -97,12 +108,14 @@ class _Server:
         try:
             fields = requests.read_body(await _body_of(request), kind=kind)
             sampling = requests.sampling_of(fields, kind=kind)
+            tools = requests.tools_of(fields)
             matcher = await run_in_threadpool(self._matcher, fields)
             prompt = await run_in_threadpool(self._prompt, fields, kind)
         except requests.BadRequest as error:
             return JSONResponse(error_of(str(error), param=error.param, code=error.code), 400)
         except GrammarError as error:
-            return JSONResponse(error_of(str(error), param="response_format", code=error.code), 400)
+            param = "tools" if "tools" in fields else "response_format"
+            return JSONResponse(error_of(str(error), param=param, code=error.code), 400)
         except (TypeError, ValueError) as error:
             return JSONResponse(error_of(str(error), code="invalid_value"), 400)
         answer = Answer(kind, self._name, len(prompt))
@@ -117,37 +130,49 @@ class _Server:
             logprobs=sampling.logprobs,
         )
         if sampling.is_streamed:
-            return StreamingResponse(
-                self._events(answer, steps, matcher, sampling), media_type="text/event-stream"
-            )
+            pieces = self._pieces(answer, steps, matcher, sampling, is_named=bool(tools))
+            return StreamingResponse(self._events(answer, pieces, tools), media_type="text/event-stream")
         try:
-            pieces = [piece async for piece in self._pieces(answer, steps, matcher, sampling)]
+            pieces = self._pieces(answer, steps, matcher, sampling, is_named=bool(tools))
+            text, calls = self._read(answer, "".join([piece async for piece in pieces]), tools)
         except DeadEnd as error:
             return JSONResponse(error_of(str(error), kind="server_error", code=error.code), 500)
         has_logprobs = sampling.logprobs is not None
-        return JSONResponse(answer.whole("".join(pieces), self._model.vocabulary, with_logprobs=has_logprobs))
+        return JSONResponse(
+            answer.whole(text, self._model.vocabulary, with_logprobs=has_logprobs, calls=calls)
+        )
 
     def _matcher(self, fields: dict[str, Any]) -> Matcher | None:
-        grammar = requests.grammar_of(fields)
+        vocabulary = self._model.vocabulary
+        grammar = requests.grammar_of(fields, tool_style=self._tool_style, vocabulary=vocabulary)
         if grammar is None:
             return None
-        return grammar.compile(self._model.vocabulary, cache=default_compile_cache).matcher()
+        return grammar.compile(vocabulary, cache=default_compile_cache).matcher()
 
     def _prompt(self, fields: dict[str, Any], kind: str) -> list[int]:
         if kind == "completions":
             prompt = requests.prompt_of(fields)
             return self._model.encode(prompt) if prompt else []
-        return self._model.encode_chat(requests.messages_of(fields))
+        return self._model.encode_chat(requests.messages_of(fields), requests.tools_of(fields))
 
     async def _pieces(
-        self, answer: Answer, steps: Iterator[Step], matcher: Matcher | None, sampling: requests.Sampling
+        self,
+        answer: Answer,
+        steps: Iterator[Step],
+        matcher: Matcher | None,
+        sampling: requests.Sampling,
+        *,
+        is_named: bool,
     ) -> AsyncIterator[str]:
-        """The text, a piece for each token that lets one be passed on."""
+        """The text, a piece for each token that lets one be passed on.
+
+        Special tokens have no text; with `is_named` their names stand for them, but for end tokens.
+        """
         text = StopText(sampling.stop)
         async with self._turn:
             while (step := await run_in_threadpool(next, steps, None)) is not None:
                 answer.steps.append(step)
-                if piece := text.push(step.text):
+                if piece := text.push(self._named(step) if is_named else step.text):
                     yield piece
                 if text.is_stopped:
                     break
@@ -155,21 +180,47 @@ class _Server:
                 yield piece
             answer.finish_reason = "stop" if text.is_stopped or self._has_ended(answer, matcher) else "length"
 
+    def _named(self, step: Step) -> bytes:
+        vocabulary = self._model.vocabulary
+        if step.text or step.token in vocabulary.eos:
+            return step.text
+        return (vocabulary.name_of(step.token) or "").encode()
+
+    def _read(self, answer: Answer, text: str, tools: Sequence[dict[str, Any]]) -> tuple[str, Sequence[Call]]:
+        """The content and the calls of an output; all of it is content if it was cut off within calls."""
+        if not tools:
+            return text, ()
+        try:
+            content, calls = read_calls(text, self._tool_style, tools)
+        except ValueError:
+            return text, ()
+        if calls and answer.finish_reason == "stop":
+            answer.finish_reason = "tool_calls"
+        return content, calls
+
     def _has_ended(self, answer: Answer, matcher: Matcher | None) -> bool:
         if matcher is not None:
             return matcher.is_finished
         return bool(answer.steps) and answer.steps[-1].token in self._model.vocabulary.eos
 
     async def _events(
-        self, answer: Answer, steps: Iterator[Step], matcher: Matcher | None, sampling: requests.Sampling
+        self, answer: Answer, pieces: AsyncIterator[str], tools: Sequence[dict[str, Any]]
     ) -> AsyncIterator[str]:
-        """The answer as server-sent events."""
+        """The answer as server-sent events; with tools it comes at the end, when it can be read."""
         is_first = True
         try:
-            async for piece in self._pieces(answer, steps, matcher, sampling):
-                for chunk in answer.chunks(piece, is_first=is_first):
+            if tools:
+                text, calls = self._read(answer, "".join([piece async for piece in pieces]), tools)
+                reason, answer.finish_reason = answer.finish_reason, None
+                for chunk in answer.chunks(text, is_first=True, calls=calls):
                     yield _event(chunk)
+                answer.finish_reason = reason
                 is_first = False
+            else:
+                async for piece in pieces:
+                    for chunk in answer.chunks(piece, is_first=is_first):
+                        yield _event(chunk)
+                    is_first = False
             for chunk in answer.chunks("", is_first=is_first):
                 yield _event(chunk)
         except DeadEnd as error:

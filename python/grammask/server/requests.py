@@ -15,6 +15,8 @@ from grammask.integrations import request_grammars
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from grammask import Vocabulary
+
 _WITHOUT_EFFECT = {
     "metadata", "model", "prompt_cache_key", "safety_identifier", "service_tier", "store",
     "stream_options", "user", "verbosity", "reasoning_effort",
@@ -28,6 +30,7 @@ _NEUTRAL = {
 """Fields that are not done here, and the values with which they ask for nothing."""
 
 _CONSTRAINTS = {"response_format", "structured_outputs", "grammar"}
+_TOOLS = {"parallel_tool_calls", "tool_choice", "tools"}
 _SAMPLING = {
     "logprobs", "max_completion_tokens", "max_tokens", "seed", "stop", "stream", "temperature", "top_logprobs", "top_p",
 }  # fmt: skip
@@ -65,7 +68,8 @@ def read_body(body: bytes, *, kind: str) -> dict[str, Any]:
     if not isinstance(fields, dict):
         raise BadRequest("the body is no JSON object", code="invalid_json")
     fields = {name: value for name, value in fields.items() if value is not None}
-    known = _SAMPLING | _CONSTRAINTS | {"prompt" if kind == "completions" else "messages"}
+    of_kind = {"prompt"} if kind == "completions" else {"messages", *_TOOLS}
+    known = _SAMPLING | _CONSTRAINTS | of_kind
     for name, value in fields.items():
         if name in known or name in _WITHOUT_EFFECT or value in _NEUTRAL.get(name, ()):
             continue
@@ -128,17 +132,62 @@ def messages_of(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
         if content is not None and not isinstance(content, str):
             raise BadRequest("content is a text", f"messages[{index}].content")
         read.append({**message, "content": content})
+        if "tool_calls" in message:
+            read[-1]["tool_calls"] = _earlier_calls(message["tool_calls"], f"messages[{index}].tool_calls")
     return read
 
 
-def grammar_of(fields: Mapping[str, Any]) -> Grammar | None:
+def _earlier_calls(calls: Any, param: str) -> Any:
+    """The calls of an earlier answer, their arguments as objects: templates of chats write JSON themselves."""
+    read = []
+    for call in calls if isinstance(calls, list) else [None]:
+        function: Any = call.get("function") if isinstance(call, dict) else None
+        arguments = function.get("arguments") if isinstance(function, dict) else None
+        if isinstance(function, dict) and isinstance(arguments, str):
+            try:
+                function = {**function, "arguments": json.loads(arguments)}
+            except (ValueError, RecursionError):
+                raise BadRequest("the arguments of a call are no JSON", param) from None
+            read.append({**call, "function": function})
+        elif isinstance(call, dict):
+            read.append(call)
+        else:
+            raise BadRequest("tool_calls is a list of calls", param)
+    return read
+
+
+def tools_of(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tools that can be called; none if the request has none."""
+    if "tools" not in fields:
+        for name in ("tool_choice", "parallel_tool_calls"):
+            if name in fields:
+                raise BadRequest(f"{name} needs tools", name)
+        return []
+    tools = fields["tools"]
+    if not isinstance(tools, list) or not tools or not all(isinstance(tool, dict) for tool in tools):
+        raise BadRequest("tools is a list with at least one tool", "tools")
+    if not isinstance(fields.get("parallel_tool_calls", True), bool):
+        raise BadRequest("parallel_tool_calls is true or false", "parallel_tool_calls")
+    return tools
+
+
+def grammar_of(fields: Mapping[str, Any], *, tool_style: str, vocabulary: Vocabulary) -> Grammar | None:
     """The grammar that a request asks for; None for a free text.
 
-    ``response_format`` is OpenAI's, ``structured_outputs`` vLLM's, ``grammar`` llama.cpp's, in any notation.
+    ``response_format`` and ``tools`` are OpenAI's, ``structured_outputs`` vLLM's, ``grammar`` llama.cpp's, in any
+    notation. The style is how the model writes calls, with marks that the vocabulary may have as special tokens.
     """
-    asked = [name for name in ("response_format", "structured_outputs", "grammar") if name in fields]
+    asked = [name for name in ("response_format", "structured_outputs", "grammar", "tools") if name in fields]
     if len(asked) > 1:
         raise BadRequest(f"{' and '.join(asked)} exclude each other", asked[1])
+    if tools := tools_of(fields):
+        return Grammar.from_tools(
+            tools,
+            style=tool_style,
+            tool_choice=fields.get("tool_choice"),
+            parallel=fields.get("parallel_tool_calls", True),
+            vocabulary=vocabulary,
+        )
     if "grammar" in fields:
         return request_grammars.grammar_text(_text_of(fields["grammar"], "grammar"))
     if "structured_outputs" in fields:
