@@ -7,6 +7,8 @@ import urllib.request
 from typing import Any
 
 import pytest
+from grammask.cli.application import application
+from typer.testing import CliRunner
 
 SCHEMA = {
     "type": "object",
@@ -149,6 +151,12 @@ def test_tools_in_streams(url: str) -> None:
     assert is_count(call)
     assert choices[0]["delta"]["role"] == "assistant"
     assert [choice["finish_reason"] for choice in choices] == [None, "tool_calls"]
+
+
+def test_tool_styles_of_the_command() -> None:
+    result = CliRunner().invoke(application, ["serve", "--tool-style", "nobody"])
+    assert result.exit_code != 0
+    assert "no tool style 'nobody'" in result.output.replace("\n", " ")
 
 
 def test_logprobs(url: str) -> None:

@@ -137,23 +137,23 @@ def messages_of(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
     return read
 
 
-def _earlier_calls(calls: Any, param: str) -> Any:
+def _earlier_calls(calls: Any, param: str) -> list[dict[str, Any]]:
     """The calls of an earlier answer, their arguments as objects: templates of chats write JSON themselves."""
-    read = []
-    for call in calls if isinstance(calls, list) else [None]:
-        function: Any = call.get("function") if isinstance(call, dict) else None
-        arguments = function.get("arguments") if isinstance(function, dict) else None
-        if isinstance(function, dict) and isinstance(arguments, str):
-            try:
-                function = {**function, "arguments": json.loads(arguments)}
-            except (ValueError, RecursionError):
-                raise BadRequest("the arguments of a call are no JSON", param) from None
-            read.append({**call, "function": function})
-        elif isinstance(call, dict):
-            read.append(call)
-        else:
-            raise BadRequest("tool_calls is a list of calls", param)
-    return read
+    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
+        raise BadRequest("tool_calls is a list of calls", param)
+    return [
+        {**call, "function": _with_arguments(call["function"], param)} if "function" in call else call
+        for call in calls
+    ]
+
+
+def _with_arguments(function: Any, param: str) -> Any:
+    if not isinstance(function, dict) or not isinstance(function.get("arguments"), str):
+        return function
+    try:
+        return {**function, "arguments": json.loads(function["arguments"])}
+    except (ValueError, RecursionError):
+        raise BadRequest("the arguments of a call are no JSON", param) from None
 
 
 def tools_of(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
