@@ -31,7 +31,7 @@ def main() -> None:
         pass_seconds=options.pass_seconds or (3 if options.quick else 20),
         seconds=options.seconds or (30 if options.quick else 150),
         memory_bytes=int(options.memory_gib * 2**30),
-        run=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        run=options.run or datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     )
     options.results.mkdir(parents=True, exist_ok=True)
     compared = []
@@ -87,6 +87,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--record", metavar="DATE", help="write benches/record/DATE-compare.md with its JSON and plots"
     )
+    parser.add_argument("--run", help="the name of the run, for parts of one run that are started side by side")
     parser.add_argument("--pass-seconds", type=float, help="most CPU time of one pass over the documents")
     parser.add_argument("--seconds", type=float, help="most CPU time of one engine on one case")
     parser.add_argument("--memory-gib", type=float, default=6, help="most memory of one engine on one case")
