@@ -209,18 +209,20 @@ impl<'a> Analysis<'a> {
         configuration: ConfigurationId,
         class: ClassId,
     ) -> Result<(Vec<usize>, Option<Label>), GrammarError> {
-        let bytes = self.lexer.byte_of_class().to_vec();
-        let mut successors = Vec::new();
-        let mut profile = Vec::with_capacity(bytes.len());
-        for byte in bytes {
-            let steps = self.lexer.step(configuration, byte).map_err(|limit| limit.diagnostic())?;
-            if let Some(next) = steps.go_on {
-                successors.push(self.variable(Variable::Inside(next, class)));
+        let mut profile = Vec::with_capacity(self.lexer.byte_of_class().len());
+        // Most bytes lead to a few configurations.
+        let mut reached: Vec<ConfigurationId> = Vec::new();
+        for steps in self.lexer.steps(configuration).map_err(|limit| limit.diagnostic())? {
+            if let Some(next) = steps.go_on
+                && !reached.contains(&next)
+            {
+                reached.push(next);
             }
             profile.push(steps.commit);
         }
+        let mut successors: Vec<usize> =
+            reached.into_iter().map(|next| self.variable(Variable::Inside(next, class))).collect();
         successors.sort_unstable();
-        successors.dedup();
         let Some(terminal) = self.lexer.label(configuration) else { return Ok((successors, None)) };
         let profile: Profile = profile.into();
         let profile = match self.profiles.get(&profile) {

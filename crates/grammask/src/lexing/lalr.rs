@@ -134,19 +134,19 @@ impl LalrTable {
     fn fill(
         &mut self,
         grammar: &LexedGrammar,
-        lookaheads: FxHashMap<(LrState, usize), TerminalSet>,
+        lookaheads: Vec<(LrState, usize, TerminalSet)>,
     ) -> Vec<Conflict> {
         let start_production = self.automaton.productions.len() - 1;
         let end = self.end();
         self.actions = vec![Action::Error; self.state_count() * self.width];
-        let mut reductions: FxHashMap<(LrState, TerminalId), Vec<ProductionId>> = FxHashMap::default();
-        for (&(state, production), terminals) in &lookaheads {
-            if production != start_production {
-                for terminal in terminals.iter() {
-                    reductions.entry((state, terminal)).or_default().push(ProductionId::new(production));
-                }
+        let mut reductions: Vec<(LrState, TerminalId, ProductionId)> = Vec::new();
+        for (state, production, terminals) in &lookaheads {
+            if *production != start_production {
+                let production = ProductionId::new(*production);
+                reductions.extend(terminals.iter().map(|terminal| (*state, terminal, production)));
             }
         }
+        reductions.sort_unstable();
         for (state, transitions) in self.automaton.transitions.iter().enumerate() {
             for &(symbol, target) in transitions {
                 if let Symbol::Terminal(terminal) = symbol {
@@ -157,16 +157,15 @@ impl LalrTable {
         if let Some(accepting) = self.automaton.step(LrState::START, Symbol::Nonterminal(grammar.start)) {
             self.actions[accepting.index() * self.width + end.index()] = Action::Accept;
         }
-        let mut cells: Vec<_> = reductions.into_iter().collect();
-        cells.sort_unstable_by_key(|&(place, _)| place);
         let mut refused = Vec::new();
-        for ((state, terminal), mut productions) in cells {
-            productions.sort_unstable();
+        for at_place in reductions.chunk_by(|left, right| (left.0, left.1) == (right.0, right.1)) {
+            let (state, terminal, _) = at_place[0];
+            let productions = at_place.iter().map(|&(_, _, production)| production);
             let priority = |production: &ProductionId| grammar.productions[production.index()].priority;
-            let highest = productions.iter().map(priority).max();
-            let mut best = productions.iter().filter(|production| Some(priority(production)) == highest);
+            let highest = productions.clone().map(|production| priority(&production)).max();
+            let mut best = productions.clone().filter(|production| Some(priority(production)) == highest);
             let chosen = match (best.next(), best.next()) {
-                (Some(&only), None) => Some(only),
+                (Some(only), None) => Some(only),
                 _ => None,
             };
             let cell = state.index() * self.width + terminal.index();
@@ -174,7 +173,7 @@ impl LalrTable {
             let conflict = || Conflict {
                 after: self.automaton.way_to(state),
                 terminal,
-                reductions: productions.clone(),
+                reductions: productions.clone().collect(),
                 can_shift,
             };
             match chosen {
@@ -233,8 +232,8 @@ impl LalrTable {
     }
 }
 
-/// The look-ahead terminals of each production that can be reduced in a state.
-fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> FxHashMap<(LrState, usize), TerminalSet> {
+/// The look-ahead terminals of each production that can be reduced in a state, sorted by state and production.
+fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Vec<(LrState, usize, TerminalSet)> {
     let width = grammar.terminals.len() + 1;
     let nullable = nullable(automaton);
     // Transitions over nonterminals, numbered.
@@ -270,7 +269,7 @@ fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> FxHashMap<(LrS
     }
     unite_along(&mut follow, &reads);
     let mut includes: Vec<Vec<usize>> = vec![Vec::new(); gotos.len()];
-    let mut lookback: Vec<((LrState, usize), usize)> = Vec::new();
+    let mut lookback: Vec<(LrState, usize, usize)> = Vec::new();
     for (id, &(from, nonterminal)) in gotos.iter().enumerate() {
         for &production in &automaton.productions_of[nonterminal.index()] {
             let rhs = &automaton.productions[production].rhs;
@@ -291,15 +290,19 @@ fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> FxHashMap<(LrS
                 let Some(next) = automaton.step(state, symbol) else { break };
                 state = next;
             }
-            lookback.push(((state, production), id));
+            lookback.push((state, production, id));
         }
     }
     unite_along(&mut follow, &includes);
-    let mut lookaheads: FxHashMap<(LrState, usize), TerminalSet> = FxHashMap::default();
-    for (place, goto) in lookback {
-        lookaheads.entry(place).or_insert_with(|| TerminalSet::new(width)).union_with(&follow[goto]);
-    }
-    lookaheads
+    lookback.sort_unstable();
+    let of_place = |group: &[(LrState, usize, usize)]| {
+        let mut terminals = TerminalSet::new(width);
+        for &(_, _, goto) in group {
+            terminals.union_with(&follow[goto]);
+        }
+        (group[0].0, group[0].1, terminals)
+    };
+    lookback.chunk_by(|left, right| (left.0, left.1) == (right.0, right.1)).map(of_place).collect()
 }
 
 /// The nonterminals that derive the empty text.

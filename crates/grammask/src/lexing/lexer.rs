@@ -70,6 +70,15 @@ pub(crate) struct Steps {
     pub(crate) commit: Option<GuardsId>,
 }
 
+impl Steps {
+    fn of_cell((go_on, commit): (u32, u32)) -> Self {
+        Self {
+            go_on: (go_on != DEAD).then_some(ConfigurationId(go_on)),
+            commit: (commit != DEAD).then_some(GuardsId(commit)),
+        }
+    }
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Lexer {
@@ -91,7 +100,7 @@ pub(crate) struct Lexer {
     state_rows: Vec<u32>,
     guards: Vec<Box<[LexStateId]>>,
     guard_ids: FxHashMap<Box<[LexStateId]>, GuardsId>,
-    guard_rows: FxHashMap<(GuardsId, u8), Option<GuardsId>>,
+    guard_rows: Vec<u32>,
     configurations: Vec<(LexStateId, GuardsId)>,
     configuration_ids: FxHashMap<(LexStateId, GuardsId), ConfigurationId>,
     /// For each configuration and byte class: where it goes on, and the guards after a commit.
@@ -149,7 +158,7 @@ impl Lexer {
             state_rows: Vec::new(),
             guards: vec![Box::default()],
             guard_ids: FxHashMap::from_iter([(Box::default(), GuardsId::NONE)]),
-            guard_rows: FxHashMap::default(),
+            guard_rows: vec![UNKNOWN; class_count],
             configurations: Vec::new(),
             configuration_ids: FxHashMap::default(),
             configuration_rows: Vec::new(),
@@ -227,10 +236,25 @@ impl Lexer {
             (go_on, commit) = self.make_step(from, class)?;
             self.configuration_rows[cell] = (go_on, commit);
         }
-        Ok(Steps {
-            go_on: (go_on != DEAD).then_some(ConfigurationId(go_on)),
-            commit: (commit != DEAD).then_some(GuardsId(commit)),
-        })
+        Ok(Steps::of_cell((go_on, commit)))
+    }
+
+    /// What the bytes of each class do to a configuration.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub(crate) fn steps(
+        &mut self,
+        from: ConfigurationId,
+    ) -> Result<impl Iterator<Item = Steps>, LimitExceeded> {
+        let first = from.index() * self.byte_of_class.len();
+        let end = first + self.byte_of_class.len();
+        for (cell, class) in (first..end).zip(0..=u8::MAX) {
+            if self.configuration_rows[cell].0 == UNKNOWN {
+                self.configuration_rows[cell] = self.make_step(from, class)?;
+            }
+        }
+        Ok(self.configuration_rows[first..end].iter().map(|&cell| Steps::of_cell(cell)))
     }
 
     /// The configurations after the first byte of a lexeme.
@@ -294,7 +318,8 @@ impl Lexer {
             (Some(terminal), Some(_)) if !self.is_longest[terminal.index()] => guards.0,
             (Some(_), Some(next)) if self.labels[next.index()].is_some() => DEAD,
             (Some(_), Some(next)) => {
-                let mut members = self.guards[guards.index()].to_vec();
+                let mut members = Vec::with_capacity(self.guards[guards.index()].len() + 1);
+                members.extend_from_slice(&self.guards[guards.index()]);
                 members.push(next);
                 self.intern_guards(members).0
             }
@@ -307,8 +332,11 @@ impl Lexer {
         if guards == GuardsId::NONE {
             return Ok(Some(guards));
         }
-        if let Some(&known) = self.guard_rows.get(&(guards, class)) {
-            return Ok(known);
+        let cell = guards.index() * self.byte_of_class.len() + usize::from(class);
+        match self.guard_rows[cell] {
+            DEAD => return Ok(None),
+            UNKNOWN => {}
+            known => return Ok(Some(GuardsId(known))),
         }
         let mut members = Vec::new();
         let mut is_right = true;
@@ -320,7 +348,7 @@ impl Lexer {
             }
         }
         let next = is_right.then(|| self.intern_guards(members));
-        self.guard_rows.insert((guards, class), next);
+        self.guard_rows[cell] = next.map_or(DEAD, |next| next.0);
         Ok(next)
     }
 
@@ -417,6 +445,7 @@ impl Lexer {
         let id = GuardsId::new(self.guards.len());
         let members: Box<[LexStateId]> = members.into();
         self.guards.push(members.clone());
+        self.guard_rows.resize(self.guards.len() * self.byte_of_class.len(), UNKNOWN);
         self.guard_ids.insert(members, id);
         id
     }

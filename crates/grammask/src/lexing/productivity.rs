@@ -9,6 +9,9 @@
 //! states it returns to can go on. If this holds for all states, following the plans completes every stack, because
 //! each step leaves fewer states on the stack or a nonterminal closer to the one that was waited for. Grammars for
 //! which no plan is found are refused.
+//!
+//! Cost: plans are corrected a state at a time, and most of a plan stays as it was. So where items lead is found out once,
+//! and a step is tried again only before terminals that are new behind it.
 
 use std::collections::VecDeque;
 
@@ -16,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::grammar::{Indentation, LexedGrammar, Symbol};
 use super::lalr::{Action, LalrTable};
-use super::lr_automaton::{Item, LrState};
+use super::lr_automaton::{Item, LrAutomaton, LrState};
 use super::terminal_set::{TerminalSet, unite_along};
 use crate::grammar::TerminalId;
 
@@ -110,14 +113,25 @@ impl Shortest {
     }
 }
 
+/// What may be done in a state: an item of its kernel is completed.
+struct Step {
+    item: Item,
+    /// What is read for it.
+    text: Vec<TerminalId>,
+    /// The states that the parser may be in once the item is reduced.
+    returns: Box<[LrState]>,
+}
+
 /// What to do in each state to get to the end of a text.
 struct Plan<'a> {
     table: &'a LalrTable,
     avoided: &'a FxHashSet<(TerminalId, TerminalId)>,
     indentation: Option<Indentation>,
-    /// The items of each state's kernel with their texts, best first.
-    candidates: Vec<Vec<(Item, Vec<TerminalId>)>>,
+    /// What may be done in each state, best first.
+    candidates: Vec<Vec<Step>>,
     chosen: Vec<usize>,
+    /// The terminals before which the chosen step of each state is known to work; none if it was not tried.
+    proven: Vec<Option<TerminalSet>>,
 }
 
 impl<'a> Plan<'a> {
@@ -127,35 +141,42 @@ impl<'a> Plan<'a> {
         avoided: &'a FxHashSet<(TerminalId, TerminalId)>,
     ) -> Self {
         let automaton = &table.automaton;
-        let candidates = automaton
-            .kernels
-            .iter()
-            .map(|kernel| {
-                let mut candidates: Vec<(Item, Vec<TerminalId>)> = kernel
-                    .iter()
-                    .filter_map(|&item| {
-                        let rest = &automaton.productions[item.production as usize].rhs[item.dot as usize..];
-                        Some((item, shortest.text(table, rest)?))
-                    })
-                    .collect();
-                let cost = |text: &[TerminalId]| {
-                    let expensive = text.iter().filter(|terminal| shortest.expensive.contains(terminal));
-                    (expensive.count(), text.len())
-                };
-                candidates.sort_by_key(|(item, text)| (cost(text), std::cmp::Reverse(item.dot)));
-                candidates
-            })
-            .collect();
-        Self { table, avoided, indentation: None, candidates, chosen: vec![0; table.state_count()] }
+        let mut candidates = Vec::with_capacity(table.state_count());
+        for (kernel, returns) in automaton.kernels.iter().zip(returns(automaton)) {
+            let mut steps: Vec<Step> = kernel
+                .iter()
+                .zip(returns)
+                .filter_map(|(&item, returns)| {
+                    let rest = &automaton.productions[item.production as usize].rhs[item.dot as usize..];
+                    Some(Step { item, text: shortest.text(table, rest)?, returns: returns.into() })
+                })
+                .collect();
+            let cost = |text: &[TerminalId]| {
+                let expensive = text.iter().filter(|terminal| shortest.expensive.contains(terminal));
+                (expensive.count(), text.len())
+            };
+            steps.sort_by_key(|step| (cost(&step.text), std::cmp::Reverse(step.item.dot)));
+            candidates.push(steps);
+        }
+        let count = table.state_count();
+        Self {
+            table,
+            avoided,
+            indentation: None,
+            candidates,
+            chosen: vec![0; count],
+            proven: vec![None; count],
+        }
     }
 
     /// Goes over to the next candidate of a state; false if there is none.
     fn try_next(&mut self, state: LrState) -> bool {
+        self.proven[state.index()] = None;
         self.chosen[state.index()] += 1;
         self.chosen[state.index()] < self.candidates[state.index()].len()
     }
 
-    fn step(&self, state: LrState) -> Option<&(Item, Vec<TerminalId>)> {
+    fn step(&self, state: LrState) -> Option<&Step> {
         self.candidates[state.index()].get(self.chosen[state.index()])
     }
 
@@ -164,52 +185,46 @@ impl<'a> Plan<'a> {
     }
 
     /// A state whose step of the plan does not work.
-    fn find_fault(&self, grammar: &LexedGrammar) -> Option<LrState> {
-        let states = (0..self.table.state_count()).map(LrState::new);
-        let follow = self.follow(grammar);
-        let fault = states.clone().find(|&state| !self.works(state, &follow[state.index()]));
-        fault.or_else(|| states.into_iter().find_map(|state| self.find_cycle(state)))
+    fn find_fault(&mut self, grammar: &LexedGrammar) -> Option<LrState> {
+        let mut states = (0..self.table.state_count()).map(LrState::new);
+        for (state, follow) in states.clone().zip(self.follow(grammar)) {
+            let is_known = match &self.proven[state.index()] {
+                Some(proven) => {
+                    let new = follow.without(proven);
+                    new.iter().next().is_none() || self.works(state, &new)
+                }
+                None => self.works(state, &follow),
+            };
+            if !is_known {
+                return Some(state);
+            }
+            match &mut self.proven[state.index()] {
+                Some(proven) => {
+                    proven.union_with(&follow);
+                }
+                proven => *proven = Some(follow),
+            }
+        }
+        states.find_map(|state| self.find_cycle(state))
     }
 
     /// For each state the terminals with which the plan goes on after its step.
     fn follow(&self, grammar: &LexedGrammar) -> Vec<TerminalSet> {
-        let automaton = &self.table.automaton;
         let width = grammar.terminals.len() + 1;
         let mut follow = vec![TerminalSet::new(width); self.table.state_count()];
         let mut successors: Vec<Vec<usize>> = vec![Vec::new(); self.table.state_count()];
-        let start_production = automaton.productions.len() - 1;
-        // What is on the way of each production, from each state that begins it.
-        for base in (0..self.table.state_count()).map(LrState::new) {
-            for item in automaton.closure(base) {
-                if item.dot > 0 {
-                    continue;
-                }
-                let production = &automaton.productions[item.production as usize];
-                let after = automaton.step(base, Symbol::Nonterminal(production.lhs));
-                let mut state = base;
-                let mut way = vec![base];
-                for &symbol in &production.rhs {
-                    let Some(next) = automaton.step(state, symbol) else { break };
-                    state = next;
-                    way.push(state);
-                }
-                for (dot, &state) in way.iter().enumerate() {
-                    let is_planned = self.step(state).is_some_and(|(planned, _)| {
-                        planned.production == item.production && planned.dot as usize == dot
-                    });
-                    if !is_planned {
-                        continue;
+        let start_production = self.table.automaton.productions.len() - 1;
+        for index in 0..self.table.state_count() {
+            let Some(step) = self.step(LrState::new(index)) else { continue };
+            if step.item.production as usize == start_production {
+                follow[index].insert(self.table.end());
+            }
+            for &after in &step.returns {
+                match self.step(after).and_then(|next| next.text.first()) {
+                    Some(&first) => {
+                        follow[index].insert(first);
                     }
-                    if item.production as usize == start_production {
-                        follow[state.index()].insert(self.table.end());
-                    }
-                    let Some(after) = after else { continue };
-                    match self.step(after).and_then(|(_, text)| text.first()) {
-                        Some(&first) => {
-                            follow[state.index()].insert(first);
-                        }
-                        None => successors[state.index()].push(after.index()),
-                    }
+                    None => successors[index].push(after.index()),
                 }
             }
         }
@@ -219,7 +234,7 @@ impl<'a> Plan<'a> {
 
     /// Whether the parser does what is planned in a state, whatever is below it on the stack.
     fn works(&self, state: LrState, follow: &TerminalSet) -> bool {
-        let Some((item, text)) = self.step(state) else { return false };
+        let Some(Step { item, text, .. }) = self.step(state) else { return false };
         if !self.can_be_written(state, text, follow) {
             return false;
         }
@@ -307,13 +322,42 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// Whether the plan turns in circles above `base`: from nonterminals to those that it makes of them in their place.
+    fn turns(&self, base: LrState) -> bool {
+        let automaton = &self.table.automaton;
+        let made_of = |&(symbol, state): &(Symbol, LrState)| match (symbol, self.step(state)) {
+            (Symbol::Nonterminal(part), Some(&Step { item, .. })) if item.dot == 1 => {
+                Some((part, automaton.productions[item.production as usize].lhs))
+            }
+            _ => None,
+        };
+        let made: Vec<_> = automaton.transitions[base.index()].iter().filter_map(made_of).collect();
+        // In which walk each was first seen, counted from one.
+        let mut walks = vec![0; made.len()];
+        for walk in 1..=made.len() {
+            let mut current = walk - 1;
+            while walks[current] == 0 {
+                walks[current] = walk;
+                match made.binary_search_by_key(&made[current].1, |&(part, _)| part) {
+                    Ok(next) if walks[next] == walk => return true,
+                    Ok(next) => current = next,
+                    Err(_) => break,
+                }
+            }
+        }
+        false
+    }
+
     /// A state in which the plan turns in circles above `base`.
     fn find_cycle(&self, base: LrState) -> Option<LrState> {
         let automaton = &self.table.automaton;
+        if !self.turns(base) {
+            return None;
+        }
         // From each symbol to the nonterminal that the plan makes of it in the same place.
         let mut next: FxHashMap<Symbol, (Symbol, LrState)> = FxHashMap::default();
         for &(symbol, state) in &automaton.transitions[base.index()] {
-            if let Some((item, _)) = self.step(state)
+            if let Some(&Step { item, .. }) = self.step(state)
                 && item.dot == 1
             {
                 let lhs = automaton.productions[item.production as usize].lhs;
@@ -337,4 +381,32 @@ impl<'a> Plan<'a> {
         }
         None
     }
+}
+
+/// For each item of each state's kernel the states that the parser may be in once it is reduced: from each state that
+/// predicts its production, the one after the nonterminal.
+fn returns(automaton: &LrAutomaton) -> Vec<Vec<Vec<LrState>>> {
+    let mut returns: Vec<Vec<Vec<LrState>>> =
+        automaton.kernels.iter().map(|kernel| vec![Vec::new(); kernel.len()]).collect();
+    for (base, transitions) in automaton.transitions.iter().enumerate() {
+        for &(symbol, after) in transitions {
+            let Symbol::Nonterminal(nonterminal) = symbol else { continue };
+            for &production in &automaton.productions_of[nonterminal.index()] {
+                let mut state = LrState::new(base);
+                for (before, &symbol) in automaton.productions[production].rhs.iter().enumerate() {
+                    let Some(next) = automaton.step(state, symbol) else { break };
+                    state = next;
+                    let item = Item { production: production as u32, dot: before as u32 + 1 };
+                    if let Ok(position) = automaton.kernels[state.index()].binary_search(&item) {
+                        returns[state.index()][position].push(after);
+                    }
+                }
+            }
+        }
+    }
+    for returns in returns.iter_mut().flatten() {
+        returns.sort_unstable();
+        returns.dedup();
+    }
+    returns
 }

@@ -4,7 +4,7 @@ use crate::grammar::TerminalId;
 use crate::graph::strong_components;
 
 /// A set of terminals. Sets that are combined have the same width.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TerminalSet {
     words: Box<[u64]>,
 }
@@ -68,16 +68,17 @@ impl TerminalSet {
 pub(crate) fn unite_along(sets: &mut [TerminalSet], successors: &[Vec<usize>]) {
     // Components come after those that they lead to.
     for members in strong_components(successors).members() {
-        let Some(&first) = members.first() else { continue };
-        let mut union = sets[first].clone();
+        let Some((&first, others)) = members.split_first() else { continue };
+        let mut union = std::mem::take(&mut sets[first]);
         for &member in &members {
             union.union_with(&sets[member]);
             for &next in &successors[member] {
                 union.union_with(&sets[next]);
             }
         }
-        for &member in &members {
+        for &member in others {
             sets[member] = union.clone();
         }
+        sets[first] = union;
     }
 }
