@@ -9,8 +9,6 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-
 use super::grammar::{ConflictPolicy, LexedGrammar, ProductionId, Symbol};
 use super::lr_automaton::{LrAutomaton, LrState};
 use super::terminal_set::{TerminalSet, unite_along};
@@ -105,6 +103,17 @@ impl LalrTable {
     #[must_use]
     pub fn goto(&self, state: LrState, nonterminal: NonterminalId) -> Option<LrState> {
         self.gotos[state.index() * self.automaton.productions_of.len() + nonterminal.index()]
+    }
+
+    /// The state after a symbol was read: where a terminal can be shifted, that is what the table does.
+    pub(super) fn step(&self, state: LrState, symbol: Symbol) -> Option<LrState> {
+        match symbol {
+            Symbol::Nonterminal(nonterminal) => self.goto(state, nonterminal),
+            Symbol::Terminal(terminal) => match self.action(state, terminal) {
+                Action::Shift(target) => Some(target),
+                Action::Error | Action::Reduce(_) | Action::Accept => None,
+            },
+        }
     }
 
     /// Conflicts that were decided by shifting.
@@ -236,15 +245,18 @@ impl LalrTable {
 fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Vec<(LrState, usize, TerminalSet)> {
     let width = grammar.terminals.len() + 1;
     let nullable = nullable(automaton);
-    // Transitions over nonterminals, numbered.
+    // Transitions over nonterminals, numbered; and by place among all transitions their numbers.
     let mut gotos: Vec<(LrState, NonterminalId)> = Vec::new();
-    let mut goto_ids: FxHashMap<(LrState, NonterminalId), usize> = FxHashMap::default();
+    let mut first_place: Vec<usize> = Vec::with_capacity(automaton.state_count());
+    let mut goto_at: Vec<Option<usize>> = Vec::new();
     for (state, transitions) in automaton.transitions.iter().enumerate() {
+        first_place.push(goto_at.len());
         for &(symbol, _) in transitions {
             if let Symbol::Nonterminal(nonterminal) = symbol {
-                let key = (LrState::new(state), nonterminal);
-                goto_ids.insert(key, gotos.len());
-                gotos.push(key);
+                goto_at.push(Some(gotos.len()));
+                gotos.push((LrState::new(state), nonterminal));
+            } else {
+                goto_at.push(None);
             }
         }
     }
@@ -255,13 +267,13 @@ fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Vec<(LrState, 
             follow[id].insert(TerminalId::new(width - 1));
         }
         let Some(target) = automaton.step(state, Symbol::Nonterminal(nonterminal)) else { continue };
-        for &(symbol, _) in &automaton.transitions[target.index()] {
+        for (position, &(symbol, _)) in automaton.transitions[target.index()].iter().enumerate() {
             match symbol {
                 Symbol::Terminal(terminal) => {
                     follow[id].insert(terminal);
                 }
                 Symbol::Nonterminal(next) if nullable[next.index()] => {
-                    reads[id].push(goto_ids[&(target, next)])
+                    reads[id].extend(goto_at[first_place[target.index()] + position]);
                 }
                 Symbol::Nonterminal(_) => {}
             }
@@ -280,15 +292,14 @@ fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Vec<(LrState, 
             let nullable_from =
                 rhs.iter().rposition(|symbol| !is_nullable(symbol)).map_or(0, |last| last + 1);
             let mut state = from;
-            for (position, &symbol) in rhs.iter().enumerate() {
-                if let Symbol::Nonterminal(part) = symbol
-                    && position + 1 >= nullable_from
-                    && let Some(&inner) = goto_ids.get(&(state, part))
+            for (before, &symbol) in rhs.iter().enumerate() {
+                let Some(position) = automaton.position(state, symbol) else { break };
+                if before + 1 >= nullable_from
+                    && let Some(inner) = goto_at[first_place[state.index()] + position]
                 {
                     includes[inner].push(id);
                 }
-                let Some(next) = automaton.step(state, symbol) else { break };
-                state = next;
+                state = automaton.transitions[state.index()][position].1;
             }
             lookback.push((state, production, id));
         }

@@ -126,9 +126,12 @@ impl LrAutomaton {
 
     /// The state after a symbol.
     pub(crate) fn step(&self, state: LrState, symbol: Symbol) -> Option<LrState> {
-        let transitions = &self.transitions[state.index()];
-        let position = transitions.binary_search_by_key(&symbol, |&(symbol, _)| symbol).ok()?;
-        Some(transitions[position].1)
+        Some(self.transitions[state.index()][self.position(state, symbol)?].1)
+    }
+
+    /// Where the transition over a symbol stands among those of a state.
+    pub(crate) fn position(&self, state: LrState, symbol: Symbol) -> Option<usize> {
+        self.transitions[state.index()].binary_search_by_key(&symbol, |&(symbol, _)| symbol).ok()
     }
 
     /// The symbols on a shortest way to a state.

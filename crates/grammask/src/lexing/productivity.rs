@@ -19,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::grammar::{Indentation, LexedGrammar, Symbol};
 use super::lalr::{Action, LalrTable};
-use super::lr_automaton::{Item, LrAutomaton, LrState};
+use super::lr_automaton::{Item, LrState};
 use super::terminal_set::{TerminalSet, unite_along};
 use crate::grammar::TerminalId;
 
@@ -142,7 +142,7 @@ impl<'a> Plan<'a> {
     ) -> Self {
         let automaton = &table.automaton;
         let mut candidates = Vec::with_capacity(table.state_count());
-        for (kernel, returns) in automaton.kernels.iter().zip(returns(automaton)) {
+        for (kernel, returns) in automaton.kernels.iter().zip(returns(table)) {
             let mut steps: Vec<Step> = kernel
                 .iter()
                 .zip(returns)
@@ -385,7 +385,8 @@ impl<'a> Plan<'a> {
 
 /// For each item of each state's kernel the states that the parser may be in once it is reduced: from each state that
 /// predicts its production, the one after the nonterminal.
-fn returns(automaton: &LrAutomaton) -> Vec<Vec<Vec<LrState>>> {
+fn returns(table: &LalrTable) -> Vec<Vec<Vec<LrState>>> {
+    let automaton = &table.automaton;
     let mut returns: Vec<Vec<Vec<LrState>>> =
         automaton.kernels.iter().map(|kernel| vec![Vec::new(); kernel.len()]).collect();
     for (base, transitions) in automaton.transitions.iter().enumerate() {
@@ -394,11 +395,14 @@ fn returns(automaton: &LrAutomaton) -> Vec<Vec<Vec<LrState>>> {
             for &production in &automaton.productions_of[nonterminal.index()] {
                 let mut state = LrState::new(base);
                 for (before, &symbol) in automaton.productions[production].rhs.iter().enumerate() {
-                    let Some(next) = automaton.step(state, symbol) else { break };
+                    let Some(next) = table.step(state, symbol) else { break };
                     state = next;
                     let item = Item { production: production as u32, dot: before as u32 + 1 };
                     if let Ok(position) = automaton.kernels[state.index()].binary_search(&item) {
-                        returns[state.index()][position].push(after);
+                        let known = &mut returns[state.index()][position];
+                        if known.last() != Some(&after) {
+                            known.push(after);
+                        }
                     }
                 }
             }
