@@ -87,7 +87,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--record", metavar="DATE", help="write benches/record/DATE-compare.md with its JSON and plots"
     )
-    parser.add_argument("--run", help="the name of the run, for parts of one run that are started side by side")
+    parser.add_argument(
+        "--run", help="the name of the run, for parts of one run that are started side by side"
+    )
     parser.add_argument("--pass-seconds", type=float, help="most CPU time of one pass over the documents")
     parser.add_argument("--seconds", type=float, help="most CPU time of one engine on one case")
     parser.add_argument("--memory-gib", type=float, default=6, help="most memory of one engine on one case")

@@ -17,6 +17,9 @@ use crate::LimitExceeded;
 /// Exclusions of which more than this are not looked into, to see whether they leave anything.
 const MANY_PARTS: usize = 8;
 
+/// Conjunctions with at most so many parts are not made shorter.
+const FEW_PARTS: usize = 8;
+
 /// Assertions about what has parts: the parts satisfy formulas about values.
 pub(super) trait AboutParts: Literal {
     /// The arena of formulas about the parts, and that of formulas about the whole.
@@ -99,8 +102,9 @@ impl Translation<'_> {
         if let Some(&known) = self.shorter.get(&value) {
             return Ok(known);
         }
+        // Few parts cost less as they are than finding out which of them say nothing.
         let parts = match self.values.get(value) {
-            Formula::And(parts) => parts.clone(),
+            Formula::And(parts) if parts.len() > FEW_PARTS => parts.clone(),
             _ => return Ok(value),
         };
         let literal = |this: &Self, part| match *this.values.get(part) {
