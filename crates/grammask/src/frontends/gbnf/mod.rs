@@ -12,10 +12,15 @@
 
 mod calls;
 mod escape;
+mod expressions;
+mod options;
 mod parse;
+mod regular;
 mod scan;
 
 use std::sync::Arc;
+
+pub use expressions::{NoBreakSpace, rust_expression};
 
 use crate::Limits;
 use crate::grammar::{Diagnostic, Grammar, GrammarError};
@@ -26,8 +31,8 @@ use crate::limits::LimitExceeded;
 pub enum Dialect {
     /// llama.cpp's: a rule ends with its line, unless a bracket is open or a bar is last; `.`, and tokens by name or id.
     LlamaCpp,
-    /// XGrammar's EBNF: a rule ends where another begins at the start of a line; more escapes, and calls such as
-    /// `TagDispatch(...)`.
+    /// XGrammar's EBNF: a rule ends where another begins at the start of a line; more escapes, options of rules,
+    /// and calls such as `TagDispatch(...)`.
     XGrammar,
 }
 
