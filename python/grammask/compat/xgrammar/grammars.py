@@ -157,17 +157,17 @@ class Grammar:
             TypeError: The named grammars are something else.
         """
         del tokenizer_info
-        if not isinstance(named_grammars, dict | None):
-            msg = "named_grammars must be a dictionary"
-            raise TypeError(msg)
         named: dict[str, str | grammask.Grammar] = {}
         recipes: dict[str, Any] = {}
-        for name, value in (named_grammars or {}).items():
-            if not isinstance(value, Grammar | str):
+        given: dict[str, Any] = dict(named_grammars or {})
+        for name, value in given.items():
+            if isinstance(value, str):
+                named[name] = recipes[name] = value
+            elif isinstance(value, Grammar):
+                named[name], recipes[name] = value.grammar, value.recipe
+            else:
                 msg = "named grammar values must be Grammar instances or Lark strings"
                 raise TypeError(msg)
-            named[name] = value if isinstance(value, str) else value.grammar
-            recipes[name] = value if isinstance(value, str) else value.recipe
         with grammar_errors():
             grammar = grammask.Grammar.from_llguidance_lark(lark_string, grammars=named)
         return Grammar(grammar, ("lark", lark_string, recipes))
