@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from grammask.schemas.keywords import CONSTRAINTS
 from grammask.structural_tags.parameters import PARAMETER_STYLES, ParameterStyle
 from grammask.tool_styles import tool_style
+from grammask.tools.custom_inputs import INPUT, INPUT_SCHEMA
 from grammask.tools.definitions import Tool, chosen_tools
 
 if TYPE_CHECKING:
@@ -116,10 +117,13 @@ class _Reader:
     def _call(self, at: int) -> tuple[Call, int] | None:
         for tool in self._tools:
             is_custom = tool.custom_format is not None
-            for way in self._style.get("custom_call", []) if is_custom else self._style["call"]:
-                found = self._pieces(way, at, tool)
+            has_input = is_custom and "custom_call" not in self._style
+            function = Tool(tool.name, INPUT_SCHEMA) if has_input else tool
+            for way in self._style["custom_call"] if is_custom and not has_input else self._style["call"]:
+                found = self._pieces(way, at, function)
                 if found is not None:
-                    return Call(tool.name, found.arguments, is_custom), found.end
+                    arguments = _input(found.arguments) if has_input else found.arguments
+                    return Call(tool.name, arguments, is_custom), found.end
         return None
 
     def _pieces(self, pieces: Sequence[Any], at: int, tool: Tool | None = None) -> _Found | None:
@@ -166,6 +170,16 @@ class _Reader:
             return len(self._output)
         end = self._output.find(_text_of(following[0]), at)
         return end if end >= 0 else None
+
+
+def _input(arguments: str) -> str:
+    """The text that a custom tool gets, of the arguments of the function that stands for it."""
+    given = json.loads(arguments)
+    text = given.get(INPUT) if isinstance(given, dict) else None
+    if not isinstance(text, str):
+        msg = f"the arguments of a custom tool have the text `{INPUT}`"
+        raise ValueError(msg)
+    return text
 
 
 def _text_of(piece: Any) -> str:
