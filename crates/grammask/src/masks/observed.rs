@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::lowering::{DotId, NormalForm};
 use crate::recognizer::{ContinuationId, Continuations, Item};
-use crate::vocabulary::TokenSet;
+use crate::vocabulary::Mask;
 
 /// A piece of the recogniser's state, with continuations by the numbers under which they came into sight.
 type Shape = Box<[u32]>;
@@ -29,7 +29,7 @@ pub(super) struct ObservedMasks {
 #[derive(Debug)]
 enum Node {
     /// Nothing more needs to be seen.
-    Mask(Arc<TokenSet>),
+    Mask(Arc<Mask>),
     /// The continuation of this number is looked at; where that leads to by its content.
     Look { number: u32, branches: FxHashMap<Shape, usize> },
 }
@@ -130,7 +130,7 @@ impl Observation {
 
 impl ObservedMasks {
     /// The mask of a kernel, if one with the same observations was remembered.
-    pub(super) fn recall(&self, view: View<'_>, items: &[Item], ends: bool) -> Option<Arc<TokenSet>> {
+    pub(super) fn recall(&self, view: View<'_>, items: &[Item], ends: bool) -> Option<Arc<Mask>> {
         let mut numbering = Numbering::new(view);
         let mut shape = Vec::with_capacity(64);
         numbering.kernel(items, ends, &mut shape);
@@ -148,7 +148,7 @@ impl ObservedMasks {
     }
 
     /// Remembers the mask of an observation.
-    pub(super) fn remember(&mut self, observation: Observation, mask: Arc<TokenSet>) {
+    pub(super) fn remember(&mut self, observation: Observation, mask: Arc<Mask>) {
         let Observation { kernel, looks } = observation;
         let mut looks = looks.into_iter().peekable();
         let make = |nodes: &mut Vec<Node>, bytes: &mut usize, number: Option<u32>, shape: usize| {
