@@ -110,6 +110,7 @@ struct Set {
 /// What is needed to make new sets.
 #[derive(Debug)]
 struct Builder {
+    form: Arc<NormalForm>,
     automata: Automata,
     continuations: Continuations,
     predictor: Predictor,
@@ -150,7 +151,10 @@ impl Recognizer {
         token_matches: Vec<Option<TokenMatch>>,
         limits: &Limits,
     ) -> Result<Self, LimitExceeded> {
-        let form = form.into();
+        let mut form = form.into();
+        if let Some(renewed) = form.renewed()? {
+            form = Arc::new(renewed);
+        }
         let left_corners = LeftCorners::of(&form, limits.grammar_size)?;
         let mut automata = form.automata.clone();
         let mut limited = Vec::new();
@@ -195,6 +199,7 @@ impl Recognizer {
         let limited_ids =
             limited.iter().enumerate().map(|(index, &state)| (state, index_u32(index))).collect();
         let mut builder = Builder {
+            form: form.clone(),
             automata,
             continuations,
             predictor: Predictor::new(left_corners, starts, start_states, class_count, limits.set_items),
@@ -486,6 +491,7 @@ impl Recognizer {
 impl Builder {
     fn total_memory(&self) -> usize {
         self.memory_bytes
+            + self.form.memory_bytes()
             + self.automata.memory_bytes()
             + self.continuations.memory_bytes()
             + self.predictor.memory_bytes()
