@@ -15,6 +15,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyList};
 
+use crate::counts::{count, optional_count};
 use crate::errors::{diagnostics, grammar_error, row_error};
 use crate::grammar::or_default;
 use crate::limits::PyLimits;
@@ -206,7 +207,7 @@ impl PyMatcher {
     }
 
     #[pyo3(signature = (count=1))]
-    fn rollback(&mut self, count: usize) -> PyResult<()> {
+    fn rollback(&mut self, #[pyo3(from_py_with = count)] count: usize) -> PyResult<()> {
         if self.matcher.rollback(count) {
             return Ok(());
         }
@@ -471,7 +472,7 @@ pub(crate) fn fill_masks(
 /// Sets how many threads make the masks of a batch.
 #[pyfunction]
 #[pyo3(signature = (count=None))]
-pub(crate) fn set_threads(count: Option<usize>) -> PyResult<()> {
+pub(crate) fn set_threads(#[pyo3(from_py_with = optional_count)] count: Option<usize>) -> PyResult<()> {
     let too_few = || PyValueError::new_err("masks are made by at least one thread");
     let count = count.map(|count| NonZeroUsize::new(count).ok_or_else(too_few)).transpose()?;
     batch::set_threads(count);

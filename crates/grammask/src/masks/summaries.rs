@@ -23,8 +23,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::automata::{Automata, ByteSet, StateId};
-use crate::lowering::{Advance, DotId, Symbol};
-use crate::recognizer::{ContinuationId, Item, ItemState, Machine, Recognizer, SetId};
+use crate::lowering::{Advance, DotId, NormalForm, Symbol};
+use crate::recognizer::{ContinuationId, Continuations, Item, ItemState, Machine, Recognizer, SetId};
 use crate::vocabulary::{
     Bounds, GrowingNodeSet, LiveTokens, NodeSet, NodeSetRef, TerminalSummary, TokenSet, TokenTrie, TrieNode,
     Vocabulary,
@@ -127,14 +127,15 @@ impl RuleSummaries {
     /// The mask that was remembered for a set that looks like `set`, as far as a mask looks.
     #[must_use]
     pub fn recall(
-        &self,
+        &mut self,
         recognizer: &Recognizer,
         vocabulary: &Vocabulary,
         set: SetId,
     ) -> Option<Arc<TokenSet>> {
-        let ends = recognizer.is_complete(set);
-        recognizer
-            .compose(set, |items, machine| self.observed.recall(view(&machine, vocabulary), items, ends))
+        let form = recognizer.normal_form();
+        recognizer.look(set, |kernel, continuations| {
+            self.observed.recall(view(form, continuations, vocabulary), kernel)
+        })
     }
 
     /// Takes a set of tokens that nobody needs, to make the next mask in.
@@ -159,9 +160,7 @@ impl RuleSummaries {
         set: SetId,
         deadline: &Deadline,
     ) -> Result<(TokenSet, Observation), Refusal> {
-        let ends = recognizer.is_complete(set);
-        recognizer.compose(set, |items, machine| {
-            let view = view(&machine, vocabulary);
+        let (mask, resumed) = recognizer.compose(set, |items, machine| {
             let mut composition = Composition {
                 machine,
                 vocabulary,
@@ -179,15 +178,19 @@ impl RuleSummaries {
                 Err(Refusal::TooMuchWork) => (self.setbacks + 2).min(MOST_SETBACKS),
                 _ => self.setbacks.saturating_sub(1),
             };
-            let (mask, resumed) = result?;
-            Ok((mask, Observation::new(view, items, ends, &resumed)))
-        })
+            result
+        })?;
+        let form = recognizer.normal_form();
+        let observation = recognizer.look(set, |kernel, continuations| {
+            self.observed.observe(view(form, continuations, vocabulary), kernel, &resumed)
+        });
+        Ok((mask, observation))
     }
 }
 
-fn view<'a>(machine: &Machine<'a>, vocabulary: &Vocabulary) -> View<'a> {
+fn view<'a>(form: &'a NormalForm, continuations: &'a Continuations, vocabulary: &Vocabulary) -> View<'a> {
     let reach = u32::try_from(vocabulary.trie().max_depth()).unwrap_or(u32::MAX);
-    View { form: machine.form, continuations: machine.continuations, reach }
+    View { form, continuations, reach }
 }
 
 /// One computation.
@@ -242,7 +245,7 @@ impl Composition<'_> {
                 live.add_to(&mut mask);
                 resumption.after(self, dot, continuation, ends)?;
             } else if let Some((continuation, nodes)) = resumption.next_continuation(self) {
-                for &(dot, next) in &self.machine.continuations.get(continuation).entries[..] {
+                for (dot, next) in self.machine.continuations.get(continuation).entries() {
                     for dot in self.machine.form.expanded(dot)? {
                         resumption.dots.push((dot, next, nodes.clone()));
                     }
