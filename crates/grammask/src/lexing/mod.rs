@@ -8,6 +8,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `grammar`, `definition_bytes` | the definition in plain form, as bytes, and checked |
+//! | `definition_of_rules`, `terminal_automaton` | the definition of a grammar of another notation and its directives |
 //! | `lexer` | the lexer as a lazy automaton: ordered live terminals, and guards for matches that could still be longer |
 //! | `lr_automaton`, `lalr` | LR(0) states, look-aheads, conflicts |
 //! | `futures` | what can come out of a configuration of the lexer, and whether what the parser wants can be written |
@@ -29,6 +30,7 @@
 
 mod bundles;
 mod definition_bytes;
+mod definition_of_rules;
 mod entry_counts;
 mod futures;
 mod grammar;
@@ -46,10 +48,12 @@ mod recognizer;
 pub mod reference;
 mod spanners;
 mod streamlining;
+mod terminal_automaton;
 mod terminal_language;
 mod terminal_set;
 mod walk;
 
+pub use definition_of_rules::{InlinePatterns, LexedRules, definition_of_rules};
 pub use entry_counts::{EntryCounts, STREAMLINING_STEPS, StateEntries};
 pub use grammar::{
     ConflictPolicy, Indentation, IndentationSource, LexedDefinition, LexedGrammar, LexerKind, LexingRule,
@@ -60,4 +64,5 @@ pub use lalr::{Action, Conflict, LalrTable};
 pub use lr_automaton::LrState;
 pub use recognizer::{ExpectedTerminal, LexedRecognizer, PreparedGrammar, RunsId};
 pub use streamlining::{Legality, PairCounts, Streamlining};
+pub use terminal_automaton::AutomatonState;
 pub use walk::walk;
