@@ -12,6 +12,7 @@
 //! | `lexer` | the lexer as a lazy automaton: ordered live terminals, and guards for matches that could still be longer |
 //! | `lr_automaton`, `lalr` | LR(0) states, look-aheads, conflicts |
 //! | `futures` | what can come out of a configuration of the lexer, and whether what the parser wants can be written |
+//! | `emptiness` | whether the lexer leaves the grammar any text |
 //! | `productivity` | whether every stack of the parser can be completed, where that is not plain |
 //! | `indentation` | what grammars with blocks by indentation must look like |
 //! | `parsing_tables`, `terminal_language` | what the parser reads with: LALR(1) tables, or Earley's algorithm over terminals |
@@ -31,6 +32,7 @@
 mod bundles;
 mod definition_bytes;
 mod definition_of_rules;
+mod emptiness;
 mod entry_counts;
 mod futures;
 mod grammar;
