@@ -1,9 +1,10 @@
 """OpenAI's ``response_format``, ``tools`` and ``tool_choice`` as grammars.
 
 ``definitions`` reads tools, ``calls`` writes their calls in the style of a family of models, ``response_formats`` reads
-formats, ``reading`` reads the calls of an output. See ``docs/tools.md``.
+formats, ``reading`` reads the calls of an output and ``call_stream`` those of a growing one. See ``docs/tools.md``.
 """
 
+from grammask.tools.call_stream import CallFragment, CallStream
 from grammask.tools.calls import calls_part
 from grammask.tools.definitions import Tool, chosen_tools
 from grammask.tools.reading import Call, read_calls
@@ -11,6 +12,8 @@ from grammask.tools.response_formats import response_format_grammar, text_format
 
 __all__ = [
     "Call",
+    "CallFragment",
+    "CallStream",
     "Tool",
     "calls_part",
     "chosen_tools",
