@@ -254,8 +254,8 @@ def test_random_grammars_are_those_of_lark_with_maximal_munch(
     accepted = {text for text in TEXTS if is_parsed(library, text)}
     assert {text for text in TEXTS if compiled.is_valid(text.encode())} == accepted
     assert {text for text in TEXTS if same.is_valid(text.encode())} == accepted
-    for text in {text[:length] for text in accepted for length in range(len(text) + 1)}:
-        assert compiled.matcher().accept_bytes(text.encode()), text
+    for prefix in {text[:length] for text in accepted for length in range(len(text) + 1)}:
+        assert compiled.matcher().accept_bytes(prefix.encode()), prefix
 
 
 START = 'start ::= A; A ::= "a"+; '
