@@ -240,6 +240,19 @@ impl GrammarBuilder {
         start
     }
 
+    /// What was added so far.
+    pub(crate) fn definitions(&self) -> &[Definition] {
+        &self.definitions
+    }
+
+    pub(crate) fn node_at(&self, node: NodeId) -> &Node {
+        &self.nodes[node.index()]
+    }
+
+    pub(crate) fn terminal_at(&self, terminal: TerminalId) -> &Terminal {
+        &self.terminals[terminal.index()].terminal
+    }
+
     fn node(&mut self, node: Node, span: Span) -> NodeId {
         self.nodes.push(node);
         self.spans.push(span);
