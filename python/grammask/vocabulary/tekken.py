@@ -29,9 +29,15 @@ UNLISTED_SPECIAL = (
 
 def read(path: str | os.PathLike[str]) -> TokenTable:
     """Read the tokens of a file."""
-    path = Path(path)
-    source = str(path)
-    document = load(path.read_bytes(), source)
+    return of_document(load(Path(path).read_bytes(), str(path)), str(path))
+
+
+def of_document(document: dict[str, Any], source: str) -> TokenTable:
+    """Read the tokens of what a file holds.
+
+    Raises:
+        VocabularyError: It is damaged.
+    """
     config = member(document, "config", dict, source)
     size = member(config, "default_vocab_size", int, source)
     special_count = member(config, "default_num_special_tokens", int, source)

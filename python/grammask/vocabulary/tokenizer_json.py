@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 def read(path: str | os.PathLike[str]) -> TokenTable:
     """Read the tokens of a file, and the end tokens that the files beside it name."""
     path = Path(path)
-    eos = _eos_beside(path)
+    return of_document(load(path.read_bytes(), str(path)), path)
+
+
+def of_document(document: dict[str, Any], path: Path) -> TokenTable:
+    """Read the tokens of what a file holds, and the end tokens that the files beside it name."""
     reason = f"there is no generation_config.json or tokenizer_config.json beside {path} that names one"
-    return table(path.read_bytes(), str(path), eos, reason)
+    return _table(document, str(path), _eos_beside(path), reason)
 
 
 def table(text: str | bytes, source: str, eos: Sequence[int | str], eos_source: str) -> TokenTable:
@@ -29,7 +33,10 @@ def table(text: str | bytes, source: str, eos: Sequence[int | str], eos_source: 
     Raises:
         VocabularyError: The text is damaged, or its tokens cannot be mapped to bytes.
     """
-    document = load(text, source)
+    return _table(load(text, source), source, eos, eos_source)
+
+
+def _table(document: dict[str, Any], source: str, eos: Sequence[int | str], eos_source: str) -> TokenTable:
     spellings = dict(_model_tokens(member(document, "model", dict, source), source))
     special: dict[str, int] = {}
     for entry in objects(document, "added_tokens", source) if document.get("added_tokens") else []:

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::lowering::NormalForm;
 use crate::recognizer::{Branches, ContinuationId, Continuations, Shape, ShapeId};
-use crate::vocabulary::TokenSet;
+use crate::vocabulary::Mask;
 
 /// What was seen of a continuation: how its content looks, and the numbers of the continuations in it.
 type Sight = Box<[u32]>;
@@ -33,7 +33,7 @@ pub(super) struct ObservedMasks {
 #[derive(Debug)]
 enum Node {
     /// Nothing more needs to be seen.
-    Mask(Arc<TokenSet>),
+    Mask(Arc<Mask>),
     /// The continuation of this number is looked at; where that leads to by what is seen.
     Look { number: u32, branches: Branches },
 }
@@ -180,7 +180,7 @@ impl ObservedMasks {
         &mut self,
         view: View<'_>,
         (shape, parts): (ShapeId, &[ContinuationId]),
-    ) -> Option<Arc<TokenSet>> {
+    ) -> Option<Arc<Mask>> {
         let Self { kernels, contents, roots, nodes, numbering, .. } = self;
         let kernel = kernels.number(view, shape, EndFlag::Counts);
         let mut node = (*roots.get(kernel as usize)?)?;
@@ -198,7 +198,7 @@ impl ObservedMasks {
     }
 
     /// Remembers the mask of an observation.
-    pub(super) fn remember(&mut self, observation: Observation, mask: Arc<TokenSet>) {
+    pub(super) fn remember(&mut self, observation: Observation, mask: Arc<Mask>) {
         let Observation { kernel, looks } = observation;
         let mut looks = looks.into_iter().peekable();
         let make = |nodes: &mut Vec<Node>, bytes: &mut usize, number: Option<u32>, words: usize| {

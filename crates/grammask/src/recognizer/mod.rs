@@ -111,6 +111,7 @@ pub struct Recognizer {
 /// What is needed to make new sets.
 #[derive(Debug)]
 struct Builder {
+    form: Arc<NormalForm>,
     stepper: Stepper,
     continuations: Continuations,
     recipes: Recipes,
@@ -148,7 +149,10 @@ impl Recognizer {
         token_matches: Vec<Option<TokenMatch>>,
         limits: &Limits,
     ) -> Result<Self, LimitExceeded> {
-        let form = form.into();
+        let mut form = form.into();
+        if let Some(renewed) = form.renewed()? {
+            form = Arc::new(renewed);
+        }
         let left_corners = LeftCorners::of(&form, limits.grammar_size)?;
         let mut automata = form.automata.clone();
         let mut limited = Vec::new();
@@ -192,6 +196,7 @@ impl Recognizer {
         first.items.extend(form.start.map(|dot| Item { dot, state: ItemState::FRESH, continuation: at_end }));
         let predictor = Predictor::new(left_corners, starts, start_states, class_count, limits.set_items);
         let mut builder = Builder {
+            form: form.clone(),
             stepper: Stepper::new(automata, predictor, limited, limits),
             continuations,
             recipes: Recipes::default(),
@@ -491,6 +496,7 @@ impl Recognizer {
 impl Builder {
     fn total_memory(&self) -> usize {
         self.set_bytes
+            + self.form.memory_bytes()
             + self.set_parts.capacity() * size_of::<ContinuationId>()
             + self.set_ids.memory_bytes()
             + self.stepper.memory_bytes()

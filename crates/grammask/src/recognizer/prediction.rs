@@ -118,23 +118,25 @@ impl Predictor {
         // Components that something in them is predicted of, as a max-heap: parents come out before children.
         let mut pending: BinaryHeap<usize> = BinaryHeap::new();
         for (dot, continuation) in fresh {
-            effort.spend(1)?;
-            match form.symbol_after(dot) {
-                Symbol::Terminal(id) => {
-                    items.push(Item { dot, state: self.starts[id.index()], continuation });
-                }
-                Symbol::Nonterminal(id) => {
-                    let component = self.left_corners.component_of[id.index()];
-                    if !self.can_begin(automata, component, byte)? {
-                        continue;
+            for dot in form.expanded(dot)? {
+                effort.spend(1)?;
+                match form.symbol_after(dot) {
+                    Symbol::Terminal(id) => {
+                        items.push(Item { dot, state: self.starts[id.index()], continuation });
                     }
-                    let advance = form.advance(dot);
-                    if advance.completes {
-                        tails.push((id, continuation));
+                    Symbol::Nonterminal(id) => {
+                        let component = self.left_corners.component_of[id.index()];
+                        if !self.can_begin(automata, component, byte)? {
+                            continue;
+                        }
+                        let advance = form.advance(dot);
+                        if advance.completes {
+                            tails.push((id, continuation));
+                        }
+                        self.follow[id.index()].entries.extend(advance.next.map(|next| (next, continuation)));
+                        touched.push(component);
+                        pending.push(component);
                     }
-                    self.follow[id.index()].entries.extend(advance.next.map(|next| (next, continuation)));
-                    touched.push(component);
-                    pending.push(component);
                 }
             }
         }
