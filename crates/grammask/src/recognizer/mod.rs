@@ -14,40 +14,43 @@
 mod continuation;
 mod describe;
 mod effort;
+mod id_table;
 mod kernel;
 mod left_corner;
 mod prediction;
+mod recipe;
 pub mod reference;
+mod set;
+mod shape;
+mod stepping;
 
 pub use continuation::ContinuationId;
 pub use describe::Expectation;
 pub use kernel::SetId;
 
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-
-use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::append_only::AppendOnly;
-use crate::automata::{Automata, StateId};
+use crate::automata::Automata;
 use crate::grammar::Terminal;
 use crate::lowering::{NormalForm, Symbol};
 use crate::vocabulary::{TokenId, TokenSet};
 use crate::{Deadline, LimitExceeded, Limits};
 
-use continuation::Content;
-use effort::Effort;
+use continuation::{Content, MakeContinuations};
+use id_table::IdTable;
 use kernel::Kernel;
 use prediction::{ClassOfByte, Predictor};
+use recipe::{Followed, Recipes, Recording};
+use set::{Known, Set};
+use shape::{hash_of, intern_kernel};
+use stepping::{LimitedState, Stepper};
 
 pub(crate) use continuation::Continuations;
 pub(crate) use kernel::{Item, ItemState};
 pub(crate) use left_corner::LeftCorners;
-
-/// A transition that nobody has asked for yet.
-const UNKNOWN: u32 = u32::MAX;
-/// A transition into nothing.
-const DEAD: u32 = u32::MAX - 1;
+pub(crate) use shape::{Shape, ShapeId};
 
 /// One token, as a recogniser reads it when a grammar names tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,27 +100,22 @@ pub struct Recognizer {
     builder: Mutex<Builder>,
 }
 
-/// An interned Earley set.
-#[derive(Debug)]
-struct Set {
-    kernel: Arc<Kernel>,
-    /// The set after a byte, by class of the byte.
-    row: OnceLock<Box<[AtomicU32]>>,
-    /// The set after the end of a token; only where a terminal counts tokens.
-    after_token: AtomicU32,
-}
-
 /// What is needed to make new sets.
 #[derive(Debug)]
 struct Builder {
-    automata: Automata,
+    form: Arc<NormalForm>,
+    stepper: Stepper,
     continuations: Continuations,
-    predictor: Predictor,
-    set_ids: FxHashMap<Arc<Kernel>, SetId>,
-    limited: Vec<LimitedState>,
-    limited_ids: FxHashMap<LimitedState, u32>,
-    memory_bytes: usize,
+    recipes: Recipes,
+    /// The continuations of all sets.
+    set_parts: Vec<ContinuationId>,
+    /// Sets by shape and continuations.
+    set_ids: IdTable,
+    /// Bytes that the sets take.
+    set_bytes: usize,
     limits: Limits,
+    /// Scratch: the continuations of the next set.
+    next: Vec<ContinuationId>,
 }
 
 /// The parts of a recogniser from which masks are composed, held under its lock.
@@ -130,16 +128,6 @@ pub(crate) struct Machine<'a> {
     pub(crate) starts: &'a [ItemState],
 }
 
-/// The state of a terminal that counts tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct LimitedState {
-    state: StateId,
-    /// Tokens that may still begin to contribute.
-    tokens_left: u32,
-    /// Whether the token that is being read has contributed already.
-    is_counted: bool,
-}
-
 impl Recognizer {
     /// A recogniser for a lowered grammar. `token_matches` says what each terminal that is a token matches.
     ///
@@ -150,7 +138,10 @@ impl Recognizer {
         token_matches: Vec<Option<TokenMatch>>,
         limits: &Limits,
     ) -> Result<Self, LimitExceeded> {
-        let form = form.into();
+        let mut form = form.into();
+        if let Some(renewed) = form.renewed()? {
+            form = Arc::new(renewed);
+        }
         let left_corners = LeftCorners::of(&form, limits.grammar_size)?;
         let mut automata = form.automata.clone();
         let mut limited = Vec::new();
@@ -192,21 +183,20 @@ impl Recognizer {
         let at_end = continuations.intern(&Content { ends: true, entries: Vec::new() });
         let mut first = Kernel { ends: form.start_is_nullable, items: Vec::new() };
         first.items.extend(form.start.map(|dot| Item { dot, state: ItemState::FRESH, continuation: at_end }));
-        let limited_ids =
-            limited.iter().enumerate().map(|(index, &state)| (state, index_u32(index))).collect();
+        let predictor = Predictor::new(left_corners, starts, start_states, class_count, limits.set_items);
         let mut builder = Builder {
-            automata,
+            form: form.clone(),
+            stepper: Stepper::new(automata, predictor, limited, limits),
             continuations,
-            predictor: Predictor::new(left_corners, starts, start_states, class_count, limits.set_items),
-            set_ids: FxHashMap::default(),
-            limited,
-            limited_ids,
-            memory_bytes: 0,
+            recipes: Recipes::default(),
+            set_parts: Vec::new(),
+            set_ids: IdTable::default(),
+            set_bytes: 0,
             limits: limits.clone(),
+            next: Vec::new(),
         };
         let sets = AppendOnly::new();
         let start = builder.intern(&sets, first)?;
-        let start = SetId(start);
         Ok(Self {
             counts_tokens: form.counts_tokens(),
             form,
@@ -235,13 +225,13 @@ impl Recognizer {
     /// Whether the text that led to `set` is complete.
     #[must_use]
     pub fn is_complete(&self, set: SetId) -> bool {
-        self.set(set).kernel.ends
+        self.set(set).ends()
     }
 
     /// Whether nothing can follow the text that led to `set`.
     #[must_use]
     pub fn is_final(&self, set: SetId) -> bool {
-        self.set(set).kernel.items.is_empty()
+        self.set(set).is_final()
     }
 
     /// How many sets there are.
@@ -277,15 +267,22 @@ impl Recognizer {
     #[inline]
     pub fn step(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
         let class = usize::from(self.class_of_byte[usize::from(byte)]);
-        let known = match self.set(set).row.get() {
-            Some(row) => row[class].load(Ordering::Acquire),
-            None => UNKNOWN,
-        };
-        match known {
-            UNKNOWN => self.make_step(set, byte, class),
-            DEAD => Ok(None),
-            next => Ok(Some(SetId(next))),
+        match self.set(set).after(class) {
+            Known::Unknown => self.make_step(set, ClassOfByte { class, byte }),
+            Known::Dead => Ok(None),
+            Known::Set(next) => Ok(Some(next)),
         }
+    }
+
+    /// As [`Recognizer::step`], the long way, without looking at what is known: the cross-check.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub fn step_the_long_way(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
+        let class = usize::from(self.class_of_byte[usize::from(byte)]);
+        let mut builder = self.lock();
+        let items = builder.items(self.set(set));
+        builder.step_items(self, &items, ClassOfByte { class, byte })
     }
 
     /// How many steps were taken that were not known before. Only these take time, so whoever takes many steps
@@ -340,14 +337,15 @@ impl Recognizer {
         let mut builder = self.lock();
         let mut kernel = Kernel::default();
         let mut ended = Vec::new();
-        for item in builder.scans(self, set, None)? {
+        for item in builder.scans(self, set)? {
             if item.state == ItemState::TOKEN
                 && self.token_match(item).is_some_and(|token| token.matches(event))
             {
-                builder.advance(&self.form, &mut kernel, item, &mut ended);
+                kernel.advance(&self.form, item, &mut ended);
             }
         }
-        builder.resume(&mut kernel, ended)?;
+        let Builder { stepper, continuations, .. } = &mut *builder;
+        stepper.resume(&mut kernel, ended, continuations)?;
         builder.intern_live(&self.sets, kernel)
     }
 
@@ -359,7 +357,7 @@ impl Recognizer {
         if self.token_matches.iter().all(Option::is_none) {
             return Ok(Vec::new());
         }
-        let scans = self.lock().scans(self, set, None)?;
+        let scans = self.lock().scans(self, set)?;
         Ok(scans
             .into_iter()
             .filter(|item| item.state == ItemState::TOKEN)
@@ -375,20 +373,32 @@ impl Recognizer {
         if left == right {
             return Ok(left);
         }
-        let (left, right) = (&self.set(left).kernel, &self.set(right).kernel);
-        let mut kernel = Kernel::clone(left);
-        kernel.ends |= right.ends;
-        kernel.items.extend_from_slice(&right.items);
-        self.lock().intern(&self.sets, kernel).map(SetId)
+        let (left, right) = (self.set(left), self.set(right));
+        let mut builder = self.lock();
+        let mut kernel = Kernel { ends: left.ends() || right.ends(), items: builder.items(left) };
+        kernel.items.extend(builder.items(right));
+        builder.intern(&self.sets, kernel)
     }
 
     /// Runs `compose` with the items of a set's kernel and the parts of the recogniser.
     pub(crate) fn compose<R>(&self, set: SetId, compose: impl FnOnce(&[Item], Machine<'_>) -> R) -> R {
         let mut builder = self.lock();
-        let Builder { automata, continuations, predictor, .. } = &mut *builder;
+        let items = builder.items(self.set(set));
+        let Builder { stepper: Stepper { automata, predictor, .. }, continuations, .. } = &mut *builder;
         let (left_corners, starts) = predictor.parts();
         let machine = Machine { form: &self.form, automata, continuations, left_corners, starts };
-        compose(&self.set(set).kernel.items, machine)
+        compose(&items, machine)
+    }
+
+    /// Runs `look` with a set's shape, its continuations by number, and what these are.
+    pub(crate) fn look<R>(
+        &self,
+        set: SetId,
+        look: impl FnOnce((ShapeId, &[ContinuationId]), &Continuations) -> R,
+    ) -> R {
+        let builder = self.lock();
+        let set = self.set(set);
+        look((set.shape, builder.parts(set)), &builder.continuations)
     }
 
     /// Whether some terminal counts tokens.
@@ -431,159 +441,113 @@ impl Recognizer {
     }
 
     #[cold]
-    fn make_step(&self, set: SetId, byte: u8, class: usize) -> Result<Option<SetId>, LimitExceeded> {
+    fn make_step(&self, set: SetId, byte: ClassOfByte) -> Result<Option<SetId>, LimitExceeded> {
         self.new_steps.fetch_add(1, Ordering::Relaxed);
         let mut builder = self.lock();
-        let mut kernel = Kernel::default();
-        let mut ended = Vec::new();
-        for item in builder.scans(self, set, Some(ClassOfByte { class, byte }))? {
-            let Some((state, is_accepting, continues)) = builder.step_terminal(item.state, byte)? else {
-                continue;
-            };
-            if is_accepting {
-                builder.advance(&self.form, &mut kernel, item, &mut ended);
-            }
-            if continues {
-                kernel.items.push(Item { state, ..item });
-            }
-        }
-        builder.resume(&mut kernel, ended)?;
-        let next = builder.intern_live(&self.sets, kernel)?;
-        let row = self.set(set).row.get_or_init(|| {
-            builder.memory_bytes += self.byte_of_class.len() * size_of::<AtomicU32>();
-            self.byte_of_class.iter().map(|_| AtomicU32::new(UNKNOWN)).collect()
-        });
-        row[class].store(next.map_or(DEAD, |next| next.0), Ordering::Release);
+        let next = builder.step(self, self.set(set), byte)?;
+        builder.set_bytes += self.set(set).keep(byte.class, next, self.byte_of_class.len());
         Ok(next)
     }
 
     fn make_end_token(&self, set: SetId) -> Result<Option<SetId>, LimitExceeded> {
-        match self.set(set).after_token.load(Ordering::Acquire) {
-            UNKNOWN => {}
-            DEAD => return Ok(None),
-            next => return Ok(Some(SetId(next))),
+        // The end of a token is a class beyond those of the bytes.
+        let class = self.byte_of_class.len();
+        match self.set(set).after(class) {
+            Known::Unknown => {}
+            Known::Dead => return Ok(None),
+            Known::Set(next) => return Ok(Some(next)),
         }
         self.new_steps.fetch_add(1, Ordering::Relaxed);
         let mut builder = self.lock();
-        let source = &self.set(set).kernel;
-        let mut kernel = Kernel { ends: source.ends, items: Vec::with_capacity(source.items.len()) };
-        for item in &source.items {
-            let state = match item.state {
-                ItemState::FRESH => item.state,
-                state => match builder.end_token(state) {
-                    Some(state) => state,
-                    None => continue,
-                },
-            };
-            kernel.items.push(Item { state, ..*item });
-        }
+        let mut items = builder.items(self.set(set));
+        items.retain_mut(|item| {
+            if item.state == ItemState::FRESH {
+                return true;
+            }
+            let state = builder.stepper.end_token(item.state);
+            state.inspect(|&state| item.state = state).is_some()
+        });
+        let kernel = Kernel { ends: self.is_complete(set), items };
         let next = builder.intern_live(&self.sets, kernel)?;
-        self.set(set).after_token.store(next.map_or(DEAD, |next| next.0), Ordering::Release);
+        builder.set_bytes += self.set(set).keep(class, next, class);
         Ok(next)
     }
 }
 
 impl Builder {
     fn total_memory(&self) -> usize {
-        self.memory_bytes
-            + self.automata.memory_bytes()
+        self.set_bytes
+            + self.form.memory_bytes()
+            + self.set_parts.capacity() * size_of::<ContinuationId>()
+            + self.set_ids.memory_bytes()
+            + self.stepper.memory_bytes()
             + self.continuations.memory_bytes()
-            + self.predictor.memory_bytes()
+            + self.recipes.memory_bytes()
     }
 
-    /// All items of a set before or inside a terminal; with a byte only those that it can begin or continue, and
-    /// possibly some more.
-    fn scans(
+    /// The continuations of a set, by number.
+    fn parts(&self, set: &Set) -> &[ContinuationId] {
+        &self.set_parts[set.first as usize..][..self.continuations.shapes.get(set.shape).count]
+    }
+
+    /// The items of a set, sorted.
+    fn items(&self, set: &Set) -> Vec<Item> {
+        self.continuations.shapes.get(set.shape).items_with(self.parts(set)).collect()
+    }
+
+    /// All items of a set before or inside a terminal.
+    fn scans(&mut self, recognizer: &Recognizer, set: SetId) -> Result<Vec<Item>, LimitExceeded> {
+        let items = self.items(recognizer.set(set));
+        self.stepper.scans(&recognizer.form, &items, None, &mut self.continuations)
+    }
+
+    /// The set after a byte.
+    fn step(
         &mut self,
         recognizer: &Recognizer,
-        set: SetId,
-        byte: Option<ClassOfByte>,
-    ) -> Result<Vec<Item>, LimitExceeded> {
-        let kernel = &recognizer.set(set).kernel;
-        // Fresh items sort last, because their state has the highest number.
-        let fresh = kernel.items.partition_point(|item| item.state != ItemState::FRESH);
-        let (inside, fresh) = kernel.items.split_at(fresh);
-        let fresh = fresh.iter().map(|item| (item.dot, item.continuation));
-        let mut scans = inside.to_vec();
-        let mut effort = Effort::new(&self.limits);
-        let grammar = (&*recognizer.form, &mut self.automata, &mut self.continuations);
-        self.predictor.predict(grammar, fresh, byte, &mut effort, &mut scans)?;
-        Ok(scans)
-    }
-
-    /// Moves the dot of an item over its terminal, which is done. What follows the item's production, if it ends
-    /// there, is added to `ended`.
-    fn advance(&self, form: &NormalForm, kernel: &mut Kernel, item: Item, ended: &mut Vec<ContinuationId>) {
-        let advance = form.advance(item.dot);
-        let fresh = |dot| Item { dot, state: ItemState::FRESH, continuation: item.continuation };
-        kernel.items.extend(advance.next.map(fresh));
-        if advance.completes {
-            ended.push(item.continuation);
+        set: &Set,
+        byte: ClassOfByte,
+    ) -> Result<Option<SetId>, LimitExceeded> {
+        let shape = self.continuations.shapes.get(set.shape);
+        if !shape.is_shared {
+            let items = self.items(set);
+            return self.step_items(recognizer, &items, byte);
         }
-    }
-
-    /// Adds what the continuations in `ended` hold.
-    fn resume(&self, kernel: &mut Kernel, mut ended: Vec<ContinuationId>) -> Result<(), LimitExceeded> {
-        let mut effort = Effort::new(&self.limits);
-        ended.sort_unstable();
-        ended.dedup();
-        for continuation in ended {
-            let continuation = self.continuations.get(continuation);
-            effort.spend(continuation.entries.len())?;
-            kernel.ends |= continuation.ends;
-            let fresh = |&(dot, continuation): &_| Item { dot, state: ItemState::FRESH, continuation };
-            kernel.items.extend(continuation.entries.iter().map(fresh));
-        }
-        Ok(())
-    }
-
-    /// The state of a terminal after a byte, whether its text can end there and whether it can go on.
-    fn step_terminal(
-        &mut self,
-        state: ItemState,
-        byte: u8,
-    ) -> Result<Option<(ItemState, bool, bool)>, LimitExceeded> {
-        if state == ItemState::TOKEN {
-            return Ok(None);
-        }
-        let (automaton_state, limited) = match state.0.checked_sub(ItemState::FIRST_LIMITED) {
-            None => (StateId::new(state.0 as usize), None),
-            Some(index) => {
-                let mut limited = self.limited[index as usize];
-                if !limited.is_counted {
-                    match limited.tokens_left.checked_sub(1) {
-                        Some(left) => limited.tokens_left = left,
-                        None => return Ok(None),
-                    }
-                    limited.is_counted = true;
-                }
-                (limited.state, Some(limited))
+        let parts = &self.set_parts[set.first as usize..][..shape.count];
+        let key = (set.shape, byte.class);
+        match self.recipes.follow(key, parts, &mut self.continuations, &mut self.next)? {
+            Followed::Set(shape) => {
+                let parts = std::mem::take(&mut self.next);
+                let next = self.intern_parts(&recognizer.sets, shape, &parts);
+                self.next = parts;
+                next.map(Some)
             }
-        };
-        let Some(next) = self.automata.step(automaton_state, byte)? else { return Ok(None) };
-        let is_accepting = self.automata.is_accepting(next);
-        let continues = self.automata.continues(next)?;
-        let state = match limited {
-            None => ItemState(index_u32(next.index())),
-            Some(limited) => self.limited_state(LimitedState { state: next, ..limited }),
-        };
-        Ok(Some((state, is_accepting, continues)))
-    }
-
-    /// The state of a terminal after the end of a token; `None` if it has no token left.
-    fn end_token(&mut self, state: ItemState) -> Option<ItemState> {
-        let Some(index) = state.0.checked_sub(ItemState::FIRST_LIMITED) else { return Some(state) };
-        let limited = self.limited[index as usize];
-        (limited.tokens_left > 0).then(|| self.limited_state(LimitedState { is_counted: false, ..limited }))
-    }
-
-    fn limited_state(&mut self, limited: LimitedState) -> ItemState {
-        let next = index_u32(self.limited.len());
-        let index = *self.limited_ids.entry(limited).or_insert(next);
-        if index == next {
-            self.limited.push(limited);
+            Followed::Kernel(kernel) => self.intern(&recognizer.sets, kernel).map(Some),
+            Followed::Dead => Ok(None),
+            Followed::None => {
+                let items = self.items(set);
+                self.step_items(recognizer, &items, byte)
+            }
+            Followed::Unknown => {
+                let numbered = self.continuations.shapes.get(set.shape).numbered_items();
+                let mut recording = Recording::new(&mut self.continuations, parts);
+                let written = self.stepper.step(&recognizer.form, &numbered, byte, &mut recording)?;
+                let kernel = recording.resolve(&written);
+                self.recipes.keep(key, recording, &written);
+                self.intern_live(&recognizer.sets, kernel)
+            }
         }
-        ItemState(ItemState::FIRST_LIMITED + index)
+    }
+
+    /// The set that these items lead to with a byte, the long way.
+    fn step_items(
+        &mut self,
+        recognizer: &Recognizer,
+        items: &[Item],
+        byte: ClassOfByte,
+    ) -> Result<Option<SetId>, LimitExceeded> {
+        let kernel = self.stepper.step(&recognizer.form, items, byte, &mut self.continuations)?;
+        self.intern_live(&recognizer.sets, kernel)
     }
 
     fn intern_live(
@@ -591,26 +555,44 @@ impl Builder {
         sets: &AppendOnly<Set>,
         kernel: Kernel,
     ) -> Result<Option<SetId>, LimitExceeded> {
-        if kernel.is_dead() { Ok(None) } else { self.intern(sets, kernel).map(|id| Some(SetId(id))) }
+        if kernel.is_dead() { Ok(None) } else { self.intern(sets, kernel).map(Some) }
     }
 
-    fn intern(&mut self, sets: &AppendOnly<Set>, mut kernel: Kernel) -> Result<u32, LimitExceeded> {
+    fn intern(&mut self, sets: &AppendOnly<Set>, mut kernel: Kernel) -> Result<SetId, LimitExceeded> {
         kernel.normalize();
-        if let Some(id) = self.set_ids.get(&kernel) {
-            return Ok(id.0);
-        }
         if kernel.items.len() > self.limits.set_items {
             return Err(LimitExceeded::new("set_items", self.limits.set_items));
+        }
+        let (shape, parts) = intern_kernel(&mut self.continuations.shapes, &kernel);
+        let parts = parts.to_vec();
+        self.intern_parts(sets, shape, &parts)
+    }
+
+    /// The set of this shape with these continuations.
+    fn intern_parts(
+        &mut self,
+        sets: &AppendOnly<Set>,
+        shape: ShapeId,
+        parts: &[ContinuationId],
+    ) -> Result<SetId, LimitExceeded> {
+        let hash = hash_of(shape, parts);
+        let known = self.set_ids.find(hash, |id| {
+            let known = sets.get(id);
+            known.shape == shape && self.set_parts[known.first as usize..][..parts.len()] == *parts
+        });
+        if let Some(known) = known {
+            return Ok(SetId::new(known));
         }
         if self.total_memory() > self.limits.memory_bytes {
             return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));
         }
-        self.memory_bytes += kernel.items.len() * size_of::<Item>() + size_of::<Set>() + 96;
-        let kernel = Arc::new(kernel);
-        let set = Set { kernel: kernel.clone(), row: OnceLock::new(), after_token: AtomicU32::new(UNKNOWN) };
-        let id = SetId::new(sets.push(set));
-        self.set_ids.insert(kernel, id);
-        Ok(id.0)
+        let of_shape = self.continuations.shapes.share(shape);
+        let set = Set::new(shape, index_u32(self.set_parts.len()), of_shape);
+        let id = sets.push(set);
+        self.set_ids.insert(hash, id);
+        self.set_parts.extend_from_slice(parts);
+        self.set_bytes += Set::BYTES;
+        Ok(SetId::new(id))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::automata::{Automata, StateId};
 use crate::grammar::NonterminalId;
 use crate::lowering::{NormalForm, Symbol};
 
-use super::continuation::{Content, ContinuationId, Continuations, Entry};
+use super::continuation::{Content, ContinuationId, Entry, MakeContinuations};
 use super::effort::Effort;
 use super::kernel::{Item, ItemState};
 use super::left_corner::LeftCorners;
@@ -81,9 +81,9 @@ impl Predictor {
 
     /// All items before a terminal that the fresh items stand for; with a byte only those that it can begin, and
     /// possibly some more. Adds them to `items`, with repetition.
-    pub(crate) fn predict(
+    pub(super) fn predict(
         &mut self,
-        grammar: (&NormalForm, &mut Automata, &mut Continuations),
+        grammar: (&NormalForm, &mut Automata, &mut impl MakeContinuations),
         fresh: impl Iterator<Item = Entry>,
         byte: Option<ClassOfByte>,
         effort: &mut Effort,
@@ -102,7 +102,7 @@ impl Predictor {
     /// As `predict`. `touched` gets the components whose `follow` was used.
     fn predict_into(
         &mut self,
-        (form, automata, continuations): (&NormalForm, &mut Automata, &mut Continuations),
+        (form, automata, continuations): (&NormalForm, &mut Automata, &mut impl MakeContinuations),
         fresh: impl Iterator<Item = Entry>,
         byte: Option<ClassOfByte>,
         effort: &mut Effort,
@@ -114,31 +114,32 @@ impl Predictor {
         // Components that something in them is predicted of, as a max-heap: parents come out before children.
         let mut pending: BinaryHeap<usize> = BinaryHeap::new();
         for (dot, continuation) in fresh {
-            effort.spend(1)?;
-            match form.symbol_after(dot) {
-                Symbol::Terminal(id) => {
-                    items.push(Item { dot, state: self.starts[id.index()], continuation });
-                }
-                Symbol::Nonterminal(id) => {
-                    let component = self.left_corners.component_of[id.index()];
-                    if !self.can_begin(automata, component, byte)? {
-                        continue;
+            for dot in form.expanded(dot)? {
+                effort.spend(1)?;
+                match form.symbol_after(dot) {
+                    Symbol::Terminal(id) => {
+                        items.push(Item { dot, state: self.starts[id.index()], continuation });
                     }
-                    let advance = form.advance(dot);
-                    if advance.completes {
-                        tails.push((id, continuation));
+                    Symbol::Nonterminal(id) => {
+                        let component = self.left_corners.component_of[id.index()];
+                        if !self.can_begin(automata, component, byte)? {
+                            continue;
+                        }
+                        let advance = form.advance(dot);
+                        if advance.completes {
+                            tails.push((id, continuation));
+                        }
+                        self.follow[id.index()].entries.extend(advance.next.map(|next| (next, continuation)));
+                        touched.push(component);
+                        pending.push(component);
                     }
-                    self.follow[id.index()].entries.extend(advance.next.map(|next| (next, continuation)));
-                    touched.push(component);
-                    pending.push(component);
                 }
             }
         }
         tails.sort_unstable();
         tails.dedup();
         for (id, continuation) in tails {
-            effort.spend(continuations.get(continuation).entries.len())?;
-            continuations.add_to(&mut self.follow[id.index()], continuation);
+            effort.spend(continuations.add_to(&mut self.follow[id.index()], continuation))?;
         }
         let mut last = None;
         while let Some(component) = pending.pop() {
@@ -160,8 +161,7 @@ impl Predictor {
                     }
                     let follow = &mut self.follow[edge.child];
                     if edge.is_tail {
-                        effort.spend(continuations.get(continuation).entries.len())?;
-                        continuations.add_to(follow, continuation);
+                        effort.spend(continuations.add_to(follow, continuation))?;
                     }
                     follow.entries.extend(edge.next.map(|next| (next, continuation)));
                     touched.push(component);
@@ -225,7 +225,7 @@ impl Predictor {
     fn close_component(
         &mut self,
         component: usize,
-        continuations: &mut Continuations,
+        continuations: &mut impl MakeContinuations,
         effort: &mut Effort,
     ) -> Result<(), LimitExceeded> {
         let component = &self.left_corners.components[component];
@@ -255,11 +255,12 @@ impl Predictor {
                 content.normalize();
                 contents.push(content);
             }
-            let ids = if knot.is_cyclic {
-                continuations.intern_knot(knot.number, &mut contents, &knot.inside, effort)?
+            let mut ids = Vec::with_capacity(knot.members.len());
+            if knot.is_cyclic {
+                continuations.intern_knot(knot, &mut contents, effort, &mut ids)?;
             } else {
-                contents.iter().map(|content| continuations.intern(content)).collect()
-            };
+                ids.extend(contents.iter().map(|content| continuations.intern(content)));
+            }
             for (&member, id) in knot.members.iter().zip(ids) {
                 self.ids[component.members[member]] = id;
             }
