@@ -34,6 +34,7 @@ def main(folder: str) -> None:
         outputs = engine.generate(
             [request["prompt"] for request in job["requests"]],
             [request["params"] for request in job["requests"]],
+            require_reasoning="reasoning_parser" in job["engine"],
         )
         results.append(
             [

@@ -1,4 +1,4 @@
-"""A small byte-level tokenizer with special tokens, as Hugging Face makes them, for the tests of servers."""
+"""A small byte-level tokenizer with special tokens and a tiny model, as Hugging Face makes them."""
 
 from __future__ import annotations
 
