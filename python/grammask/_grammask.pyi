@@ -301,6 +301,14 @@ class LexedGrammar:
         source: str = "",
         limits: Limits | None = None,
     ) -> Self: ...
+    @staticmethod
+    def from_kbnf(
+        text: bytes, start: str, lexer: str, parser: str, limits: Limits | None = None
+    ) -> LexedGrammar: ...
+    @staticmethod
+    def from_gbnf(
+        text: str, start: str, lexer: str, parser: str, limits: Limits | None = None
+    ) -> LexedGrammar: ...
     @property
     def source(self) -> str: ...
     @property

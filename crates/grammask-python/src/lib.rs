@@ -2,6 +2,7 @@
 
 mod compiled;
 mod composition;
+mod counts;
 mod embedded;
 mod errors;
 mod grammar;

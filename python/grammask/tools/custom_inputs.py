@@ -6,6 +6,7 @@ of the Rust crate ``regex``, those of schemas in ECMAScript's; what means the sa
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from grammask.tools.definitions import Tool
 
-__all__ = ["INPUT", "INPUT_SCHEMA", "function_of", "input_schema"]
+__all__ = ["INPUT_SCHEMA", "function_of", "input_of", "input_schema"]
 
 INPUT = "input"
 """The name of the parameter."""
@@ -54,6 +55,16 @@ def function_of(definition: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(msg)
     described = {"description": body["description"]} if "description" in body else {}
     return {"type": "function", "function": {"name": body["name"], **described, "parameters": INPUT_SCHEMA}}
+
+
+def input_of(arguments: str) -> str | None:
+    """Returns the text that a custom tool gets from the arguments of the function that stands for it.
+
+    None if they have none.
+    """
+    given = json.loads(arguments)
+    text = given.get(INPUT) if isinstance(given, dict) else None
+    return text if isinstance(text, str) else None
 
 
 def input_schema(tool: Tool, *, is_json: bool) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::{
-    Definition, Grammar, Node, NodeId, NonterminalDefinition, NonterminalId, Span, Terminal,
+    Definition, Grammar, Node, NodeId, NonterminalDefinition, NonterminalId, Selection, Span, Terminal,
     TerminalDefinition, TerminalId,
 };
 use crate::automata::{TermId, Terms};
@@ -143,6 +143,17 @@ impl GrammarBuilder {
         self.node(Node::Repeat { node, min, max }, span)
     }
 
+    /// Some of `parts`, with `separator` between each two. What they derive is finite and not empty, all of them.
+    pub(crate) fn selection(
+        &mut self,
+        selection: Arc<Selection>,
+        parts: Vec<NodeId>,
+        separator: NodeId,
+        span: Span,
+    ) -> NodeId {
+        self.node(Node::Selection { selection, parts: parts.into(), separator }, span)
+    }
+
     /// A nonterminal of its own, called `name`, or like it where that name is taken.
     pub fn fresh_nonterminal(&mut self, name: &str, span: Span) -> NonterminalId {
         if !self.nonterminal_ids.contains_key(name) {
@@ -207,6 +218,10 @@ impl GrammarBuilder {
                 }
                 &Node::Repeat { node, min, max } => {
                     self.node(Node::Repeat { node: shifted(node), min, max }, span);
+                }
+                Node::Selection { selection, parts, separator } => {
+                    let parts = parts.iter().map(|&part| shifted(part)).collect();
+                    self.selection(selection.clone(), parts, shifted(*separator), span);
                 }
             }
         }

@@ -111,6 +111,7 @@ impl Parser<'_> {
                         Irregular::Recursive => {
                             "it stands for itself other than at the end of an alternative"
                         }
+                        Irregular::Selections => "it has parts that are chosen by a schema",
                         Irregular::Tokens => "it has tokens, or a rule with `max_tokens`, in it",
                     };
                     let message =

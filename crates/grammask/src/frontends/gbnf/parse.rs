@@ -10,6 +10,7 @@ use super::options::{OptionedRule, Options};
 use super::scan::{Characters, Kind, Negated, Scanner, Token};
 use crate::Limits;
 use crate::automata::TermId;
+use crate::frontends::directives::{self, Directive, DirectiveMode};
 use crate::frontends::suggest::closest;
 use crate::grammar::{
     Code, Diagnostic, Grammar, GrammarBuilder, NodeId, Span, Terminal, TokenReference, TokenSense,
@@ -21,9 +22,10 @@ pub(super) fn parse<'s>(
     text: &'s str,
     start: &str,
     dialect: Dialect,
+    mode: DirectiveMode,
     limits: &'s Limits,
-) -> Result<(Grammar, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let mut scanner = Scanner::new(text, dialect);
+) -> Result<(Grammar, Vec<Directive>, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let mut scanner = Scanner::new(text, dialect, mode);
     let current = scanner.next();
     let next = scanner.next();
     let mut parser = Parser {
@@ -35,11 +37,16 @@ pub(super) fn parse<'s>(
         classes: FxHashMap::default(),
         defined: FxHashMap::default(),
         used: Vec::new(),
+        directives: Vec::new(),
         limits,
         optioned: Vec::new(),
     };
     while parser.current.kind != Kind::End {
-        parser.rule();
+        if parser.current.kind == Kind::Directive {
+            parser.directive();
+        } else {
+            parser.rule();
+        }
         if parser.builder.size() > limits.grammar_size {
             let place = Span::new(parser.current.span.start, parser.current.span.start);
             let limit = LimitExceeded::new("grammar_size", limits.grammar_size).diagnostic().at(place);
@@ -51,12 +58,12 @@ pub(super) fn parse<'s>(
         let optioned = std::mem::take(&mut parser.optioned);
         parser.define_optioned(&optioned);
     }
-    let Parser { scanner, mut builder, .. } = parser;
+    let Parser { scanner, mut builder, directives, .. } = parser;
     if scanner.has_errors() {
         return Err(scanner.into_diagnostics());
     }
     let start = builder.nonterminal(start, Span::default());
-    Ok((builder.finish(start), scanner.into_diagnostics()))
+    Ok((builder.finish(start), directives, scanner.into_diagnostics()))
 }
 
 /// The parser of one text.
@@ -71,6 +78,7 @@ pub(super) struct Parser<'s> {
     classes: FxHashMap<Characters, TermId>,
     defined: FxHashMap<&'s str, Span>,
     used: Vec<Span>,
+    directives: Vec<Directive>,
     pub(super) limits: &'s Limits,
     optioned: Vec<OptionedRule>,
 }
@@ -111,6 +119,27 @@ impl<'s> Parser<'s> {
         let next = self.scanner.next();
         self.last_end = self.current.span.end;
         self.current = std::mem::replace(&mut self.next, next);
+    }
+
+    /// `%name` and the words on its line.
+    fn directive(&mut self) {
+        let keyword = self.current.span;
+        self.advance();
+        let mut words = Vec::new();
+        while self.current.kind != Kind::End && !self.current.first_of_line {
+            if self.current.kind != Kind::Name {
+                let token = self.current.clone();
+                self.scanner.report_unexpected(&token, &["a name", "the end of the line"]);
+                self.skip_to_rule();
+                return;
+            }
+            words.push((self.scanner.text(self.current.span), self.current.span));
+            self.advance();
+        }
+        match directives::read((self.scanner.text(keyword), keyword), &words) {
+            Ok(read) => self.directives.extend(read),
+            Err(diagnostic) => self.scanner.report(*diagnostic),
+        }
     }
 
     /// A rule, or what stands in place of one.
@@ -322,7 +351,8 @@ impl<'s> Parser<'s> {
         loop {
             self.advance();
             let at_rule = self.current.first_of_line && self.current.kind == Kind::Name && self.begins_rule();
-            if at_rule || self.current.kind == Kind::End {
+            let at_directive = self.current.first_of_line && self.current.kind == Kind::Directive;
+            if at_rule || at_directive || self.current.kind == Kind::End {
                 return;
             }
         }

@@ -15,6 +15,8 @@ use crate::grammar::{GrammarBuilder, Node, NodeId, NonterminalId, Terminal};
 pub(super) enum Irregular {
     Recursive,
     Tokens,
+    /// Parts of a schema, which texts of this front end do not have.
+    Selections,
 }
 
 /// See the module.
@@ -174,6 +176,7 @@ fn visit(
             tasks.push(Task::Repeat(min, max));
             tasks.push(Task::Visit(node));
         }
+        Node::Selection { .. } => return Err(Irregular::Selections),
     }
     Ok(())
 }

@@ -5,6 +5,7 @@
 
 use super::Dialect;
 use super::escape::{self, Place};
+use crate::frontends::directives::{self, DirectiveMode};
 use crate::grammar::{Code, Diagnostic, Severity, Span, TokenReference};
 
 /// Most errors that one text is reported to have.
@@ -26,6 +27,8 @@ pub(super) enum Kind {
     /// `=`, in calls.
     Equals,
     Number(u32),
+    /// `%name`
+    Directive,
     /// A string, decoded.
     Text(Box<str>),
     Class(Characters),
@@ -71,14 +74,15 @@ pub(super) struct Token {
 pub(super) struct Scanner<'s> {
     source: &'s str,
     dialect: Dialect,
+    directives: DirectiveMode,
     position: usize,
     diagnostics: Vec<Diagnostic>,
     stopped: bool,
 }
 
 impl<'s> Scanner<'s> {
-    pub(super) fn new(source: &'s str, dialect: Dialect) -> Self {
-        Self { source, dialect, position: 0, diagnostics: Vec::new(), stopped: false }
+    pub(super) fn new(source: &'s str, dialect: Dialect, directives: DirectiveMode) -> Self {
+        Self { source, dialect, directives, position: 0, diagnostics: Vec::new(), stopped: false }
     }
 
     /// The text at a place.
@@ -139,6 +143,9 @@ impl<'s> Scanner<'s> {
             '\'' => "a string stands in double quotes",
             ';' => "a rule ends with its line, without a semicolon",
             '/' => "a comment is written `# ...`",
+            '%' if self.dialect == Dialect::LlamaCpp && self.directives == DirectiveMode::Refused => {
+                directives::ADVICE
+            }
             ':' => "a rule is written `name ::= ...`",
             '.' if self.dialect == Dialect::XGrammar => "for any character write `[^]`",
             _ => return None,
@@ -222,6 +229,10 @@ impl<'s> Scanner<'s> {
             '*' => Kind::Repeat { least: 0, most: None },
             '+' => Kind::Repeat { least: 1, most: None },
             '?' => Kind::Repeat { least: 0, most: Some(1) },
+            '%' if self.directives == DirectiveMode::Read => {
+                self.eat_while(|c| c == '_' || c.is_ascii_alphanumeric());
+                Kind::Directive
+            }
             '{' => self.bounds(start),
             '"' => self.string(start),
             '[' => match self.options_end(start) {
