@@ -255,6 +255,14 @@ def test_lazy_lexemes_win_where_they_may_begin(body: str) -> None:
     assert accepted(grammar, texts) == [text for text in texts if is_read(text, frozenset([""]))]
 
 
+def test_lazy_lexemes_in_large_grammars_get_an_answer() -> None:
+    rest = "\nh[lazy]: /[a-z]*!/\nt: /[a-z!]*/"
+    deep = Grammar.from_llguidance_lark("start: h* " + "(" * 5_000 + "t" + ")?" * 5_000 + rest)
+    assert deep.compile(BYTES).is_valid(b"a!b!c")
+    with pytest.raises(grammask.UnsupportedGrammar):
+        Grammar.from_llguidance_lark("start: " + "h? t " * 50 + rest)
+
+
 def test_where_more_than_the_place_decides_about_lazy_lexemes() -> None:
     with pytest.raises(grammask.UnsupportedGrammar, match="what was read before"):
         Grammar.from_llguidance_lark('start: x T\nx: "x" h? | "y"\nh[lazy]: /[a-z]*!/\nT: /[a-z!]*/')
