@@ -340,27 +340,41 @@ class Grammar:
         return cls.from_kbnf(text, start=start, lexer=lexer, parser=parser, limits=limits)
 
     @classmethod
-    def from_llguidance_lark(cls, text: str, *, limits: Limits | None = None) -> Grammar:
+    def from_llguidance_lark(
+        cls,
+        text: str,
+        *,
+        grammars: Mapping[str, str | Grammar] | None = None,
+        limits: Limits | None = None,
+    ) -> Grammar:
         """Reads a grammar in llguidance's dialect of Lark. See ``docs/llguidance_lark.md``.
 
         Args:
             text: The grammar; its start symbol is ``start``.
-            limits: Budgets for expressions and schemas inside.
+            grammars: What ``@name`` stands for: grammars, or texts in the same dialect, which may name each other.
+            limits: Budgets for expressions and schemas inside, and for rules with parameters.
 
         Raises:
             GrammarSyntaxError: Everything in the text that is not in this notation, all at once.
             GrammarSemanticError: Names without a definition, terminals that are made of themselves.
-            UnsupportedGrammar: Priorities, parameters, ``stop``, ``temperature``, other grammars by name.
+            UnsupportedGrammar: Priorities, templates, and uses of ``stop`` that would take text back.
             LimitExceeded: The text is too large.
         """
         from grammask.llguidance_grammars import llguidance_grammar
 
-        core = llguidance_grammar(text, cls, limits)
-        return cls._make(core, text.encode(), ("llguidance",), ("_again_llguidance", (text, limits)))
+        named = dict(grammars or {})
+        core = llguidance_grammar(text, cls, limits, named)
+        key = (
+            "llguidance",
+            *((name, one if isinstance(one, str) else one.digest()) for name, one in named.items()),
+        )
+        return cls._make(core, text.encode(), key, ("_again_llguidance", (text, named, limits)))
 
     @classmethod
-    def _again_llguidance(cls, text: str, limits: Limits | None) -> Grammar:
-        return cls.from_llguidance_lark(text, limits=limits)
+    def _again_llguidance(
+        cls, text: str, grammars: dict[str, str | Grammar], limits: Limits | None
+    ) -> Grammar:
+        return cls.from_llguidance_lark(text, grammars=grammars, limits=limits)
 
     @classmethod
     def from_structural_tag(

@@ -301,6 +301,11 @@ impl PyMatcher {
     }
 
     #[getter]
+    fn vocabulary(&self) -> PyVocabulary {
+        PyVocabulary { vocabulary: self.matcher.compiled().vocabulary().clone() }
+    }
+
+    #[getter]
     fn tokens(&self) -> Vec<u32> {
         self.matcher.tokens().into_iter().map(|id| id.0).collect()
     }

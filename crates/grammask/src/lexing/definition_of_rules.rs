@@ -238,6 +238,10 @@ impl Reading<'_> {
             match &self.grammar.nodes()[node.index()] {
                 Node::Sequence(parts) | Node::Choice(parts) => stack.extend(parts),
                 Node::Repeat { node, .. } => stack.push(*node),
+                Node::Selection { parts, separator, .. } => {
+                    stack.extend(parts);
+                    stack.push(*separator);
+                }
                 Node::Terminal(_) | Node::Nonterminal(_) => {}
             }
         }
@@ -337,6 +341,10 @@ impl Reading<'_> {
                 Node::Sequence(nodes) => self.terms.concat(&parts(nodes)),
                 Node::Choice(nodes) => self.terms.union(&parts(nodes)),
                 &Node::Repeat { node, min, max } => self.terms.repeat(of_node[&node], min, max),
+                Node::Selection { .. } => {
+                    self.diagnostics.push(*self.selection(node));
+                    return None;
+                }
             };
             of_node.insert(node, term);
         }
@@ -448,11 +456,22 @@ impl Reading<'_> {
                     let inner = of_node[&part].clone();
                     self.repetition(rule, inner, (min, max), node)?
                 }
+                Node::Selection { .. } => return Err(self.selection(node)),
             };
             self.count(&alternatives, node)?;
             of_node.insert(node, alternatives);
         }
         Ok(distinct(roots.iter().flat_map(|root| of_node[root].iter().cloned())))
+    }
+
+    /// Why a selection is refused. No grammar that a person writes has one.
+    fn selection(&self, node: NodeId) -> Box<Diagnostic> {
+        let message = "parts that are chosen by a schema have no place in a grammar with a lexer";
+        Box::new(
+            Diagnostic::error(Code::UnsupportedGrammar, message)
+                .at(self.grammar.span(node))
+                .help("compile the schema without a lexer"),
+        )
     }
 
     fn count(&mut self, alternatives: &Alternatives, node: NodeId) -> Result<(), Box<Diagnostic>> {

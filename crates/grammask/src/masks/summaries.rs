@@ -219,9 +219,13 @@ impl Composition<'_> {
                 Some(state) => {
                     let summary = self.terminal(state, &root)?;
                     parts.push(summary.live.clone());
-                    resumption.after(self, item.dot, item.continuation, summary.ends.clone());
+                    resumption.after(self, item.dot, item.continuation, summary.ends.clone())?;
                 }
-                None => resumption.dots.push((item.dot, item.continuation, root.clone())),
+                None => {
+                    for dot in self.machine.form.expanded(item.dot)? {
+                        resumption.dots.push((dot, item.continuation, root.clone()));
+                    }
+                }
             }
         }
         loop {
@@ -233,10 +237,12 @@ impl Composition<'_> {
                 }
                 let (live, ends) = self.symbol(dot, &nodes, 0)?;
                 parts.push(live);
-                resumption.after(self, dot, continuation, ends);
+                resumption.after(self, dot, continuation, ends)?;
             } else if let Some((continuation, nodes)) = resumption.next_continuation(self) {
                 for (dot, next) in self.machine.continuations.get(continuation).entries() {
-                    resumption.dots.push((dot, next, nodes.clone()));
+                    for dot in self.machine.form.expanded(dot)? {
+                        resumption.dots.push((dot, next, nodes.clone()));
+                    }
                 }
             } else {
                 return Ok((parts, resumption.seen));
@@ -310,10 +316,10 @@ impl Composition<'_> {
                 }
                 let (live, ends) = self.symbol(dot, &nodes, nesting + 1)?;
                 frame.live.push(live);
-                frame.after(self, dot, member, ends);
+                frame.after(self, dot, member, ends)?;
             } else if let Some((member, nodes)) = frame.grown.pop_front() {
                 for &(parent, dot) in &closure.parents[member] {
-                    frame.after(self, dot, parent, nodes.clone());
+                    frame.after(self, dot, parent, nodes.clone())?;
                 }
             } else {
                 break;
@@ -545,17 +551,26 @@ struct Frame<'a> {
 
 impl Frame<'_> {
     /// The symbol after `dot`, in a production of `member`, ends at `ends`.
-    fn after(&mut self, composition: &mut Composition<'_>, dot: DotId, member: usize, ends: NodeSetRef) {
+    fn after(
+        &mut self,
+        composition: &mut Composition<'_>,
+        dot: DotId,
+        member: usize,
+        ends: NodeSetRef,
+    ) -> Result<(), LimitExceeded> {
         if ends.is_empty() {
-            return;
+            return Ok(());
         }
         let Advance { completes, next } = composition.machine.form.advance(dot);
         if completes {
             self.complete(composition, member, &ends);
         }
         if let Some(next) = next {
-            self.dots.push((next, member, ends));
+            for next in composition.machine.form.expanded(next)? {
+                self.dots.push((next, member, ends.clone()));
+            }
         }
+        Ok(())
     }
 
     /// A production of `member` ends at `ends`.
@@ -590,17 +605,20 @@ impl Resumption {
         dot: DotId,
         continuation: ContinuationId,
         ends: NodeSetRef,
-    ) {
+    ) -> Result<(), LimitExceeded> {
         if ends.is_empty() {
-            return;
+            return Ok(());
         }
         let Advance { completes, next } = composition.machine.form.advance(dot);
         if completes {
             self.complete(composition, continuation, &ends);
         }
         if let Some(next) = next {
-            self.dots.push((next, continuation, ends));
+            for next in composition.machine.form.expanded(next)? {
+                self.dots.push((next, continuation, ends.clone()));
+            }
         }
+        Ok(())
     }
 
     /// A production that `continuation` follows ends at `ends`.

@@ -119,21 +119,23 @@ impl LeftCorners {
         let mut successors = Edges::with_capacity(count);
         for nonterminal in 0..count {
             for production in form.productions_of(NonterminalId::new(nonterminal)) {
-                let dot = production.first_dot;
-                let (symbol, advance) = match &production.rhs {
-                    RightHandSide::Sequence(symbols) => {
-                        let next = (symbols.len() > 1).then_some(DotId(dot.0 + 1));
-                        (symbols[0], Advance { completes: next.is_none(), next })
-                    }
-                    RightHandSide::Repeat { symbol, .. } => (*symbol, form.advance(dot)),
-                };
-                match symbol {
-                    Symbol::Terminal(id) => terminals.push((dot, id)),
-                    Symbol::Nonterminal(id) => {
-                        nonterminals.push((id.index(), dot));
-                        successors.push(id.index());
-                        let Advance { completes: is_tail, next } = advance;
-                        edges.push(Edge { child: id.index(), is_tail, next });
+                for dot in form.first_dots(production)? {
+                    let (symbol, advance) = match &production.rhs {
+                        RightHandSide::Sequence(symbols) => {
+                            let next = (symbols.len() > 1).then_some(DotId(dot.0 + 1));
+                            (symbols[0], Advance { completes: next.is_none(), next })
+                        }
+                        RightHandSide::Repeat { symbol, .. } => (*symbol, form.advance(dot)),
+                        RightHandSide::Selection { .. } => (form.symbol_after(dot), form.advance(dot)),
+                    };
+                    match symbol {
+                        Symbol::Terminal(id) => terminals.push((dot, id)),
+                        Symbol::Nonterminal(id) => {
+                            nonterminals.push((id.index(), dot));
+                            successors.push(id.index());
+                            let Advance { completes: is_tail, next } = advance;
+                            edges.push(Edge { child: id.index(), is_tail, next });
+                        }
                     }
                 }
             }

@@ -45,6 +45,8 @@ pub(crate) struct Predictor {
     follow: Vec<Content>,
     /// Scratch: the continuation of each nonterminal, valid where `follow` is filled.
     ids: Vec<ContinuationId>,
+    /// Scratch: the components whose `follow` is filled.
+    touched: Vec<usize>,
     max_items: usize,
     memory_bytes: usize,
 }
@@ -65,6 +67,7 @@ impl Predictor {
             begins: vec![Box::default(); class_count],
             follow: vec![Content::default(); count],
             ids: vec![ContinuationId(0); count],
+            touched: Vec::new(),
             max_items,
             memory_bytes: 0,
         }
@@ -89,13 +92,14 @@ impl Predictor {
         effort: &mut Effort,
         items: &mut Vec<Item>,
     ) -> Result<(), LimitExceeded> {
-        let mut touched = Vec::new();
+        let mut touched = std::mem::take(&mut self.touched);
         let result = self.predict_into(grammar, fresh, byte, effort, &mut touched, items);
-        for component in touched {
+        for component in touched.drain(..) {
             for &member in &self.left_corners.components[component].members {
                 self.follow[member].clear();
             }
         }
+        self.touched = touched;
         result
     }
 
@@ -114,23 +118,25 @@ impl Predictor {
         // Components that something in them is predicted of, as a max-heap: parents come out before children.
         let mut pending: BinaryHeap<usize> = BinaryHeap::new();
         for (dot, continuation) in fresh {
-            effort.spend(1)?;
-            match form.symbol_after(dot) {
-                Symbol::Terminal(id) => {
-                    items.push(Item { dot, state: self.starts[id.index()], continuation });
-                }
-                Symbol::Nonterminal(id) => {
-                    let component = self.left_corners.component_of[id.index()];
-                    if !self.can_begin(automata, component, byte)? {
-                        continue;
+            for dot in form.expanded(dot)? {
+                effort.spend(1)?;
+                match form.symbol_after(dot) {
+                    Symbol::Terminal(id) => {
+                        items.push(Item { dot, state: self.starts[id.index()], continuation });
                     }
-                    let advance = form.advance(dot);
-                    if advance.completes {
-                        tails.push((id, continuation));
+                    Symbol::Nonterminal(id) => {
+                        let component = self.left_corners.component_of[id.index()];
+                        if !self.can_begin(automata, component, byte)? {
+                            continue;
+                        }
+                        let advance = form.advance(dot);
+                        if advance.completes {
+                            tails.push((id, continuation));
+                        }
+                        self.follow[id.index()].entries.extend(advance.next.map(|next| (next, continuation)));
+                        touched.push(component);
+                        pending.push(component);
                     }
-                    self.follow[id.index()].entries.extend(advance.next.map(|next| (next, continuation)));
-                    touched.push(component);
-                    pending.push(component);
                 }
             }
         }
@@ -186,6 +192,9 @@ impl Predictor {
         if begins.is_empty() {
             *begins = vec![Begins::Unknown; left_corners.components.len()].into();
             *memory_bytes += begins.len();
+        }
+        if begins[component] != Begins::Unknown {
+            return Ok(begins[component] == Begins::Yes);
         }
         // Components to decide, each with how far it was looked at: first its terminals, then its children.
         let mut stack: Vec<(usize, usize)> = vec![(component, 0)];

@@ -12,12 +12,17 @@
 
 mod calls;
 mod escape;
+mod expressions;
+mod options;
 mod parse;
+mod regular;
 mod scan;
 
 use std::sync::Arc;
 
 use super::directives::{Directive, DirectiveMode};
+pub use expressions::{NoBreakSpace, rust_expression};
+
 use crate::Limits;
 use crate::grammar::{Diagnostic, Grammar, GrammarError};
 use crate::limits::LimitExceeded;
@@ -27,8 +32,8 @@ use crate::limits::LimitExceeded;
 pub enum Dialect {
     /// llama.cpp's: a rule ends with its line, unless a bracket is open or a bar is last; `.`, and tokens by name or id.
     LlamaCpp,
-    /// XGrammar's EBNF: a rule ends where another begins at the start of a line; more escapes, and calls such as
-    /// `TagDispatch(...)`.
+    /// XGrammar's EBNF: a rule ends where another begins at the start of a line; more escapes, options of rules,
+    /// and calls such as `TagDispatch(...)`.
     XGrammar,
 }
 

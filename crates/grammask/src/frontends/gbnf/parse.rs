@@ -6,6 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::Dialect;
+use super::options::{OptionedRule, Options};
 use super::scan::{Characters, Kind, Negated, Scanner, Token};
 use crate::Limits;
 use crate::automata::TermId;
@@ -17,12 +18,12 @@ use crate::grammar::{
 use crate::limits::LimitExceeded;
 
 /// Reads `text`, or finds out everything that is wrong with it.
-pub(super) fn parse(
-    text: &str,
+pub(super) fn parse<'s>(
+    text: &'s str,
     start: &str,
     dialect: Dialect,
     mode: DirectiveMode,
-    limits: &Limits,
+    limits: &'s Limits,
 ) -> Result<(Grammar, Vec<Directive>, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut scanner = Scanner::new(text, dialect, mode);
     let current = scanner.next();
@@ -37,6 +38,8 @@ pub(super) fn parse(
         defined: FxHashMap::default(),
         used: Vec::new(),
         directives: Vec::new(),
+        limits,
+        optioned: Vec::new(),
     };
     while parser.current.kind != Kind::End {
         if parser.current.kind == Kind::Directive {
@@ -51,6 +54,10 @@ pub(super) fn parse(
         }
     }
     parser.check_names(start);
+    if !parser.scanner.has_errors() {
+        let optioned = std::mem::take(&mut parser.optioned);
+        parser.define_optioned(&optioned);
+    }
     let Parser { scanner, mut builder, directives, .. } = parser;
     if scanner.has_errors() {
         return Err(scanner.into_diagnostics());
@@ -72,6 +79,8 @@ pub(super) struct Parser<'s> {
     defined: FxHashMap<&'s str, Span>,
     used: Vec<Span>,
     directives: Vec<Directive>,
+    pub(super) limits: &'s Limits,
+    optioned: Vec<OptionedRule>,
 }
 
 /// What is open: a rule, or a bracket in it.
@@ -144,17 +153,9 @@ impl<'s> Parser<'s> {
             return;
         }
         self.advance();
-        if let Kind::Class(_) = self.current.kind {
-            let span = self.current.span;
-            let options = self.scanner.text(span);
-            // What is captured is no matter of masks.
-            if options != "[capture]" && (!options.starts_with("[capture=") || options.contains(',')) {
-                self.scanner.report(
-                    Diagnostic::error(Code::UnsupportedGrammar, "these options of rules are not supported")
-                        .at(span)
-                        .help("remove them: they limit what a rule matches beyond its language"),
-                );
-            }
+        let mut options = Options::default();
+        if self.current.kind == Kind::Options {
+            options = self.options(self.current.span);
             self.advance();
         }
         let text = self.scanner.text(name.span);
@@ -171,22 +172,18 @@ impl<'s> Parser<'s> {
         let lhs = self.builder.nonterminal(text, name.span);
         if let Some(body) = self.alternatives(define) {
             let end = self.last_end.max(define.end);
-            self.builder.define(lhs, body, Span::new(name.span.start, end));
+            let span = Span::new(name.span.start, end);
+            if options.limits_texts() {
+                self.optioned.push(OptionedRule { lhs, body, name: name.span, span, options });
+            } else {
+                self.builder.define(lhs, body, span);
+            }
         }
     }
 
     /// Whether the current token is the name of a rule that is defined here.
     fn begins_rule(&self) -> bool {
-        match self.next.kind {
-            Kind::Define => true,
-            // Options come before `::=`; a class behind a name is none.
-            Kind::Class(_) => {
-                self.scanner.dialect() == Dialect::XGrammar
-                    && self.next.span.start == self.current.span.end
-                    && self.scanner.is_define_next()
-            }
-            _ => false,
-        }
+        matches!(self.next.kind, Kind::Define | Kind::Options)
     }
 
     /// The right-hand side of a rule; none, with a report, if it is wrong.

@@ -32,6 +32,8 @@ pub(super) enum Kind {
     /// A string, decoded.
     Text(Box<str>),
     Class(Characters),
+    /// `[...]` between a name and `::=`, not read yet.
+    Options,
     /// `.`
     AnyCharacter,
     /// `<...>`, or `!<...>` for all others.
@@ -165,11 +167,6 @@ impl<'s> Scanner<'s> {
         Token { kind, span: Span::new(start, end), first_of_line }
     }
 
-    /// Whether `::=` comes next.
-    pub(super) fn is_define_next(&self) -> bool {
-        self.rest().trim_start().starts_with("::=")
-    }
-
     fn rest(&self) -> &'s str {
         &self.source[self.position..]
     }
@@ -238,13 +235,43 @@ impl<'s> Scanner<'s> {
             }
             '{' => self.bounds(start),
             '"' => self.string(start),
-            '[' => self.class(start),
+            '[' => match self.options_end(start) {
+                Some(end) => {
+                    self.position = end;
+                    Kind::Options
+                }
+                None => self.class(start),
+            },
             '<' if self.dialect == Dialect::LlamaCpp => self.named_token(start, Negated::No),
             '!' if self.dialect == Dialect::LlamaCpp && self.eat("<") => {
                 self.named_token(start, Negated::Yes)
             }
             _ => Kind::Unknown,
         }
+    }
+
+    /// Where the options of a rule end whose bracket opens at `start`; none if it is the bracket of a class.
+    fn options_end(&self, start: usize) -> Option<usize> {
+        let is_behind_name =
+            self.source[..start].chars().next_back().is_some_and(|c| is_name_part(c, self.dialect));
+        if self.dialect != Dialect::XGrammar || !is_behind_name {
+            return None;
+        }
+        let (mut is_quoted, mut is_escaped) = (false, false);
+        for (place, character) in self.source[start..].char_indices() {
+            match character {
+                '\n' => return None,
+                _ if is_escaped => is_escaped = false,
+                '\\' => is_escaped = true,
+                '"' => is_quoted = !is_quoted,
+                ']' if !is_quoted => {
+                    let end = start + place + 1;
+                    return self.source[end..].trim_start().starts_with("::=").then_some(end);
+                }
+                _ => {}
+            }
+        }
+        None
     }
 
     /// A string after its opening quote.
