@@ -114,12 +114,13 @@ class GrammarLogitsProcessor:
 
         Cost: one comparison of the ids with those of the call before, the masks, and two passes over the scores.
         """
-        # On a device this runs while the host waits for the ids and makes the masks.
-        result = scores.clone()
+        # A device copies while the host waits for the ids and makes the masks; on the host the copy would get cold.
+        early = scores.clone() if scores.is_cuda else None
         rows = self._batch(input_ids).rows
         constrained = [(index, matcher) for index, row in enumerate(rows) if (matcher := row.matcher)]
         if not constrained:
             return scores
+        result = scores.clone() if early is None else early
         # Reading ids from a device waits for what was sent there before: then the masks of the last call have arrived.
         has_waited = scores.is_cuda and input_ids.device == scores.device
         self._mask_rows(result, constrained, self._buffer(len(constrained), is_page_locked=has_waited))
