@@ -385,7 +385,7 @@ impl Matcher {
             return Ok(None);
         }
         let recognizer = self.tables.recognizer();
-        let deadline = Deadline::after(self.compiled.options().limits.time);
+        let deadline = Deadline::after_first_check(self.compiled.options().limits.time);
         let after = recognizer.step_all(state.set, bytes, &deadline).and_then(|set| match set {
             Ok(set) => recognizer.end_token(set),
             Err(_) => Ok(None),

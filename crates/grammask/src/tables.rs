@@ -150,7 +150,7 @@ impl Tables {
         if let Some(mask) = self.masks.get(set) {
             return Ok(mask);
         }
-        let deadline = Deadline::after(self.options.limits.time);
+        let deadline = Deadline::after_first_check(self.options.limits.time);
         match self.make_mask(set, &deadline) {
             Ok(Some(mask)) => Ok(mask),
             Ok(None) => Err(self.dead_end(set)),
