@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import itertools
 import json
 import random
 import subprocess
@@ -16,7 +17,6 @@ import numpy as np
 import pytest
 from grammask.compat import xgrammar as ours
 from grammask.compat.xgrammar.closed_schemas import closed
-from grammask.compat.xgrammar.expressions import rust_expression
 
 BYTES = [bytes([byte]) for byte in range(256)]
 TOKENS = [*BYTES, b"ab", b"abc", b'{"', b'":', b"true", b"12", b"</s>", b"<stop>", b""]
@@ -163,7 +163,6 @@ def test_regexes_of_ecmascript(regex, text) -> None:
 
 
 def test_unfinished_regexes_are_refused() -> None:
-    assert rust_expression("[a") == "[a"
     for regex in ("[a", "a(b", "a(?=b)", "\\", r"(a)\1"):
         with pytest.raises(RuntimeError):
             ours.Grammar.from_regex(regex)
@@ -638,3 +637,59 @@ def test_processor_for_transformers() -> None:
     each = ours.contrib.hf.LogitsProcessor([make.compile_regex("a"), make.compile_regex("b")])
     rows = each(torch.tensor([[1], [1]]), torch.zeros(2, len(TOKENS)))
     assert [torch.nonzero(row == 0).flatten().tolist() for row in rows] == [[97], [98]]
+
+
+def test_named_grammars_of_lark() -> None:
+    texts = ["<b>", "<bb>", "<c>", "<>", "b", "<bc>"]
+    verdicts = []
+    for module in (ours, theirs()):
+        other = module.Grammar.from_ebnf('root ::= "c"')
+        grammar = module.Grammar.from_lark(
+            'start: "<" (@list | @other) ">"', named_grammars={"list": 'start: "b"+', "other": other}
+        )
+        if module is ours:
+            again = ours.Grammar.deserialize_json(grammar.serialize_json())
+            assert again.serialize_json() == grammar.serialize_json()
+        compiled = compiler(module).compile_grammar(grammar)
+        verdicts.append([is_accepted(module.GrammarMatcher(compiled), text) for text in texts])
+    assert verdicts == [[True, True, True, False, False, False]] * len(verdicts)
+    with pytest.raises(TypeError):
+        ours.Grammar.from_lark("start: @x", named_grammars={"x": 1})
+
+
+TOKENS_OF_MACROS = ["a", "b", "ab", "<", ">", "<t>", "c", "</s>"]
+
+
+@pytest.mark.parametrize(
+    "ebnf",
+    [
+        'root ::= Token(5) "a"',
+        'root ::= ExcludeToken(5, 6)+ "c"',
+        'root ::= "a" Token(2) | "ab" Token(6)',
+        'root ::= d Token(6)\nd ::= TokenTagDispatch((5, x), excludes=(6,))\nx ::= "a"',
+        'root ::= TokenTagDispatch((5, x), (2, y), loop_after_dispatch=false)\nx ::= "a"\ny ::= "b"*',
+        'root ::= TagDispatch(("<t>", x))\nx ::= "a" (="b")',
+        'root ::= TagDispatch(("<t>", x), ("ab", y), loop_after_dispatch=false, excludes=("c",))\nx ::= "a"\ny ::= "b"',
+        'root ::= "<" Regex("t?") ">" Token(5)',
+        "root ::= x Token(5)\nx[max_tokens=2] ::= [ab]+",
+        'root ::= x "<"\nx[max_chars=2] ::= [ab]*',
+        'root ::= x "c"\nx[lazy] ::= [ab]* "b"',
+        'root ::= Substring("a", "b", "ab") Token(6)',
+    ],
+)
+def test_masks_of_macros_and_options(ebnf: str) -> None:
+    made = []
+    for module in (ours, theirs()):
+        info = module.TokenizerInfo(TOKENS_OF_MACROS, stop_token_ids=[7])
+        made.append((module, module.GrammarCompiler(info).compile_grammar(module.Grammar.from_ebnf(ebnf))))
+    for length in range(3):
+        for tokens in itertools.product(range(7), repeat=length):
+            rows = []
+            for module, compiled in made:
+                matcher = module.GrammarMatcher(compiled)
+                row = module.allocate_token_bitmask(1, 8)
+                accepted = [matcher.accept_token(token) for token in tokens]
+                if all(accepted):
+                    matcher.fill_next_token_bitmask(row)
+                rows.append((accepted, legal(row, 8) if all(accepted) else None))
+            assert rows[0] == rows[1], tokens

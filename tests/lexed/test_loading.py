@@ -79,8 +79,12 @@ def test_all_of_a_matcher_works() -> None:
 def test_indenters_of_lark_are_taken(postlex: Any) -> None:
     text = "start: (line | block)*\nline: item _NEWLINE\nblock: item _NEWLINE _INDENT line+ _DEDENT"
     text += "\nitem: A\nA: /a/\n_NEWLINE: /(\\n *)+/\n%declare _INDENT _DEDENT"
-    with pytest.raises(grammask.GrammarError, match="LPAR"):
-        grammask.Grammar.from_lark(text, postlex=postlex)
+    # As in the library, brackets of the indenter that the grammar does not have mean nothing.
+    without_brackets = grammask.Grammar.from_lark(text, postlex=postlex).compile(BYTES)
+    library = lark.Lark(text, parser="lalr", postlex=PythonIndenter())
+    assert library.parse("a\n  a\na\n")
+    assert without_brackets.is_valid(b"a\n  a\na\n")
+    assert not without_brackets.is_valid(b"a\n  a\n a\n")
     text += '\n%extend item: "(" item ")" | "[" item "]" | "{" item "}"'
     compiled = grammask.Grammar.from_lark(text, postlex=postlex).compile(BYTES)
     assert compiled.is_valid(b"a\n ([\n{a}])\n\na\n")
@@ -142,3 +146,34 @@ def test_the_command_line_lists_grammars() -> None:
     result = CliRunner().invoke(application, ["grammars"])
     assert result.exit_code == 0
     assert [line.split()[0] for line in result.output.splitlines()] == sorted(BUNDLED)
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "words"),
+    [
+        (
+            'A.1: "a"\nB: "ab"\nstart: B A | B',
+            {"lexer": "basic"},
+            'the lexer never finds `B`: at the beginning of "ab" it takes `A`',
+        ),
+        ("A: /a/\nstart: A\n%ignore / ?a/", {"lexer": "basic"}, "which is ignored"),
+        ('A: "a"\nB: "b"\nstart: A B\nX.1: /ab/', {"lexer": "contextual"}, None),
+        ('A.1: /a+/\nB: "ab"\nstart: B A', {"parser": "earley", "lexer": "basic"}, "never finds `B`"),
+        ("A: /a/\nstart: A", {"postlex": RefusedTerminals(("X",)), "lexer": "basic"}, None),
+        (
+            "A: /a/\nX.1: /a/\nstart: A",
+            {"postlex": RefusedTerminals(("X",)), "lexer": "basic"},
+            "which no text may have",
+        ),
+        ("A: /a/\nstart: A*\n%ignore / ?a/", {"lexer": "basic"}, None),
+    ],
+)
+def test_grammars_that_the_lexer_leaves_no_text(text: str, how: dict[str, Any], words: str | None) -> None:
+    grammar = grammask.Grammar.from_lark(text, **how)
+    if words is None:
+        assert grammar.check() == []
+        return
+    with pytest.raises(grammask.GrammarSemanticError) as caught:
+        grammar.check()
+    assert caught.value.code == "empty-language"
+    assert words in (caught.value.help or "")

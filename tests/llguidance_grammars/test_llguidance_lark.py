@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
+import re
 from typing import Any
 
 import grammask
@@ -21,8 +23,19 @@ DIFFERENCES: dict[str, tuple[list[str], str]] = {
     "start: NAME NAME\nNAME: /[a-z]+/": (["ab"], GREEDY),
     'start: ("a"|"ab") "b"': (["ab"], GREEDY),
     'start: ("a"\n "b")': (["accepted"], "brackets may go on over the ends of lines"),
-    'start: x "b"\nx[stop="b"]: /[a-z]*/': (["refused"], "`stop` takes back what was generated"),
-    'start: x\nx[temperature=0.5]: "a"': (["refused"], "temperatures belong to the sampler"),
+    'start: %lark { start: "a" }': (["accepted"], "no line needs to end in front of the brace"),
+    'start: a::1\na::_ : "x"': (["accepted"], "a parameter may be there for nothing"),
+    'start: x y\nx[stop="b"]: /[a-z]*/\ny: "b" "c"': (["refused"], "it takes the stop back if need be"),
+    'start: x "b"\nx[stop="b"]: /[a-z]*/\n%ignore " "': (["refused"], "it takes the stop back if need be"),
+    'start: %lark {\n start: "a" "b"\n %ignore " "\n} "c"': (
+        ["ab c"],
+        "what is ignored stands behind all lexemes",
+    ),
+    'start: "a" %lark {\n start: "b"\n} "c"\n%ignore " "': (["a bc"], "nothing is ignored before its %lark"),
+    '%llguidance {"skip_repetition": "once"}\nstart: "a" "b"\n%ignore " "': (
+        ["a  b"],
+        "1.9.1 reads the option, and repeats all the same",
+    ),
     "start: x\nx[max_tokens=3]: /[a-z]*/": (["aaaa"], "whole texts have no tokens"),
     "start: x\nx[max_tokens=3]: /[a-z]{4}b/": (["aaaab", "aaa"], "it cuts lexemes off unfinished"),
     'start: x "!"\nx[max_tokens=3]: /[a-z]*/': (["aaaa!"], "whole texts have no tokens"),
@@ -79,8 +92,63 @@ def test_a_grammar_with_everything() -> None:
     assert [compiled.is_valid(one.encode()) for one in good + bad] == [True] * 3 + [False] * 4
 
 
+def accepted(grammar: Grammar, texts: list[str]) -> list[str]:
+    compiled = grammar.compile(BYTES)
+    return [text for text in texts if compiled.is_valid(text.encode())]
+
+
+def test_permutations_by_parameters() -> None:
+    letters = "abcdef"
+    alternatives = "\n | ".join(
+        f'"{letter}" p::set_bit({bit}) %if and(bit_clear({bit}), bit_count_lt(_, 3))'
+        for bit, letter in enumerate(letters)
+    )
+    grammar = Grammar.from_llguidance_lark(
+        f'start: p::0\np::_ : "" %if bit_count_ge(_, 1)\n | {alternatives}'
+    )
+    texts = ["".join(text) for length in range(5) for text in itertools.product(letters, repeat=length)]
+    assert accepted(grammar, texts) == [
+        text for text in texts if 1 <= len(text) <= 3 and len({*text}) == len(text)
+    ]
+
+
+def test_parameters_without_a_bound_end_in_an_error() -> None:
+    limits = grammask.Limits(grammar_size=1000)
+    with pytest.raises(grammask.LimitExceeded):
+        Grammar.from_llguidance_lark('start: p::0\np::_ : "a" p::incr(_) | ""', limits=limits)
+    # Saturated counters have an end.
+    ok = Grammar.from_llguidance_lark('start: p::0\np::_ : "a" p::incr([0:3]) | "b" %if is_ones([0:3])')
+    assert accepted(ok, ["aaaaaab", "aaaaaaab", "aaaaaaaaaab"]) == ["aaaaaaab", "aaaaaaaaaab"]
+
+
+def test_named_grammars() -> None:
+    text = 'start: "<" @list ">" | @object'
+    named = {
+        "list": 'start: ITEM ("," @list)?\nITEM: /[a-z]/\n%ignore " "',
+        "object": Grammar.from_json_schema({"type": "object", "maxProperties": 0}, whitespace="compact"),
+    }
+    grammar = Grammar.from_llguidance_lark(text, grammars=named)
+    assert accepted(grammar, ["<a,b , c>", "{}", "<>", "< a>", "a"]) == ["<a,b , c>", "{}"]
+    again = pickle.loads(pickle.dumps(grammar))
+    assert again.compile(BYTES) is grammar.compile(BYTES)
+    assert Grammar.from_llguidance_lark("start: @x", grammars={"x": 'start: "a"'}).digest() != (
+        Grammar.from_llguidance_lark("start: @x", grammars={"x": 'start: "b"'}).digest()
+    )
+    with pytest.raises(grammask.GrammarSemanticError) as caught:
+        Grammar.from_llguidance_lark("start: @list @other", grammars={"list": "start: nothing"})
+    assert "@other" in str(caught.value)
+
+
+def test_what_changes_no_mask_is_a_warning() -> None:
+    grammar = Grammar.from_llguidance_lark('start: z x\nx[stop="!"]: /[a-z]*/\nz[temperature=0.5]: "a"')
+    assert {warning.message for warning in grammar.check()} == {
+        "the temperature of `z` changes no mask",
+        "the `stop` of `x` stays in the text",
+    }
+
+
 def test_all_errors_at_once_with_places() -> None:
-    text = 'start: foo "\\q" ("a"\nA: A | b\nB.3: "x"\nC: /(/\nbar[stop="x"]: B\n%ignore D\nd: \'x\'\n'
+    text = 'start: foo "\\q" ("a"\nA: A | b\nB.3: "x"\nC: /(/\nbar[foo=1]: B\n%ignore D\nd: \'x\'\n'
     with pytest.raises(grammask.GrammarError) as caught:
         Grammar.from_llguidance_lark(text)
     found = {(one.code, one.location and one.location[0]) for one in caught.value.diagnostics}
@@ -99,7 +167,24 @@ def test_all_errors_at_once_with_places() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["start: (", "start: [", "start: ~", "start: %json {", "%", "start: <", "start:" + "(" * 50_000]
+    "text",
+    [
+        "start: (",
+        "start: [",
+        "start: ~",
+        "start: %json {",
+        "%",
+        "start: <",
+        "start:" + "(" * 50_000,
+        "start: p::",
+        "start: p::0\np::_: %if",
+        "start: %lark",
+        "start: %lark {",
+        "start: @",
+        "start: %lark {" * 500,
+        "start: p::0\np::_: %if " + "not(" * 50_000,
+        'start: p::0\np::_: "" %if ' + "not(" * 5_000 + "true" + ")" * 4_999,
+    ],
 )
 def test_hostile_texts_get_an_answer(text: str) -> None:
     with pytest.raises(grammask.GrammarError):
@@ -109,3 +194,75 @@ def test_hostile_texts_get_an_answer(text: str) -> None:
 def test_deep_and_pickled() -> None:
     deep = Grammar.from_llguidance_lark("start: " + "(" * 20_000 + '"a"' + ")" * 20_000)
     assert pickle.loads(pickle.dumps(deep)).compile(BYTES) is deep.compile(BYTES)
+
+
+LEXEMES = {
+    "h": (r"[ac]*!", True),
+    "k": ("a*c", True),
+    "t": ("[ac!]*", False),
+    "v": ("!a?", False),
+    "m": ("!c", False),
+}
+"""Expressions, and whether they are lazy."""
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["h* t", "h? t", "(h m)* t", "(h | v) t", "(h m | k v | t)*", "k? h? t", "x t", "x? (h | m)", "(x m)* v"],
+)
+def test_lazy_lexemes_win_where_they_may_begin(body: str) -> None:
+    """By a search through all lexemes of all rules that may come next at each place, as a lexer does."""
+    inner = "(k v)* m"
+    lexemes = "".join(
+        f"{name}{'[lazy]' if is_lazy else ''}: /{pattern}/\n" for name, (pattern, is_lazy) in LEXEMES.items()
+    )
+    grammar = Grammar.from_llguidance_lark(f"start: {body}\nx: {inner}\n{lexemes}")
+    whole = re.compile(body.replace("x", f"({inner})").replace(" ", ""))
+    texts = ["".join(text) for length in range(6) for text in itertools.product("ac!", repeat=length)]
+    names = ["".join(word) for length in range(7) for word in itertools.product(LEXEMES, repeat=length)]
+    legal = [word for word in names if whole.fullmatch(word)]
+    beginnings = {word[:size] for word in legal for size in range(len(word) + 1)}
+
+    def is_read(text: str, begun: frozenset[str]) -> bool:
+        """Whether the rest of a text can be cut into lexemes behind any of some sequences of these."""
+        if not text and begun & set(legal):
+            return True
+        nexts = {word[-1] for word in beginnings if word and word[:-1] in begun}
+        ends = [
+            size
+            for name in nexts
+            if LEXEMES[name][1]
+            for size in range(1, len(text) + 1)
+            if re.fullmatch(LEXEMES[name][0], text[:size])
+        ]
+        end = min(ends, default=None)
+        for name in nexts:
+            pattern, is_lazy = LEXEMES[name]
+            for size in range(len(text) + 1):
+                if not re.fullmatch(pattern, text[:size]):
+                    continue
+                if end is not None and (size > end or (size == end and not is_lazy)):
+                    break
+                after = frozenset(word + name for word in begun if word + name in beginnings)
+                if size and is_read(text[size:], after):
+                    return True
+                if not size and (not text and after & set(legal)):
+                    return True
+                if is_lazy:
+                    break
+        return False
+
+    assert accepted(grammar, texts) == [text for text in texts if is_read(text, frozenset([""]))]
+
+
+def test_lazy_lexemes_in_large_grammars_get_an_answer() -> None:
+    rest = "\nh[lazy]: /[a-z]*!/\nt: /[a-z!]*/"
+    deep = Grammar.from_llguidance_lark("start: h* " + "(" * 5_000 + "t" + ")?" * 5_000 + rest)
+    assert deep.compile(BYTES).is_valid(b"a!b!c")
+    with pytest.raises(grammask.UnsupportedGrammar):
+        Grammar.from_llguidance_lark("start: " + "h? t " * 50 + rest)
+
+
+def test_where_more_than_the_place_decides_about_lazy_lexemes() -> None:
+    with pytest.raises(grammask.UnsupportedGrammar, match="what was read before"):
+        Grammar.from_llguidance_lark('start: x T\nx: "x" h? | "y"\nh[lazy]: /[a-z]*!/\nT: /[a-z!]*/')

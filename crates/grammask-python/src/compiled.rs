@@ -8,7 +8,7 @@ use std::sync::Arc;
 use grammask::batch;
 use grammask::grammar::{Code, Diagnostic, GrammarError};
 use grammask::recognizer::Expectation;
-use grammask::vocabulary::{TokenId, TokenSet};
+use grammask::vocabulary::{Mask, TokenId};
 use grammask::{CompiledGrammar, DraftTree, EndMode, Explanation, Matcher, RowError, TokenizeError};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
@@ -301,6 +301,11 @@ impl PyMatcher {
     }
 
     #[getter]
+    fn vocabulary(&self) -> PyVocabulary {
+        PyVocabulary { vocabulary: self.matcher.compiled().vocabulary().clone() }
+    }
+
+    #[getter]
     fn tokens(&self) -> Vec<u32> {
         self.matcher.tokens().into_iter().map(|id| id.0).collect()
     }
@@ -404,14 +409,14 @@ impl PyMatcher {
     }
 
     /// The mask. One that has to be made is made without the interpreter's lock.
-    fn known_or_made(&self, py: Python<'_>) -> Result<Arc<TokenSet>, GrammarError> {
+    fn known_or_made(&self, py: Python<'_>) -> Result<Arc<Mask>, GrammarError> {
         match self.matcher.known_mask() {
             Some(known) => Ok(known),
             None => py.detach(|| self.matcher.mask()),
         }
     }
 
-    fn current_mask(&self, py: Python<'_>) -> PyResult<Arc<TokenSet>> {
+    fn current_mask(&self, py: Python<'_>) -> PyResult<Arc<Mask>> {
         self.known_or_made(py).map_err(|error| grammar_error(py, &error))
     }
 }

@@ -37,6 +37,15 @@ impl PyVocabulary {
         Ok(Self { vocabulary: Arc::new(vocabulary) })
     }
 
+    /// Whether the tokens are the same object, whatever holds it.
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| Arc::ptr_eq(&self.vocabulary, &other.get().vocabulary))
+    }
+
+    fn __hash__(&self) -> usize {
+        Arc::as_ptr(&self.vocabulary).addr()
+    }
+
     #[getter]
     fn size(&self) -> usize {
         self.vocabulary.size()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from grammask.structural_tags.parameters import PARAMETER_STYLES
 from grammask.tools.argument_values import JsonValue, Parameters
+from grammask.tools.custom_inputs import INPUT_SCHEMA, input_of
 from grammask.tools.growing_text import without_beginning_of
 
 if TYPE_CHECKING:
@@ -49,12 +50,23 @@ class Following:
         at: Where the next piece begins, or where the last one ends.
         tool: The tool whose name and arguments the pieces stand for.
         text: What a piece of free text stands for, as far as it is sure.
-        arguments: The arguments as JSON or as a text, as far as they are sure: these never change but at their end.
+        arguments: The arguments as JSON or as a text, as far as they are sure: these never change but at their end. The
+            text of a custom tool that is called as a function is there when it is whole.
         has_name: Whether the name of the tool has been read.
         status: How far the pieces have been followed.
     """
 
-    def __init__(self, pieces: Sequence[Any], at: int, tool: Tool | None = None) -> None:
+    def __init__(
+        self, pieces: Sequence[Any], at: int, tool: Tool | None = None, *, is_input: bool = False
+    ) -> None:
+        """Begin at a place of the output.
+
+        Args:
+            pieces: What comes from there on.
+            at: The place.
+            tool: The tool whose name and arguments the pieces stand for.
+            is_input: Whether it is a custom tool that is called as a function, see ``custom_inputs``.
+        """
         self.at = at
         self.tool = tool
         self.text = ""
@@ -62,6 +74,7 @@ class Following:
         self.has_name = False
         self.status = Status.OPEN
         self._pieces = pieces
+        self._is_input = is_input
         self._next = 0
         self._value: JsonValue | Parameters | None = None
 
@@ -116,10 +129,19 @@ class Following:
             self._value = JsonValue(self.at)
         elif self._value is None:
             following = "".join(text_of(piece) for piece in self._pieces[self._next + 1 :][:1])
-            parameters = None if self.tool is None else self.tool.parameters
+            parameters = (
+                INPUT_SCHEMA if self._is_input else None if self.tool is None else self.tool.parameters
+            )
             self._value = Parameters(self.at, PARAMETER_STYLES[form], parameters, following)
         end = self._value.end(output, is_whole=is_whole)
-        self.arguments = self._value.written(output)
+        written = self._value.written(output)
+        if not self._is_input:
+            self.arguments = written
+        elif isinstance(end, int):
+            text = input_of(written)
+            if text is None:
+                return None
+            self.arguments = text
         return _OPEN if end is None else end
 
     def _until(self, following: Sequence[Any], output: str, *, is_whole: bool) -> tuple[str, _End]:

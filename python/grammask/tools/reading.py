@@ -61,13 +61,13 @@ def triggers_of(style: Mapping[str, Any]) -> list[str]:
 
 def call_ways(style: Mapping[str, Any], tools: Sequence[Tool], at: int) -> list[Following]:
     """Returns the ways to write a call of each tool from here on, those that count first before others."""
+    ways: list[Following] = []
     # A name may begin with another one.
-    by_length = sorted(tools, key=lambda tool: -len(tool.name))
-    return [
-        Following(way, at, tool)
-        for tool in by_length
-        for way in (style["call"] if tool.custom_format is None else style.get("custom_call", []))
-    ]
+    for tool in sorted(tools, key=lambda tool: -len(tool.name)):
+        is_input = tool.custom_format is not None and "custom_call" not in style
+        pieces = style["call"] if tool.custom_format is None or is_input else style["custom_call"]
+        ways.extend(Following(way, at, tool, is_input=is_input) for way in pieces)
+    return ways
 
 
 class _Reader:

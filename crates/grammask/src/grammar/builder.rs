@@ -68,6 +68,12 @@ impl GrammarBuilder {
         &mut self.terms
     }
 
+    /// The same, to look at.
+    #[must_use]
+    pub fn terms_so_far(&self) -> &Terms {
+        &self.terms
+    }
+
     /// How many nodes there are; front ends compare it with [`Limits::grammar_size`](crate::Limits).
     #[must_use]
     pub fn size(&self) -> usize {
@@ -238,6 +244,19 @@ impl GrammarBuilder {
         let start = self.source.len() + self.grafted.len();
         self.grafted.push_str(text);
         start
+    }
+
+    /// What was added so far.
+    pub(crate) fn definitions(&self) -> &[Definition] {
+        &self.definitions
+    }
+
+    pub(crate) fn node_at(&self, node: NodeId) -> &Node {
+        &self.nodes[node.index()]
+    }
+
+    pub(crate) fn terminal_at(&self, terminal: TerminalId) -> &Terminal {
+        &self.terminals[terminal.index()].terminal
     }
 
     fn node(&mut self, node: Node, span: Span) -> NodeId {

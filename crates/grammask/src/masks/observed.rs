@@ -12,8 +12,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::lowering::NormalForm;
-use crate::recognizer::{ContinuationId, Continuations, Shape, ShapeId};
-use crate::vocabulary::TokenSet;
+use crate::recognizer::{Branches, ContinuationId, Continuations, Shape, ShapeId};
+use crate::vocabulary::Mask;
 
 /// What was seen of a continuation: how its content looks, and the numbers of the continuations in it.
 type Sight = Box<[u32]>;
@@ -33,9 +33,9 @@ pub(super) struct ObservedMasks {
 #[derive(Debug)]
 enum Node {
     /// Nothing more needs to be seen.
-    Mask(Arc<TokenSet>),
+    Mask(Arc<Mask>),
     /// The continuation of this number is looked at; where that leads to by what is seen.
-    Look { number: u32, branches: FxHashMap<Sight, usize> },
+    Look { number: u32, branches: Branches },
 }
 
 /// What one computation looked at, in order.
@@ -86,11 +86,16 @@ struct Numbering {
 
 impl Looks {
     fn number(&mut self, view: View<'_>, id: ShapeId, flag: EndFlag) -> u32 {
+        match self.of_shape.get(id.index()) {
+            Some(Some(known)) => *known,
+            _ => self.find(view, id, flag),
+        }
+    }
+
+    #[cold]
+    fn find(&mut self, view: View<'_>, id: ShapeId, flag: EndFlag) -> u32 {
         if self.of_shape.len() <= id.index() {
             self.of_shape.resize(id.index() + 1, None);
-        }
-        if let Some(known) = self.of_shape[id.index()] {
-            return known;
         }
         let Shape { ends, items, .. } = view.continuations.shape(id);
         let mut key = Vec::with_capacity(items.len() * 3 + 1);
@@ -175,7 +180,7 @@ impl ObservedMasks {
         &mut self,
         view: View<'_>,
         (shape, parts): (ShapeId, &[ContinuationId]),
-    ) -> Option<Arc<TokenSet>> {
+    ) -> Option<Arc<Mask>> {
         let Self { kernels, contents, roots, nodes, numbering, .. } = self;
         let kernel = kernels.number(view, shape, EndFlag::Counts);
         let mut node = (*roots.get(kernel as usize)?)?;
@@ -186,20 +191,20 @@ impl ObservedMasks {
                 Node::Look { number, branches } => {
                     let id = *numbering.continuations.get(*number as usize)?;
                     numbering.look(view, contents, id);
-                    node = *branches.get(&numbering.sight[..])?;
+                    node = branches.get(&numbering.sight)?;
                 }
             }
         }
     }
 
     /// Remembers the mask of an observation.
-    pub(super) fn remember(&mut self, observation: Observation, mask: Arc<TokenSet>) {
+    pub(super) fn remember(&mut self, observation: Observation, mask: Arc<Mask>) {
         let Observation { kernel, looks } = observation;
         let mut looks = looks.into_iter().peekable();
         let make = |nodes: &mut Vec<Node>, bytes: &mut usize, number: Option<u32>, words: usize| {
             *bytes += words * size_of::<u32>() + size_of::<Node>() + 48;
             nodes.push(match number {
-                Some(number) => Node::Look { number, branches: FxHashMap::default() },
+                Some(number) => Node::Look { number, branches: Branches::default() },
                 None => Node::Mask(mask.clone()),
             });
             nodes.len() - 1
@@ -212,7 +217,7 @@ impl ObservedMasks {
         let mut node = *roots[kernel as usize].get_or_insert_with(|| make(nodes, bytes, first, 1));
         while let Some((_, sight)) = looks.next() {
             let known = match &nodes[node] {
-                Node::Look { branches, .. } => branches.get(&sight).copied(),
+                Node::Look { branches, .. } => branches.get(&sight),
                 // Computations that read the same went on differently; that cannot be, and would only lose a memo.
                 Node::Mask(_) => return,
             };

@@ -45,6 +45,11 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
+    pub(super) fn clear(&mut self) {
+        self.ends = false;
+        self.items.clear();
+    }
+
     /// Moves the dot of an item over its terminal, which is done. What follows the item's production, if it ends
     /// there, is added to `ended`.
     pub(super) fn advance(&mut self, form: &NormalForm, item: Item, ended: &mut Vec<ContinuationId>) {

@@ -11,6 +11,7 @@
 //!
 //! Reading a known transition takes no lock. A new one is made under the one lock of the grammar.
 
+mod branches;
 mod continuation;
 mod describe;
 mod effort;
@@ -47,10 +48,16 @@ use set::{Known, Set};
 use shape::{hash_of, intern_kernel};
 use stepping::{LimitedState, Stepper};
 
+pub(crate) use branches::Branches;
 pub(crate) use continuation::Continuations;
 pub(crate) use kernel::{Item, ItemState};
 pub(crate) use left_corner::LeftCorners;
 pub(crate) use shape::{Shape, ShapeId};
+
+/// New sets between two looks at the memory that is taken.
+const SETS_PER_SUM: usize = 8;
+/// New steps between two looks at the clock. `Limits::set_items` bounds the work of each.
+const STEPS_PER_CLOCK: usize = 16;
 
 /// One token, as a recogniser reads it when a grammar names tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +95,7 @@ pub struct Recognizer {
     form: Arc<NormalForm>,
     /// What each terminal that is a token matches.
     token_matches: Vec<Option<TokenMatch>>,
+    names_tokens: bool,
     counts_tokens: bool,
     /// Bytes that no terminal tells apart have one class.
     class_of_byte: Box<[u8; 256]>,
@@ -116,6 +124,9 @@ struct Builder {
     limits: Limits,
     /// Scratch: the continuations of the next set.
     next: Vec<ContinuationId>,
+    /// Scratch: the items of the set that a step begins with, and those that it leads to.
+    items: Vec<Item>,
+    kernel: Kernel,
 }
 
 /// The parts of a recogniser from which masks are composed, held under its lock.
@@ -194,12 +205,15 @@ impl Recognizer {
             set_bytes: 0,
             limits: limits.clone(),
             next: Vec::new(),
+            items: Vec::new(),
+            kernel: Kernel::default(),
         };
         let sets = AppendOnly::new();
-        let start = builder.intern(&sets, first)?;
+        let start = builder.intern(&sets, &mut first)?;
         Ok(Self {
             counts_tokens: form.counts_tokens(),
             form,
+            names_tokens: token_matches.iter().any(Option::is_some),
             token_matches,
             class_of_byte,
             byte_of_class,
@@ -281,8 +295,7 @@ impl Recognizer {
     pub fn step_the_long_way(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
         let class = usize::from(self.class_of_byte[usize::from(byte)]);
         let mut builder = self.lock();
-        let items = builder.items(self.set(set));
-        builder.step_items(self, &items, ClassOfByte { class, byte })
+        builder.step_set(self, self.set(set), ClassOfByte { class, byte })
     }
 
     /// How many steps were taken that were not known before. Only these take time, so whoever takes many steps
@@ -290,6 +303,12 @@ impl Recognizer {
     #[must_use]
     pub fn new_steps(&self) -> usize {
         self.new_steps.load(Ordering::Relaxed)
+    }
+
+    /// How many of the new steps followed a recipe, by which steps from sets that look alike are taken.
+    #[must_use]
+    pub fn followed_recipes(&self) -> usize {
+        self.lock().recipes.followed()
     }
 
     /// The set after several bytes; `Err` holds the position of the first byte that does not fit.
@@ -309,8 +328,9 @@ impl Recognizer {
                 Some(next) => set = next,
                 None => return Ok(Err(position)),
             }
-            if new_steps != self.new_steps() {
-                new_steps = self.new_steps();
+            let now = self.new_steps();
+            if now.wrapping_sub(new_steps) >= STEPS_PER_CLOCK {
+                new_steps = now;
                 deadline.check()?;
             }
         }
@@ -331,12 +351,11 @@ impl Recognizer {
     /// # Errors
     /// When a limit is passed.
     pub fn step_token(&self, set: SetId, event: TokenEvent) -> Result<Option<SetId>, LimitExceeded> {
-        if self.token_matches.iter().all(Option::is_none) {
+        if !self.names_tokens {
             return Ok(None);
         }
         let mut builder = self.lock();
-        let mut kernel = Kernel::default();
-        let mut ended = Vec::new();
+        let (mut kernel, mut ended) = (Kernel::default(), Vec::new());
         for item in builder.scans(self, set)? {
             if item.state == ItemState::TOKEN
                 && self.token_match(item).is_some_and(|token| token.matches(event))
@@ -345,8 +364,8 @@ impl Recognizer {
             }
         }
         let Builder { stepper, continuations, .. } = &mut *builder;
-        stepper.resume(&mut kernel, ended, continuations)?;
-        builder.intern_live(&self.sets, kernel)
+        stepper.resume(&mut kernel, &mut ended, continuations)?;
+        builder.intern_live(&self.sets, &mut kernel)
     }
 
     /// The tokens that `set` can read as a whole.
@@ -354,7 +373,7 @@ impl Recognizer {
     /// # Errors
     /// When a limit is passed.
     pub fn token_matches(&self, set: SetId) -> Result<Vec<TokenMatch>, LimitExceeded> {
-        if self.token_matches.iter().all(Option::is_none) {
+        if !self.names_tokens {
             return Ok(Vec::new());
         }
         let scans = self.lock().scans(self, set)?;
@@ -377,7 +396,7 @@ impl Recognizer {
         let mut builder = self.lock();
         let mut kernel = Kernel { ends: left.ends() || right.ends(), items: builder.items(left) };
         kernel.items.extend(builder.items(right));
-        builder.intern(&self.sets, kernel)
+        builder.intern(&self.sets, &mut kernel)
     }
 
     /// Runs `compose` with the items of a set's kernel and the parts of the recogniser.
@@ -467,8 +486,8 @@ impl Recognizer {
             let state = builder.stepper.end_token(item.state);
             state.inspect(|&state| item.state = state).is_some()
         });
-        let kernel = Kernel { ends: self.is_complete(set), items };
-        let next = builder.intern_live(&self.sets, kernel)?;
+        let mut kernel = Kernel { ends: self.is_complete(set), items };
+        let next = builder.intern_live(&self.sets, &mut kernel)?;
         builder.set_bytes += self.set(set).keep(class, next, class);
         Ok(next)
     }
@@ -498,7 +517,9 @@ impl Builder {
     /// All items of a set before or inside a terminal.
     fn scans(&mut self, recognizer: &Recognizer, set: SetId) -> Result<Vec<Item>, LimitExceeded> {
         let items = self.items(recognizer.set(set));
-        self.stepper.scans(&recognizer.form, &items, None, &mut self.continuations)
+        let mut scans = Vec::new();
+        self.stepper.scans(&recognizer.form, &items, None, &mut self.continuations, &mut scans)?;
+        Ok(scans)
     }
 
     /// The set after a byte.
@@ -509,9 +530,8 @@ impl Builder {
         byte: ClassOfByte,
     ) -> Result<Option<SetId>, LimitExceeded> {
         let shape = self.continuations.shapes.get(set.shape);
-        if !shape.is_shared {
-            let items = self.items(set);
-            return self.step_items(recognizer, &items, byte);
+        if !shape.is_shared() {
+            return self.step_set(recognizer, set, byte);
         }
         let parts = &self.set_parts[set.first as usize..][..shape.count];
         let key = (set.shape, byte.class);
@@ -522,50 +542,60 @@ impl Builder {
                 self.next = parts;
                 next.map(Some)
             }
-            Followed::Kernel(kernel) => self.intern(&recognizer.sets, kernel).map(Some),
+            Followed::Kernel(mut kernel) => self.intern(&recognizer.sets, &mut kernel).map(Some),
             Followed::Dead => Ok(None),
-            Followed::None => {
-                let items = self.items(set);
-                self.step_items(recognizer, &items, byte)
-            }
+            Followed::None => self.step_set(recognizer, set, byte),
             Followed::Unknown => {
                 let numbered = self.continuations.shapes.get(set.shape).numbered_items();
                 let mut recording = Recording::new(&mut self.continuations, parts);
-                let written = self.stepper.step(&recognizer.form, &numbered, byte, &mut recording)?;
-                let kernel = recording.resolve(&written);
+                let mut written = Kernel::default();
+                self.stepper.step(&recognizer.form, &numbered, byte, &mut recording, &mut written)?;
+                let mut kernel = recording.resolve(&written);
                 self.recipes.keep(key, recording, &written);
-                self.intern_live(&recognizer.sets, kernel)
+                self.intern_live(&recognizer.sets, &mut kernel)
             }
         }
     }
 
-    /// The set that these items lead to with a byte, the long way.
-    fn step_items(
+    /// The set that a byte leads to, the long way.
+    fn step_set(
         &mut self,
         recognizer: &Recognizer,
-        items: &[Item],
+        set: &Set,
         byte: ClassOfByte,
     ) -> Result<Option<SetId>, LimitExceeded> {
-        let kernel = self.stepper.step(&recognizer.form, items, byte, &mut self.continuations)?;
-        self.intern_live(&recognizer.sets, kernel)
+        let (mut items, mut kernel) = (std::mem::take(&mut self.items), std::mem::take(&mut self.kernel));
+        items.clear();
+        let shape = self.continuations.shapes.get(set.shape);
+        items.extend(shape.items_with(self.parts(set)));
+        kernel.clear();
+        let continuations = &mut self.continuations;
+        self.stepper.step(&recognizer.form, &items, byte, continuations, &mut kernel)?;
+        let next = self.intern_live(&recognizer.sets, &mut kernel);
+        (self.items, self.kernel) = (items, kernel);
+        next
     }
 
     fn intern_live(
         &mut self,
         sets: &AppendOnly<Set>,
-        kernel: Kernel,
+        kernel: &mut Kernel,
     ) -> Result<Option<SetId>, LimitExceeded> {
         if kernel.is_dead() { Ok(None) } else { self.intern(sets, kernel).map(Some) }
     }
 
-    fn intern(&mut self, sets: &AppendOnly<Set>, mut kernel: Kernel) -> Result<SetId, LimitExceeded> {
+    fn intern(&mut self, sets: &AppendOnly<Set>, kernel: &mut Kernel) -> Result<SetId, LimitExceeded> {
         kernel.normalize();
         if kernel.items.len() > self.limits.set_items {
             return Err(LimitExceeded::new("set_items", self.limits.set_items));
         }
-        let (shape, parts) = intern_kernel(&mut self.continuations.shapes, &kernel);
-        let parts = parts.to_vec();
-        self.intern_parts(sets, shape, &parts)
+        let (shape, of_shape) = intern_kernel(&mut self.continuations.shapes, kernel);
+        let mut parts = std::mem::take(&mut self.next);
+        parts.clear();
+        parts.extend_from_slice(of_shape);
+        let id = self.intern_parts(sets, shape, &parts);
+        self.next = parts;
+        id
     }
 
     /// The set of this shape with these continuations.
@@ -583,7 +613,8 @@ impl Builder {
         if let Some(known) = known {
             return Ok(SetId::new(known));
         }
-        if self.total_memory() > self.limits.memory_bytes {
+        // To add up what all parts take costs as much as to make a small set.
+        if sets.len().is_multiple_of(SETS_PER_SUM) && self.total_memory() > self.limits.memory_bytes {
             return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));
         }
         let of_shape = self.continuations.shapes.share(shape);

@@ -45,6 +45,8 @@ pub(crate) struct Predictor {
     follow: Vec<Content>,
     /// Scratch: the continuation of each nonterminal, valid where `follow` is filled.
     ids: Vec<ContinuationId>,
+    /// Scratch: the components whose `follow` is filled.
+    touched: Vec<usize>,
     max_items: usize,
     memory_bytes: usize,
 }
@@ -65,6 +67,7 @@ impl Predictor {
             begins: vec![Box::default(); class_count],
             follow: vec![Content::default(); count],
             ids: vec![ContinuationId(0); count],
+            touched: Vec::new(),
             max_items,
             memory_bytes: 0,
         }
@@ -89,13 +92,14 @@ impl Predictor {
         effort: &mut Effort,
         items: &mut Vec<Item>,
     ) -> Result<(), LimitExceeded> {
-        let mut touched = Vec::new();
+        let mut touched = std::mem::take(&mut self.touched);
         let result = self.predict_into(grammar, fresh, byte, effort, &mut touched, items);
-        for component in touched {
+        for component in touched.drain(..) {
             for &member in &self.left_corners.components[component].members {
                 self.follow[member].clear();
             }
         }
+        self.touched = touched;
         result
     }
 
@@ -188,6 +192,9 @@ impl Predictor {
         if begins.is_empty() {
             *begins = vec![Begins::Unknown; left_corners.components.len()].into();
             *memory_bytes += begins.len();
+        }
+        if begins[component] != Begins::Unknown {
+            return Ok(begins[component] == Begins::Yes);
         }
         // Components to decide, each with how far it was looked at: first its terminals, then its children.
         let mut stack: Vec<(usize, usize)> = vec![(component, 0)];

@@ -12,7 +12,7 @@
 //! in all registers that look alike. What can differ is which registers are equal: items and entries that
 //! differ in their registers may be the same, or stand in another order. Where that can be, they are sorted anew.
 //!
-//! Sets that nothing else looks like get no recipe: their step is known after it was taken once.
+//! Sets that few others look like get no recipe: to write one takes longer than the step.
 
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ use rustc_hash::FxHashMap;
 
 use crate::LimitExceeded;
 
+use super::branches::Branches;
 use super::continuation::{Content, ContinuationId, Continuations, MakeContinuations};
 use super::effort::Effort;
 use super::index_u32;
@@ -31,7 +32,9 @@ use super::shape::{ShapeId, intern_kernel};
 const MOST_REGISTERS: usize = 64;
 /// Words of memory of what a recipe makes at the most.
 const MOST_WORDS: usize = 1 << 12;
-/// What can be seen at one place at the most. Counts of repetitions can make a difference a thousand times.
+/// Branches that a place may get before one of them was taken again.
+const UNTRIED_BRANCHES: usize = 4;
+/// What can be seen at one place at the most.
 const MOST_BRANCHES: usize = 256;
 
 /// A number of a register.
@@ -44,6 +47,7 @@ pub(super) struct Recipes {
     starts: FxHashMap<(ShapeId, u32), usize>,
     nodes: Vec<Node>,
     bytes: usize,
+    followed: usize,
     /// Scratch: what the registers hold.
     registers: Vec<ContinuationId>,
     /// Scratch: what is seen.
@@ -69,7 +73,7 @@ enum Make {
 #[derive(Clone, Debug)]
 enum Then {
     /// What a continuation holds decides.
-    Look { register: Register, branches: FxHashMap<Box<[u32]>, usize> },
+    Look { register: Register, branches: Branches, taken: usize },
     /// This is the next set.
     Done(Built),
     /// Nothing follows.
@@ -105,6 +109,11 @@ impl Recipes {
         self.bytes + self.starts.capacity() * (size_of::<((ShapeId, u32), usize)>() + 1)
     }
 
+    /// How often a recipe was followed to its end.
+    pub(super) fn followed(&self) -> usize {
+        self.followed
+    }
+
     /// Follows the recipe for sets of a shape and a class of bytes.
     pub(super) fn follow(
         &mut self,
@@ -114,30 +123,37 @@ impl Recipes {
         next: &mut Vec<ContinuationId>,
     ) -> Result<Followed, LimitExceeded> {
         let Some(&start) = self.starts.get(&(shape, index_u32(class))) else { return Ok(Followed::Unknown) };
-        let Self { nodes, registers, seen, .. } = self;
+        let Self { nodes, registers, seen, followed, .. } = self;
         registers.clear();
         registers.extend_from_slice(parts);
-        let mut node = &nodes[start];
+        let mut node = &mut nodes[start];
         loop {
             for make in &node.makes {
-                make.make(continuations, registers, &mut Effort::unlimited())?;
+                make.make(continuations, registers, next, &mut Effort::unlimited())?;
             }
-            match &node.then {
-                Then::Look { register, branches } => {
+            match &mut node.then {
+                Then::Look { register, branches, taken } => {
                     look(continuations, registers, *register, seen);
-                    node = match branches.get(&seen[..]) {
-                        Some(&next) => &nodes[next],
-                        None if branches.len() < MOST_BRANCHES => return Ok(Followed::Unknown),
-                        None => return Ok(Followed::None),
+                    let Some(next) = branches.get(seen) else {
+                        // Counts of repetitions, or the places where a rule is used, may make a difference each time.
+                        let most = (UNTRIED_BRANCHES + *taken).min(MOST_BRANCHES);
+                        let pays = branches.len() < most;
+                        return Ok(if pays { Followed::Unknown } else { Followed::None });
                     };
+                    *taken += 1;
+                    node = &mut nodes[next];
                 }
                 Then::Done(built) => {
+                    *followed += 1;
                     return Ok(match built.fill(continuations, registers, next) {
                         true => Followed::Set(built.shape),
                         false => Followed::Kernel(built.kernel(continuations, next)),
                     });
                 }
-                Then::Dead => return Ok(Followed::Dead),
+                Then::Dead => {
+                    *followed += 1;
+                    return Ok(Followed::Dead);
+                }
                 Then::TooLong => return Ok(Followed::None),
             }
         }
@@ -165,7 +181,8 @@ impl Recipes {
         };
         let start = (shape, index_u32(class));
         if matches!(last, Then::TooLong) {
-            self.push(Vec::new(), Then::TooLong, |recipes, node| recipes.starts.insert(start, node));
+            let node = self.push(Vec::new(), Then::TooLong);
+            self.starts.insert(start, node);
             return;
         }
         // The recipe from its end to the beginning of what is not known yet.
@@ -181,60 +198,61 @@ impl Recipes {
             }
             let (then, seen) = match event {
                 Some(Event::Look { register, seen }) => {
-                    (Then::Look { register, branches: FxHashMap::default() }, Some(seen))
+                    (Then::Look { register, branches: Branches::default(), taken: 0 }, Some(seen))
                 }
                 _ => (last.clone(), None),
             };
             let known = match node {
                 Some(node) => node,
-                None => self.push(std::mem::take(&mut makes), then, |recipes, node| match parent.take() {
-                    None => recipes.starts.insert(start, node),
-                    Some((parent, seen)) => match &mut recipes.nodes[parent].then {
-                        Then::Look { branches, .. } => branches.insert(seen, node),
-                        _ => None,
-                    },
-                }),
+                None => {
+                    let node = self.push(std::mem::take(&mut makes), then);
+                    self.link(start, parent.take(), node);
+                    node
+                }
             };
             makes.clear();
             let Some(seen) = seen else { return };
             // What was seen up to here decides what is done next, so the known part of a recipe is the same.
             let Then::Look { branches, .. } = &self.nodes[known].then else { return };
-            node = branches.get(&seen).copied();
+            node = branches.get(&seen);
             parent = Some((known, seen));
         }
     }
 
-    /// Adds a node, to which `link` leads.
-    fn push(
-        &mut self,
-        makes: Vec<Make>,
-        then: Then,
-        link: impl FnOnce(&mut Self, usize) -> Option<usize>,
-    ) -> usize {
+    fn push(&mut self, makes: Vec<Make>, then: Then) -> usize {
         let words: usize = makes.iter().map(Make::words).sum();
         self.bytes += size_of::<Node>() + makes.len() * size_of::<Make>() + words * size_of::<u32>() + 64;
         self.nodes.push(Node { makes: makes.into(), then });
-        let node = self.nodes.len() - 1;
-        link(self, node);
-        node
+        self.nodes.len() - 1
+    }
+
+    /// Has a node follow what was seen at its parent, or begin a recipe.
+    fn link(&mut self, start: (ShapeId, u32), parent: Option<(usize, Box<[u32]>)>, node: usize) {
+        match parent.map(|(parent, seen)| (&mut self.nodes[parent].then, seen)) {
+            Some((Then::Look { branches, .. }, seen)) => branches.insert(seen, node),
+            Some(_) => {}
+            None => {
+                self.starts.insert(start, node);
+            }
+        }
     }
 }
 
 impl Make {
-    /// Makes it, for the next registers.
+    /// Makes it, for the next registers. `parts` is scratch.
     fn make(
         &self,
         continuations: &mut Continuations,
         registers: &mut Vec<ContinuationId>,
+        parts: &mut Vec<ContinuationId>,
         effort: &mut Effort,
     ) -> Result<(), LimitExceeded> {
         match self {
             Self::Content(built) => {
-                let mut parts = Vec::new();
-                let id = if built.fill(continuations, registers, &mut parts) {
-                    continuations.intern_parts(built.shape, &parts)
+                let id = if built.fill(continuations, registers, parts) {
+                    continuations.intern_parts(built.shape, parts)
                 } else {
-                    let Kernel { ends, items } = built.kernel(continuations, &parts);
+                    let Kernel { ends, items } = built.kernel(continuations, parts);
                     let entries = items.into_iter().map(|item| (item.dot, item.continuation)).collect();
                     let mut content = Content { ends, entries };
                     content.normalize();
@@ -319,6 +337,8 @@ pub(super) struct Recording<'a> {
     looked_at: FxHashMap<ContinuationId, Content>,
     /// What was made: a step may make the same content often.
     made: Vec<(Content, ContinuationId)>,
+    /// Scratch.
+    parts: Vec<ContinuationId>,
 }
 
 impl<'a> Recording<'a> {
@@ -330,6 +350,7 @@ impl<'a> Recording<'a> {
             log: Vec::new(),
             looked_at: FxHashMap::default(),
             made: Vec::new(),
+            parts: Vec::new(),
         }
     }
 
@@ -372,7 +393,7 @@ impl MakeContinuations for Recording<'_> {
         let make = Make::Content(Built { shape, registers });
         let register = ContinuationId::new(self.registers.len());
         // Only knots can fail.
-        let _ = make.make(self.continuations, &mut self.registers, &mut Effort::unlimited());
+        let _ = make.make(self.continuations, &mut self.registers, &mut self.parts, &mut Effort::unlimited());
         self.log.push(Event::Make(make));
         self.made.push((content.clone(), register));
         register
@@ -390,7 +411,7 @@ impl MakeContinuations for Recording<'_> {
         }
         let make = Make::Knot { knot: knot.clone(), outside: (&*outside).into() };
         let first = self.registers.len();
-        make.make(self.continuations, &mut self.registers, effort)?;
+        make.make(self.continuations, &mut self.registers, &mut self.parts, effort)?;
         self.log.push(Event::Make(make));
         members.extend((first..self.registers.len()).map(ContinuationId::new));
         Ok(())

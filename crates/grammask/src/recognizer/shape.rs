@@ -23,6 +23,9 @@ id_type! {
 /// Continuations that are looked through one by one; more of them are found by a map.
 const FEW_CONTINUATIONS: usize = 16;
 
+/// Sets of a shape from which on it pays to write recipes.
+const MANY_SETS: u32 = 3;
+
 /// A set of items but for the continuations.
 #[derive(Debug)]
 pub(crate) struct Shape {
@@ -34,9 +37,8 @@ pub(crate) struct Shape {
     pub(crate) count: usize,
     /// Whether no two items differ in their continuation only, so that their order does not depend on it.
     pub(crate) is_rigid: bool,
-    /// Whether more sets than one have had it.
-    pub(crate) is_shared: bool,
-    has_set: bool,
+    /// How many sets have it.
+    sets: u32,
 }
 
 /// An item with the number of its continuation.
@@ -60,6 +62,11 @@ pub(super) struct Shapes {
 }
 
 impl Shape {
+    /// Whether many sets have it, so that more of them can be expected.
+    pub(super) fn is_shared(&self) -> bool {
+        self.sets >= MANY_SETS
+    }
+
     /// The items, with numbers for continuations.
     pub(super) fn numbered_items(&self) -> Vec<Item> {
         let item = |item: &NumberedItem| Item {
@@ -91,8 +98,7 @@ impl Shapes {
     /// The shape, of a new set.
     pub(super) fn share(&mut self, id: ShapeId) -> &Shape {
         let shape = &mut self.list[id.index()];
-        shape.is_shared = shape.has_set;
-        shape.has_set = true;
+        shape.sets += 1;
         shape
     }
 
@@ -145,8 +151,7 @@ impl Shapes {
                 items: self.items.as_slice().into(),
                 count: self.numbered.len(),
                 is_rigid: !self.items.windows(2).any(is_same),
-                is_shared: false,
-                has_set: false,
+                sets: 0,
             });
             self.list.len() - 1
         });

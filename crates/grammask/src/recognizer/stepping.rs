@@ -33,7 +33,25 @@ pub(super) struct Stepper {
     pub(super) limited: Vec<LimitedState>,
     limited_ids: FxHashMap<LimitedState, u32>,
     limits: Limits,
+    /// The last steps of automata, each at the place of its state and class.
+    recent: Box<[Option<RecentStep>]>,
+    /// Scratch: the items that a byte can advance, what follows productions that end, and what that holds.
+    scans: Vec<Item>,
+    ended: Vec<ContinuationId>,
+    content: Content,
 }
+
+/// A step of an automaton. The same few terminals are begun again and again.
+#[derive(Clone, Copy, Debug)]
+struct RecentStep {
+    state: StateId,
+    class: u32,
+    /// As [`Stepper::step_terminal`] returns it.
+    after: Option<(ItemState, bool, bool)>,
+}
+
+/// How many steps of automata are kept at hand.
+const RECENT_STEPS: usize = 256;
 
 impl Stepper {
     pub(super) fn new(
@@ -44,7 +62,17 @@ impl Stepper {
     ) -> Self {
         let limited_ids =
             limited.iter().enumerate().map(|(index, &state)| (state, index_u32(index))).collect();
-        Self { automata, predictor, limited, limited_ids, limits: limits.clone() }
+        Self {
+            automata,
+            predictor,
+            limited,
+            limited_ids,
+            limits: limits.clone(),
+            recent: vec![None; RECENT_STEPS].into(),
+            scans: Vec::new(),
+            ended: Vec::new(),
+            content: Content::default(),
+        }
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
@@ -54,37 +82,40 @@ impl Stepper {
     }
 
     /// All items of a kernel before or inside a terminal; with a byte only those that it can begin or continue, and
-    /// possibly some more. The items of the kernel are sorted.
+    /// possibly some more. The items of the kernel are sorted. Adds them to `scans`.
     pub(super) fn scans(
         &mut self,
         form: &NormalForm,
         items: &[Item],
         byte: Option<ClassOfByte>,
         continuations: &mut impl MakeContinuations,
-    ) -> Result<Vec<Item>, LimitExceeded> {
+        scans: &mut Vec<Item>,
+    ) -> Result<(), LimitExceeded> {
         // Fresh items sort last, because their state has the highest number.
         let fresh = items.partition_point(|item| item.state != ItemState::FRESH);
         let (inside, fresh) = items.split_at(fresh);
         let fresh = fresh.iter().map(|item| (item.dot, item.continuation));
-        let mut scans = inside.to_vec();
+        scans.extend_from_slice(inside);
         let mut effort = Effort::new(&self.limits);
         let grammar = (form, &mut self.automata, continuations);
-        self.predictor.predict(grammar, fresh, byte, &mut effort, &mut scans)?;
-        Ok(scans)
+        self.predictor.predict(grammar, fresh, byte, &mut effort, scans)
     }
 
-    /// The items after a byte, in any order.
+    /// Adds the items after a byte, in any order, to an empty kernel.
     pub(super) fn step(
         &mut self,
         form: &NormalForm,
         items: &[Item],
         byte: ClassOfByte,
         continuations: &mut impl MakeContinuations,
-    ) -> Result<Kernel, LimitExceeded> {
-        let mut kernel = Kernel::default();
-        let mut ended = Vec::new();
-        for item in self.scans(form, items, Some(byte), continuations)? {
-            let Some((state, is_accepting, continues)) = self.step_terminal(item.state, byte.byte)? else {
+        kernel: &mut Kernel,
+    ) -> Result<(), LimitExceeded> {
+        let (mut scans, mut ended) = (std::mem::take(&mut self.scans), std::mem::take(&mut self.ended));
+        scans.clear();
+        ended.clear();
+        self.scans(form, items, Some(byte), continuations, &mut scans)?;
+        for &item in &scans {
+            let Some((state, is_accepting, continues)) = self.step_item(item.state, byte)? else {
                 continue;
             };
             if is_accepting {
@@ -94,27 +125,52 @@ impl Stepper {
                 kernel.items.push(Item { state, ..item });
             }
         }
-        self.resume(&mut kernel, ended, continuations)?;
-        Ok(kernel)
+        self.resume(kernel, &mut ended, continuations)?;
+        (self.scans, self.ended) = (scans, ended);
+        Ok(())
+    }
+
+    /// As `step_terminal`, with a look at recent steps before.
+    fn step_item(
+        &mut self,
+        state: ItemState,
+        byte: ClassOfByte,
+    ) -> Result<Option<(ItemState, bool, bool)>, LimitExceeded> {
+        let Some(automaton_state) = state.automaton_state() else {
+            return self.step_terminal(state, byte.byte);
+        };
+        let place = (automaton_state.index() * 31 + byte.class) % RECENT_STEPS;
+        if let Some(RecentStep { state, class, after }) = self.recent[place]
+            && state == automaton_state
+            && class as usize == byte.class
+        {
+            return Ok(after);
+        }
+        let after = self.step_terminal(state, byte.byte)?;
+        let class = index_u32(byte.class);
+        self.recent[place] = Some(RecentStep { state: automaton_state, class, after });
+        Ok(after)
     }
 
     /// Adds what the continuations in `ended` hold.
     pub(super) fn resume(
-        &self,
+        &mut self,
         kernel: &mut Kernel,
-        mut ended: Vec<ContinuationId>,
+        ended: &mut Vec<ContinuationId>,
         continuations: &mut impl MakeContinuations,
     ) -> Result<(), LimitExceeded> {
         let mut effort = Effort::new(&self.limits);
+        if ended.is_empty() {
+            return Ok(());
+        }
         ended.sort_unstable();
         ended.dedup();
-        let mut content = Content::default();
-        for continuation in ended {
-            content.clear();
-            effort.spend(continuations.add_to(&mut content, continuation))?;
-            kernel.ends |= content.ends;
+        for &continuation in &*ended {
+            self.content.clear();
+            effort.spend(continuations.add_to(&mut self.content, continuation))?;
+            kernel.ends |= self.content.ends;
             let fresh = |&(dot, continuation): &_| Item { dot, state: ItemState::FRESH, continuation };
-            kernel.items.extend(content.entries.iter().map(fresh));
+            kernel.items.extend(self.content.entries.iter().map(fresh));
         }
         Ok(())
     }
