@@ -231,13 +231,15 @@ class Grammar:
         accepted: list[str],
         limits: Limits | None,
     ) -> Grammar:
-        from grammask.lark_grammars import lark_definition
+        from grammask.lark_grammars import lark_definition, with_brackets_of
 
         parser, lexer = parser_and_lexer
         newline = None if indentation is None else indentation[0]
         definition = lark_definition(
             text, path=path, start=start, lexer=lexer, newline=newline, always_accepted=accepted
         )
+        if indentation is not None:
+            indentation = with_brackets_of(indentation, {terminal[0] for terminal in definition.terminals})
         core = _grammask.LexedGrammar(
             definition.terminals,
             definition.productions,

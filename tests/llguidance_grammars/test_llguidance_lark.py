@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import re
 from typing import Any
 
 import grammask
@@ -193,3 +194,75 @@ def test_hostile_texts_get_an_answer(text: str) -> None:
 def test_deep_and_pickled() -> None:
     deep = Grammar.from_llguidance_lark("start: " + "(" * 20_000 + '"a"' + ")" * 20_000)
     assert pickle.loads(pickle.dumps(deep)).compile(BYTES) is deep.compile(BYTES)
+
+
+LEXEMES = {
+    "h": (r"[ac]*!", True),
+    "k": ("a*c", True),
+    "t": ("[ac!]*", False),
+    "v": ("!a?", False),
+    "m": ("!c", False),
+}
+"""Expressions, and whether they are lazy."""
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["h* t", "h? t", "(h m)* t", "(h | v) t", "(h m | k v | t)*", "k? h? t", "x t", "x? (h | m)", "(x m)* v"],
+)
+def test_lazy_lexemes_win_where_they_may_begin(body: str) -> None:
+    """By a search through all lexemes of all rules that may come next at each place, as a lexer does."""
+    inner = "(k v)* m"
+    lexemes = "".join(
+        f"{name}{'[lazy]' if is_lazy else ''}: /{pattern}/\n" for name, (pattern, is_lazy) in LEXEMES.items()
+    )
+    grammar = Grammar.from_llguidance_lark(f"start: {body}\nx: {inner}\n{lexemes}")
+    whole = re.compile(body.replace("x", f"({inner})").replace(" ", ""))
+    texts = ["".join(text) for length in range(6) for text in itertools.product("ac!", repeat=length)]
+    names = ["".join(word) for length in range(7) for word in itertools.product(LEXEMES, repeat=length)]
+    legal = [word for word in names if whole.fullmatch(word)]
+    beginnings = {word[:size] for word in legal for size in range(len(word) + 1)}
+
+    def is_read(text: str, begun: frozenset[str]) -> bool:
+        """Whether the rest of a text can be cut into lexemes behind any of some sequences of these."""
+        if not text and begun & set(legal):
+            return True
+        nexts = {word[-1] for word in beginnings if word and word[:-1] in begun}
+        ends = [
+            size
+            for name in nexts
+            if LEXEMES[name][1]
+            for size in range(1, len(text) + 1)
+            if re.fullmatch(LEXEMES[name][0], text[:size])
+        ]
+        end = min(ends, default=None)
+        for name in nexts:
+            pattern, is_lazy = LEXEMES[name]
+            for size in range(len(text) + 1):
+                if not re.fullmatch(pattern, text[:size]):
+                    continue
+                if end is not None and (size > end or (size == end and not is_lazy)):
+                    break
+                after = frozenset(word + name for word in begun if word + name in beginnings)
+                if size and is_read(text[size:], after):
+                    return True
+                if not size and (not text and after & set(legal)):
+                    return True
+                if is_lazy:
+                    break
+        return False
+
+    assert accepted(grammar, texts) == [text for text in texts if is_read(text, frozenset([""]))]
+
+
+def test_lazy_lexemes_in_large_grammars_get_an_answer() -> None:
+    rest = "\nh[lazy]: /[a-z]*!/\nt: /[a-z!]*/"
+    deep = Grammar.from_llguidance_lark("start: h* " + "(" * 5_000 + "t" + ")?" * 5_000 + rest)
+    assert deep.compile(BYTES).is_valid(b"a!b!c")
+    with pytest.raises(grammask.UnsupportedGrammar):
+        Grammar.from_llguidance_lark("start: " + "h? t " * 50 + rest)
+
+
+def test_where_more_than_the_place_decides_about_lazy_lexemes() -> None:
+    with pytest.raises(grammask.UnsupportedGrammar, match="what was read before"):
+        Grammar.from_llguidance_lark('start: x T\nx: "x" h? | "y"\nh[lazy]: /[a-z]*!/\nT: /[a-z!]*/')
