@@ -715,8 +715,7 @@ class Grammar:
             max_whitespace: The bound of ``"flexible"``.
             indent: As of ``json.dumps``: every member on a line of its own. Goes before ``whitespace``.
             separators: As of ``json.dumps``: exactly this between items and after names. Goes before ``whitespace``.
-            key_order: ``"declared"``: first the declared names in their order, then all others. ``"any"``: any order;
-                exponential in the number of declared names.
+            key_order: ``"declared"``: first the declared names in their order, then all others. ``"any"``: any order.
             escapes: What may be written as an escape. ``"natural"``: what JSON wants escaped, and characters outside
                 ASCII if the model likes. ``"any"``: everything. ``"ascii"``: characters outside ASCII must be.
                 ``"raw"``: characters outside ASCII must not be.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import random
 import re
 from typing import Any
 
@@ -266,3 +267,49 @@ def test_lazy_lexemes_in_large_grammars_get_an_answer() -> None:
 def test_where_more_than_the_place_decides_about_lazy_lexemes() -> None:
     with pytest.raises(grammask.UnsupportedGrammar, match="what was read before"):
         Grammar.from_llguidance_lark('start: x T\nx: "x" h? | "y"\nh[lazy]: /[a-z]*!/\nT: /[a-z!]*/')
+
+
+RANDOM_LEXEMES = {
+    "h": 'h[lazy]: /[ac]*/ "!"',
+    "k": 'k[suffix="c"]: /[a]*/',
+    "t": "t: /[ac!]*/",
+    "u": "u: /[a!]+/",
+    "w": 'w: "a"',
+    "m": 'm: "ca"',
+}
+
+
+def random_body(pick: random.Random, depth: int) -> str:
+    roll = pick.random()
+    if depth == 0 or roll < 0.35:
+        return pick.choice([*RANDOM_LEXEMES])
+    if roll < 0.6:
+        return "(" + " ".join(random_body(pick, depth - 1) for _ in range(pick.randint(2, 3))) + ")"
+    if roll < 0.8:
+        return f"({random_body(pick, depth - 1)} | {random_body(pick, depth - 1)})"
+    return f"({random_body(pick, depth - 1)}){pick.choice('*+?')}"
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_random_lazy_grammars_allow_what_llguidance_does(seed: int) -> None:
+    """All of it; more where it takes the longest of the other lexemes, and never tries a shorter one."""
+    llguidance = pytest.importorskip("llguidance")
+    pick = random.Random(seed)
+    body, inner = random_body(pick, 3), random_body(pick, 2)
+    text = "\n".join(
+        [f"start: ({body}) {pick.choice(['', 'x', 'x?', 'x*'])}", f"x: {inner}", *RANDOM_LEXEMES.values()]
+    )
+    tokenizer = llguidance.LLTokenizer("byte")
+    try:
+        compiled = Grammar.from_llguidance_lark(text).compile(BYTES)
+    except grammask.UnsupportedGrammar:
+        return
+    except grammask.GrammarSemanticError as error:
+        assert error.code == "empty-language"  # noqa: PT017
+        compiled = None
+    for length in range(5):
+        for letters in itertools.product(b"ac!", repeat=length):
+            matcher = llguidance.LLMatcher(tokenizer, text)
+            if matcher.try_consume_tokens([*letters]) == length and matcher.is_accepting():
+                assert compiled is not None, letters
+                assert compiled.is_valid(bytes(letters)), letters
