@@ -28,6 +28,12 @@ TOOLS = [
 COUNT = {"type": "function", "function": {"name": "count"}}
 
 
+def custom(expression: str) -> Any:
+    """Return a custom tool whose input matches an expression."""
+    wanted = {"type": "grammar", "grammar": {"syntax": "regex", "definition": expression}}
+    return {"type": "custom", "custom": {"name": "sql", "format": wanted}}
+
+
 def post(url: str, path: str, body: Any, status: int = 200) -> str:
     request = urllib.request.Request(
         f"{url}/{path}", body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -164,6 +170,23 @@ def test_tools_in_streams(url: str) -> None:
         assert len(rest) > 2
 
 
+def test_custom_tools(url: str) -> None:
+    asked = {
+        "messages": USER,
+        "tools": [custom("[ab]{1,3}")],
+        "tool_choice": "required",
+        "parallel_tool_calls": False,
+    }
+    (call,) = json.loads(post(url, "chat/completions", asked))["choices"][0]["message"]["tool_calls"]
+    assert (call["type"], call["custom"]["name"]) == ("custom", "sql")
+    assert re.fullmatch("[ab]{1,3}", call["custom"]["input"])
+    *chunks, last = streamed(url, **asked)
+    parts = [part for chunk in chunks for part in chunk["choices"][0]["delta"]["tool_calls"]]
+    assert parts[0]["custom"] == {"name": "sql", "input": ""}
+    assert re.fullmatch("[ab]{1,3}", "".join(part["custom"]["input"] for part in parts))
+    assert last["choices"][0]["finish_reason"] == "tool_calls"
+
+
 def test_streams_of_calls_that_are_cut_off(url: str) -> None:
     named = len('<tool_call>\n{"name": "count", "arguments": {')
     chunks = streamed(url, messages=USER, tools=TOOLS, tool_choice=COUNT, max_tokens=4)
@@ -252,6 +275,7 @@ def test_logprobs(url: str) -> None:
             "tools",
             "unsupported-grammar",
         ),
+        ({"messages": USER, "tools": [custom("a(?=b)c")]}, "tools", "unsupported-grammar"),
         (
             {"messages": [{"role": "assistant", "tool_calls": [{"function": {"arguments": "{"}}]}]},
             "messages[0].tool_calls",
