@@ -240,6 +240,12 @@ impl PyComposition {
         Ok(self.language(term))
     }
 
+    /// Whether the empty text is in a language.
+    fn is_nullable_language(&self, language: usize) -> PyResult<bool> {
+        let term = self.terms(&[language])?[0];
+        Ok(self.builder.terms_so_far().is_nullable(term))
+    }
+
     /// The words of a language of which no shorter prefix is in it; only the empty word where that is in it.
     fn shortest_language(&mut self, language: usize) -> PyResult<usize> {
         let term = self.terms(&[language])?[0];

@@ -47,7 +47,7 @@ def scan(text: str, refusals: Refusals) -> list[Token]:
         if (
             tokens
             and tokens[-1].kind == "directive"
-            and tokens[-1].text in ("%json", "%regex", "%llguidance")
+            and tokens[-1].text in ("%json", "%regex", "%llguidance", "%grammar_options")
         ):
             place = _object(text, place, tokens, refusals)
             continue

@@ -178,7 +178,7 @@ class _Reader:
             self.result.ignored.append(self.expansions(token))
         elif token.text == "%import":
             self.imports()
-        elif token.text == "%llguidance":
+        elif token.text in ("%llguidance", "%grammar_options"):
             self.options()
         else:
             self.place -= 1
@@ -218,7 +218,10 @@ class _Reader:
             if self.is_symbol("="):
                 self.take()
                 value = self.attribute_value()
-            found[name.text] = (value, name.span)
+            is_empty_stop = name.text == "stop" and isinstance(value, Node) and value.value == ("", False)
+            # The end token stops it, as everywhere.
+            if not is_empty_stop:
+                found[name.text] = (value, name.span)
             if not self.is_symbol("]"):
                 self.expect(",")
         self.take()

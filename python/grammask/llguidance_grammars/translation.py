@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from grammask import _grammask
 from grammask.errors import GrammarError
+from grammask.llguidance_grammars.lazy_lexemes import LazyLexemes, Rivals
 from grammask.llguidance_grammars.refusals import Refusals
 from grammask.llguidance_grammars.stops import Stops
 from grammask.llguidance_grammars.syntax import Definition, Node, read, read_tokens
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["llguidance_grammar"]
 
 _WORDS = re.compile(r"\s+|\w+|[^\s\w]+")
+
+_LAZY = ("lazy", "suffix", "stop")
+_OF_LEXEMES = (*_LAZY, "max_tokens", "max_chars")
+"""Attributes of rules whose bodies are terminals."""
+
+_Instance = tuple[str, "int | None", Rivals, Rivals]
+"""A rule for a parameter, the lazy lexemes that may begin where it begins, and those that may behind it."""
 
 _MOST_INSTANCES = 1 << 20
 """Rules with parameters count once for each parameter that they are used with."""
@@ -123,9 +131,11 @@ class _Scope:
         self.nothing = self.composition.literal_language(b"")
         self.languages: dict[str, int] = {}
         self.ignored: int | None = None
-        self.numbers: dict[tuple[str, int | None], int] = {}
-        self.pending: list[tuple[str, int | None]] = []
+        self.numbers: dict[_Instance, int] = {}
+        self.pending: list[_Instance] = []
         self.stops = Stops(statements)
+        self.known_lexemes: dict[str, tuple[int, int | None]] = {}
+        self.lazy: LazyLexemes | None = None
 
     def read(self) -> None:
         """Defines the start rule, and all that it needs."""
@@ -257,32 +267,58 @@ class _Scope:
             self.refusals.add("missing-start", place, "the rule `start` is not defined")
         for span, message, help in self.stops.refused(has_ignored=self.ignored is not None):
             self.refusals.add("unsupported-grammar", span, message, help)
-        for name, definition in self.rules.items():
+        for definition in self.rules.values():
             self.check_names(definition)
-            if not definition.is_parametric:
-                self.number(name, None)
-        for name, parameter in self.pending:
-            self.composition.define(self.numbers[name, parameter], self.rule(self.rules[name], parameter))
-        if ("start", None) not in self.numbers:
-            if "start" in self.rules:
-                span = self.rules["start"].span
-                self.refusals.add("unexpected-input", span, "the rule `start` has no parameter")
+        lazy = self.lazy = LazyLexemes(self.statements, self.is_nullable)
+        start = self.rules.get("start")
+        if start is not None and not start.is_parametric:
+            first = self.number("start", None, lazy.first_of("start"), frozenset())
+        for name, definition in self.rules.items():
+            # Those that are used are made for each place where they are.
+            if not definition.is_parametric and not lazy.are_there:
+                self.number(name, None, frozenset(), frozenset())
+        self.define_pending(0)
+        made = {instance[0] for instance in self.pending}
+        done = len(self.pending)
+        for name, definition in self.rules.items():
+            if not definition.is_parametric and name not in made:
+                self.number(name, None, frozenset(), frozenset())
+        self.define_pending(done)
+        for span in lazy.places:
+            self.refusals.add(
+                "unsupported-grammar",
+                span,
+                "whether a lazy lexeme may begin here depends on what was read before",
+                "write the alternatives, or the copies, as rules of their own",
+            )
+        if start is None:
             return
-        start = self.composition.reference(self.numbers["start", None])
+        if start.is_parametric:
+            self.refusals.add("unexpected-input", start.span, "the rule `start` has no parameter")
+            return
+        part = self.composition.reference(first)
         if self.statements.options.get("allow_initial_skip") and self.ignored is not None:
-            start = self.composition.sequence([self.ignored, start])
-        self.composition.define(self.start, start)
+            part = self.composition.sequence([self.ignored, part])
+        self.composition.define(self.start, part)
 
-    def number(self, name: str, parameter: int | None) -> int:
-        """The rule of a name and a parameter, which is defined later."""
-        number = self.numbers.get((name, parameter))
+    def define_pending(self, done: int) -> None:
+        """Defines the instances from a number on, and those that they need."""
+        while done < len(self.pending):
+            instance = self.pending[done]
+            self.composition.define(self.numbers[instance], self.rule(*instance))
+            done += 1
+
+    def number(self, name: str, parameter: int | None, rivals: Rivals, after: Rivals) -> int:
+        """The rule of a name for a parameter and a place, which is defined later."""
+        instance = (name, parameter, rivals, after)
+        number = self.numbers.get(instance)
         if number is None:
             shown = name if parameter is None else f"{name}::{parameter}"
-            number = self.numbers[name, parameter] = self.composition.rule(shown)
+            number = self.numbers[instance] = self.composition.rule(shown)
             most = _MOST_INSTANCES if self.limits is None else self.limits.grammar_size
             self.whole.instances += 1
             if self.whole.instances <= most:
-                self.pending.append((name, parameter))
+                self.pending.append(instance)
             else:
                 self.refusals.add(
                     "limit-exceeded",
@@ -297,7 +333,7 @@ class _Scope:
         for node in _bottom_up(definition.body):
             needs_parameter = node.kind == "if" and node.value.needs_parameter
             if node.kind == "rule":
-                name, parameter = node.value
+                name, parameter, *_ = node.value
                 needs_parameter = parameter is not None and parameter.needs_parameter
                 if name not in self.rules:
                     self.undefined(node, name)
@@ -313,52 +349,90 @@ class _Scope:
                     "unexpected-input", node.span, f"`{definition.name}` has no parameter", help
                 )
 
-    def rule(self, definition: Definition, parameter: int | None) -> int:
-        attributes = dict(definition.attributes)
-        attributes.pop("capture", None)
-        attributes.pop("stop_capture", None)
-        temperature = attributes.pop("temperature", None)
-        if temperature is not None:
-            self.check_temperature(definition, *temperature)
-        stop = attributes.get("stop", (None,))[0]
-        if isinstance(stop, Node) and stop.value == ("", False):
-            # The end token stops it, as everywhere.
-            attributes.pop("stop")
-        if not attributes:
-            return self.part(definition.body, parameter)
+    def rule(self, name: str, parameter: int | None, rivals: Rivals, after: Rivals) -> int:
+        """The part of a rule, for a parameter and a place."""
+        definition = self.rules[name]
+        if definition.attributes.keys().isdisjoint(_OF_LEXEMES):
+            self.check_attributes(definition)
+            return self.part(definition.body, parameter, rivals, after)
         if definition.is_parametric:
-            self.refusals.add(
-                "unsupported-grammar", definition.span, "a rule with a parameter has no other attributes"
-            )
+            message = "a rule with a parameter is no lexeme"
+            self.refusals.add("unsupported-grammar", definition.span, message)
             return self.composition.literal(b"")
+        language, most_tokens = self.lexeme_of(definition)
+        is_lazy = not definition.attributes.keys().isdisjoint(_LAZY)
+        return self.lexeme(
+            self.behind_no_rival(language, rivals, name if is_lazy else None), name, most_tokens
+        )
+
+    def check_attributes(self, definition: Definition) -> None:
+        """Refuses what no rule has; warns of what changes no mask."""
+        for name, (value, span) in definition.attributes.items():
+            if name == "temperature":
+                self.check_temperature(definition, value, span)
+            elif name not in ("capture", "stop_capture", *_OF_LEXEMES):
+                self.refusals.add("unsupported-grammar", span, f"the attribute `{name}` is not supported")
+
+    def lexeme_of(self, definition: Definition) -> tuple[int, int | None]:
+        """The language of a rule that is a lexeme, and its most tokens."""
+        known = self.known_lexemes.get(definition.name)
+        if known is not None:
+            return known
+        self.check_attributes(definition)
+        attributes = definition.attributes
         language = self.language(definition.body)
-        lazy = attributes.pop("lazy", None)
-        suffix = attributes.pop("suffix", None)
-        stop = attributes.pop("stop", None)
-        most = attributes.pop("max_tokens", None)
-        for name, (_, span) in attributes.items():
-            self.refusals.add("unsupported-grammar", span, f"the attribute `{name}` is not supported")
-        for name, ending in (("suffix", suffix), ("stop", stop)):
-            if ending is None:
+        is_lazy = "lazy" in attributes
+        for name in ("suffix", "stop"):
+            ending, span = attributes.get(name, (None, (0, 0)))
+            if name not in attributes:
                 continue
-            node = ending[0] if isinstance(ending[0], Node) else None
-            if node is None or node.value == ("", False) or (suffix and stop):
-                self.refusals.add("unexpected-input", ending[1], f"`{name}` is a terminal that is not empty")
+            is_lazy = True
+            if (
+                not isinstance(ending, Node)
+                or _is_empty_string(ending)
+                or {"suffix", "stop"} <= attributes.keys()
+            ):
+                self.refusals.add("unexpected-input", span, f"`{name}` is a terminal that is not empty")
             else:
-                language = self.composition.concatenated_language([language, self.language(node)])
-        if stop is not None:
-            self.composition.warn(
-                f"the `stop` of `{definition.name}` stays in the text", "`suffix=` says so in the grammar"
-            )
-        if lazy is not None or suffix is not None or stop is not None:
+                language = self.composition.concatenated_language([language, self.language(ending)])
+            if name == "stop":
+                self.composition.warn(
+                    f"the `stop` of `{definition.name}` stays in the text", "`suffix=` says so in the grammar"
+                )
+        if is_lazy:
             language = self.composition.shortest_language(language)
-        limit = None
-        if most is not None:
-            if isinstance(most[0], int) and not isinstance(most[0], bool) and most[0] < 1 << 32:
-                limit = most[0]
-            else:
-                self.refusals.add("unexpected-input", most[1], "`max_tokens` is a number")
-        return self.lexeme(language, definition.name, limit)
+        bounds: dict[str, int | None] = {}
+        for name in ("max_chars", "max_tokens"):
+            most, span = attributes.get(name, (None, (0, 0)))
+            bounds[name] = most
+            if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most >= 1 << 32):
+                self.refusals.add("unexpected-input", span, f"`{name}` is a number")
+                bounds[name] = None
+        if bounds["max_chars"] is not None:
+            characters = self.composition.range_language("\0", "\U0010ffff")
+            short = self.composition.repeated_language(characters, 0, bounds["max_chars"])
+            language = self.composition.intersection_language([language, short])
+        known = self.known_lexemes[definition.name] = language, bounds["max_tokens"]
+        return known
+
+    def is_nullable(self, lexeme: Node | Definition) -> bool:
+        """Whether a lexeme may be empty."""
+        language = self.lexeme_of(lexeme)[0] if isinstance(lexeme, Definition) else self.language(lexeme)
+        return self.composition.is_nullable_language(language)
+
+    def behind_no_rival(self, language: int, rivals: Rivals, own: str | None) -> int:
+        """A language without what begins with a rival, which would have been taken; a lazy one may be as long as it."""
+        composition = self.composition
+        if not rivals - {own}:
+            return language
+        more = composition.complement_language(self.nothing)
+        rest = more if own is not None else composition.union_language([self.nothing, more])
+        begun = [
+            composition.concatenated_language([self.lexeme_of(self.rules[name])[0], rest])
+            for name in sorted(rivals - {own})
+        ]
+        others = composition.complement_language(composition.union_language(begun))
+        return composition.intersection_language([language, others])
 
     def check_temperature(self, definition: Definition, value: Any, span: tuple[int, int]) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -368,8 +442,10 @@ class _Scope:
                 f"the temperature of `{definition.name}` changes no mask", "give it to the sampler"
             )
 
-    def part(self, root: Node, parameter: int | None) -> int:
+    def part(self, root: Node, parameter: int | None, rivals: Rivals, after: Rivals) -> int:
         """Returns the part of a right-hand side."""
+        if self.lazy is not None and self.lazy.are_there:
+            root = self.lazy.guarded(root, rivals, after)
         results: list[int] = []
         for node in _bottom_up(root, parameter):
             if node.kind == "if" and not node.value.holds(parameter or 0):
@@ -400,6 +476,9 @@ class _Scope:
                 return parts[0]
             case "rule":
                 return self.rule_part(node, parameter)
+            case "guarded":
+                rivals, leaf = node.value
+                return self.guarded(rivals, leaf, parameter)
             case "special":
                 return self.behind(self.token(node))
             case "json":
@@ -430,14 +509,25 @@ class _Scope:
             case _:
                 return self.lexeme(self.language_of(node, []), self.refusals.text[slice(*node.span)])
 
+    def guarded(self, rivals: Rivals, leaf: Node, parameter: int | None) -> int:
+        """The part of a leaf at a place where lazy lexemes may begin."""
+        if not rivals or leaf.kind in ("json", "lark", "grammar", "special", "and"):
+            return self.part_of(leaf, [], parameter)
+        stripped = self.stops.stripped(leaf)
+        language = (
+            self.language(leaf) if stripped is None else self.composition.literal_language(stripped.encode())
+        )
+        label = self.refusals.text[slice(*leaf.span)]
+        return self.lexeme(self.behind_no_rival(language, rivals, None), label)
+
     def rule_part(self, node: Node, parameter: int | None) -> int:
-        name, passed = node.value
+        name, passed, rivals, after = (*node.value, frozenset(), frozenset())[:4]
         definition = self.rules.get(name)
         # What does not fit was refused.
         if definition is None or definition.is_parametric != (passed is not None):
             return self.composition.literal(b"")
         value = None if passed is None else passed.value(parameter or 0)
-        return self.composition.reference(self.number(name, value))
+        return self.composition.reference(self.number(name, value, rivals, after))
 
     def lexeme(self, language: int, label: str, most_tokens: int | None = None) -> int:
         """The part for a lexeme, and for what is ignored behind it. The empty lexeme has nothing behind it."""
@@ -501,6 +591,10 @@ class _Scope:
     def undefined(self, node: Node, name: str) -> None:
         if name not in self.begun:
             self.refusals.add("undefined-symbol", node.span, f"`{name}` is not defined")
+
+
+def _is_empty_string(node: Any) -> bool:
+    return isinstance(node, Node) and node.value == ("", False)
 
 
 def _escaped(text: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grammask.errors import VocabularyError
-from grammask.vocabulary.json_file import load, load_if_there, member, objects
+from grammask.vocabulary.json_file import load, load_if_there, member, objects, text_member
 from grammask.vocabulary.token_decoder import token_decoder
 from grammask.vocabulary.token_table import TokenTable, by_id
 
@@ -40,7 +40,7 @@ def _table(document: dict[str, Any], source: str, eos: Sequence[int | str], eos_
     spellings = dict(_model_tokens(member(document, "model", dict, source), source))
     special: dict[str, int] = {}
     for entry in objects(document, "added_tokens", source) if document.get("added_tokens") else []:
-        id, spelling = member(entry, "id", int, source), member(entry, "content", str, source)
+        id, spelling = member(entry, "id", int, source), text_member(entry, "content", source)
         spellings[id] = spelling
         if entry.get("special"):
             special[spelling] = id
@@ -71,8 +71,10 @@ def _eos_beside(path: Path) -> list[int | str]:
     """Return the end tokens that the model's own configuration names, the generation's before the tokenizer's."""
     generation = load_if_there(path.with_name("generation_config.json")).get("eos_token_id")
     ids = generation if isinstance(generation, list) else [generation]
-    if ids and all(isinstance(id, int) for id in ids):
+    if ids and all(isinstance(id, int) and not isinstance(id, bool) for id in ids):
         return list(ids)
-    eos = load_if_there(path.with_name("tokenizer_config.json")).get("eos_token")
-    name = eos.get("content") if isinstance(eos, dict) else eos
-    return [name] if isinstance(name, str) else []
+    beside = path.with_name("tokenizer_config.json")
+    eos = load_if_there(beside).get("eos_token")
+    holder = eos if isinstance(eos, dict) else {"content": eos}
+    is_named = isinstance(holder.get("content"), str)
+    return [text_member(holder, "content", str(beside))] if is_named else []

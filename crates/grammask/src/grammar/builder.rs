@@ -68,6 +68,12 @@ impl GrammarBuilder {
         &mut self.terms
     }
 
+    /// The same, to look at.
+    #[must_use]
+    pub fn terms_so_far(&self) -> &Terms {
+        &self.terms
+    }
+
     /// How many nodes there are; front ends compare it with [`Limits::grammar_size`](crate::Limits).
     #[must_use]
     pub fn size(&self) -> usize {

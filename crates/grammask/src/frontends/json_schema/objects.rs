@@ -51,6 +51,19 @@ pub(super) struct Class {
     patterns: FxHashSet<TermId>,
 }
 
+impl Class {
+    /// Whether its names are in a set; all of them are, or none.
+    pub(super) fn is_in(&self, set: &NameSet) -> bool {
+        match set {
+            NameSet::All => true,
+            NameSet::Matching(pattern) => self.patterns.contains(pattern),
+            NameSet::Others { patterns, .. } => {
+                !patterns.iter().any(|pattern| self.patterns.contains(pattern))
+            }
+        }
+    }
+}
+
 /// What a rule derives of a rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stretch {
@@ -592,13 +605,9 @@ impl Translation<'_> {
         for (index, class) in classes.iter().enumerate() {
             let outcomes = self.object_outcomes(formula, |this, literal| {
                 Ok(match literal {
-                    AboutObject::Each(set, _) | AboutObject::Some(set, _) => match this.name_sets.get(set) {
-                        NameSet::All => true,
-                        NameSet::Matching(pattern) => class.patterns.contains(pattern),
-                        NameSet::Others { patterns, .. } => {
-                            !patterns.iter().any(|pattern| class.patterns.contains(pattern))
-                        }
-                    },
+                    AboutObject::Each(set, _) | AboutObject::Some(set, _) => {
+                        class.is_in(this.name_sets.get(set))
+                    }
                     _ => false,
                 })
             })?;

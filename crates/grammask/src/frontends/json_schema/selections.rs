@@ -9,7 +9,7 @@ use super::KeyOrder;
 use super::formula::{Formula, falsehood, truth};
 use super::interner::Id;
 use super::layout::Punctuation;
-use super::literals::{AboutObject, ObjectFormula, ValueFormula};
+use super::literals::{AboutObject, NameSet, ObjectFormula, ValueFormula};
 use super::objects::{Class, Declared};
 use super::rules::{Part, Parts};
 use super::translation::Translation;
@@ -22,7 +22,9 @@ const FEW_NAMES: usize = 1;
 /// So few clauses make few states, in declared order.
 const FEW_CLAUSES: usize = 5;
 /// Most conjunctions that a formula is taken apart into.
-const MOST_CASES: usize = 64;
+const MOST_CASES: usize = 256;
+/// Most conjunctions that are looked at on the way.
+const MOST_LOOKED_AT: usize = 4096;
 
 /// The members that an object can have.
 #[derive(Clone, Copy)]
@@ -43,12 +45,20 @@ struct Condition {
     then: Option<Vec<Id<Box<str>>>>,
 }
 
+/// A member with a name that is not declared, in a set, whose value satisfies a formula: one has to come.
+#[derive(Clone, Copy)]
+struct Witness {
+    set: Id<NameSet>,
+    value: ValueFormula,
+}
+
 /// A conjunction of conditions on members.
 #[derive(Default)]
 struct Case {
     /// What is asked of all members with names in a set; and of single ones.
     literals: Vec<ObjectFormula>,
     conditions: Vec<Condition>,
+    witness: Option<Witness>,
     least: u32,
     most: Option<u32>,
 }
@@ -72,7 +82,7 @@ impl Translation<'_> {
         if !is_worth_it {
             return Ok(None);
         }
-        let Some(cases) = self.cases(formula) else { return Ok(None) };
+        let Some(cases) = self.cases(members, formula)? else { return Ok(None) };
         let mut alternatives: Vec<Parts> = Vec::new();
         for case in cases {
             self.check_limits()?;
@@ -87,20 +97,24 @@ impl Translation<'_> {
     }
 
     /// The conjunctions of which one holds; none if they are too many or ask for something else.
-    fn cases(&mut self, formula: ObjectFormula) -> Option<Vec<Case>> {
+    fn cases(
+        &mut self,
+        members: Members<'_>,
+        formula: ObjectFormula,
+    ) -> Result<Option<Vec<Case>>, LimitExceeded> {
         let mut cases = Vec::new();
-        let mut pending = vec![formula];
+        let mut pending: Vec<(ObjectFormula, Option<Witness>)> = vec![(formula, None)];
         let mut looked_at = 0;
-        while let Some(formula) = pending.pop() {
+        while let Some((formula, witness)) = pending.pop() {
             looked_at += 1;
-            if looked_at > 2 * MOST_CASES {
-                return None;
-            }
-            if formula == falsehood() {
-                continue;
+            if looked_at > MOST_LOOKED_AT || cases.len() > MOST_CASES {
+                return Ok(None);
             }
             let parts = self.objects.conjuncts(formula);
-            let mut case = Case::default();
+            if formula == falsehood() || self.is_hopeless(members, &parts)? {
+                continue;
+            }
+            let mut case = Case { witness, ..Case::default() };
             let mut choice = None;
             for (index, &part) in parts.iter().enumerate() {
                 match *self.objects.get(part) {
@@ -109,7 +123,7 @@ impl Translation<'_> {
                     Formula::Literal(AboutObject::AtMost(count)) => {
                         case.most = Some(case.most.map_or(count, |most| most.min(count)));
                     }
-                    Formula::Literal(AboutObject::Some(..)) => return None,
+                    Formula::Literal(AboutObject::Some(..)) => choice = choice.or(Some(index)),
                     Formula::Literal(_) => case.literals.push(part),
                     _ => match self.condition(part) {
                         Some(condition) => case.conditions.push(condition),
@@ -117,20 +131,68 @@ impl Translation<'_> {
                     },
                 }
             }
-            match choice {
-                None => cases.push(case),
-                Some(index) => {
-                    // The first one comes first: alternatives keep their order.
-                    for branch in self.objects.disjuncts(parts[index]).into_iter().rev() {
-                        let others = parts.iter().enumerate().filter(|&(other, _)| other != index);
-                        let case: Vec<ObjectFormula> =
-                            others.map(|(_, &part)| part).chain([branch]).collect();
-                        pending.push(self.objects.and(case));
+            let Some(index) = choice else {
+                cases.push(case);
+                continue;
+            };
+            let others = parts.iter().enumerate().filter(|&(other, _)| other != index).map(|(_, &part)| part);
+            let others = self.objects.and(others.collect::<Vec<_>>());
+            let mut branches = self.objects.disjuncts(parts[index]);
+            if let Formula::Literal(AboutObject::Some(set, value)) = *self.objects.get(parts[index]) {
+                branches.clear();
+                for member in members.declared {
+                    if self.set_has(set, member.name)? {
+                        branches.push(self.objects.literal(AboutObject::Has(member.name, value)));
                     }
+                }
+                let names = self.name_sets.get(set);
+                if members.classes.iter().any(|class| class.is_in(names)) {
+                    // One member can be what two conditions ask for; that is left to others.
+                    if witness.is_some() {
+                        return Ok(None);
+                    }
+                    pending.push((others, Some(Witness { set, value })));
+                }
+            }
+            // The first one comes first: alternatives keep their order.
+            for branch in branches.into_iter().rev() {
+                pending.push((self.objects.and([others, branch]), witness));
+            }
+        }
+        Ok(Some(cases))
+    }
+
+    /// Whether some member has to come with a value that none is.
+    fn is_hopeless(&mut self, members: Members<'_>, parts: &[ObjectFormula]) -> Result<bool, LimitExceeded> {
+        let mut asked: FxHashMap<Id<Box<str>>, (Vec<ValueFormula>, bool)> = FxHashMap::default();
+        for &part in parts {
+            if let Formula::Literal(AboutObject::If(name, value)) = *self.objects.get(part) {
+                asked.entry(name).or_default().0.push(value);
+            }
+            if let Formula::Literal(AboutObject::Has(name, value)) = *self.objects.get(part) {
+                let (values, is_required) = asked.entry(name).or_default();
+                values.push(value);
+                *is_required = true;
+            }
+        }
+        for member in members.declared {
+            let Some((mut values, is_required)) = asked.remove(&member.name) else { continue };
+            if !is_required && !member.required {
+                continue;
+            }
+            values.push(member.value);
+            let value = self.values.and(values);
+            if value == falsehood() {
+                return Ok(true);
+            }
+            if matches!(self.values.get(value), Formula::And(_)) {
+                let shape = self.shape_of_formula(value)?;
+                if self.is_plainly_empty(shape)? {
+                    return Ok(true);
                 }
             }
         }
-        (cases.len() <= MOST_CASES).then_some(cases)
+        Ok(false)
     }
 
     /// A disjunction as a condition on which names come together, if it is one: "not a, or not b, or c".
@@ -209,15 +271,34 @@ impl Translation<'_> {
         }
         // Members with other names ask the same of each other all the time: a conjunction without `Some` stays as it is.
         let literals = self.objects.and(case.literals.iter().copied());
-        let mut others: Vec<Parts> = Vec::new();
+        let (mut others, mut witnesses): (Vec<Parts>, Vec<Parts>) = (Vec::new(), Vec::new());
         for (value, class, _) in self.class_outcomes(classes, literals)? {
-            others.extend(self.other_member(place, &classes[class], value)?);
+            let class = &classes[class];
+            others.extend(self.other_member(place, class, value)?);
+            if let Some(witness) = case.witness
+                && class.is_in(self.name_sets.get(witness.set))
+            {
+                let value = self.values.and([value, witness.value]);
+                witnesses.extend(self.other_member(place, class, value)?);
+            }
         }
         let mut repeatable = Vec::new();
         if !others.is_empty() {
+            let member = vec![Part::Rule(self.rules.add("member", others))];
             repeatable.push(PartId::new(things.len()));
-            let member = self.rules.add("member", others);
-            things.push(vec![Part::Rule(member)]);
+            things.push(member.clone());
+            if case.witness.is_some() {
+                if witnesses.is_empty() {
+                    return Ok(Some(Vec::new()));
+                }
+                clauses.push(Clause { given: Box::default(), then: Some(PartId::new(things.len())) });
+                things.push(vec![Part::Rule(self.rules.add("member", witnesses))]);
+                // In the order of the list others come behind it too.
+                repeatable.push(PartId::new(things.len()));
+                things.push(member);
+            }
+        } else if case.witness.is_some() {
+            return Ok(Some(Vec::new()));
         }
         let order = match self.options.key_order {
             KeyOrder::Any => PartOrder::Any,
