@@ -48,6 +48,8 @@ pub(crate) struct Bundle {
     /// Tokens that emit nothing more, by what can come out behind them.
     pub(crate) ends: Box<[(FutureId, Part)]>,
     pub(crate) branches: Box<[BundleBranch]>,
+    /// The branch, after all others, of newlines whatever their columns are: in brackets they mean nothing.
+    pub(crate) newlines: Option<u32>,
 }
 
 /// What bundles are made with.
@@ -174,9 +176,9 @@ impl Bundles {
 }
 
 impl Bundle {
-    /// How many things a walk does here.
-    pub(crate) fn len(&self) -> usize {
-        self.ends.len() + self.branches.len()
+    /// All that it holds of tokens.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.always.iter().chain(self.ends.iter().map(|(_, part)| part))
     }
 }
 
@@ -225,6 +227,26 @@ impl Tables<'_> {
             })
             .collect();
         branches.sort_unstable_by_key(|branch| (branch.terminal, branch.column));
-        Bundle { last, always: always.into_part(), ends: ends.into(), branches: branches.into() }
+        let newlines = self.newlines(&branches);
+        let newline_index = newlines.is_some().then_some(branches.len() as u32);
+        branches.extend(newlines);
+        Bundle {
+            last,
+            always: always.into_part(),
+            ends: ends.into(),
+            branches: branches.into(),
+            newlines: newline_index,
+        }
+    }
+
+    /// The branches for newlines as one.
+    fn newlines(&self, branches: &[BundleBranch]) -> Option<BundleBranch> {
+        let newlines = || branches.iter().filter(|branch| self.pairs.is_newline(branch.terminal));
+        Some(BundleBranch {
+            terminal: newlines().next()?.terminal,
+            column: Column::At(0),
+            parts: newlines().flat_map(|branch| &branch.parts[..]).copied().collect(),
+            children: Vec::new(),
+        })
     }
 }

@@ -78,7 +78,8 @@ impl Pairs {
         found
     }
 
-    fn is_newline(&self, terminal: TerminalId) -> bool {
+    /// Whether it is the terminal for newlines, which layouts decide about.
+    pub(crate) fn is_newline(&self, terminal: TerminalId) -> bool {
         self.grammar.indentation.as_ref().is_some_and(|indentation| indentation.newline == terminal)
     }
 }
