@@ -4,6 +4,8 @@ PYTHON ?= python3
 CARGO ?= cargo
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+ENGINES := .venv-engines/all
+FORMATRON := .venv-engines/formatron
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 VENV := .venv/.created
@@ -13,7 +15,7 @@ PEERS := .venv/.peers
 DOCUMENTATION := .venv/.documentation
 BENCH ?=
 
-.PHONY: demo test bench lint docs build clean
+.PHONY: demo test test-engines bench lint docs build clean
 
 demo: $(PACKAGE)
 	$(BIN)/python examples/demo.py
@@ -23,6 +25,11 @@ test: $(PACKAGE) lint
 	$(BIN)/python -m mypy
 	$(BIN)/python -m mypy.stubtest grammask._grammask
 	$(BIN)/python -m pytest
+
+# Half an hour and 3 GB the first time: what `make test` skips because a tool is not installed. docs/integrations.md.
+test-engines: $(ENGINES)/.created $(FORMATRON)/.created
+	$(ENGINES)/bin/python -m pytest tests/integrations tests/compat/test_programs.py tests/server/test_openai_client.py tests/test_apply_mask.py
+	GRAMMASK_FORMATRON_TESTS=$(FORMATRON)/formatron-0.5.0/tests $(FORMATRON)/bin/python -m pytest tests/formatron/test_drop_in.py
 
 # About an hour; BENCH=--quick takes some minutes. benches/README.md says what else can be chosen.
 bench: $(PACKAGE) $(PEERS)
@@ -44,7 +51,7 @@ build: $(DEVELOPMENT)
 	$(BIN)/python -m maturin build --release --strip --out dist
 
 clean:
-	rm -rf .venv dist target
+	rm -rf .venv .venv-engines dist target
 
 $(VENV):
 	$(PYTHON) -m venv .venv
@@ -67,3 +74,24 @@ $(PEERS): $(VENV) pyproject.toml
 $(PACKAGE): $(VENV) pyproject.toml $(RUST_SOURCES)
 	$(PIP) install --quiet --no-build-isolation --editable .
 	touch $@
+
+# These environments see what .venv has, so torch is there once.
+$(ENGINES)/.created: $(PACKAGE) $(DEVELOPMENT) pyproject.toml
+	$(call environment_beside,$(ENGINES))
+	$(ENGINES)/bin/python -m pip install --quiet --group engines
+	$(ENGINES)/bin/python -m pip install --quiet --no-deps --group engines-alone
+	touch $@
+
+$(FORMATRON)/.created: $(PACKAGE) $(DEVELOPMENT) pyproject.toml
+	$(call environment_beside,$(FORMATRON))
+	$(FORMATRON)/bin/python -m pip install --quiet --group formatron
+	$(FORMATRON)/bin/python -m pip download --quiet --no-deps --no-binary formatron --dest $(FORMATRON) formatron==0.5.0
+	tar -xzf $(FORMATRON)/formatron-0.5.0.tar.gz -C $(FORMATRON)
+	touch $@
+
+define environment_beside
+$(BIN)/python -m venv $(1)
+$(BIN)/python -c "import sysconfig; print('import site; site.addsitedir(%r)' % sysconfig.get_path('purelib'))" \
+	> "$$($(1)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/development.pth"
+$(1)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+endef

@@ -158,6 +158,8 @@ def test_limits_are_values() -> None:
     assert "set_items=10" in repr(limits)
     with pytest.raises(ValueError, match="seconds"):
         Limits(seconds=-1.0)
+    with pytest.raises(ValueError, match="not -1"):
+        Limits(memory_bytes=-1)
 
 
 @pytest.mark.parametrize(

@@ -33,3 +33,9 @@ def test_late_names_are_there() -> None:
     code = "import grammask; grammask.Template; grammask.partial_json; print('Template' in dir(grammask))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "True\n"
+
+
+def test_modules_need_no_import_of_their_own() -> None:
+    code = "import grammask; print(grammask.kbnf.Engine.__name__, grammask.tools.__name__, 'kbnf' in dir(grammask))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "Engine grammask.tools True\n"

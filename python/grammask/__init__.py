@@ -39,6 +39,14 @@ from grammask.progress import progress_bar
 from grammask.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from grammask import compat as compat
+    from grammask import formatron as formatron
+    from grammask import integrations as integrations
+    from grammask import kbnf as kbnf
+    from grammask import streaming as streaming
+    from grammask import streamlining as streamlining
+    from grammask import templates as templates
+    from grammask import tools as tools
     from grammask.streaming import PartialJson, partial_json
     from grammask.templates import Template, TemplateMismatch, TemplateResult, TemplateStream
 
@@ -85,9 +93,16 @@ _IMPORTED_WHEN_USED = {
 }
 """Names whose modules would make importing the package slower."""
 
+_MODULES_IMPORTED_WHEN_USED = frozenset(
+    {"compat", "formatron", "integrations", "kbnf", "streaming", "streamlining", "templates", "tools"}
+)
+"""Modules that need no import of their own: ``grammask.kbnf.Engine``."""
+
 
 def __getattr__(name: str) -> Any:
     """Import what was not imported with the package."""
+    if name in _MODULES_IMPORTED_WHEN_USED:
+        return import_module(f"{__name__}.{name}")
     if name not in _IMPORTED_WHEN_USED:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
@@ -98,4 +113,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """All public names, imported or not."""
-    return sorted({*globals(), *_IMPORTED_WHEN_USED})
+    return sorted({*globals(), *_IMPORTED_WHEN_USED, *_MODULES_IMPORTED_WHEN_USED})

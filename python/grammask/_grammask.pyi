@@ -249,6 +249,9 @@ class Composition:
     def literal_language(self, bytes: bytes) -> int: ...
     def range_language(self, first: str, last: str) -> int: ...
     def substring_language(self, text: str) -> int: ...
+    def chunks_language(self, chunks: list[str]) -> int: ...
+    def is_nullable_language(self, language: int) -> bool: ...
+    def warn(self, message: str, help: str) -> None: ...
     def concatenated_language(self, languages: Sequence[int]) -> int: ...
     def union_language(self, languages: Sequence[int]) -> int: ...
     def intersection_language(self, languages: Sequence[int]) -> int: ...
@@ -298,6 +301,14 @@ class LexedGrammar:
         source: str = "",
         limits: Limits | None = None,
     ) -> Self: ...
+    @staticmethod
+    def from_kbnf(
+        text: bytes, start: str, lexer: str, parser: str, limits: Limits | None = None
+    ) -> LexedGrammar: ...
+    @staticmethod
+    def from_gbnf(
+        text: str, start: str, lexer: str, parser: str, limits: Limits | None = None
+    ) -> LexedGrammar: ...
     @property
     def source(self) -> str: ...
     @property
@@ -317,15 +328,22 @@ class Parser:
     alternatives that fit the same text the first one counts.
 
     Args:
-        grammar: The grammar, without tokens of a model.
+        grammar: The grammar; if it names or counts tokens of a model it needs a vocabulary.
         parts: The names of the rules to capture.
         limits: Budgets.
+        vocabulary: The tokens that texts can be fed as.
 
     Raises:
-        GrammarError: As on compiling; a name that the grammar does not have; tokens.
+        GrammarError: As on compiling; a name that the grammar does not have; tokens without a vocabulary.
     """
 
-    def __new__(cls, grammar: Grammar, parts: list[str], limits: Limits | None = None) -> Self: ...
+    def __new__(
+        cls,
+        grammar: Grammar,
+        parts: list[str],
+        limits: Limits | None = None,
+        vocabulary: Vocabulary | None = None,
+    ) -> Self: ...
     def parse(self) -> Parse:
         """Make a parse at the beginning of a text.
 
@@ -343,6 +361,16 @@ class Parse:
 
     def feed(self, text: bytes) -> int:
         """Read bytes as far as they are the beginning of a text; return how many that were.
+
+        Raises:
+            LimitExceeded: A budget was passed; the parse has no captures any more.
+        """
+
+    def feed_tokens(self, tokens: list[int]) -> int:
+        """Read tokens as far as they are the beginning of a text; return how many that were.
+
+        After a whole text end tokens may come. Tokens without text, such as special ones, take no bytes. A parser
+        without a vocabulary reads none.
 
         Raises:
             LimitExceeded: A budget was passed; the parse has no captures any more.
@@ -673,6 +701,10 @@ class Matcher:
         """
 
     @property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary that the grammar was compiled for."""
+
+    @property
     def tokens(self) -> list[int]:
         """The accepted tokens, as a new list; bytes accepted as bytes are not among them."""
 
@@ -817,6 +849,9 @@ def json_schema_grammar(schema: str, options: SchemaOptions, limits: Limits | No
 
 def missing_documents(schema: str, options: SchemaOptions, limits: Limits | None = None) -> list[str]:
     """List the URIs of documents that a schema refers to and that the options do not have."""
+
+def xgrammar_expression(pattern: str) -> str:
+    """Return a regular expression as ``xgrammar.Grammar.from_regex`` reads it, in the syntax of the crate ``regex``."""
 
 def kbnf_syntax_tree(text: bytes) -> tuple[str, list[Diagnostic]]:
     """Print the syntax tree of a KBNF text, as far as it can be read, with everything that is wrong with it."""

@@ -122,21 +122,42 @@ class Grammar:
         return joined.grammar(core)
 
     @classmethod
-    def from_kbnf(cls, text: str | bytes, *, start: str = "start", limits: Limits | None = None) -> Grammar:
+    def from_kbnf(
+        cls,
+        text: str | bytes,
+        *,
+        start: str = "start",
+        lexer: Lexer | None = None,
+        parser: Parser | None = None,
+        limits: Limits | None = None,
+    ) -> Grammar:
         """Reads a grammar in KBNF: an EBNF with embedded regular expressions. See ``docs/kbnf.md``.
 
         Args:
             text: The grammar; bytes must be UTF-8.
             start: The nonterminal that derives whole texts.
+            lexer: Reads texts with a lexer, for whose terminals the text has directives: ``"contextual"``, ``"basic"``
+                and others as of :meth:`from_lark`. See ``docs/lexed_grammars.md``. None if ``parser`` is not given
+                either: rules derive texts byte by byte.
+            parser: The parser behind the lexer, as of :meth:`from_lark`.
             limits: Budgets for reading the text.
 
         Raises:
             GrammarSyntaxError: Everything in the text that is not KBNF, all at once.
             GrammarSemanticError: Undefined symbols, and the like.
-            UnsupportedGrammar: A regular expression with features that are not regular.
+            UnsupportedGrammar: A regular expression with features that are not regular; with a lexer, terminals that
+                are not regular or that rules cannot use.
             LimitExceeded: The text is too large.
+            ValueError: There is no such parser or lexer.
         """
         encoded = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
+        if lexer is not None or parser is not None:
+            from grammask.lark_grammars import parser_and_lexer
+
+            parser, lexer = parser_and_lexer(parser, lexer, has_layout=False)
+            lexed = _grammask.LexedGrammar.from_kbnf(encoded, start, lexer, parser, limits)
+            recipe = ("_again_lexed_kbnf", (encoded, start, lexer, parser, limits))
+            return cls._make(lexed, encoded, ("kbnf", start, lexer, parser), recipe)
         core = _grammask.Grammar.from_kbnf(encoded, start, limits)
         return cls._make(core, encoded, ("kbnf", start), ("_again_kbnf", (encoded, start, limits)))
 
@@ -235,7 +256,15 @@ class Grammar:
         return cls._make(core, content, ("lark", start, parser, lexer, repr(indentation)), recipe)
 
     @classmethod
-    def from_gbnf(cls, text: str | bytes, *, start: str = "root", limits: Limits | None = None) -> Grammar:
+    def from_gbnf(
+        cls,
+        text: str | bytes,
+        *,
+        start: str = "root",
+        lexer: Lexer | None = None,
+        parser: Parser | None = None,
+        limits: Limits | None = None,
+    ) -> Grammar:
         r"""Reads a grammar of llama.cpp. See ``docs/gbnf.md``.
 
         >>> import grammask
@@ -247,14 +276,26 @@ class Grammar:
         Args:
             text: The grammar; bytes must be UTF-8.
             start: The rule that derives whole texts.
+            lexer: Reads texts with a lexer, as of :meth:`from_kbnf`.
+            parser: The parser behind the lexer, as of :meth:`from_lark`.
             limits: Budgets for reading the text.
 
         Raises:
             GrammarSyntaxError: Everything in the text that is not GBNF, all at once.
             GrammarSemanticError: Undefined rules, rules that are defined twice.
+            UnsupportedGrammar: With a lexer, terminals that are not regular or that rules cannot use.
             LimitExceeded: The text is too large.
             UnicodeDecodeError: The bytes are not UTF-8.
+            ValueError: There is no such parser or lexer.
         """
+        if lexer is not None or parser is not None:
+            from grammask.lark_grammars import parser_and_lexer
+
+            decoded = text if isinstance(text, str) else bytes(text).decode()
+            parser, lexer = parser_and_lexer(parser, lexer, has_layout=False)
+            lexed = _grammask.LexedGrammar.from_gbnf(decoded, start, lexer, parser, limits)
+            recipe = ("_again_lexed_gbnf", (decoded, start, lexer, parser, limits))
+            return cls._make(lexed, decoded.encode(), ("gbnf", start, lexer, parser), recipe)
         return cls._from_gbnf(text, start, "llama.cpp", limits)
 
     @classmethod
@@ -285,27 +326,53 @@ class Grammar:
         return cls._make(core, decoded.encode(), ("gbnf", dialect, start), recipe)
 
     @classmethod
-    def from_llguidance_lark(cls, text: str, *, limits: Limits | None = None) -> Grammar:
+    def _again_lexed_gbnf(
+        cls, text: str, start: str, lexer: Lexer, parser: Parser, limits: Limits | None
+    ) -> Grammar:
+        return cls.from_gbnf(text, start=start, lexer=lexer, parser=parser, limits=limits)
+
+    @classmethod
+    def _again_lexed_kbnf(
+        cls, text: bytes, start: str, lexer: Lexer, parser: Parser, limits: Limits | None
+    ) -> Grammar:
+        return cls.from_kbnf(text, start=start, lexer=lexer, parser=parser, limits=limits)
+
+    @classmethod
+    def from_llguidance_lark(
+        cls,
+        text: str,
+        *,
+        grammars: Mapping[str, str | Grammar] | None = None,
+        limits: Limits | None = None,
+    ) -> Grammar:
         """Reads a grammar in llguidance's dialect of Lark. See ``docs/llguidance_lark.md``.
 
         Args:
             text: The grammar; its start symbol is ``start``.
-            limits: Budgets for expressions and schemas inside.
+            grammars: What ``@name`` stands for: grammars, or texts in the same dialect, which may name each other.
+            limits: Budgets for expressions and schemas inside, and for rules with parameters.
 
         Raises:
             GrammarSyntaxError: Everything in the text that is not in this notation, all at once.
             GrammarSemanticError: Names without a definition, terminals that are made of themselves.
-            UnsupportedGrammar: Priorities, parameters, ``stop``, ``temperature``, other grammars by name.
+            UnsupportedGrammar: Priorities, templates, and uses of ``stop`` that would take text back.
             LimitExceeded: The text is too large.
         """
         from grammask.llguidance_grammars import llguidance_grammar
 
-        core = llguidance_grammar(text, cls, limits)
-        return cls._make(core, text.encode(), ("llguidance",), ("_again_llguidance", (text, limits)))
+        named = dict(grammars or {})
+        core = llguidance_grammar(text, cls, limits, named)
+        key = (
+            "llguidance",
+            *((name, one if isinstance(one, str) else one.digest()) for name, one in named.items()),
+        )
+        return cls._make(core, text.encode(), key, ("_again_llguidance", (text, named, limits)))
 
     @classmethod
-    def _again_llguidance(cls, text: str, limits: Limits | None) -> Grammar:
-        return cls.from_llguidance_lark(text, limits=limits)
+    def _again_llguidance(
+        cls, text: str, grammars: dict[str, str | Grammar], limits: Limits | None
+    ) -> Grammar:
+        return cls.from_llguidance_lark(text, grammars=grammars, limits=limits)
 
     @classmethod
     def from_structural_tag(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from grammask.cli.application import application
+from tokenizer_files import FILES
 from typer.testing import CliRunner
 
 ROOT = Path(__file__).parents[2]
@@ -108,6 +109,32 @@ def test_a_dead_end_is_told(grammar: Any, tmp_path: Path) -> None:
     output = run("mask", text, "--vocab", str(vocabulary), "--prefix", "a", status=1)
     assert "error[dead-end]" in output
     assert "note: there are no end tokens" in output
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_vocabularies_of_all_kinds_of_files(kind: str, grammar: Any, tmp_path: Path) -> None:
+    path = tmp_path / "any"
+    path.write_bytes(FILES[kind])
+    text = grammar('start ::= #"[ab\\n ]*";')
+    eos = ["--eos", "</s>"] if kind == "tokenizer.json" else []
+    output = run("mask", text, "--vocab", str(path), *eos)
+    for label in ('" a"', '"b"', r'"\n"'):
+        assert label in output
+    assert ("</s> (ends the text)" in output) == (kind != "ranks.tiktoken")
+    if eos:
+        message = run("explain", text, "b", "--vocab", str(path), status=1)
+        assert "no end token is known" in message
+        assert "give --eos" in message
+    run("generate", text, "--vocab", str(path), *eos, "--max-tokens", "5")
+
+
+def test_a_folder_is_a_vocabulary(grammar: Any, tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_bytes(FILES["tokenizer.json"])
+    (tmp_path / "generation_config.json").write_text('{"eos_token_id": 3}')
+    text = grammar('start ::= "b";')
+    assert run("mask", text, "--vocab", str(tmp_path), "--ids").split() == ["1"]
+    assert "no tokenizer" in run("mask", text, "--vocab", str(ROOT / "examples"), status=1)
+    assert "no/such/folder" in run("mask", text, "--vocab", "hf:no/such/folder", status=1)
 
 
 @pytest.mark.parametrize(

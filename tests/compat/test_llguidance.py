@@ -367,3 +367,37 @@ def test_structural_tags_that_are_refused() -> None:
 def test_versions() -> None:
     assert "1.9.1" in ours.get_version()
     assert our_numpy.get_bitmask_shape(1, 33) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("grammars", "texts"),
+    [
+        (
+            [{"lark_grammar": 'start: "a" @sub'}, {"name": "sub", "lark_grammar": 'start: "b" @sub?'}],
+            ["ab", "a"],
+        ),
+        ([{"lark_grammar": 'start: "a" @sub'}, {"name": "sub", "json_schema": {"const": 12}}], ["a12", "a1"]),
+        ([{"name": "me", "lark_grammar": 'start: "a" | "b" @me'}], ["a", "bba", "b"]),
+        ([{"lark_grammar": "start: @nobody"}], []),
+        (
+            [
+                {"lark_grammar": 'start: "a"'},
+                {"name": "x", "lark_grammar": ""},
+                {"name": "x", "lark_grammar": ""},
+            ],
+            [],
+        ),
+    ],
+)
+def test_several_grammars(grammars, texts) -> None:
+    verdicts = []
+    for module in modules():
+        made = tokenizer(module)
+        text = json.dumps({"grammars": grammars})
+        verdict: list[Any] = [module.LLMatcher(made, text).is_error()]
+        for one in texts:
+            matcher = module.LLMatcher(made, text)
+            tokens = made.tokenize_str(one)
+            verdict.append(matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting())
+        verdicts.append(verdict)
+    assert verdicts[0] == verdicts[-1]

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from grammask.compat import xgrammar as ours
 from grammask.compat.xgrammar.closed_schemas import closed
-from grammask.compat.xgrammar.expressions import rust_expression
 
 BYTES = [bytes([byte]) for byte in range(256)]
 TOKENS = [*BYTES, b"ab", b"abc", b'{"', b'":', b"true", b"12", b"</s>", b"<stop>", b""]
@@ -163,7 +162,6 @@ def test_regexes_of_ecmascript(regex, text) -> None:
 
 
 def test_unfinished_regexes_are_refused() -> None:
-    assert rust_expression("[a") == "[a"
     for regex in ("[a", "a(b", "a(?=b)", "\\", r"(a)\1"):
         with pytest.raises(RuntimeError):
             ours.Grammar.from_regex(regex)
@@ -638,3 +636,21 @@ def test_processor_for_transformers() -> None:
     each = ours.contrib.hf.LogitsProcessor([make.compile_regex("a"), make.compile_regex("b")])
     rows = each(torch.tensor([[1], [1]]), torch.zeros(2, len(TOKENS)))
     assert [torch.nonzero(row == 0).flatten().tolist() for row in rows] == [[97], [98]]
+
+
+def test_named_grammars_of_lark() -> None:
+    texts = ["<b>", "<bb>", "<c>", "<>", "b", "<bc>"]
+    verdicts = []
+    for module in (ours, theirs()):
+        other = module.Grammar.from_ebnf('root ::= "c"')
+        grammar = module.Grammar.from_lark(
+            'start: "<" (@list | @other) ">"', named_grammars={"list": 'start: "b"+', "other": other}
+        )
+        if module is ours:
+            again = ours.Grammar.deserialize_json(grammar.serialize_json())
+            assert again.serialize_json() == grammar.serialize_json()
+        compiled = compiler(module).compile_grammar(grammar)
+        verdicts.append([is_accepted(module.GrammarMatcher(compiled), text) for text in texts])
+    assert verdicts == [[True, True, True, False, False, False]] * len(verdicts)
+    with pytest.raises(TypeError):
+        ours.Grammar.from_lark("start: @x", named_grammars={"x": 1})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import pickle
 import re
 from typing import TYPE_CHECKING, Any
@@ -109,13 +111,60 @@ def test_grammars_pickle() -> None:
 DIFFERENCES = {
     "root ::= []": ["refused"],
     'root ::= "\\ud83d\\ude00"': ["refused"],
-    'root ::= Regex("a.b\\\\d")': ["refused"],
-    'root ::= Substring("abc")': ["refused"],
     'root ::= "a" | ': ["accepted"],
     'root ::= | "a"': ["accepted"],
     "root ::= ": ["accepted"],
+    'root ::= Regex("(?!a).")': ["refused"],
 }
-"""A class of nothing and a surrogate match no text; an empty alternative is the empty text, as in GBNF."""
+"""A class of nothing and a surrogate match no text; an empty alternative is the empty text, as in GBNF. XGrammar
+ignores look-around, and lets the copies of a rule that stands for itself each have all characters."""
+
+
+LETTERS = ["".join(text) for length in range(6) for text in itertools.product("ab!", repeat=length)]
+OPTIONED = [
+    ("r[lazy] ::= [ab]* x", 'x ::= "b"', "[ab]*b", None),
+    ('r[lazy] ::= x x | "b"', 'x ::= "a"+', "a+a+|b", None),
+    ("r[lazy] ::= x", 'x ::= "a" x | "ab" x | "b"', "(a|ab)*b", None),
+    ("r[lazy] ::= x{2,3}", 'x ::= "a" | "b"', "[ab]{2,3}", None),
+    ('r[max_chars=3] ::= "a" r | x', 'x ::= "b" | "bb"', "a*bb?", 3),
+    ("r[max_chars=2] ::= x", "x[max_chars=3] ::= [ab]*", "[ab]*", 2),
+    ('r[lazy, max_chars=3] ::= x "b"', 'x ::= x2 | ""\nx2 ::= "a" x2 | "a"', "a*b", 3),
+]
+
+
+@pytest.mark.parametrize(("rule", "other", "pattern", "most"), OPTIONED)
+def test_options_of_rules(rule: str, other: str, pattern: str, most: int | None) -> None:
+    matching = {text for text in LETTERS if re.fullmatch(pattern, text)}
+    if "[lazy" in rule:
+        matching = {text for text in matching if not any(text[:n] in matching for n in range(len(text)))}
+    if most is not None:
+        matching = {text for text in matching if len(text) <= most}
+    grammar = Grammar.from_xgrammar_ebnf(f'root ::= r "!"\n{rule}\n{other}')
+    assert accepted(grammar, LETTERS) == [
+        text for text in LETTERS if text[-1:] == "!" and text[:-1] in matching
+    ]
+
+
+def test_limits_in_tokens() -> None:
+    grammar = Grammar.from_xgrammar_ebnf('root ::= r "<"\nr[max_tokens=1] ::= [a-z]+')
+    assert allowed(grammar) == [1, 4]
+    assert allowed(grammar, 1) == [0]
+
+
+def test_temperatures_are_warnings() -> None:
+    warnings = Grammar.from_xgrammar_ebnf("root ::= r\nr[temperature=0.5] ::= [a-z]").check()
+    assert [(found.code, found.location) for found in warnings] == [("ignored-annotation", (2, 3))]
+
+
+@pytest.mark.parametrize(
+    "chunks", [["a", "b", "a", "b", "b"], ["ab", "a", "b", "ba"], ["ab", "abb"], ["a", "", "a"]]
+)
+def test_substrings_of_chunks(chunks: list[str]) -> None:
+    slices = {"".join(chunks[i:j]) for i in range(len(chunks) + 1) for j in range(i, len(chunks) + 1)}
+    grammar = Grammar.from_xgrammar_ebnf(
+        f"root ::= Substring({', '.join(json.dumps(one) for one in chunks)})"
+    )
+    assert set(accepted(grammar, [*LETTERS, *slices])) == slices
 
 
 @pytest.mark.parametrize("row", verdicts("xgrammar_ebnf"), ids=lambda row: row["grammar"])

@@ -9,6 +9,7 @@ import pytest
 from grammask import DeadEnd, Grammar, Vocabulary
 from grammask._grammask import embedded_vocabulary
 from grammask.integrations.llama_cpp import GrammarLogitsProcessor
+from page_code import code_for
 
 WORDS = 'start ::= word { "," word }; word ::= "ab" | "a";'
 VOCABULARY = Vocabulary([b"a", b"b", b"ab", b",", None], eos=4)
@@ -142,6 +143,19 @@ def test_the_vocabulary_is_what_llama_cpp_writes(gguf_file: Path, llama: Any) ->
     assert vocabulary.eos == (llama.token_eos(),)
     for id in range(WIDTH - 1):
         assert vocabulary.token(id) == llama.detokenize([0, id])[1:]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_code_of_the_page(gguf_file: Path) -> None:
+    pytest.importorskip("llama_cpp")
+    known: dict[str, Any] = {"path": str(gguf_file), "prompt": "some text"}
+    exec(code_for("llama-cpp-python"), known)
+    choice = known["completion"]["choices"][0]
+    compiled = known["grammar"].compile(Vocabulary.from_gguf(gguf_file))
+    error = compiled.first_error(choice["text"].encode())
+    assert (
+        error is None if choice["finish_reason"] == "stop" else error in (None, len(choice["text"].encode()))
+    )
 
 
 @pytest.mark.filterwarnings("ignore")

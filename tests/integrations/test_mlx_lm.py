@@ -6,6 +6,7 @@ import pytest
 from grammask import CompiledGrammar, Grammar, Vocabulary
 from grammask._grammask import embedded_vocabulary
 from grammask.integrations.mlx_lm import GrammarLogitsProcessor
+from page_code import code_for
 
 mx = pytest.importorskip("mlx.core")
 generate = pytest.importorskip("mlx_lm.generate")
@@ -126,3 +127,19 @@ def test_a_batch(vocabulary: Vocabulary, model: Any, grammars: dict[str, Compile
     for uid, name in zip(uids, names, strict=True):
         assert_legal(vocabulary, grammars[name], outputs[uid])
         assert outputs[uid]
+
+
+def test_the_code_of_the_page(tokenizer: Any) -> None:
+    """mlx-lm reads tokens back by its own wrapper of a tokenizer."""
+    wrapper = pytest.importorskip("mlx_lm.tokenizer_utils").TokenizerWrapper(tokenizer)
+    model, draft_model = small_model(1), small_model(2)
+    grammar = Grammar.from_choices(["yes", "no"])
+    known = {
+        "model": model,
+        "draft_model": draft_model,
+        "tokenizer": wrapper,
+        "prompt": "the",
+        "grammar": grammar,
+    }
+    exec(code_for("mlx-lm"), known)
+    assert known["text"] in ("yes", "no")

@@ -1,5 +1,6 @@
 """The loop for ONNX Runtime GenAI, on its released package with a small model that is made here."""
 
+import ast
 import json
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from grammask import CompiledGrammar, Grammar, Vocabulary
 from grammask._grammask import embedded_vocabulary
 from grammask.integrations.onnxruntime_genai import ConstrainedGenerator
+from page_code import code_for
 
 og = pytest.importorskip("onnxruntime_genai")
 onnx = pytest.importorskip("onnx")
@@ -166,3 +168,13 @@ def test_rewinding(vocabulary: Vocabulary, model: Any) -> None:
     assert again == first[2:]
     with pytest.raises(ValueError, match="cannot rewind to 2"):
         constrained.rewind_to(2)
+
+
+def test_the_code_of_the_page(model: Any, vocabulary: Vocabulary, capsys: pytest.CaptureFixture[str]) -> None:
+    params = og.GeneratorParams(model)
+    params.set_search_options(max_length=40)
+    grammar = Grammar.from_choices(["yes", "no"])
+    known = {"model": model, "params": params, "prompt": [5, 6], "grammar": grammar, "vocabulary": vocabulary}
+    exec(code_for("onnxruntime-genai"), known)
+    printed = b"".join(ast.literal_eval(line) for line in capsys.readouterr().out.splitlines())
+    assert printed in (b"yes", b"no")

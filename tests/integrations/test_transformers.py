@@ -1,6 +1,7 @@
 """`GrammarLogitsProcessor` in `generate` of transformers, a small model of random weights."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from grammask import CompiledGrammar, DeadEnd, Grammar, Vocabulary
 from grammask._grammask import embedded_vocabulary
 from grammask.integrations.transformers import GrammarLogitsProcessor
 from grammask.vocabulary.token_decoder import BYTE_ALPHABET
+from page_code import code_for
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -450,3 +452,14 @@ def test_the_schema_is_met(vocabulary: Vocabulary, model: Any, grammars: dict[st
     value = json.loads(b"".join(vocabulary.token(token) or b"" for token in row))
     assert value["tags"] in ([], ["a", "b"], [1, 2, 3])
     assert len(value["name"]) <= 12
+
+
+def test_the_code_of_the_page(tokenizer: Any, model_folder: Path) -> None:
+    model = transformers.AutoModelForCausalLM.from_pretrained(model_folder)
+    schema = {"type": "object", "properties": {"a": {"type": "boolean"}}, "additionalProperties": False}
+    inputs = tokenizer(["the answer"], return_tensors="pt", return_token_type_ids=False)
+    known: dict[str, Any] = {"tokenizer": tokenizer, "model": model, "schema": schema, "inputs": inputs}
+    exec(code_for("transformers"), known)
+    matcher = known["compiled"].matcher()
+    output = known["outputs"][0, inputs["input_ids"].shape[1] :].tolist()
+    assert all(matcher.accept(token) or matcher.is_finished for token in output)

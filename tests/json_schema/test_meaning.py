@@ -306,7 +306,8 @@ def likely(compiled: CompiledGrammar | None, random_: random.Random) -> list[Any
         text = generated(compiled, random_)
         value = text and json.loads(text)
         if text and not repeated_names(text) and len(text) < 300 and is_plain(value):
-            found += [value, slip(value, random_), slip(slip(value, random_), random_)]
+            near = [value, slip(value, random_), slip(slip(value, random_), random_)]
+            found += [value for value in near if is_plain(value)]
     return found
 
 

@@ -142,3 +142,34 @@ def test_the_command_line_lists_grammars() -> None:
     result = CliRunner().invoke(application, ["grammars"])
     assert result.exit_code == 0
     assert [line.split()[0] for line in result.output.splitlines()] == sorted(BUNDLED)
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "words"),
+    [
+        (
+            'A.1: "a"\nB: "ab"\nstart: B A | B',
+            {"lexer": "basic"},
+            'the lexer never finds `B`: at the beginning of "ab" it takes `A`',
+        ),
+        ("A: /a/\nstart: A\n%ignore / ?a/", {"lexer": "basic"}, "which is ignored"),
+        ('A: "a"\nB: "b"\nstart: A B\nX.1: /ab/', {"lexer": "contextual"}, None),
+        ('A.1: /a+/\nB: "ab"\nstart: B A', {"parser": "earley", "lexer": "basic"}, "never finds `B`"),
+        ("A: /a/\nstart: A", {"postlex": RefusedTerminals(("X",)), "lexer": "basic"}, None),
+        (
+            "A: /a/\nX.1: /a/\nstart: A",
+            {"postlex": RefusedTerminals(("X",)), "lexer": "basic"},
+            "which no text may have",
+        ),
+        ("A: /a/\nstart: A*\n%ignore / ?a/", {"lexer": "basic"}, None),
+    ],
+)
+def test_grammars_that_the_lexer_leaves_no_text(text: str, how: dict[str, Any], words: str | None) -> None:
+    grammar = grammask.Grammar.from_lark(text, **how)
+    if words is None:
+        assert grammar.check() == []
+        return
+    with pytest.raises(grammask.GrammarSemanticError) as caught:
+        grammar.check()
+    assert caught.value.code == "empty-language"
+    assert words in (caught.value.help or "")

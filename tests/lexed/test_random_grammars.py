@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 LETTERS = "ab "
 TEXTS = ["".join(letters) for length in range(7) for letters in itertools.product(LETTERS, repeat=length)]
-BYTES = grammask.Vocabulary([letter.encode() for letter in LETTERS] + [None], eos=len(LETTERS))
+BYTES = grammask.Vocabulary([letter.encode() for letter in f"{LETTERS}AB"] + [None], eos=len(LETTERS) + 2)
 
 PATTERNS = [
     *['"a"', '"b"', '"ab"', '"aab"', '"A"i', '"Ab"i', '"aB"i'],
@@ -74,8 +74,13 @@ def test_what_is_taken_is_what_lark_takes(text: str, how: tuple[Any, Any]) -> No
     parser, lexer = how
     try:
         compiled = grammask.Grammar.from_lark(text, parser=parser, lexer=lexer).compile(BYTES)
-    except grammask.GrammarError:
+    except grammask.GrammarError as error:
+        if error.code == "empty-language":
+            library = lark.Lark(text, parser=parser, lexer=lexer)
+            assert not [text for text in TEXTS if is_parsed(library, text)]
         return
+    # Whatever is taken has a text.
+    assert len(compiled.matcher().allowed_ids())
     library = lark.Lark(text, parser=parser, lexer=lexer)
     accepted = {text for text in TEXTS if is_parsed(library, text)}
     assert {text for text in TEXTS if compiled.is_valid(text.encode())} == accepted

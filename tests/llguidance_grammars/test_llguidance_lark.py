@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from typing import Any
 
@@ -21,8 +22,19 @@ DIFFERENCES: dict[str, tuple[list[str], str]] = {
     "start: NAME NAME\nNAME: /[a-z]+/": (["ab"], GREEDY),
     'start: ("a"|"ab") "b"': (["ab"], GREEDY),
     'start: ("a"\n "b")': (["accepted"], "brackets may go on over the ends of lines"),
-    'start: x "b"\nx[stop="b"]: /[a-z]*/': (["refused"], "`stop` takes back what was generated"),
-    'start: x\nx[temperature=0.5]: "a"': (["refused"], "temperatures belong to the sampler"),
+    'start: %lark { start: "a" }': (["accepted"], "no line needs to end in front of the brace"),
+    'start: a::1\na::_ : "x"': (["accepted"], "a parameter may be there for nothing"),
+    'start: x y\nx[stop="b"]: /[a-z]*/\ny: "b" "c"': (["refused"], "it takes the stop back if need be"),
+    'start: x "b"\nx[stop="b"]: /[a-z]*/\n%ignore " "': (["refused"], "it takes the stop back if need be"),
+    'start: %lark {\n start: "a" "b"\n %ignore " "\n} "c"': (
+        ["ab c"],
+        "what is ignored stands behind all lexemes",
+    ),
+    'start: "a" %lark {\n start: "b"\n} "c"\n%ignore " "': (["a bc"], "nothing is ignored before its %lark"),
+    '%llguidance {"skip_repetition": "once"}\nstart: "a" "b"\n%ignore " "': (
+        ["a  b"],
+        "1.9.1 reads the option, and repeats all the same",
+    ),
     "start: x\nx[max_tokens=3]: /[a-z]*/": (["aaaa"], "whole texts have no tokens"),
     "start: x\nx[max_tokens=3]: /[a-z]{4}b/": (["aaaab", "aaa"], "it cuts lexemes off unfinished"),
     'start: x "!"\nx[max_tokens=3]: /[a-z]*/': (["aaaa!"], "whole texts have no tokens"),
@@ -79,8 +91,63 @@ def test_a_grammar_with_everything() -> None:
     assert [compiled.is_valid(one.encode()) for one in good + bad] == [True] * 3 + [False] * 4
 
 
+def accepted(grammar: Grammar, texts: list[str]) -> list[str]:
+    compiled = grammar.compile(BYTES)
+    return [text for text in texts if compiled.is_valid(text.encode())]
+
+
+def test_permutations_by_parameters() -> None:
+    letters = "abcdef"
+    alternatives = "\n | ".join(
+        f'"{letter}" p::set_bit({bit}) %if and(bit_clear({bit}), bit_count_lt(_, 3))'
+        for bit, letter in enumerate(letters)
+    )
+    grammar = Grammar.from_llguidance_lark(
+        f'start: p::0\np::_ : "" %if bit_count_ge(_, 1)\n | {alternatives}'
+    )
+    texts = ["".join(text) for length in range(5) for text in itertools.product(letters, repeat=length)]
+    assert accepted(grammar, texts) == [
+        text for text in texts if 1 <= len(text) <= 3 and len({*text}) == len(text)
+    ]
+
+
+def test_parameters_without_a_bound_end_in_an_error() -> None:
+    limits = grammask.Limits(grammar_size=1000)
+    with pytest.raises(grammask.LimitExceeded):
+        Grammar.from_llguidance_lark('start: p::0\np::_ : "a" p::incr(_) | ""', limits=limits)
+    # Saturated counters have an end.
+    ok = Grammar.from_llguidance_lark('start: p::0\np::_ : "a" p::incr([0:3]) | "b" %if is_ones([0:3])')
+    assert accepted(ok, ["aaaaaab", "aaaaaaab", "aaaaaaaaaab"]) == ["aaaaaaab", "aaaaaaaaaab"]
+
+
+def test_named_grammars() -> None:
+    text = 'start: "<" @list ">" | @object'
+    named = {
+        "list": 'start: ITEM ("," @list)?\nITEM: /[a-z]/\n%ignore " "',
+        "object": Grammar.from_json_schema({"type": "object", "maxProperties": 0}, whitespace="compact"),
+    }
+    grammar = Grammar.from_llguidance_lark(text, grammars=named)
+    assert accepted(grammar, ["<a,b , c>", "{}", "<>", "< a>", "a"]) == ["<a,b , c>", "{}"]
+    again = pickle.loads(pickle.dumps(grammar))
+    assert again.compile(BYTES) is grammar.compile(BYTES)
+    assert Grammar.from_llguidance_lark("start: @x", grammars={"x": 'start: "a"'}).digest() != (
+        Grammar.from_llguidance_lark("start: @x", grammars={"x": 'start: "b"'}).digest()
+    )
+    with pytest.raises(grammask.GrammarSemanticError) as caught:
+        Grammar.from_llguidance_lark("start: @list @other", grammars={"list": "start: nothing"})
+    assert "@other" in str(caught.value)
+
+
+def test_what_changes_no_mask_is_a_warning() -> None:
+    grammar = Grammar.from_llguidance_lark('start: z x\nx[stop="!"]: /[a-z]*/\nz[temperature=0.5]: "a"')
+    assert {warning.message for warning in grammar.check()} == {
+        "the temperature of `z` changes no mask",
+        "the `stop` of `x` stays in the text",
+    }
+
+
 def test_all_errors_at_once_with_places() -> None:
-    text = 'start: foo "\\q" ("a"\nA: A | b\nB.3: "x"\nC: /(/\nbar[stop="x"]: B\n%ignore D\nd: \'x\'\n'
+    text = 'start: foo "\\q" ("a"\nA: A | b\nB.3: "x"\nC: /(/\nbar[foo=1]: B\n%ignore D\nd: \'x\'\n'
     with pytest.raises(grammask.GrammarError) as caught:
         Grammar.from_llguidance_lark(text)
     found = {(one.code, one.location and one.location[0]) for one in caught.value.diagnostics}
@@ -99,7 +166,24 @@ def test_all_errors_at_once_with_places() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["start: (", "start: [", "start: ~", "start: %json {", "%", "start: <", "start:" + "(" * 50_000]
+    "text",
+    [
+        "start: (",
+        "start: [",
+        "start: ~",
+        "start: %json {",
+        "%",
+        "start: <",
+        "start:" + "(" * 50_000,
+        "start: p::",
+        "start: p::0\np::_: %if",
+        "start: %lark",
+        "start: %lark {",
+        "start: @",
+        "start: %lark {" * 500,
+        "start: p::0\np::_: %if " + "not(" * 50_000,
+        'start: p::0\np::_: "" %if ' + "not(" * 5_000 + "true" + ")" * 4_999,
+    ],
 )
 def test_hostile_texts_get_an_answer(text: str) -> None:
     with pytest.raises(grammask.GrammarError):

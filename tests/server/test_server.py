@@ -91,9 +91,7 @@ def test_streams_are_the_same_text(url: str) -> None:
     fields = {"structured_outputs": {"regex": "[aé]{9}"}, "seed": 4, "temperature": 0}
     whole = chat(url, **fields)["choices"][0]["message"]["content"]
     assert re.fullmatch("[aé]{9}", whole)
-    events = post(url, "chat/completions", {"messages": USER, "stream": True, **fields}).split("\n\n")
-    assert events[-2:] == ["data: [DONE]", ""]
-    chunks = [json.loads(event.removeprefix("data: ")) for event in events[:-2]]
+    chunks = streamed(url, messages=USER, **fields)
     deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
     assert deltas[0]["role"] == "assistant"
     assert re.fullmatch("[aé]{9}", "".join(delta.get("content", "") for delta in deltas))
@@ -141,16 +139,77 @@ def test_tools_that_are_cut_off_or_not_called(url: str) -> None:
     assert "tool_calls" not in choice["message"]
 
 
+def streamed(url: str, path: str = "chat/completions", **fields: Any) -> list[Any]:
+    """Return the objects of a stream."""
+    events = post(url, path, {"stream": True, **fields}).split("\n\n")
+    assert events[-2:] == ["data: [DONE]", ""]
+    return [json.loads(event.removeprefix("data: ")) for event in events[:-2]]
+
+
 def test_tools_in_streams(url: str) -> None:
-    events = post(
-        url, "chat/completions", {"messages": USER, "stream": True, "tools": TOOLS, "tool_choice": COUNT}
-    ).split("\n\n")
-    choices = [json.loads(event.removeprefix("data: "))["choices"][0] for event in events[:-2]]
-    (call,) = (call for choice in choices for call in choice["delta"].get("tool_calls", ()))
-    assert call["index"] == 0
-    assert is_count(call)
-    assert choices[0]["delta"]["role"] == "assistant"
-    assert [choice["finish_reason"] for choice in choices] == [None, "tool_calls"]
+    for seed in range(3):
+        chunks = streamed(url, messages=USER, tools=TOOLS, tool_choice=COUNT, seed=seed)
+        choices = [chunk["choices"][0] for chunk in chunks]
+        assert choices[0]["delta"]["role"] == "assistant"
+        assert [choice["finish_reason"] for choice in choices] == [None] * (len(choices) - 1) + ["tool_calls"]
+        assert choices[-1]["delta"] == {}
+        (first,), *rest = (choice["delta"]["tool_calls"] for choice in choices[:-1])
+        assert first.pop("index") == 0
+        assert first["function"] == {"name": "count", "arguments": ""}
+        for (part,) in rest:
+            assert part.keys() == {"index", "function"}
+            first["function"]["arguments"] += part["function"]["arguments"]
+        assert is_count(first)
+        assert len(rest) > 2
+
+
+def test_streams_of_calls_that_are_cut_off(url: str) -> None:
+    named = len('<tool_call>\n{"name": "count", "arguments": {')
+    chunks = streamed(url, messages=USER, tools=TOOLS, tool_choice=COUNT, max_tokens=4)
+    deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+    assert "".join(delta.get("content", "") for delta in deltas).startswith("<tool_call>\n{")
+    chunks = streamed(url, messages=USER, tools=TOOLS, tool_choice=COUNT, max_tokens=named)
+    deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+    assert deltas[0]["tool_calls"][0]["function"]["name"] == "count"
+    assert all("content" not in delta for delta in deltas)
+    assert chunks[-1]["choices"][0]["finish_reason"] == "length"
+
+
+def test_the_tokens_of_a_stream_are_counted(url: str) -> None:
+    fields = {"structured_outputs": {"regex": "[aé]{5}"}, "stream_options": {"include_usage": True}}
+    *chunks, last = streamed(url, messages=USER, **fields)
+    assert last["choices"] == []
+    assert last["usage"]["completion_tokens"] >= 6
+    assert [chunk["usage"] for chunk in chunks] == [None] * len(chunks)
+    chunks = streamed(url, messages=USER, structured_outputs={"choice": ["a"]})
+    assert all("usage" not in chunk for chunk in chunks)
+
+
+def test_the_probabilities_of_a_stream(url: str) -> None:
+    fields = {"structured_outputs": {"regex": "né[ab]"}}
+    chunks = streamed(url, messages=USER, logprobs=True, top_logprobs=3, **fields)
+    parts = [chunk["choices"][0]["logprobs"] for chunk in chunks]
+    tokens = [entry for part in parts if part is not None for entry in part["content"]]
+    assert bytes(byte for entry in tokens for byte in entry["bytes"]).decode()[:2] == "né"
+    assert parts[-1] is not None  # The end token has no text of its own.
+    chunks = streamed(url, "completions", prompt="a", logprobs=1, **fields)
+    assert "".join(
+        token for chunk in chunks for token in (chunk["choices"][0]["logprobs"] or {"tokens": ()})["tokens"]
+    ).startswith("n")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_streams_of_schemas(url: str, seed: int) -> None:
+    schema = {"type": "object", "properties": {"é": {"enum": ["né", "世界", "🙂"]}}, "required": ["é"]}
+    wanted = {
+        "type": "json_schema",
+        "json_schema": {"name": "n", "schema": {**schema, "additionalProperties": False}},
+    }
+    chunks = streamed(url, messages=USER, response_format=wanted, seed=seed, max_tokens=500)
+    parts = [chunk["choices"][0]["delta"].get("content", "") for chunk in chunks]
+    assert len(parts) > 8
+    assert "\ufffd" not in "".join(parts)
+    assert json.loads("".join(parts))["é"] in schema["properties"]["é"]["enum"]
 
 
 def test_tool_styles_of_the_command() -> None:
@@ -198,6 +257,9 @@ def test_logprobs(url: str) -> None:
             "invalid_value",
         ),
         ({"messages": USER, "frobnicate": 1}, "frobnicate", "unsupported_parameter"),
+        ({"messages": USER, "stream": 1}, "stream", "invalid_value"),
+        ({"messages": USER, "stream_options": {"include_usage": True}}, "stream_options", "invalid_value"),
+        ({"messages": USER, "stream": True, "stream_options": {"x": 1}}, "stream_options", "invalid_value"),
         ({"messages": USER, "temperature": -1}, "temperature", "invalid_value"),
         ({"messages": USER, "structured_outputs": {"regex": "("}}, "response_format", "invalid-regex"),
         ({"messages": USER, "structured_outputs": {"a": 1}}, "structured_outputs", "invalid_value"),

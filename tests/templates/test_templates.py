@@ -25,6 +25,7 @@ from grammask.templates import (
     repeated,
     substring,
     text,
+    token,
 )
 
 BYTES = Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
@@ -277,3 +278,97 @@ def test_what_is_read_is_what_the_masks_allow(template: Template, seed: int) -> 
         read.append(byte)
         assert matcher.accept(byte)
         assert stream.feed(bytes([byte]))
+
+
+CHAT = Vocabulary(
+    [b"<", b"a", b"b", b"ab", b"1", b"2", b" ", b"<think>", None, None, None],
+    special={"<|call|>": 8, "<|end|>": 9},
+    eos=10,
+    size=11,
+)
+
+
+def test_special_tokens_are_read_from_tokens() -> None:
+    call = Template(
+        "{name}{start}{count}{end}", name=text(), start=token("<|call|>"), count=int, end=token(9)
+    )
+    result = call.parse_tokens([3, 6, 1, 8, 4, 5, 9], CHAT)
+    assert dict(result) == {"name": "ab a", "start": "<|call|>", "count": 12, "end": 9}
+    assert result.spans == {"name": (0, 4), "start": (4, 4), "count": (4, 6), "end": (6, 6)}
+    matcher = call.compile(CHAT).matcher()
+    for one in (3, 8, 4):
+        assert matcher.accept(one)
+    partial = call.partial(matcher)
+    assert dict(partial) == {"name": "ab", "start": "<|call|>"}
+    assert partial.growing == "count"
+    with pytest.raises(TemplateMismatch):
+        call.parse(matcher)
+    for one in (9, 10):
+        assert matcher.accept(one)
+    assert dict(call.parse(matcher)) == {"name": "ab", "start": "<|call|>", "count": 1, "end": 9}
+    with pytest.raises(TemplateMismatch) as caught:
+        call.parse_tokens([3, 8, 3], CHAT)
+    assert caught.value.position == 2
+    with pytest.raises(grammask.UnsupportedGrammar):
+        call.parse("ab1")
+    with pytest.raises(grammask.GrammarSemanticError):
+        Template("{}", token("<|none|>")).parse_tokens([], CHAT)
+
+
+def test_streams_of_tokens() -> None:
+    marks = choice(token("<|call|>"), token("<|end|>"))
+    template = Template("{items}", items=repeated(Template("{word}{mark}", word=regex("[ab]+"), mark=marks)))
+    stream = template.stream(CHAT)
+    assert stream.feed_tokens([3, 8, 1])
+    assert not stream.feed_tokens([1, 4, 9])
+    assert [dict(item) for item in stream.result()["items"]] == [
+        {"word": "ab", "mark": "<|call|>"},
+        {"word": "aa"},
+    ]
+    fork = stream.fork()
+    assert fork.feed_tokens([9, 10, 10])
+    assert not fork.feed_tokens([1])
+    assert [item["mark"] for item in fork.result()["items"]] == ["<|call|>", "<|end|>"]
+    assert stream.feed_tokens([2])
+    with pytest.raises(ValueError, match="vocabulary"):
+        Template("{}", int).stream().feed_tokens([4])
+
+
+def test_text_of_few_tokens() -> None:
+    template = Template("{few}<{rest}", few=text(max_tokens=2), rest=text())
+    assert template.parse_tokens([3, 2, 0, 1, 1, 1], CHAT)["few"] == "abb"
+    with pytest.raises(TemplateMismatch):
+        template.parse_tokens([1, 1, 1], CHAT)
+
+
+def test_a_matcher_of_a_template_without_tokens() -> None:
+    template = Template("{count}b", count=int)
+    matcher = template.compile(CHAT).matcher()
+    for one in (4, 5, 2):
+        assert matcher.accept(one)
+    assert template.parse(matcher)["count"] == 12
+    other = template.compile(CHAT).matcher()
+    assert other.accept_bytes(b"1")
+    with pytest.raises(ValueError, match="bytes"):
+        template.partial(other)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_tokens_and_their_text_are_read_alike(seed: int) -> None:
+    pick = random.Random(seed)
+    template = Template(
+        "{items} {rest}",
+        items=repeated(Template("{word}{digits}", word=regex("[ab]+"), digits=regex("[12]*")), 1),
+        rest=optional(choice("ab", "1<", json_value([int, str][seed % 2]))),
+    )
+    matcher = template.compile(CHAT).matcher()
+    tokens = []
+    while len(tokens) < 30 and (allowed := [one for one in matcher.allowed_ids().tolist() if one != 10]):
+        tokens.append(pick.choice(allowed))
+        assert matcher.accept(tokens[-1])
+        of_tokens = template.stream(CHAT)
+        assert of_tokens.feed_tokens(tokens)
+        read = b"".join(CHAT.token(one) or b"" for one in tokens)
+        of_text = template.partial(read)
+        assert repr(of_tokens.result(growing=True)) == repr(of_text)
+        assert of_tokens.result(growing=True).spans == of_text.spans

@@ -8,7 +8,9 @@ from typing import Any
 import grammask
 import pytest
 from grammask import Grammar
+from grammask.structural_tags.parameters import PARAMETER_STYLES
 from grammask.tool_styles import tool_style, tool_styles
+from grammask.tools import Call, function_of, read_calls
 from peer_verdicts import BYTES
 from tool_samples import CALLS, TOOLS
 
@@ -104,8 +106,86 @@ def test_custom_tools() -> None:
     assert is_valid("<|channel|>commentary to=functions.sql<|message|>SELECT a", **options)
     assert not is_valid("<|channel|>commentary to=functions.sql<|message|>DROP a", **options)
     assert is_valid("<|channel|>commentary to=functions.math<|message|>1+2", **options)
-    with pytest.raises(grammask.UnsupportedGrammar, match="custom tool"):
-        is_valid("", tools=[custom], style="hermes")
+    with pytest.raises(grammask.UnsupportedGrammar, match="have any format: harmony") as caught:
+        is_valid("", tools=[custom, lark], style="hermes")
+    assert [found.pointer for found in caught.value.diagnostics] == ["#/tools/1/format"]
+    with pytest.raises(grammask.UnsupportedGrammar):
+        is_valid("", tools=[custom], style="qwen3_coder")
+
+
+@pytest.mark.parametrize("style", tool_styles())
+def test_custom_tools_in_styles_of_functions(style: str) -> None:
+    tool = {"type": "custom", "custom": {"name": "note", "description": "Keeps a text."}}
+    text = 'Say "hi" twice\n<b>'
+    if style == "harmony":
+        output = f"<|channel|>commentary to=functions.note<|message|>{text}"
+    else:
+        output = sampled_call(style, text)
+    assert is_valid(output, tools=[tool], style=style, tool_choice="required"), output
+    assert read_calls(output, style, [tool]) == ("", [Call("note", text, is_custom=True)])
+
+
+def sampled_call(style: str, text: str) -> str:
+    """A call of the function ``note``, as the style's grammar writes it."""
+    pieces = tool_style(style)
+    way = [*pieces.get("begin", []), *pieces["call"][0], *pieces.get("end", [])]
+    written = ""
+    for piece in way:
+        match piece:
+            case str() as word:
+                written += word
+            case {"mark": word}:
+                written += word
+            case {"number": _}:
+                written += "0"
+            case {"name": _}:
+                written += "note"
+            case {"arguments": "json"}:
+                written += json.dumps({"input": text})
+            case {"arguments": form}:
+                parameter = PARAMETER_STYLES[form]
+                begin = (
+                    parameter.begin.replace("{key}", "input")
+                    .replace("{is_string}", "true")
+                    .replace("{space}", "")
+                )
+                line = "\n" if parameter.has_own_lines else ""
+                written += begin + line + text + line + parameter.end
+    return written
+
+
+@pytest.mark.parametrize(
+    ("expression", "good", "bad"),
+    [
+        ("SELECT [a-z]+", ["SELECT a"], ["DROP a", "xSELECT a", "SELECT a;"]),
+        ("^(?:a|b).{2}$", ['a"\t', "b\u2028x"], ["a\nx", "ab", "xa12"]),
+        ("a|b", ["a", "b"], ["ab", "xa"]),
+        (r"[^\n\]]*\.", ["x.", "."], ["x]."]),
+    ],
+)
+def test_expressions_of_custom_tools_in_json(expression: str, good: list[str], bad: list[str]) -> None:
+    form = {"type": "grammar", "syntax": "regex", "definition": expression}
+    tools = [{"type": "custom", "name": "sql", "format": form}]
+    for text, expected in [*((one, True) for one in good), *((one, False) for one in bad)]:
+        call = json.dumps({"name": "sql", "arguments": {"input": text}}, ensure_ascii=False)
+        output = f"<tool_call>\n{call}\n</tool_call>"
+        assert is_valid(output, tools=tools, style="hermes", tool_choice="required") is expected
+
+
+@pytest.mark.parametrize(
+    "expression", [r"\d+", "^a|b", "(?i)a", "a{,2}", "[[a]]", r"\bx", "[a&&b]", "(?P<x>a)", "(a", "[a--b]"]
+)
+def test_expressions_that_mean_something_else_in_json_are_refused(expression: str) -> None:
+    form = {"type": "grammar", "syntax": "regex", "definition": expression}
+    with pytest.raises(grammask.GrammarError):
+        is_valid("", tools=[{"type": "custom", "name": "sql", "format": form}], style="hermes")
+
+
+def test_functions_that_stand_for_custom_tools() -> None:
+    made = function_of({"type": "custom", "custom": {"name": "note", "description": "Keeps a text."}})
+    assert made["function"]["parameters"]["required"] == ["input"]
+    output = sampled_call("hermes", "a")
+    assert read_calls(output, "hermes", [made])[1] == [Call("note", '{"input": "a"}')]
 
 
 def test_strict_functions() -> None:

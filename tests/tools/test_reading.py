@@ -10,7 +10,7 @@ import pytest
 from grammask import Grammar, Vocabulary
 from grammask.structural_tags.parameters import PARAMETER_STYLES
 from grammask.tool_styles import tool_style, tool_styles
-from grammask.tools import Call, read_calls
+from grammask.tools import Call, CallFragment, CallStream, read_calls
 from peer_verdicts import BYTES
 from tool_samples import CALLS, TOOLS
 
@@ -67,6 +67,41 @@ def random_output(grammar: Grammar, vocabulary: Vocabulary, rng: random.Random) 
     return None
 
 
+def streamed(
+    output: str, style: str, tools: list[dict[str, Any]], rng: random.Random
+) -> tuple[str, list[Call], bool]:
+    """Return what a stream tells of an output that comes in random pieces, put together."""
+    stream = CallStream(style, tools)
+    told: list[str | CallFragment] = []
+    at = 0
+    while at < len(output):
+        end = at + rng.choice([1, 1, 2, 5, 40])
+        told += stream.push(output[at:end])
+        at = end
+    told += stream.finish()
+    content = "".join(part for part in told if isinstance(part, str))
+    calls: list[Call] = []
+    for part in told:
+        if isinstance(part, CallFragment):
+            if part.name is not None:
+                assert part.index == len(calls)
+                calls.append(Call(part.name, part.arguments, part.is_custom))
+            else:
+                assert part.index == len(calls) - 1
+                last = calls[-1]
+                calls[-1] = Call(last.name, last.arguments + part.arguments, part.is_custom)
+    try:
+        read = read_calls(output, style, tools)
+    except (
+        ValueError
+    ):  # Cut off: what has been told of calls is the beginning of what the whole text would say.
+        assert calls or content == output
+        assert not stream.has_calls
+    else:
+        assert (content, calls) == read
+    return content, calls, stream.has_calls
+
+
 @pytest.mark.parametrize("style", tool_styles())
 def test_samples(style: str) -> None:
     content, (call,) = read_calls(CALLS[style], style, TOOLS)
@@ -100,6 +135,8 @@ def test_random_outputs(style: str, has_special: bool) -> None:  # noqa: FBT001
             if output is None:
                 continue
             content, calls = read_calls(output, style, tools)
+            assert streamed(output, style, tools, rng) == (content, calls, bool(calls))
+            streamed(output[: rng.randrange(len(output) + 1)], style, tools, rng)
             assert content in output
             assert calls or choice == "auto"
             calls_read += len(calls)
@@ -112,6 +149,31 @@ def test_random_outputs(style: str, has_special: bool) -> None:  # noqa: FBT001
     assert calls_read > 0
 
 
+@pytest.mark.parametrize("style", tool_styles())
+def test_streams_tell_what_is_sure_at_once(style: str) -> None:
+    stream = CallStream(style, TOOLS)
+    told: list[CallFragment] = []
+    output = CALLS[style].replace("Paris", "Paris" * 8)
+    for at, character in enumerate(output):
+        parts = [part for part in stream.push(character) if isinstance(part, CallFragment)]
+        if told:
+            # The letters of the city come one by one.
+            assert bool(parts) or not output[:at].endswith("Pari")
+        elif parts:
+            assert parts[0] == CallFragment(0, "weather", "")
+            assert output[: at + 1].endswith(("weather", 'weather"'))
+        told += parts
+    assert len(told) > 30
+    assert [part for part in stream.finish() if isinstance(part, str)] == []
+    assert stream.has_calls
+
+
+def test_styles_with_text_and_answers_are_read_at_the_end_only() -> None:
+    style = {**tool_style("hermes"), "answer": [{"text": True}]}
+    with pytest.raises(ValueError, match="at their end only"):
+        CallStream(style, TOOLS)
+
+
 def test_several_calls_and_custom_ones() -> None:
     two = CALLS["hermes"] + '\n<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
     assert [call.name for call in read_calls(two, "hermes", TOOLS)[1]] == ["weather", "now"]
@@ -121,6 +183,13 @@ def test_several_calls_and_custom_ones() -> None:
         "<|channel|>commentary to=functions.sql<|message|>SELECT a"
     )
     assert read_calls(output, "harmony", [custom]) == ("", [Call("sql", "SELECT a", is_custom=True)])
+    stream = CallStream("harmony", [custom])
+    assert list(stream.push(output[:-2])) == [
+        CallFragment(0, "sql", "", is_custom=True),
+        CallFragment(0, None, "SELECT", is_custom=True),
+    ]
+    assert list(stream.push(" a")) == [CallFragment(0, None, " a", is_custom=True)]
+    assert [*stream.finish(), stream.has_calls] == [True]
 
 
 @pytest.mark.parametrize(

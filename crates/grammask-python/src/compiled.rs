@@ -8,13 +8,14 @@ use std::sync::Arc;
 use grammask::batch;
 use grammask::grammar::{Code, Diagnostic, GrammarError};
 use grammask::recognizer::Expectation;
-use grammask::vocabulary::{TokenId, TokenSet};
+use grammask::vocabulary::{Mask, TokenId};
 use grammask::{CompiledGrammar, DraftTree, EndMode, Explanation, Matcher, RowError, TokenizeError};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyList};
 
+use crate::counts::{count, optional_count};
 use crate::errors::{diagnostics, grammar_error, row_error};
 use crate::grammar::or_default;
 use crate::limits::PyLimits;
@@ -206,7 +207,7 @@ impl PyMatcher {
     }
 
     #[pyo3(signature = (count=1))]
-    fn rollback(&mut self, count: usize) -> PyResult<()> {
+    fn rollback(&mut self, #[pyo3(from_py_with = count)] count: usize) -> PyResult<()> {
         if self.matcher.rollback(count) {
             return Ok(());
         }
@@ -297,6 +298,11 @@ impl PyMatcher {
     fn is_allowed(&self, py: Python<'_>, token: &Bound<'_, PyAny>) -> PyResult<bool> {
         let token = self.token(token)?;
         Ok(self.matcher.validate(&[token]).map_err(|error| grammar_error(py, &error))? == 1)
+    }
+
+    #[getter]
+    fn vocabulary(&self) -> PyVocabulary {
+        PyVocabulary { vocabulary: self.matcher.compiled().vocabulary().clone() }
     }
 
     #[getter]
@@ -403,14 +409,14 @@ impl PyMatcher {
     }
 
     /// The mask. One that has to be made is made without the interpreter's lock.
-    fn known_or_made(&self, py: Python<'_>) -> Result<Arc<TokenSet>, GrammarError> {
+    fn known_or_made(&self, py: Python<'_>) -> Result<Arc<Mask>, GrammarError> {
         match self.matcher.known_mask() {
             Some(known) => Ok(known),
             None => py.detach(|| self.matcher.mask()),
         }
     }
 
-    fn current_mask(&self, py: Python<'_>) -> PyResult<Arc<TokenSet>> {
+    fn current_mask(&self, py: Python<'_>) -> PyResult<Arc<Mask>> {
         self.known_or_made(py).map_err(|error| grammar_error(py, &error))
     }
 }
@@ -471,7 +477,7 @@ pub(crate) fn fill_masks(
 /// Sets how many threads make the masks of a batch.
 #[pyfunction]
 #[pyo3(signature = (count=None))]
-pub(crate) fn set_threads(count: Option<usize>) -> PyResult<()> {
+pub(crate) fn set_threads(#[pyo3(from_py_with = optional_count)] count: Option<usize>) -> PyResult<()> {
     let too_few = || PyValueError::new_err("masks are made by at least one thread");
     let count = count.map(|count| NonZeroUsize::new(count).ok_or_else(too_few)).transpose()?;
     batch::set_threads(count);

@@ -7,7 +7,7 @@ use grammask::automata::TermId;
 use grammask::frontends::free_text::FreeText;
 use grammask::frontends::regex;
 use grammask::grammar::{
-    Diagnostic, Grammar, GrammarBuilder, NodeId, NonterminalId, Span, Terminal, TokenReference,
+    Code, Diagnostic, Grammar, GrammarBuilder, NodeId, NonterminalId, Span, Terminal, TokenReference,
     TokenSelection, TokenSense,
 };
 use pyo3::exceptions::PyValueError;
@@ -200,6 +200,14 @@ impl PyComposition {
         self.language(term)
     }
 
+    /// The language of the texts made of some chunks in a row.
+    fn chunks_language(&mut self, chunks: Vec<String>) -> PyResult<usize> {
+        let term = self.builder.terms().substrings_of_chunks(&chunks);
+        let term =
+            term.ok_or_else(|| PyValueError::new_err("these are more than a million different chunks"))?;
+        Ok(self.language(term))
+    }
+
     fn concatenated_language(&mut self, languages: Vec<usize>) -> PyResult<usize> {
         let terms = self.terms(&languages)?;
         let term = self.builder.terms().concat(&terms);
@@ -232,6 +240,12 @@ impl PyComposition {
         Ok(self.language(term))
     }
 
+    /// Whether the empty text is in a language.
+    fn is_nullable_language(&self, language: usize) -> PyResult<bool> {
+        let term = self.terms(&[language])?[0];
+        Ok(self.builder.terms_so_far().is_nullable(term))
+    }
+
     /// The words of a language of which no shorter prefix is in it; only the empty word where that is in it.
     fn shortest_language(&mut self, language: usize) -> PyResult<usize> {
         let term = self.terms(&[language])?[0];
@@ -250,6 +264,11 @@ impl PyComposition {
         };
         let node = self.builder.terminal(terminal, label, Span::default());
         Ok(self.part(node))
+    }
+
+    /// Says of something that it changes no text, though it might be thought to.
+    fn warn(&mut self, message: &str, help: &str) {
+        self.warnings.push(Diagnostic::warning(Code::IgnoredAnnotation, message).help(help));
     }
 
     /// The grammar whose texts are those of a part. Nothing can be added after that.

@@ -162,6 +162,12 @@ pub(crate) fn kbnf_syntax_tree(py: Python<'_>, text: &[u8]) -> PyResult<(String,
     Ok((parsed.ast.to_string(), diagnostics(py, &parsed.diagnostics, parsed.ast.source())?))
 }
 
+/// A regular expression as `xgrammar.Grammar.from_regex` reads it, in the syntax of the Rust crate `regex`.
+#[pyfunction]
+pub(crate) fn xgrammar_expression(pattern: &str) -> String {
+    frontends::gbnf::rust_expression(pattern, frontends::gbnf::NoBreakSpace::IsSpace)
+}
+
 /// Bytes as the engine's messages quote them.
 #[pyfunction]
 pub(crate) fn quote_bytes(bytes: &[u8]) -> String {

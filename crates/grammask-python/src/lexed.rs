@@ -2,17 +2,20 @@
 
 use std::time::Instant;
 
+use grammask::frontends::directives::Directive;
+use grammask::frontends::{gbnf, kbnf};
+use grammask::grammar::{Diagnostic, Grammar, GrammarError};
 use grammask::lexing::{
-    ConflictPolicy, EntryCounts, IndentationSource, LexedDefinition, LexedGrammar, LexerKind, LexingRule,
-    PairCounts, ParserKind, Pattern, PreparedGrammar, ProductionSource, STREAMLINING_STEPS, TerminalRole,
-    TerminalSource,
+    ConflictPolicy, EntryCounts, IndentationSource, InlinePatterns, LexedDefinition, LexedGrammar,
+    LexedRules, LexerKind, LexingRule, PairCounts, ParserKind, Pattern, PreparedGrammar, ProductionSource,
+    STREAMLINING_STEPS, TerminalRole, TerminalSource, definition_of_rules,
 };
-use grammask::{CompileOptions, CompiledGrammar};
+use grammask::{CompileOptions, CompiledGrammar, Limits};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::compiled::PyCompiledGrammar;
-use crate::errors::grammar_error;
+use crate::errors::{diagnostics, grammar_error};
 use crate::grammar::{end_mode, or_default};
 use crate::limits::PyLimits;
 use crate::vocabulary::PyVocabulary;
@@ -22,6 +25,44 @@ use crate::vocabulary::PyVocabulary;
 pub(crate) struct PyLexedGrammar {
     grammar: LexedGrammar,
     source: String,
+    warnings: Vec<Diagnostic>,
+}
+
+impl PyLexedGrammar {
+    fn of_rules(
+        (rules, directives, mut warnings): (Grammar, Vec<Directive>, Vec<Diagnostic>),
+        (inline_patterns, lexer, parser): (InlinePatterns, LexerKind, ParserKind),
+        limits: &Limits,
+    ) -> Result<Self, GrammarError> {
+        let how = LexedRules { directives: &directives, inline_patterns, lexer, parser };
+        let (definition, found) = definition_of_rules(&rules, &how, limits)?;
+        warnings.extend(found);
+        let grammar = LexedGrammar::new(&definition, limits)?;
+        Ok(Self { grammar, source: rules.source().to_string(), warnings })
+    }
+}
+
+fn lexer_kind(lexer: &str) -> PyResult<LexerKind> {
+    match lexer {
+        "basic" => Ok(LexerKind::Basic),
+        "contextual" => Ok(LexerKind::Contextual),
+        "dynamic" => Ok(LexerKind::Dynamic),
+        "dynamic_complete" => Ok(LexerKind::DynamicComplete),
+        _ => {
+            let message = format!(
+                "lexer={lexer:?} is not one of 'basic', 'contextual', 'dynamic' and 'dynamic_complete'"
+            );
+            Err(PyValueError::new_err(message))
+        }
+    }
+}
+
+fn parser_kind(parser: &str) -> PyResult<ParserKind> {
+    match parser {
+        "lalr" => Ok(ParserKind::Lalr),
+        "earley" => Ok(ParserKind::Earley),
+        _ => Err(PyValueError::new_err(format!("parser={parser:?} is not one of 'lalr' and 'earley'"))),
+    }
 }
 
 /// Name, kind of pattern, pattern, the spellings of a literal or nothing, priority, role.
@@ -80,18 +121,7 @@ impl PyLexedGrammar {
                 .map(|(lhs, rhs, priority)| ProductionSource { lhs, rhs, priority })
                 .collect(),
             start,
-            lexer: match lexer {
-                "basic" => LexerKind::Basic,
-                "contextual" => LexerKind::Contextual,
-                "dynamic" => LexerKind::Dynamic,
-                "dynamic_complete" => LexerKind::DynamicComplete,
-                _ => {
-                    let message = format!(
-                        "lexer={lexer:?} is not one of 'basic', 'contextual', 'dynamic' and 'dynamic_complete'"
-                    );
-                    return Err(PyValueError::new_err(message));
-                }
-            },
+            lexer: lexer_kind(lexer)?,
             rule: match rule {
                 "maximal_munch" => LexingRule::MaximalMunch,
                 "lark" => LexingRule::Lark,
@@ -100,14 +130,7 @@ impl PyLexedGrammar {
                     return Err(PyValueError::new_err(message));
                 }
             },
-            parser: match parser {
-                "lalr" => ParserKind::Lalr,
-                "earley" => ParserKind::Earley,
-                _ => {
-                    let message = format!("parser={parser:?} is not one of 'lalr' and 'earley'");
-                    return Err(PyValueError::new_err(message));
-                }
-            },
+            parser: parser_kind(parser)?,
             conflicts: if prefer_shift { ConflictPolicy::PreferShift } else { ConflictPolicy::Refuse },
             indentation: indentation.map(|(newline, indent, dedent, tab_length, open, close)| {
                 IndentationSource { newline, indent, dedent, tab_length, open, close }
@@ -117,7 +140,47 @@ impl PyLexedGrammar {
         let grammar = py
             .detach(|| LexedGrammar::new(&definition, &limits))
             .map_err(|error| grammar_error(py, &error))?;
-        Ok(Self { grammar, source: source.to_owned() })
+        Ok(Self { grammar, source: source.to_owned(), warnings: Vec::new() })
+    }
+
+    /// A grammar in KBNF with its directives.
+    #[staticmethod]
+    #[pyo3(signature = (text, start, lexer, parser, limits=None))]
+    fn from_kbnf(
+        py: Python<'_>,
+        text: &[u8],
+        start: &str,
+        lexer: &str,
+        parser: &str,
+        limits: Option<&PyLimits>,
+    ) -> PyResult<Self> {
+        let limits = or_default(limits);
+        let (lexer, parser) = (lexer_kind(lexer)?, parser_kind(parser)?);
+        py.detach(|| {
+            let read = kbnf::grammar_with_directives(text, start, &limits)?;
+            Self::of_rules(read, (InlinePatterns::Taken, lexer, parser), &limits)
+        })
+        .map_err(|error| grammar_error(py, &error))
+    }
+
+    /// A grammar of llama.cpp with directives.
+    #[staticmethod]
+    #[pyo3(signature = (text, start, lexer, parser, limits=None))]
+    fn from_gbnf(
+        py: Python<'_>,
+        text: &str,
+        start: &str,
+        lexer: &str,
+        parser: &str,
+        limits: Option<&PyLimits>,
+    ) -> PyResult<Self> {
+        let limits = or_default(limits);
+        let (lexer, parser) = (lexer_kind(lexer)?, parser_kind(parser)?);
+        py.detach(|| {
+            let read = gbnf::grammar_with_directives(text, start, &limits)?;
+            Self::of_rules(read, (InlinePatterns::Refused, lexer, parser), &limits)
+        })
+        .map_err(|error| grammar_error(py, &error))
     }
 
     #[getter]
@@ -125,9 +188,8 @@ impl PyLexedGrammar {
         &self.source
     }
 
-    /// There are none: what is not exact is refused.
-    fn warnings(&self) -> Vec<Py<PyAny>> {
-        Vec::new()
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        diagnostics(py, &self.warnings, &self.source)
     }
 
     #[getter]

@@ -2,6 +2,7 @@
 
 mod compiled;
 mod composition;
+mod counts;
 mod embedded;
 mod errors;
 mod grammar;
@@ -27,7 +28,7 @@ mod _grammask {
     #[pymodule_export]
     use crate::embedded::{embedded_vocabulary, encode_ordinary};
     #[pymodule_export]
-    use crate::grammar::{PyGrammar, kbnf_syntax_tree, quote_bytes};
+    use crate::grammar::{PyGrammar, kbnf_syntax_tree, quote_bytes, xgrammar_expression};
     #[pymodule_export]
     use crate::json_schema::{PySchemaOptions, json_schema_grammar, missing_documents};
     #[pymodule_export]

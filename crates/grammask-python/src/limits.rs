@@ -7,6 +7,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use crate::counts::optional_count;
+
 /// Budgets for one grammar, from its text to its masks.
 #[pyclass(name = "Limits", module = "grammask._grammask", frozen, eq, hash, from_py_object)]
 #[derive(Clone, PartialEq, Hash)]
@@ -21,11 +23,11 @@ impl PyLimits {
         *, grammar_bytes=None, grammar_size=None, automaton_states=None, set_items=None, memory_bytes=None, seconds=None
     ))]
     fn new(
-        grammar_bytes: Option<usize>,
-        grammar_size: Option<usize>,
-        automaton_states: Option<usize>,
-        set_items: Option<usize>,
-        memory_bytes: Option<usize>,
+        #[pyo3(from_py_with = optional_count)] grammar_bytes: Option<usize>,
+        #[pyo3(from_py_with = optional_count)] grammar_size: Option<usize>,
+        #[pyo3(from_py_with = optional_count)] automaton_states: Option<usize>,
+        #[pyo3(from_py_with = optional_count)] set_items: Option<usize>,
+        #[pyo3(from_py_with = optional_count)] memory_bytes: Option<usize>,
         seconds: Option<f64>,
     ) -> PyResult<Self> {
         let mut limits = Limits::default();

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use grammask::batch;
-use grammask::vocabulary::TokenSet;
+use grammask::vocabulary::Mask;
 use numpy::ndarray::ArrayView1;
 use numpy::npyffi::{self, flags};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
@@ -18,11 +18,11 @@ const DETACHED_COPY_BYTES: usize = 1 << 20;
 /// Keeps a mask alive while arrays show it.
 #[pyclass(name = "MaskMemory", module = "grammask._grammask", frozen)]
 struct MaskMemory {
-    mask: Arc<TokenSet>,
+    mask: Arc<Mask>,
 }
 
 /// A read-only array of shape `[words]` that shows the mask itself.
-pub(crate) fn view(py: Python<'_>, mask: Arc<TokenSet>) -> PyResult<Bound<'_, PyArray1<i32>>> {
+pub(crate) fn view(py: Python<'_>, mask: Arc<Mask>) -> PyResult<Bound<'_, PyArray1<i32>>> {
     let memory = Bound::new(py, MaskMemory { mask })?;
     let words = memory.get().mask.words();
     // SAFETY: the words are initialised, aligned for 32 bits, as many as said, and every bit pattern is an `i32`. They
@@ -38,10 +38,10 @@ pub(crate) fn view(py: Python<'_>, mask: Arc<TokenSet>) -> PyResult<Bound<'_, Py
 }
 
 /// Writes a mask into one row of an int32 array of shape `[rows, words]`, or into one of shape `[words]`.
-pub(crate) fn write_row(array: &Bound<'_, PyAny>, row: usize, mask: &TokenSet) -> PyResult<()> {
-    let need = mask.words().len();
+pub(crate) fn write_row(array: &Bound<'_, PyAny>, row: usize, mask: &Mask) -> PyResult<()> {
+    let need = mask.word_count();
     if let Ok(matrix) = array.cast::<PyArray2<i32>>() {
-        if copy_to_row(matrix, row, mask.words()) {
+        if copy_to_row(matrix, row, mask) {
             return Ok(());
         }
         let mut matrix = matrix.try_readwrite().map_err(value_error)?;
@@ -51,7 +51,7 @@ pub(crate) fn write_row(array: &Bound<'_, PyAny>, row: usize, mask: &TokenSet) -
         }
         let mut view = view.row_mut(row);
         match view.as_slice_mut() {
-            Some(target) => batch::copy_mask(mask, target),
+            Some(target) => mask.write_to(target),
             None => {
                 view.iter_mut().zip(mask.words()).for_each(|(target, &word)| *target = word.cast_signed());
             }
@@ -64,40 +64,41 @@ pub(crate) fn write_row(array: &Bound<'_, PyAny>, row: usize, mask: &TokenSet) -
         if row != 0 || target.len() != need {
             return Err(shape_error(&[target.len()], row, need));
         }
-        batch::copy_mask(mask, target);
+        mask.write_to(target);
         return Ok(());
     }
     write_row(&array_of_tensor(array)?, row, mask)
 }
 
-/// Copies words into a row whose memory is plain: contiguous, aligned and writable. Returns false, and changes nothing,
+/// Writes a mask into a row whose memory is plain: contiguous, aligned and writable. Returns false, and changes nothing,
 /// if it is not, or has not as many words. Registering a borrow of the array first nearly doubles the time of `fill_mask`.
-fn copy_to_row(matrix: &Bound<'_, PyArray2<i32>>, row: usize, words: &[u32]) -> bool {
+fn copy_to_row(matrix: &Bound<'_, PyArray2<i32>>, row: usize, mask: &Mask) -> bool {
     const PLAIN: i32 = flags::NPY_ARRAY_WRITEABLE | flags::NPY_ARRAY_ALIGNED;
     let (&[rows, columns], &[row_stride, stride]) = (matrix.shape(), matrix.strides()) else { return false };
     // SAFETY: `matrix` is a numpy array and alive, so its fields can be read.
     let flags = unsafe { (*npyffi::_PyArray_GET_ITEM_DATA(matrix.as_array_ptr())).flags };
     let word_bytes = size_of::<i32>().cast_signed();
-    if row >= rows || columns != words.len() || stride != word_bytes || flags & PLAIN != PLAIN {
+    if row >= rows || columns != mask.word_count() || stride != word_bytes || flags & PLAIN != PLAIN {
         return false;
     }
     // SAFETY: the row exists, so its first word is `row * row_stride` bytes from that of the array, and as many words
-    // follow it as were counted. They are aligned and writable as the flags say. Nobody else reads or writes them
-    // meanwhile: other threads are kept out as from any assignment to an array of numpy, by the interpreter's lock or,
+    // follow it as were counted. They are initialised, aligned and writable as the flags say. Nobody else reads or writes
+    // them meanwhile: other threads are kept out as from any assignment to an array of numpy, by the interpreter's lock or,
     // without it, by the caller. The words of a mask are memory of Rust that is never writable through an array.
-    unsafe {
-        let target = matrix.data().byte_offset(row.cast_signed() * row_stride);
-        std::ptr::copy_nonoverlapping(words.as_ptr().cast::<i32>(), target, words.len());
-    }
+    let target = unsafe {
+        let start = matrix.data().byte_offset(row.cast_signed() * row_stride);
+        std::slice::from_raw_parts_mut(start, columns)
+    };
+    mask.write_to(target);
     true
 }
 
 /// Writes each mask into its row of an array. Rows that do not exist, or occur twice, change nothing.
-pub(crate) fn write_rows(array: &Bound<'_, PyAny>, rows: &[usize], masks: &[Arc<TokenSet>]) -> PyResult<()> {
+pub(crate) fn write_rows(array: &Bound<'_, PyAny>, rows: &[usize], masks: &[Arc<Mask>]) -> PyResult<()> {
     if let ([row], [mask]) = (rows, masks) {
         return write_row(array, *row, mask);
     }
-    let Some(need) = masks.first().map(|mask| mask.words().len()) else { return Ok(()) };
+    let Some(need) = masks.first().map(|mask| mask.word_count()) else { return Ok(()) };
     let Ok(matrix) = array.cast::<PyArray2<i32>>() else {
         if array.cast::<PyArray1<i32>>().is_ok() {
             return Err(PyValueError::new_err("several masks need an array of shape [rows, words]"));
@@ -108,7 +109,7 @@ pub(crate) fn write_rows(array: &Bound<'_, PyAny>, rows: &[usize], masks: &[Arc<
     let mut view = matrix.as_array_mut();
     let mut is_taken = vec![false; view.nrows()];
     for (&row, mask) in rows.iter().zip(masks) {
-        if row >= is_taken.len() || mask.words().len() != view.ncols() {
+        if row >= is_taken.len() || mask.word_count() != view.ncols() {
             return Err(shape_error(view.shape(), row, need));
         }
         if std::mem::replace(&mut is_taken[row], true) {

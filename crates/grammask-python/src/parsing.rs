@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use grammask::parsing::{Capture, Parse, Parser};
+use grammask::vocabulary::TokenId;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::errors::grammar_error;
 use crate::grammar::{PyGrammar, or_default};
 use crate::limits::PyLimits;
+use crate::vocabulary::PyVocabulary;
 
 /// Part, first byte, behind the last byte, whether it ended, the capture around it.
 type CaptureTuple = (usize, usize, usize, bool, Option<usize>);
@@ -22,17 +24,22 @@ pub(crate) struct PyParser {
 #[pymethods]
 impl PyParser {
     #[new]
-    #[pyo3(signature = (grammar, parts, limits=None))]
+    #[pyo3(signature = (grammar, parts, limits=None, vocabulary=None))]
     fn new(
         py: Python<'_>,
         grammar: &PyGrammar,
         parts: Vec<String>,
         limits: Option<&PyLimits>,
+        vocabulary: Option<&PyVocabulary>,
     ) -> PyResult<Self> {
         let limits = or_default(limits);
         let grammar = grammar.shared().clone();
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        let parser = py.detach(|| Parser::new(&grammar, &parts, &limits));
+        let vocabulary = vocabulary.map(|vocabulary| vocabulary.vocabulary.clone());
+        let parser = py.detach(|| match vocabulary {
+            Some(vocabulary) => Parser::with_vocabulary(&grammar, &parts, vocabulary, &limits),
+            None => Parser::new(&grammar, &parts, &limits),
+        });
         Ok(Self { parser: parser.map_err(|error| grammar_error(py, &error))? })
     }
 
@@ -52,6 +59,12 @@ pub(crate) struct PyParse {
 impl PyParse {
     fn feed(&mut self, py: Python<'_>, text: PyBackedBytes) -> PyResult<usize> {
         let result = py.detach(|| self.parse.feed(&text));
+        result.map_err(|limit| grammar_error(py, &limit.diagnostic().into()))
+    }
+
+    fn feed_tokens(&mut self, py: Python<'_>, tokens: Vec<u32>) -> PyResult<usize> {
+        let tokens: Vec<TokenId> = tokens.into_iter().map(TokenId).collect();
+        let result = py.detach(|| self.parse.feed_tokens(&tokens));
         result.map_err(|limit| grammar_error(py, &limit.diagnostic().into()))
     }
 

@@ -7,6 +7,7 @@ use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
 
+use crate::counts::count;
 use crate::errors::{coded_vocabulary_error, vocabulary_error};
 
 /// The tokens of a model: their bytes, the special ones, and the ones that end a text.
@@ -34,6 +35,15 @@ impl PyVocabulary {
             .detach(|| Vocabulary::new(texts, special, eos, size))
             .map_err(|error| vocabulary_error(&error))?;
         Ok(Self { vocabulary: Arc::new(vocabulary) })
+    }
+
+    /// Whether the tokens are the same object, whatever holds it.
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| Arc::ptr_eq(&self.vocabulary, &other.get().vocabulary))
+    }
+
+    fn __hash__(&self) -> usize {
+        Arc::as_ptr(&self.vocabulary).addr()
     }
 
     #[getter]
@@ -76,7 +86,7 @@ impl PyVocabulary {
         self.vocabulary.summaries().memory_bytes()
     }
 
-    fn set_cache_capacity(&self, bytes: usize) {
+    fn set_cache_capacity(&self, #[pyo3(from_py_with = count)] bytes: usize) {
         self.vocabulary.summaries().set_capacity(bytes);
     }
 

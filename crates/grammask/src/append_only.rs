@@ -6,17 +6,19 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Entries of the first segment; each further segment doubles.
-const FIRST_SEGMENT: usize = 1 << 6;
-/// Segments enough for 2^32 entries.
+/// Entries that are made room for at once: few, so that no entry has to wait for the room of thousands.
+const CHUNK: usize = 1 << 6;
+/// Segments of chunks, each twice as long as the one before, enough for 2^32 entries.
 const SEGMENTS: usize = 27;
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct AppendOnly<T> {
-    segments: [OnceLock<Box<[OnceLock<T>]>>; SEGMENTS],
+    segments: [OnceLock<Box<[Chunk<T>]>>; SEGMENTS],
     len: AtomicUsize,
 }
+
+type Chunk<T> = OnceLock<Box<[OnceLock<T>]>>;
 
 impl<T> AppendOnly<T> {
     pub(crate) fn new() -> Self {
@@ -31,46 +33,42 @@ impl<T> AppendOnly<T> {
     /// Adds an entry and returns its index. Only one thread may push at a time: the caller holds a lock.
     pub(crate) fn push(&self, value: T) -> usize {
         let index = self.len.load(Ordering::Acquire);
-        let (segment, offset) = Self::locate(index);
         // A second writer would find its entry taken; its value would be lost, but nothing is torn.
-        let _ = self.segment(segment)[offset].set(value);
+        let _ = self.chunk(index)[index % CHUNK].set(value);
         self.len.store(index + 1, Ordering::Release);
         index
     }
 
     /// The entry at an index, if it was set.
     pub(crate) fn find(&self, index: usize) -> Option<&T> {
-        let (segment, offset) = Self::locate(index);
-        self.segments[segment].get()?[offset].get()
+        let (segment, chunk) = Self::locate(index);
+        self.segments[segment].get()?[chunk].get()?[index % CHUNK].get()
     }
 
     /// Sets the entry at an index, in a table that is not pushed to, unless it is set; returns whether it was not.
     pub(crate) fn set(&self, index: usize, value: T) -> bool {
-        let (segment, offset) = Self::locate(index);
-        let is_new = self.segment(segment)[offset].set(value).is_ok();
+        let is_new = self.chunk(index)[index % CHUNK].set(value).is_ok();
         self.len.fetch_add(usize::from(is_new), Ordering::AcqRel);
         is_new
     }
 
-    fn segment(&self, segment: usize) -> &[OnceLock<T>] {
-        self.segments[segment]
-            .get_or_init(|| (0..FIRST_SEGMENT << segment).map(|_| OnceLock::new()).collect())
+    fn chunk(&self, index: usize) -> &[OnceLock<T>] {
+        let (segment, chunk) = Self::locate(index);
+        let chunks =
+            self.segments[segment].get_or_init(|| (0..1_usize << segment).map(|_| OnceLock::new()).collect());
+        chunks[chunk].get_or_init(|| (0..CHUNK).map(|_| OnceLock::new()).collect())
     }
 
     /// The entry at an index that `push` returned.
     pub(crate) fn get(&self, index: usize) -> &T {
-        let (segment, offset) = Self::locate(index);
-        self.segments[segment]
-            .get()
-            .and_then(|entries| entries[offset].get())
-            .expect("indices come from push, which fills the entry before it returns")
+        self.find(index).expect("indices come from push, which fills the entry before it returns")
     }
 
-    /// Segment `s` holds the indices from `FIRST_SEGMENT * (2^s - 1)` on.
+    /// The segment of an entry, and its chunk there: segment `s` holds the chunks from `2^s - 1` on.
     fn locate(index: usize) -> (usize, usize) {
-        let position = index / FIRST_SEGMENT + 1;
+        let position = index / CHUNK + 1;
         let segment = position.ilog2() as usize;
-        (segment, index - FIRST_SEGMENT * ((1 << segment) - 1))
+        (segment, position - (1 << segment))
     }
 }
 

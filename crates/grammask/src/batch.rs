@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use crate::Matcher;
 use crate::grammar::GrammarError;
 use crate::recognizer::SetId;
-use crate::vocabulary::TokenSet;
+use crate::vocabulary::Mask;
 
 /// Bytes of a batch from which on several threads copy it: below, waking them takes longer than copying.
 const PARALLEL_COPY_BYTES: usize = 4 << 20;
@@ -41,7 +41,7 @@ impl std::error::Error for RowError {}
 ///
 /// # Errors
 /// The first row whose mask cannot be made.
-pub fn masks(matchers: &[&Matcher]) -> Result<Vec<Arc<TokenSet>>, RowError> {
+pub fn masks(matchers: &[&Matcher]) -> Result<Vec<Arc<Mask>>, RowError> {
     let mut known = Vec::with_capacity(matchers.len());
     let mut to_make: Vec<&Matcher> = Vec::new();
     let mut positions: FxHashMap<(usize, SetId), usize> = FxHashMap::default();
@@ -73,7 +73,7 @@ pub fn masks(matchers: &[&Matcher]) -> Result<Vec<Arc<TokenSet>>, RowError> {
 }
 
 enum Row {
-    Known(Arc<TokenSet>),
+    Known(Arc<Mask>),
     /// Position among the masks that are made.
     Made(usize),
 }
@@ -96,28 +96,15 @@ pub fn fill_masks(matchers: &[&Matcher], rows: &mut [&mut [i32]]) -> Result<(), 
 ///
 /// # Panics
 /// When there are not as many rows as masks, or a row has not as many words as its mask.
-pub fn copy_masks(masks: &[Arc<TokenSet>], rows: &mut [&mut [i32]]) {
+pub fn copy_masks(masks: &[Arc<Mask>], rows: &mut [&mut [i32]]) {
     assert_eq!(masks.len(), rows.len(), "one row per mask");
-    let bytes: usize = masks.iter().map(|mask| size_of_val(mask.words())).sum();
+    let bytes: usize = masks.iter().map(|mask| mask.word_count() * size_of::<i32>()).sum();
     let pool = if bytes >= PARALLEL_COPY_BYTES { pool() } else { None };
     match pool {
         Some(pool) => pool.install(|| {
-            rows.par_iter_mut().zip(masks).for_each(|(row, mask)| copy_mask(mask, row));
+            rows.par_iter_mut().zip(masks).for_each(|(row, mask)| mask.write_to(row));
         }),
-        None => rows.iter_mut().zip(masks).for_each(|(row, mask)| copy_mask(mask, row)),
-    }
-}
-
-/// Writes a mask into a row of 32-bit words.
-///
-/// # Panics
-/// When the row has not as many words as the mask.
-#[inline]
-pub fn copy_mask(mask: &TokenSet, row: &mut [i32]) {
-    let words = mask.words();
-    assert_eq!(row.len(), words.len(), "a row has as many words as a mask");
-    for (target, &word) in row.iter_mut().zip(words) {
-        *target = word.cast_signed();
+        None => rows.iter_mut().zip(masks).for_each(|(row, mask)| mask.write_to(row)),
     }
 }
 

@@ -3,13 +3,12 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::engine::Language;
-use crate::grammar::{Code, Diagnostic, Grammar, GrammarError, Terminal};
+use crate::grammar::{Code, Diagnostic, Grammar, GrammarError};
 use crate::lexing::{LexedGrammar, PreparedGrammar};
 use crate::lowering::{Lowered, NormalForm, lower};
 use crate::masks::StoreStatistics;
 use crate::matcher::Matcher;
 use crate::named_tokens;
-use crate::recognizer::TokenMatch;
 use crate::tables::Tables;
 use crate::vocabulary::Vocabulary;
 use crate::{LimitExceeded, Limits};
@@ -140,7 +139,7 @@ impl CompiledGrammar {
         if options.end == EndMode::Eager && normal_form.start.is_none() {
             return Err(fail(vec![only_empty_text()]));
         }
-        let token_matches = resolve_tokens(&normal_form, &vocabulary).map_err(fail)?;
+        let token_matches = named_tokens::matches(&normal_form.terminals, &vocabulary).map_err(fail)?;
         let language = Language::ContextFree { form: Arc::new(normal_form), token_matches };
         let tables = Tables::new(&language, vocabulary.clone(), &options, source.clone())
             .map_err(|limit| fail(vec![limit.diagnostic()]))?;
@@ -290,34 +289,4 @@ fn missing_end(options: &CompileOptions, vocabulary: &Vocabulary) -> Option<Diag
 fn only_empty_text() -> Diagnostic {
     Diagnostic::error(Code::OnlyEmptyText, "only the empty text matches the grammar")
         .help("with `end=\"eager\"` a text ends with a token, so it has at least one")
-}
-
-/// Looks up the tokens that the grammar names.
-fn resolve_tokens(
-    form: &NormalForm,
-    vocabulary: &Vocabulary,
-) -> Result<Vec<Option<TokenMatch>>, Vec<Diagnostic>> {
-    let mut unknown = Vec::new();
-    let mut resolved = Vec::with_capacity(form.terminals.len());
-    for definition in &form.terminals {
-        resolved.push(match &definition.terminal {
-            Terminal::AnyToken => Some(TokenMatch::AnyWithText),
-            Terminal::Token(reference) => match named_tokens::token(vocabulary, reference) {
-                Ok(id) => Some(TokenMatch::Only(id)),
-                Err(diagnostic) => {
-                    unknown.push(*diagnostic);
-                    None
-                }
-            },
-            Terminal::OneOf(selection) => match named_tokens::selected(vocabulary, selection) {
-                Ok(tokens) => Some(TokenMatch::OneOf(Arc::new(tokens))),
-                Err(diagnostics) => {
-                    unknown.extend(diagnostics);
-                    None
-                }
-            },
-            Terminal::Literal(_) | Terminal::Regular(_) | Terminal::Limited { .. } => None,
-        });
-    }
-    if unknown.is_empty() { Ok(resolved) } else { Err(unknown) }
 }

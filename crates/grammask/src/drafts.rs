@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::Matcher;
 use crate::batch::RowError;
-use crate::vocabulary::{TokenId, TokenSet};
+use crate::vocabulary::{Mask, TokenId};
 
 /// A tree of drafted tokens, as EAGLE-style servers lay it out: for each node the first of the tokens that can follow
 /// it, and the next alternative to it. Node 0 is the root: the last token that was accepted.
@@ -122,7 +122,7 @@ impl Matcher {
     ///
     /// # Errors
     /// The first row whose mask cannot be made.
-    pub fn draft_masks(&self, tokens: &[TokenId]) -> Result<Vec<Arc<TokenSet>>, RowError> {
+    pub fn draft_masks(&self, tokens: &[TokenId]) -> Result<Vec<Arc<Mask>>, RowError> {
         let fail = |row| move |error| RowError { row, error };
         let mut state = self.state();
         let mut masks = Vec::with_capacity(tokens.len() + 1);
@@ -142,7 +142,7 @@ impl Matcher {
     ///
     /// # Errors
     /// The node, as the row, whose mask cannot be made.
-    pub fn draft_tree_masks(&self, tree: &DraftTree) -> Result<Vec<Option<Arc<TokenSet>>>, RowError> {
+    pub fn draft_tree_masks(&self, tree: &DraftTree) -> Result<Vec<Option<Arc<Mask>>>, RowError> {
         let mut masks = vec![None; tree.len()];
         let mut states = vec![None; tree.len()];
         if tree.is_empty() {

@@ -1,6 +1,7 @@
 //! Budgets that keep an untrusted grammar from eating the machine; passing one is a typed error.
 
 use std::fmt;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::grammar::{Code, Diagnostic};
@@ -77,9 +78,10 @@ impl fmt::Display for LimitExceeded {
 impl std::error::Error for LimitExceeded {}
 
 /// A point in time after which work stops.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Deadline {
-    end: Option<Instant>,
+    /// Not set before the first check, where it begins with that; none if no clock reaches it.
+    end: OnceLock<Option<Instant>>,
     budget: Duration,
 }
 
@@ -87,7 +89,14 @@ impl Deadline {
     /// `budget` from now on.
     #[must_use]
     pub fn after(budget: Duration) -> Self {
-        Self { end: Instant::now().checked_add(budget), budget }
+        Self { end: Instant::now().checked_add(budget).into(), budget }
+    }
+
+    /// `budget` from the first check on, for work that is mostly done before any: to read the clock takes longer than
+    /// to take a known step.
+    #[must_use]
+    pub fn after_first_check(budget: Duration) -> Self {
+        Self { end: OnceLock::new(), budget }
     }
 
     /// Whether there is time left. Reads the clock: call it once per some hundred steps of work.
@@ -95,8 +104,8 @@ impl Deadline {
     /// # Errors
     /// When the time is over.
     pub fn check(&self) -> Result<(), LimitExceeded> {
-        match self.end {
-            Some(end) if Instant::now() >= end => {
+        match self.end.get_or_init(|| Instant::now().checked_add(self.budget)) {
+            Some(end) if Instant::now() >= *end => {
                 Err(LimitExceeded { limit: "time", maximum: self.budget.as_millis() })
             }
             _ => Ok(()),

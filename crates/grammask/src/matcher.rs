@@ -9,7 +9,7 @@ use crate::compiled::EndMode;
 use crate::grammar::GrammarError;
 use crate::masks::token_event;
 use crate::recognizer::{Expectation, SetId};
-use crate::vocabulary::{TokenId, TokenSet};
+use crate::vocabulary::{Mask, TokenId};
 use crate::{CompiledGrammar, Deadline, Tables};
 
 /// One text being generated under a [`CompiledGrammar`].
@@ -296,21 +296,21 @@ impl Matcher {
     ///
     /// # Errors
     /// `dead-end` if no token can come next although the text has not ended; a limit that was passed.
-    pub fn mask(&self) -> Result<Arc<TokenSet>, GrammarError> {
+    pub fn mask(&self) -> Result<Arc<Mask>, GrammarError> {
         self.mask_at(self.state)
     }
 
     /// The mask, if making it costs no more than a lookup.
     #[must_use]
-    pub fn known_mask(&self) -> Option<Arc<TokenSet>> {
+    pub fn known_mask(&self) -> Option<Arc<Mask>> {
         self.known_mask_at(self.state)
     }
 
-    pub(crate) fn known_mask_at(&self, state: State) -> Option<Arc<TokenSet>> {
+    pub(crate) fn known_mask_at(&self, state: State) -> Option<Arc<Mask>> {
         if state.is_finished { Some(self.tables.end_mask()) } else { self.tables.known_mask(state.set) }
     }
 
-    pub(crate) fn mask_at(&self, state: State) -> Result<Arc<TokenSet>, GrammarError> {
+    pub(crate) fn mask_at(&self, state: State) -> Result<Arc<Mask>, GrammarError> {
         if state.is_finished { Ok(self.tables.end_mask()) } else { self.tables.mask(state.set) }
     }
 
@@ -385,7 +385,7 @@ impl Matcher {
             return Ok(None);
         }
         let recognizer = self.tables.recognizer();
-        let deadline = Deadline::after(self.compiled.options().limits.time);
+        let deadline = Deadline::after_first_check(self.compiled.options().limits.time);
         let after = recognizer.step_all(state.set, bytes, &deadline).and_then(|set| match set {
             Ok(set) => recognizer.end_token(set),
             Err(_) => Ok(None),

@@ -1,10 +1,45 @@
 //! Finds the tokens that a grammar names in a vocabulary.
 
-use crate::grammar::{Code, Diagnostic, TokenReference, TokenSelection, TokenSense};
+use std::sync::Arc;
+
+use crate::grammar::{
+    Code, Diagnostic, Terminal, TerminalDefinition, TokenReference, TokenSelection, TokenSense,
+};
+use crate::recognizer::TokenMatch;
 use crate::vocabulary::{TokenId, TokenSet, Vocabulary};
 
 /// How many special tokens an error names.
 const NAMED: usize = 8;
+
+/// What each terminal matches that is a token; all that the vocabulary does not have at once.
+pub(crate) fn matches(
+    terminals: &[TerminalDefinition],
+    vocabulary: &Vocabulary,
+) -> Result<Vec<Option<TokenMatch>>, Vec<Diagnostic>> {
+    let mut unknown = Vec::new();
+    let mut resolved = Vec::with_capacity(terminals.len());
+    for definition in terminals {
+        resolved.push(match &definition.terminal {
+            Terminal::AnyToken => Some(TokenMatch::AnyWithText),
+            Terminal::Token(reference) => match token(vocabulary, reference) {
+                Ok(id) => Some(TokenMatch::Only(id)),
+                Err(diagnostic) => {
+                    unknown.push(*diagnostic);
+                    None
+                }
+            },
+            Terminal::OneOf(selection) => match selected(vocabulary, selection) {
+                Ok(tokens) => Some(TokenMatch::OneOf(Arc::new(tokens))),
+                Err(diagnostics) => {
+                    unknown.extend(diagnostics);
+                    None
+                }
+            },
+            Terminal::Literal(_) | Terminal::Regular(_) | Terminal::Limited { .. } => None,
+        });
+    }
+    if unknown.is_empty() { Ok(resolved) } else { Err(unknown) }
+}
 
 /// The token that `reference` names.
 pub(crate) fn token(vocabulary: &Vocabulary, reference: &TokenReference) -> Result<TokenId, Box<Diagnostic>> {

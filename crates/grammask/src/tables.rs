@@ -13,9 +13,9 @@ use crate::compiled::{CompileOptions, EndMode, MaskStatistics, MaskStrategy};
 use crate::engine::{Engine, Language, lexed_mask};
 use crate::forced::ForcedMemo;
 use crate::grammar::{Code, Diagnostic, GrammarError};
-use crate::masks::{MaskStore, Refusal, RuleSummaries, add_whole_tokens, walk};
+use crate::masks::{MaskStore, Refusal, RuleSummaries, walk, whole_tokens};
 use crate::recognizer::SetId;
-use crate::vocabulary::{TokenSet, Vocabulary};
+use crate::vocabulary::{LiveTokens, Mask, Vocabulary};
 use crate::{Deadline, LimitExceeded};
 
 /// What is learned about a compiled grammar while texts are read under it, shared by all matchers that use it: sets,
@@ -31,7 +31,7 @@ pub struct Tables {
     walked: AtomicU64,
     options: CompileOptions,
     source: Arc<str>,
-    end_mask: Arc<TokenSet>,
+    end_mask: Arc<Mask>,
     forced: ForcedMemo,
     /// Bytes above which new tables are begun.
     enough: AtomicUsize,
@@ -45,8 +45,8 @@ impl Tables {
         source: Arc<str>,
     ) -> Result<Self, LimitExceeded> {
         let recognizer = Engine::new(language, &vocabulary, &options.limits)?;
-        let mut end_mask = TokenSet::new(vocabulary.size());
-        end_mask.extend(vocabulary.eos().iter().copied());
+        let end_tokens = LiveTokens::new(vocabulary.eos().to_vec(), vocabulary.size());
+        let end_mask = Arc::new(Mask::new(end_tokens, vocabulary.size()));
         Ok(Self {
             recognizer,
             vocabulary,
@@ -57,7 +57,7 @@ impl Tables {
             walked: AtomicU64::new(0),
             options: options.clone(),
             source,
-            end_mask: Arc::new(end_mask),
+            end_mask,
             forced: ForcedMemo::default(),
             enough: AtomicUsize::new(options.limits.memory_bytes / 2),
         })
@@ -146,11 +146,11 @@ impl Tables {
     ///
     /// # Errors
     /// `dead-end` if there is none; a limit that was passed.
-    pub fn mask(&self, set: SetId) -> Result<Arc<TokenSet>, GrammarError> {
+    pub fn mask(&self, set: SetId) -> Result<Arc<Mask>, GrammarError> {
         if let Some(mask) = self.masks.get(set) {
             return Ok(mask);
         }
-        let deadline = Deadline::after(self.options.limits.time);
+        let deadline = Deadline::after_first_check(self.options.limits.time);
         match self.make_mask(set, &deadline) {
             Ok(Some(mask)) => Ok(mask),
             Ok(None) => Err(self.dead_end(set)),
@@ -160,18 +160,18 @@ impl Tables {
 
     /// The mask of `set`, if it is known.
     #[must_use]
-    pub fn known_mask(&self, set: SetId) -> Option<Arc<TokenSet>> {
+    pub fn known_mask(&self, set: SetId) -> Option<Arc<Mask>> {
         self.masks.get_known(set)
     }
 
     /// The mask after the end of a text: the end tokens.
     #[must_use]
-    pub fn end_mask(&self) -> Arc<TokenSet> {
+    pub fn end_mask(&self) -> Arc<Mask> {
         self.end_mask.clone()
     }
 
     /// Makes the mask of a set that is not in the store; none if no token can follow. Such a mask is not kept.
-    fn make_mask(&self, set: SetId, deadline: &Deadline) -> Result<Option<Arc<TokenSet>>, LimitExceeded> {
+    fn make_mask(&self, set: SetId, deadline: &Deadline) -> Result<Option<Arc<Mask>>, LimitExceeded> {
         let max_bytes = self.options.limits.memory_bytes;
         let recognizer = match &self.recognizer {
             Engine::ContextFree(recognizer) => recognizer,
@@ -187,6 +187,7 @@ impl Tables {
                 if mask.is_empty() {
                     return Ok(None);
                 }
+                let mask = Arc::new(Mask::new(LiveTokens::Set(mask), self.vocabulary.size()));
                 self.masks.insert_known(set, mask.clone(), max_bytes);
                 return Ok(Some(mask));
             }
@@ -199,32 +200,34 @@ impl Tables {
                 return Ok(Some(mask));
             }
             match rules.mask(recognizer, &self.vocabulary, set, deadline) {
-                Ok((mut mask, observation)) => {
+                Ok((mut parts, observation)) => {
                     self.composed.fetch_add(1, Ordering::Relaxed);
-                    add_whole_tokens(recognizer, &self.vocabulary, set, &mut mask)?;
-                    self.add_end_tokens(set, &mut mask);
-                    if mask.is_empty() {
-                        return Ok(None);
+                    parts.extend(whole_tokens(recognizer, &self.vocabulary, set)?);
+                    let mask = self.finish(set, parts);
+                    if let Some(mask) = &mask {
+                        rules.remember(observation, mask.clone());
                     }
-                    let (mask, spare) = self.masks.insert(set, mask, max_bytes);
-                    rules.reuse(spare);
-                    rules.remember(observation, mask.clone());
-                    return Ok(Some(mask));
+                    return Ok(mask);
                 }
                 Err(Refusal::Limit(limit)) => return Err(limit),
                 Err(Refusal::TooMuchWork) => {}
             }
         }
         self.walked.fetch_add(1, Ordering::Relaxed);
-        let mut mask = walk(recognizer, &self.vocabulary, set, deadline)?;
-        self.add_end_tokens(set, &mut mask);
-        Ok(if mask.is_empty() { None } else { Some(self.masks.insert(set, mask, max_bytes).0) })
+        let mask = walk(recognizer, &self.vocabulary, set, deadline)?;
+        let mask = self.vocabulary.summaries().share(LiveTokens::from_set(mask));
+        Ok(self.finish(set, vec![mask]))
     }
 
-    fn add_end_tokens(&self, set: SetId, mask: &mut TokenSet) {
+    /// The mask of a set from its parts and the end tokens, kept for the next time; none if it is empty.
+    fn finish(&self, set: SetId, mut parts: Vec<LiveTokens>) -> Option<Arc<Mask>> {
         if self.options.end == EndMode::Eos && self.recognizer.is_complete(set) {
-            mask.extend(self.vocabulary.eos().iter().copied());
+            parts.push(self.end_mask.live_tokens().clone());
         }
+        let size = self.vocabulary.size();
+        let tokens = LiveTokens::union(&parts, size, self.vocabulary.summaries());
+        let is_empty = tokens.is_empty();
+        (!is_empty).then(|| self.masks.insert(set, tokens, size, self.options.limits.memory_bytes))
     }
 
     pub(crate) fn limit_error(&self, limit: LimitExceeded) -> GrammarError {

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use generators::Step;
 use grammask::grammar::Code;
-use grammask::vocabulary::{TokenId, TokenSet};
+use grammask::vocabulary::{Mask, TokenId, TokenSet};
 use grammask::{CompileOptions, CompiledGrammar, DraftTree, EndMode, Matcher, batch, frontends};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
 /// The mask of a matcher, or none at a dead end.
-fn mask(matcher: &Matcher) -> Option<Arc<TokenSet>> {
+fn mask(matcher: &Matcher) -> Option<Arc<Mask>> {
     match matcher.mask() {
         Ok(mask) => Some(mask),
         Err(error) => {

@@ -10,12 +10,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use generators::{GrammarSketch, Step};
+use grammask::frontends::json_schema::{self, KeyOrder, SchemaOptions, Whitespace};
 use grammask::grammar::{Code, Grammar};
 use grammask::masks::brute_force;
 use grammask::recognizer::reference::{Chart, Reference};
-use grammask::vocabulary::{TokenId, TokenSet, Vocabulary};
-use grammask::{CompileOptions, CompiledGrammar, EndMode, MaskStrategy, Matcher};
+use grammask::vocabulary::{TokenId, TokenSet, TokenTexts, Vocabulary};
+use grammask::{CompileOptions, CompiledGrammar, EndMode, Limits, MaskStrategy, Matcher};
 use proptest::prelude::*;
+use proptest::sample::select;
 
 /// Masks compared.
 static COMPARED: AtomicU64 = AtomicU64::new(0);
@@ -45,6 +47,97 @@ fn masks_equal_brute_force_when_everything_is_forgotten() {
 #[test]
 fn masks_of_sets_of_tokens_equal_brute_force() {
     run_on(generators::token_grammar(), 1000, false);
+}
+
+/// Members in any order, and those that depend on others, are selections.
+#[test]
+fn masks_of_selections_equal_brute_force() {
+    let names = ["a", "b", "ab", "c", "d"];
+    let indices = |most: usize| proptest::collection::vec(0..names.len(), 0..=most);
+    let values = select(&["1", "true", "\"a\"", "#", "1.0", "[]"][..]);
+    let schemas = (
+        proptest::collection::vec(values, names.len()),
+        indices(2),
+        proptest::collection::vec((0..names.len(), indices(2)), 0..8),
+        proptest::option::of((0..4_u32, 0..4_u32)),
+        any::<(bool, bool, bool)>(),
+        proptest::option::of(indices(2)),
+    );
+    let pieces = [
+        "{\"",
+        "\":",
+        "\":1",
+        "1,\"",
+        "a\"",
+        "\"a\":",
+        "\"ab\":true",
+        ",\"",
+        "},",
+        "}}",
+        ", ",
+        ": ",
+        "1}",
+        "{}",
+        "\"b",
+        "[1,",
+        ",1",
+    ];
+    let bytes = (0..=255_u8).map(|byte| Some(vec![byte]));
+    let pieces = pieces.iter().map(|piece| Some(piece.as_bytes().to_vec()));
+    let texts: TokenTexts = bytes.chain(pieces).chain([None]).collect();
+    let end = texts.len() - 1;
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(400));
+    let result = runner.run(&(schemas, generators::walk(24)), |(schema, walk)| {
+        let (values, required, needs, bounds, (any_order, open, is_array), excluded) = schema;
+        let member = |index: usize| match values[index] {
+            "#" => "{\"$ref\": \"#\"}".to_owned(),
+            value => format!("{{\"const\": {value}}}"),
+        };
+        let list = |indices: &[usize]| {
+            let names: Vec<String> = indices.iter().map(|&index| format!("{:?}", names[index])).collect();
+            format!("[{}]", names.join(", "))
+        };
+        let members: Vec<String> =
+            names.iter().enumerate().map(|(index, name)| format!("{name:?}: {}", member(index))).collect();
+        let mut schema = format!(
+            "\"type\": \"object\", \"properties\": {{{}}}, \"required\": {}, \"additionalProperties\": {open}",
+            members.join(", "),
+            list(&required)
+        );
+        let needs: std::collections::BTreeMap<usize, Vec<usize>> = needs.into_iter().collect();
+        let needs: Vec<String> =
+            needs.iter().map(|(&index, needed)| format!("{:?}: {}", names[index], list(needed))).collect();
+        schema += &format!(", \"dependentRequired\": {{{}}}", needs.join(", "));
+        if let Some((least, more)) = bounds {
+            schema += &format!(", \"minProperties\": {least}, \"maxProperties\": {}", least + more);
+        }
+        if let Some(excluded) = excluded {
+            schema += &format!(", \"not\": {{\"required\": {}}}", list(&excluded));
+        }
+        if is_array {
+            let (least, more) = bounds.unwrap_or((0, 9));
+            let most = least + more;
+            schema = format!(
+                "\"type\": \"array\", \"uniqueItems\": true, \"minItems\": {least}, \"maxItems\": {most}, \
+                 \"items\": {{\"enum\": [1, \"a\", true, \"ab\", null]}}"
+            );
+        }
+        let mut options = SchemaOptions::default();
+        options.whitespace = Whitespace::Compact;
+        options.key_order = if any_order { KeyOrder::Any } else { KeyOrder::Declared };
+        let Ok(made) = json_schema::grammar(&format!("{{{schema}}}"), &options, &Limits::default()) else {
+            return Ok(());
+        };
+        for masks in [MaskStrategy::Walk, MaskStrategy::Summaries] {
+            let vocabulary = Vocabulary::new(texts.clone(), vec![], vec![end as u32], None)
+                .expect("bytes and pieces make a vocabulary");
+            check(&made.grammar, vocabulary, &walk, Options { end: EndMode::Eos, masks, forgets: false });
+        }
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
 }
 
 fn run(cases: u32, forgets: bool) {

@@ -13,7 +13,9 @@ from grammask import CompiledGrammar, Grammar, GrammarError, Matcher, Vocabulary
 from grammask._grammask import quote_bytes
 from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR
+from grammask.vocabulary import file_kinds
 from grammask.vocabulary.tiktoken import END_OF_TEXT
+from grammask.vocabulary.token_table import TokenTable
 
 
 class End(str, Enum):
@@ -56,7 +58,10 @@ Start: TypeAlias = Annotated[
 VocabularyName: TypeAlias = Annotated[
     str,
     typer.Option(
-        "--vocab", help="o200k, cl100k, or a file: *.tiktoken, tokenizer.json, tekken.json.", metavar="V"
+        "--vocab",
+        help="o200k, cl100k, the path of a tokenizer's file of any kind (tokenizer.json, tekken.json, *.tiktoken, "
+        "SentencePiece, GGUF) or of a model's folder, or hf:NAME, loaded by transformers.",
+        metavar="V",
     ),
 ]
 VocabularyOfModel: TypeAlias = Annotated[
@@ -151,18 +156,24 @@ def open_vocabulary(name: str, end_tokens: str | None = None) -> Vocabulary:
         if name in ("o200k", "o200k_base", "cl100k", "cl100k_base"):
             tokens, special = _grammask.embedded_vocabulary(f"{name.removesuffix('_base')}_base")
             return Vocabulary(tokens, special=special, eos=END_OF_TEXT if eos is None else eos)
-        path = Path(name)
-        if not path.exists():
-            msg = f"there is no vocabulary {name!r}; give o200k, cl100k, or the path of a tokenizer's file"
+        if name.startswith("hf:"):
+            return _with_known_end(file_kinds.of_name(name.removeprefix("hf:")), None, eos)
+        if not Path(name).exists():
+            msg = f"there is no vocabulary {name!r}; give o200k, cl100k, hf:NAME, or the path of {file_kinds.KINDS}"
             raise Failure(msg)
-        if path.suffix == ".tiktoken":
-            return Vocabulary.from_tiktoken(path, eos=() if eos is None else eos)
-        if path.suffix == ".json" and "tekken" in path.name:
-            return Vocabulary.from_tekken(path, eos=eos)
-        if path.suffix == ".json":
-            return Vocabulary.from_tokenizer_json(path, eos=eos)
-    msg = f"{name} is no tokenizer's file: those are called *.tiktoken, tokenizer.json or tekken.json"
-    raise Failure(msg)
+        return _with_known_end(*file_kinds.read(name), eos)
+
+
+def _with_known_end(table: TokenTable, width: int | None, eos: list[int | str] | None) -> Vocabulary:
+    """Makes a vocabulary; files without any special token, as tiktoken's, have no end token unless one is given."""
+    if eos is None:
+        if table.special and not table.eos:
+            msg = f"no end token is known: {table.eos_source}; give --eos with ids or names of end tokens"
+            raise Failure(msg)
+        eos = list(table.eos)
+    tokens = table.with_room_for(table.special.values())
+    size = None if width is None else max(width, len(tokens))
+    return Vocabulary(tokens, special=table.special, eos=eos, size=size)
 
 
 def compile_grammar(grammar: Grammar, vocabulary: Vocabulary, end: End | None) -> CompiledGrammar:

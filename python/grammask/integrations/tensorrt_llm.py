@@ -2,7 +2,9 @@
 
 TensorRT-LLM calls a processor per request and step with the logits of all beams and with the tokens of each beam from
 the prompt on, and changes the order of beams without notice. So where a beam stands is looked up by its tokens: it
-goes on from the beam of the step before that it shares most with. Any callable will do, so nothing of TensorRT-LLM is
+goes on from the beam of the step before that it shares most with. With the overlap scheduler, the default, it calls
+processors before it knows the last token: masks would be those of a step ago, so a call without a new token is an
+error. Any callable will do, so nothing of TensorRT-LLM is
 imported here. A processor is pickled on its way to workers; it then carries the grammar's text and, with
 :class:`VocabularyFile`, a path, and is compiled once per process. See ``docs/tensorrt_llm.md``.
 """
@@ -76,6 +78,8 @@ class GrammarLogitsProcessor:
         vocabulary: The tokens of the model.
         end_tokens: The tokens that end a text, if not the vocabulary's: ``SamplingParams.end_id`` and
             ``stop_token_ids``.
+        has_chunked_prompts: Whether long prompts come in chunks (``enable_chunked_prefill``), each with a call. These
+            look like those of the overlap scheduler, which is then not noticed: be sure that it is off.
     """
 
     def __init__(
@@ -84,8 +88,10 @@ class GrammarLogitsProcessor:
         vocabulary: Vocabulary | VocabularyFile,
         *,
         end_tokens: Sequence[int] | None = None,
+        has_chunked_prompts: bool = False,
     ) -> None:
         self._grammar = grammar
+        self._has_chunked_prompts = has_chunked_prompts
         self._vocabulary = vocabulary
         self._end_tokens = None if end_tokens is None else tuple(end_tokens)
         self._requests: dict[int, _Request] = {}
@@ -111,12 +117,16 @@ class GrammarLogitsProcessor:
         Raises:
             GrammarError: No token is legal, or a budget was passed.
             ValueError: A beam has tokens that were not legal.
+            RuntimeError: There is no new token, since the overlap scheduler is on.
         """
         del client_id
         request = self._requests.get(req_id)
         if request is None:
             request = self._requests[req_id] = _Request(len(token_ids[0]), [])
-        beams = [self._beam(request, tokens[request.prompt_length :]) for tokens in token_ids]
+        texts = [tokens[request.prompt_length :] for tokens in token_ids]
+        if request.beams and not (self._has_chunked_prompts and not any(texts)):
+            _check_for_news(texts, request.beams)
+        beams = [self._beam(request, text) for text in texts]
         request.beams = beams
         rows = logits.reshape(-1, logits.shape[-1]) if logits.dim() != 2 else logits
         if rows.data_ptr() != logits.data_ptr():
@@ -163,7 +173,7 @@ class GrammarLogitsProcessor:
         return self._beginning
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._grammar, self._vocabulary, self._end_tokens)
+        return _restore, (self._grammar, self._vocabulary, self._end_tokens, self._has_chunked_prompts)
 
 
 def approve_pickles() -> None:
@@ -188,9 +198,26 @@ def approve_pickles() -> None:
 
 
 def _restore(
-    grammar: Grammar, vocabulary: Vocabulary | VocabularyFile, end_tokens: tuple[int, ...] | None
+    grammar: Grammar,
+    vocabulary: Vocabulary | VocabularyFile,
+    end_tokens: tuple[int, ...] | None,
+    has_chunked_prompts: bool,  # noqa: FBT001 # What a pickle holds has no names.
 ) -> GrammarLogitsProcessor:
-    return GrammarLogitsProcessor(grammar, vocabulary, end_tokens=end_tokens)
+    return GrammarLogitsProcessor(
+        grammar, vocabulary, end_tokens=end_tokens, has_chunked_prompts=has_chunked_prompts
+    )
+
+
+def _check_for_news(texts: list[list[int]], beams: list[_Beam]) -> None:
+    """Check that a step has tokens that the step before had not."""
+    known = [beam.tokens for beam in beams]
+    if all(text in known for text in texts):
+        msg = (
+            "TensorRT-LLM calls the processor twice without a new token, so that masks would be those of a step ago: "
+            "make the LLM with disable_overlap_scheduler=True; if it is off and prompts come in chunks "
+            "(enable_chunked_prefill), pass has_chunked_prompts=True. See docs/tensorrt_llm.md"
+        )
+        raise RuntimeError(msg)
 
 
 def _shared(first: list[int], second: list[int]) -> int:

@@ -15,6 +15,7 @@ _FLOAT = f"(?:{_INT}{_EXPONENT}|{_DECIMAL}(?:{_EXPONENT})?)"
 _NUMBER = f"(?:{_FLOAT}|{_INT})"
 
 COMMON_TERMINALS = {
+    "_EXP": _EXPONENT,
     "CNAME": "[_A-Za-z][_A-Za-z0-9]*",
     "CPP_COMMENT": r"//[^\n]*",
     "CR": r"\r",

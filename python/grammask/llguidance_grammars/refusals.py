@@ -7,6 +7,7 @@ from grammask.errors import (
     GrammarError,
     GrammarSemanticError,
     GrammarSyntaxError,
+    LimitExceeded,
     UnsupportedGrammar,
 )
 
@@ -16,6 +17,7 @@ _MOST = 100
 _WIDTH = 100
 _CLASSES: dict[str, type[GrammarError]] = {
     "duplicate-rule": GrammarSemanticError,
+    "limit-exceeded": LimitExceeded,
     "missing-start": GrammarSemanticError,
     "recursive-terminal": GrammarSemanticError,
     "undefined-symbol": GrammarSemanticError,

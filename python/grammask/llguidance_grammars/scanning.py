@@ -18,11 +18,12 @@ _TOKENS = re.compile(
     |(?P<directive>%[a-zA-Z_]+)
     |(?P<rule>[?!]?_?[a-z][a-z0-9_\-]*)
     |(?P<terminal>_?[A-Z][A-Z0-9_\-]*)
-    |(?P<number>[0-9]+)
+    |(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)
     |(?P<string>"(?:[^"\\\n]|\\[^\n])*"i?)
     |(?P<regex>/(?:[^/\\\n]|\\[^\n])+/[imsuxl]*)
     |(?P<special><[^<>\s]+>)
-    |(?P<symbol>->|::|\.\.|[:|()\[\]{},.~&*+?=@])""",
+    |(?P<grammar>@[a-zA-Z0-9_\-]+)
+    |(?P<symbol>->|::|\.\.|[:|()\[\]{},.~&*+?=@_])""",
     re.VERBOSE,
 )
 _DECODER = json.JSONDecoder()
@@ -46,7 +47,7 @@ def scan(text: str, refusals: Refusals) -> list[Token]:
         if (
             tokens
             and tokens[-1].kind == "directive"
-            and tokens[-1].text in ("%json", "%regex", "%llguidance")
+            and tokens[-1].text in ("%json", "%regex", "%llguidance", "%grammar_options")
         ):
             place = _object(text, place, tokens, refusals)
             continue

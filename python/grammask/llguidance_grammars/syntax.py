@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from grammask.llguidance_grammars.imported_terminals import COMMON_TERMINALS
+from grammask.llguidance_grammars.parameters import Condition, ParameterReader
 from grammask.llguidance_grammars.scanning import Token, scan
 
 if TYPE_CHECKING:
     from grammask.llguidance_grammars.refusals import Refusals
 
-__all__ = ["Definition", "Grammar", "Node", "read"]
+__all__ = ["Definition", "Grammar", "Node", "read", "read_tokens"]
 
 Span = tuple[int, int]
 
@@ -24,8 +25,10 @@ Span = tuple[int, int]
 class Node:
     """A part of a definition.
 
-    ``kind`` is ``choice``, ``sequence``, ``and``, ``not``, ``repeat`` (``value``: bounds), ``rule``, ``terminal``,
-    ``string``, ``range``, ``regex``, ``special``, ``json``, ``substring`` or ``imported``.
+    ``kind`` is ``choice``, ``sequence``, ``and``, ``not``, ``repeat`` (``value``: bounds), ``if`` (``value``: the
+    condition), ``rule`` (``value``: the name, and the parameter or None), ``terminal``, ``string``, ``range``,
+    ``regex``, ``special``, ``json``, ``lark`` (``value``: the tokens of its statements) or ``grammar`` (``value``: a
+    name).
     """
 
     kind: str
@@ -42,6 +45,7 @@ class Definition:
     span: Span
     body: Node
     attributes: dict[str, tuple[Any, Span]] = field(default_factory=dict)
+    is_parametric: bool = False
 
 
 @dataclass
@@ -62,7 +66,12 @@ class _Wrong(Exception):
 
 def read(text: str, refusals: Refusals) -> Grammar:
     """Returns the statements of a text, as far as they can be read."""
-    return _Reader(scan(text, refusals), refusals).grammar()
+    return read_tokens(scan(text, refusals), refusals)
+
+
+def read_tokens(tokens: list[Token], refusals: Refusals) -> Grammar:
+    """Returns the statements in tokens, the last of which is the end."""
+    return _Reader(tokens, refusals).grammar()
 
 
 @dataclass
@@ -75,6 +84,7 @@ class _Frame:
     sequence: list[Node] = field(default_factory=list)
     negations: int = 0
     can_repeat: bool = False
+    condition: Condition | None = None
 
     def push(self, node: Node) -> None:
         for _ in range(self.negations):
@@ -91,8 +101,11 @@ class _Frame:
     def end_alternative(self, span: Span) -> None:
         self.end_sequence(span)
         parts = tuple(self.conjuncts)
-        self.alternatives.append(parts[0] if len(parts) == 1 else Node("and", span, None, parts))
-        self.conjuncts = []
+        alternative = parts[0] if len(parts) == 1 else Node("and", span, None, parts)
+        if self.condition is not None:
+            alternative = Node("if", span, self.condition, (alternative,))
+        self.alternatives.append(alternative)
+        self.conjuncts, self.condition = [], None
 
     def close(self, span: Span) -> Node:
         self.end_alternative(span)
@@ -106,6 +119,7 @@ class _Reader:
         self.place = 0
         self.refusals = refusals
         self.result = Grammar()
+        self.parameters = ParameterReader(lambda: self.token, self.take, self.wrong)
 
     @property
     def token(self) -> Token:
@@ -164,7 +178,7 @@ class _Reader:
             self.result.ignored.append(self.expansions(token))
         elif token.text == "%import":
             self.imports()
-        elif token.text == "%llguidance":
+        elif token.text in ("%llguidance", "%grammar_options"):
             self.options()
         else:
             self.place -= 1
@@ -177,8 +191,10 @@ class _Reader:
         self.result.begun.add(name)
         if self.is_symbol("."):
             raise self.unsupported("priorities are not supported", "all readings of a text are legal here")
-        if self.is_symbol("::"):
-            raise self.unsupported("rules with parameters are not supported")
+        is_parametric = self.is_symbol("::") and token.kind == "rule"
+        if is_parametric:
+            self.take()
+            self.expect("_")
         attributes = self.attributes() if self.is_symbol("[") else {}
         self.expect(":")
         body = self.expansions(token)
@@ -187,7 +203,7 @@ class _Reader:
             self.refusals.add("duplicate-rule", token.span, f"`{name}` is defined twice")
         if token.kind == "terminal" and attributes:
             self.refusals.add("unexpected-input", token.span, "attributes belong to rules, not to terminals")
-        known[name] = Definition(name, token.span, body, attributes)
+        known[name] = Definition(name, token.span, body, attributes, is_parametric)
 
     def attributes(self) -> dict[str, tuple[Any, Span]]:
         """Reads ``[name, name=value]``; values are strings, numbers, or terminals as nodes."""
@@ -202,7 +218,10 @@ class _Reader:
             if self.is_symbol("="):
                 self.take()
                 value = self.attribute_value()
-            found[name.text] = (value, name.span)
+            is_empty_stop = name.text == "stop" and isinstance(value, Node) and value.value == ("", False)
+            # The end token stops it, as everywhere.
+            if not is_empty_stop:
+                found[name.text] = (value, name.span)
             if not self.is_symbol("]"):
                 self.expect(",")
         self.take()
@@ -262,8 +281,8 @@ class _Reader:
                 ("allow_invalid_utf8", False),
             ):
                 continue
-            if name == "allow_initial_skip" and value is True:
-                self.result.options[name] = True
+            if (name, value) in (("allow_initial_skip", True), ("skip_repetition", "once")):
+                self.result.options[name] = value
             else:
                 self.refusals.add("unsupported-grammar", token.span, f"the option `{name}` is not supported")
 
@@ -294,6 +313,13 @@ class _Reader:
                 self.nothing_pending(frame)
                 frame.end_sequence(span)
                 self.take()
+            elif token.text == "%if" and frame.condition is None:
+                self.take()
+                self.nothing_pending(frame)
+                frame.condition = self.parameters.condition()
+                frame.can_repeat = False
+            elif frame.condition is not None:
+                raise self.wrong("a condition ends an alternative")
             elif self.is_symbol("->"):
                 self.take()
                 if self.take().kind not in ("rule", "terminal"):
@@ -358,7 +384,7 @@ class _Reader:
         return self.checked(first or 0, last)
 
     def number(self) -> int:
-        if self.token.kind != "number" or len(self.token.text) > 10:
+        if self.token.kind != "number" or len(self.token.text) > 10 or not self.token.text.isdigit():
             raise self.wrong("a number below 4294967296 is expected", code="invalid-repetition")
         return int(self.take().text)
 
@@ -369,10 +395,18 @@ class _Reader:
 
     def atom(self, token: Token) -> Node:
         span = token.span
-        if token.kind in ("rule", "terminal"):
+        if token.kind == "rule":
+            parameter = None
             if self.is_symbol("::"):
-                raise self.unsupported("rules with parameters are not supported")
+                self.take()
+                parameter = self.parameters.expression()
+            return Node("rule", span, (token.text, parameter))
+        if token.kind in ("terminal", "special"):
             return Node(token.kind, span, token.text)
+        if token.kind == "grammar":
+            return Node("grammar", span, token.text[1:])
+        if token.text == "%lark":
+            return Node("lark", span, self.nested())
         if token.kind == "string":
             node = Node("string", span, (self.string(token), token.text.endswith("i")))
             if not self.is_symbol(".."):
@@ -394,15 +428,27 @@ class _Reader:
             if "l" in flags:
                 self.refusals.add("unsupported-grammar", span, "the flag `l` is not supported")
             return Node("regex", span, (pattern, flags.replace("l", "")))
-        if token.kind == "special":
-            return Node("special", span, token.text)
         if token.kind == "directive" and token.text in ("%json", "%regex"):
             value = self.take()
             return Node(token.text[1:], (span[0], value.span[1]), value.value)
         self.place -= 1
-        if token.kind == "directive" or token.text == "@":
+        if token.kind == "directive":
             raise self.unsupported(f"`{token.text}` is not supported here")
         raise self.wrong("a name, a string, an expression or a bracket is expected")
+
+    def nested(self) -> list[Token]:
+        """Takes the statements between braces, as tokens with an end of their own."""
+        opening = self.expect("{")
+        start, depth = self.place, 1
+        while depth:
+            token = self.take()
+            if token.kind == "end":
+                self.refusals.add("unclosed-bracket", opening.span, "the brace has no partner")
+                raise _Wrong
+            if token.kind == "symbol":
+                depth += (token.text == "{") - (token.text == "}")
+        end = self.tokens[self.place - 1].span
+        return [*self.tokens[start : self.place - 1], Token("newline", "\n", end), Token("end", "", end)]
 
     def string(self, token: Token) -> str:
         r"""Decodes the escapes of JSON, and ``\xHH``."""

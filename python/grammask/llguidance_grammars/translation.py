@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from grammask import _grammask
 from grammask.errors import GrammarError
+from grammask.llguidance_grammars.lazy_lexemes import LazyLexemes, Rivals
 from grammask.llguidance_grammars.refusals import Refusals
-from grammask.llguidance_grammars.syntax import Definition, Node, read
+from grammask.llguidance_grammars.stops import Stops
+from grammask.llguidance_grammars.syntax import Definition, Node, read, read_tokens
 from grammask.llguidance_grammars.syntax import Grammar as Statements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from grammask._grammask import Limits
     from grammask.grammar import Grammar
@@ -25,59 +27,121 @@ __all__ = ["llguidance_grammar"]
 
 _WORDS = re.compile(r"\s+|\w+|[^\s\w]+")
 
+_LAZY = ("lazy", "suffix", "stop")
+_OF_LEXEMES = (*_LAZY, "max_tokens", "max_chars")
+"""Attributes of rules whose bodies are terminals."""
 
-def llguidance_grammar(text: str, grammars: type[Grammar], limits: Limits | None) -> _grammask.Grammar:
+_Instance = tuple[str, "int | None", Rivals, Rivals]
+"""A rule for a parameter, the lazy lexemes that may begin where it begins, and those that may behind it."""
+
+_MOST_INSTANCES = 1 << 20
+"""Rules with parameters count once for each parameter that they are used with."""
+
+
+def llguidance_grammar(
+    text: str,
+    grammars: type[Grammar],
+    limits: Limits | None,
+    named: Mapping[str, str | Grammar] | None = None,
+) -> _grammask.Grammar:
     """Returns the grammar of a text.
 
     Args:
         text: The grammar.
         grammars: The class that reads schemas inside.
         limits: Budgets for schemas and expressions.
+        named: The grammars that ``@name`` stands for; texts are in the same dialect.
 
     Raises:
         GrammarError: Everything that is wrong, all at once.
     """
-    refusals = Refusals(text)
-    statements = read(text, refusals)
-    translator = _Translator(statements, refusals, grammars, limits)
-    translator.read_terminals()
-    translator.read_ignored(statements.ignored)
-    grammar = translator.read_rules(has_initial_skip=bool(statements.options.get("allow_initial_skip")))
-    refusals.raise_all()
-    assert grammar is not None
-    return grammar
+    whole = _Whole(grammars, limits, named or {})
+    top = whole.scope_of_text(text)
+    # Scopes are added while others are read.
+    for scope in whole.scopes:
+        scope.read()
+    for refusals in whole.refusals:
+        refusals.raise_all()
+    return whole.composition.finish(whole.composition.reference(top.start))
 
 
-def _bottom_up(root: Node) -> Iterator[Node]:
-    """Yields all nodes of a tree, parts first."""
+def _bottom_up(root: Node, parameter: int | None = None) -> Iterator[Node]:
+    """Yields all nodes of a tree, parts first; not what a condition rules out for a parameter."""
     stack = [(root, False)]
     while stack:
         node, is_ready = stack.pop()
-        if is_ready or not node.parts:
+        is_cut = node.kind == "if" and parameter is not None and not node.value.holds(parameter)
+        if is_ready or is_cut or not node.parts:
             yield node
         else:
             stack.append((node, True))
             stack.extend((part, False) for part in reversed(node.parts))
 
 
-class _Translator:
+class _Whole:
+    """What the scopes of a grammar share: itself, the grammars inside of it, and those that it names."""
+
     def __init__(
-        self,
-        statements: Statements,
-        refusals: Refusals,
-        grammars: type[Grammar],
-        limits: Limits | None,
+        self, grammars: type[Grammar], limits: Limits | None, named: Mapping[str, str | Grammar]
     ) -> None:
+        self.grammars = grammars
+        self.limits = limits
+        self.named = named
+        self.composition = _grammask.Composition()
+        self.scopes: list[_Scope] = []
+        self.refusals: list[Refusals] = []
+        self.instances = 0
+        self._known: dict[str, int] = {}
+
+    def scope_of_text(self, text: str) -> _Scope:
+        refusals = Refusals(text)
+        self.refusals.append(refusals)
+        return self.scope(read(text, refusals), refusals)
+
+    def scope(self, statements: Statements, refusals: Refusals) -> _Scope:
+        self.scopes.append(_Scope(self, statements, refusals))
+        return self.scopes[-1]
+
+    def part_named(self, name: str) -> int | None:
+        """The part that ``@name`` stands for, made when it is first asked for."""
+        if name not in self._known and name in self.named:
+            grammar = self.named[name]
+            self._known[name] = (
+                self.composition.reference(self.scope_of_text(grammar).start)
+                if isinstance(grammar, str)
+                else grammar.graft_into(self.composition)
+            )
+        return self._known.get(name)
+
+
+class _Scope:
+    """The statements that see each other's names: of a text, or of a ``%lark``."""
+
+    def __init__(self, whole: _Whole, statements: Statements, refusals: Refusals) -> None:
+        self.whole = whole
+        self.statements = statements
         self.rules = statements.rules
         self.terminals = statements.terminals
         self.begun = statements.begun
         self.refusals = refusals
-        self.grammars = grammars
-        self.limits = limits
-        self.composition = _grammask.Composition()
+        self.grammars = whole.grammars
+        self.limits = whole.limits
+        self.composition = whole.composition
+        self.start = self.composition.rule("start")
         self.nothing = self.composition.literal_language(b"")
         self.languages: dict[str, int] = {}
         self.ignored: int | None = None
+        self.numbers: dict[_Instance, int] = {}
+        self.pending: list[_Instance] = []
+        self.stops = Stops(statements)
+        self.known_lexemes: dict[str, tuple[int, int | None]] = {}
+        self.lazy: LazyLexemes | None = None
+
+    def read(self) -> None:
+        """Defines the start rule, and all that it needs."""
+        self.read_terminals()
+        self.read_ignored(self.statements.ignored)
+        self.read_rules()
 
     # Terminals --------------------------------------------------------------------------------------------------
 
@@ -150,7 +214,7 @@ class _Translator:
             case "terminal" if node.value in self.languages:
                 return self.languages[node.value]
             case "terminal":
-                self.undefined(node)
+                self.undefined(node, node.value)
             case "rule":
                 self.refusals.add(
                     "unexpected-input",
@@ -185,79 +249,221 @@ class _Translator:
                 help = "it is `substring_chunks`, `substring_words` or `substring_chars`"
                 self.refusals.add("unsupported-grammar", node.span, "there is no such `%regex`", help)
                 return self.nothing
-        starts, rest = [self.nothing], self.nothing
-        for chunk in reversed(chunks):
-            literal = self.composition.literal_language(chunk.encode())
-            rest = self.composition.union_language(
-                [self.nothing, self.composition.concatenated_language([literal, rest])]
-            )
-            starts.append(rest)
-        return self.composition.union_language(starts)
+        return self.composition.chunks_language(chunks)
 
     # Rules ------------------------------------------------------------------------------------------------------
 
     def read_ignored(self, nodes: list[Node]) -> None:
         if nodes:
             either = self.composition.union_language([self.language(node) for node in nodes])
+            most = 1 if self.statements.options.get("skip_repetition") == "once" else None
             self.ignored = self.composition.terminal(
-                self.composition.repeated_language(either, 0, None), "%ignore"
+                self.composition.repeated_language(either, 0, most), "%ignore"
             )
 
-    def read_rules(self, *, has_initial_skip: bool) -> _grammask.Grammar | None:
+    def read_rules(self) -> None:
         if "start" not in self.begun:
             place = next(iter(self.rules.values())).span if self.rules else (0, 0)
             self.refusals.add("missing-start", place, "the rule `start` is not defined")
-        references = {name: self.composition.rule(name) for name in self.rules}
+        for span, message, help in self.stops.refused(has_ignored=self.ignored is not None):
+            self.refusals.add("unsupported-grammar", span, message, help)
+        for definition in self.rules.values():
+            self.check_names(definition)
+        lazy = self.lazy = LazyLexemes(self.statements, self.is_nullable)
+        start = self.rules.get("start")
+        if start is not None and not start.is_parametric:
+            first = self.number("start", None, lazy.first_of("start"), frozenset())
         for name, definition in self.rules.items():
-            self.composition.define(references[name], self.rule(definition, references))
-        if "start" not in references:
-            return None
-        start = self.composition.reference(references["start"])
-        if has_initial_skip and self.ignored is not None:
-            start = self.composition.sequence([self.ignored, start])
-        return self.composition.finish(start)
-
-    def rule(self, definition: Definition, references: dict[str, int]) -> int:
-        attributes = dict(definition.attributes)
-        attributes.pop("capture", None)
-        if not attributes:
-            return self.part(definition.body, references)
-        language = self.language(definition.body)
-        lazy = attributes.pop("lazy", None)
-        suffix = attributes.pop("suffix", None)
-        most = attributes.pop("max_tokens", None)
-        attributes.pop("stop_capture", None)
-        for name, (_, span) in attributes.items():
+            # Those that are used are made for each place where they are.
+            if not definition.is_parametric and not lazy.are_there:
+                self.number(name, None, frozenset(), frozenset())
+        self.define_pending(0)
+        made = {instance[0] for instance in self.pending}
+        done = len(self.pending)
+        for name, definition in self.rules.items():
+            if not definition.is_parametric and name not in made:
+                self.number(name, None, frozenset(), frozenset())
+        self.define_pending(done)
+        for span in lazy.places:
             self.refusals.add(
-                "unsupported-grammar", span, f"the attribute `{name}` is not supported", _ADVICE.get(name)
+                "unsupported-grammar",
+                span,
+                "whether a lazy lexeme may begin here depends on what was read before",
+                "write the alternatives, or the copies, as rules of their own",
             )
-        if suffix is not None:
-            ending = suffix[0] if isinstance(suffix[0], Node) else None
-            if ending is None or ending.value == ("", False):
-                self.refusals.add("unexpected-input", suffix[1], "`suffix` is a terminal that is not empty")
+        if start is None:
+            return
+        if start.is_parametric:
+            self.refusals.add("unexpected-input", start.span, "the rule `start` has no parameter")
+            return
+        part = self.composition.reference(first)
+        if self.statements.options.get("allow_initial_skip") and self.ignored is not None:
+            part = self.composition.sequence([self.ignored, part])
+        self.composition.define(self.start, part)
+
+    def define_pending(self, done: int) -> None:
+        """Defines the instances from a number on, and those that they need."""
+        while done < len(self.pending):
+            instance = self.pending[done]
+            self.composition.define(self.numbers[instance], self.rule(*instance))
+            done += 1
+
+    def number(self, name: str, parameter: int | None, rivals: Rivals, after: Rivals) -> int:
+        """The rule of a name for a parameter and a place, which is defined later."""
+        instance = (name, parameter, rivals, after)
+        number = self.numbers.get(instance)
+        if number is None:
+            shown = name if parameter is None else f"{name}::{parameter}"
+            number = self.numbers[instance] = self.composition.rule(shown)
+            most = _MOST_INSTANCES if self.limits is None else self.limits.grammar_size
+            self.whole.instances += 1
+            if self.whole.instances <= most:
+                self.pending.append(instance)
+            else:
+                self.refusals.add(
+                    "limit-exceeded",
+                    self.rules[name].span,
+                    f"the rules are used with more than {most} parameters",
+                    "compare what counts up with a bound, `%if lt(_, 20)`",
+                )
+        return number
+
+    def check_names(self, definition: Definition) -> None:
+        """Refuses names that are not defined, and parameters where there are none."""
+        for node in _bottom_up(definition.body):
+            needs_parameter = node.kind == "if" and node.value.needs_parameter
+            if node.kind == "rule":
+                name, parameter, *_ = node.value
+                needs_parameter = parameter is not None and parameter.needs_parameter
+                if name not in self.rules:
+                    self.undefined(node, name)
+                elif self.rules[name].is_parametric and parameter is None:
+                    help = f"write `{name}::_` to pass one on, or a number behind `::`"
+                    self.refusals.add("unexpected-input", node.span, f"`{name}` has a parameter", help)
+                elif parameter is not None and not self.rules[name].is_parametric:
+                    help = f"define it as `{name}::_`"
+                    self.refusals.add("unexpected-input", node.span, f"`{name}` has no parameter", help)
+            if needs_parameter and not definition.is_parametric:
+                help = f"define it as `{definition.name}::_`"
+                self.refusals.add(
+                    "unexpected-input", node.span, f"`{definition.name}` has no parameter", help
+                )
+
+    def rule(self, name: str, parameter: int | None, rivals: Rivals, after: Rivals) -> int:
+        """The part of a rule, for a parameter and a place."""
+        definition = self.rules[name]
+        if definition.attributes.keys().isdisjoint(_OF_LEXEMES):
+            self.check_attributes(definition)
+            return self.part(definition.body, parameter, rivals, after)
+        if definition.is_parametric:
+            message = "a rule with a parameter is no lexeme"
+            self.refusals.add("unsupported-grammar", definition.span, message)
+            return self.composition.literal(b"")
+        language, most_tokens = self.lexeme_of(definition)
+        is_lazy = not definition.attributes.keys().isdisjoint(_LAZY)
+        return self.lexeme(
+            self.behind_no_rival(language, rivals, name if is_lazy else None), name, most_tokens
+        )
+
+    def check_attributes(self, definition: Definition) -> None:
+        """Refuses what no rule has; warns of what changes no mask."""
+        for name, (value, span) in definition.attributes.items():
+            if name == "temperature":
+                self.check_temperature(definition, value, span)
+            elif name not in ("capture", "stop_capture", *_OF_LEXEMES):
+                self.refusals.add("unsupported-grammar", span, f"the attribute `{name}` is not supported")
+
+    def lexeme_of(self, definition: Definition) -> tuple[int, int | None]:
+        """The language of a rule that is a lexeme, and its most tokens."""
+        known = self.known_lexemes.get(definition.name)
+        if known is not None:
+            return known
+        self.check_attributes(definition)
+        attributes = definition.attributes
+        language = self.language(definition.body)
+        is_lazy = "lazy" in attributes
+        for name in ("suffix", "stop"):
+            ending, span = attributes.get(name, (None, (0, 0)))
+            if name not in attributes:
+                continue
+            is_lazy = True
+            if (
+                not isinstance(ending, Node)
+                or _is_empty_string(ending)
+                or {"suffix", "stop"} <= attributes.keys()
+            ):
+                self.refusals.add("unexpected-input", span, f"`{name}` is a terminal that is not empty")
             else:
                 language = self.composition.concatenated_language([language, self.language(ending)])
-        if lazy is not None or suffix is not None:
+            if name == "stop":
+                self.composition.warn(
+                    f"the `stop` of `{definition.name}` stays in the text", "`suffix=` says so in the grammar"
+                )
+        if is_lazy:
             language = self.composition.shortest_language(language)
-        limit = None
-        if most is not None:
-            if isinstance(most[0], int) and not isinstance(most[0], bool) and most[0] < 1 << 32:
-                limit = most[0]
-            else:
-                self.refusals.add("unexpected-input", most[1], "`max_tokens` is a number")
-        return self.lexeme(language, definition.name, limit)
+        bounds: dict[str, int | None] = {}
+        for name in ("max_chars", "max_tokens"):
+            most, span = attributes.get(name, (None, (0, 0)))
+            bounds[name] = most
+            if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most >= 1 << 32):
+                self.refusals.add("unexpected-input", span, f"`{name}` is a number")
+                bounds[name] = None
+        if bounds["max_chars"] is not None:
+            characters = self.composition.range_language("\0", "\U0010ffff")
+            short = self.composition.repeated_language(characters, 0, bounds["max_chars"])
+            language = self.composition.intersection_language([language, short])
+        known = self.known_lexemes[definition.name] = language, bounds["max_tokens"]
+        return known
 
-    def part(self, root: Node, references: dict[str, int]) -> int:
+    def is_nullable(self, lexeme: Node | Definition) -> bool:
+        """Whether a lexeme may be empty."""
+        language = self.lexeme_of(lexeme)[0] if isinstance(lexeme, Definition) else self.language(lexeme)
+        return self.composition.is_nullable_language(language)
+
+    def behind_no_rival(self, language: int, rivals: Rivals, own: str | None) -> int:
+        """A language without what begins with a rival, which would have been taken; a lazy one may be as long as it."""
+        composition = self.composition
+        if not rivals - {own}:
+            return language
+        more = composition.complement_language(self.nothing)
+        rest = more if own is not None else composition.union_language([self.nothing, more])
+        begun = [
+            composition.concatenated_language([self.lexeme_of(self.rules[name])[0], rest])
+            for name in sorted(rivals - {own})
+        ]
+        others = composition.complement_language(composition.union_language(begun))
+        return composition.intersection_language([language, others])
+
+    def check_temperature(self, definition: Definition, value: Any, span: tuple[int, int]) -> None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self.refusals.add("unexpected-input", span, "`temperature` is a number")
+        else:
+            self.composition.warn(
+                f"the temperature of `{definition.name}` changes no mask", "give it to the sampler"
+            )
+
+    def part(self, root: Node, parameter: int | None, rivals: Rivals, after: Rivals) -> int:
         """Returns the part of a right-hand side."""
+        if self.lazy is not None and self.lazy.are_there:
+            root = self.lazy.guarded(root, rivals, after)
         results: list[int] = []
-        for node in _bottom_up(root):
+        for node in _bottom_up(root, parameter):
+            if node.kind == "if" and not node.value.holds(parameter or 0):
+                results.append(self.never())
+                continue
             count = len(node.parts)
             parts = results[len(results) - count :]
             del results[len(results) - count :]
-            results.append(self.part_of(node, parts, references))
+            results.append(self.part_of(node, parts, parameter))
         return results[0]
 
-    def part_of(self, node: Node, parts: list[int], references: dict[str, int]) -> int:
+    def never(self) -> int:
+        """The part that matches nothing."""
+        something = self.composition.complement_language(self.nothing)
+        nowhere = self.composition.intersection_language([self.nothing, something])
+        return self.composition.terminal(nowhere, "never")
+
+    def part_of(self, node: Node, parts: list[int], parameter: int | None) -> int:
         composition = self.composition
         match node.kind:
             case "choice":
@@ -266,15 +472,28 @@ class _Translator:
                 return composition.sequence(parts)
             case "repeat":
                 return composition.repeat(parts[0], *node.value)
-            case "rule" if node.value in references:
-                return composition.reference(references[node.value])
+            case "if":
+                return parts[0]
             case "rule":
-                self.undefined(node)
-                return composition.literal(b"")
+                return self.rule_part(node, parameter)
+            case "guarded":
+                rivals, leaf = node.value
+                return self.guarded(rivals, leaf, parameter)
             case "special":
                 return self.behind(self.token(node))
             case "json":
                 return self.behind(self.schema(node))
+            case "lark":
+                statements = read_tokens(node.value, self.refusals)
+                return self.behind(composition.reference(self.whole.scope(statements, self.refusals).start))
+            case "grammar":
+                named = self.whole.part_named(node.value)
+                if named is None:
+                    help = "give it with the others: `grammars={...}`"
+                    message = f"there is no grammar `@{node.value}`"
+                    self.refusals.add("undefined-symbol", node.span, message, help)
+                    return composition.literal(b"")
+                return self.behind(named)
             case "regex" if not isinstance(node.value, tuple):
                 return self.lexeme(self.substrings(node), "%regex")
             case "and":
@@ -284,8 +503,31 @@ class _Translator:
                 return composition.literal(b"")
             case "not":
                 return self.lexeme(self.language(node), self.refusals.text[slice(*node.span)])
+            case "string" if (stripped := self.stops.stripped(node)) is not None:
+                language = composition.literal_language(stripped.encode())
+                return self.lexeme(language, f"behind {self.refusals.text[slice(*node.span)]}")
             case _:
                 return self.lexeme(self.language_of(node, []), self.refusals.text[slice(*node.span)])
+
+    def guarded(self, rivals: Rivals, leaf: Node, parameter: int | None) -> int:
+        """The part of a leaf at a place where lazy lexemes may begin."""
+        if not rivals or leaf.kind in ("json", "lark", "grammar", "special", "and"):
+            return self.part_of(leaf, [], parameter)
+        stripped = self.stops.stripped(leaf)
+        language = (
+            self.language(leaf) if stripped is None else self.composition.literal_language(stripped.encode())
+        )
+        label = self.refusals.text[slice(*leaf.span)]
+        return self.lexeme(self.behind_no_rival(language, rivals, None), label)
+
+    def rule_part(self, node: Node, parameter: int | None) -> int:
+        name, passed, rivals, after = (*node.value, frozenset(), frozenset())[:4]
+        definition = self.rules.get(name)
+        # What does not fit was refused.
+        if definition is None or definition.is_parametric != (passed is not None):
+            return self.composition.literal(b"")
+        value = None if passed is None else passed.value(parameter or 0)
+        return self.composition.reference(self.number(name, value, rivals, after))
 
     def lexeme(self, language: int, label: str, most_tokens: int | None = None) -> int:
         """The part for a lexeme, and for what is ignored behind it. The empty lexeme has nothing behind it."""
@@ -346,15 +588,13 @@ class _Translator:
             return grammar.graft_into(self.composition)
         return self.composition.literal(b"")
 
-    def undefined(self, node: Node) -> None:
-        if node.value not in self.begun:
-            self.refusals.add("undefined-symbol", node.span, f"`{node.value}` is not defined")
+    def undefined(self, node: Node, name: str) -> None:
+        if name not in self.begun:
+            self.refusals.add("undefined-symbol", node.span, f"`{name}` is not defined")
 
 
-_ADVICE = {
-    "stop": "write `suffix=`, which makes the word a part of the text",
-    "temperature": "give the temperature to the sampler",
-}
+def _is_empty_string(node: Any) -> bool:
+    return isinstance(node, Node) and node.value == ("", False)
 
 
 def _escaped(text: str) -> str:

@@ -8,12 +8,14 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from grammask.tools.growing_text import without_beginning_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grammask import Vocabulary
     from grammask.language_models.generation import Step
-    from grammask.tools import Call
+    from grammask.tools import Call, CallFragment
 
 
 def error_of(
@@ -43,16 +45,9 @@ class StopText:
             self.is_stopped = True
             out, self._held = self._held[: min(found)], ""
             return out
-        kept = 0 if final else max((self._overlap(stop) for stop in self._stops), default=0)
-        out = self._held[: len(self._held) - kept]
+        out = self._held if final else without_beginning_of(self._stops, self._held)
         self._held = self._held[len(out) :]
         return out
-
-    def _overlap(self, stop: str) -> int:
-        """How many characters at the end may be the beginning of a stop text."""
-        return next(
-            (n for n in range(min(len(stop) - 1, len(self._held)), 0, -1) if self._held.endswith(stop[:n])), 0
-        )
 
 
 @dataclass
@@ -83,36 +78,27 @@ class Answer:
             message = {"role": "assistant", "content": text or None, "tool_calls": _tool_calls(calls)}
         choice = self._choice({"text": text} if self.kind == "completions" else {"message": message})
         if with_logprobs:
-            choice["logprobs"] = self._logprobs(self.steps, vocabulary)
+            choice["logprobs"] = self.logprobs(self.steps, vocabulary)
+        return {**self.head("text_completion", "chat.completion"), "choices": [choice], "usage": self.usage()}
+
+    def usage(self) -> dict[str, int]:
+        """How many tokens were read and written."""
         used = len(self.steps)
-        usage = {
+        return {
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": used,
             "total_tokens": self.prompt_tokens + used,
         }
-        return {**self._head("text_completion", "chat.completion"), "choices": [choice], "usage": usage}
 
-    def chunks(self, text: str, *, is_first: bool, calls: Sequence[Call] = ()) -> Iterator[dict[str, Any]]:
-        """The next part of the answer as objects of a stream."""
-        if self.kind == "completions":
-            content: dict[str, Any] = {"text": text}
-        else:
-            delta: dict[str, Any] = {"content": text} if text else {}
-            if calls:
-                delta["tool_calls"] = [
-                    {"index": index, **call} for index, call in enumerate(_tool_calls(calls))
-                ]
-            content = {"delta": {"role": "assistant", **delta} if is_first else delta}
-        yield {**self._head("text_completion", "chat.completion.chunk"), "choices": [self._choice(content)]}
-
-    def _head(self, completion: str, chat: str) -> dict[str, Any]:
+    def head(self, completion: str, chat: str) -> dict[str, Any]:
+        """What all objects of the answer begin with; their kinds are called so."""
         kind = completion if self.kind == "completions" else chat
         return {"id": self.id, "object": kind, "created": self.created, "model": self.model}
 
     def _choice(self, content: dict[str, Any]) -> dict[str, Any]:
         return {"index": 0, **content, "logprobs": None, "finish_reason": self.finish_reason}
 
-    def _logprobs(self, steps: list[Step], vocabulary: Vocabulary) -> dict[str, Any]:
+    def logprobs(self, steps: list[Step], vocabulary: Vocabulary) -> dict[str, Any]:
         """The probabilities of the tokens, in the form that the kind of answer has."""
 
         def text_of(id: int) -> str:
@@ -141,11 +127,67 @@ class Answer:
         }
 
 
+class Chunks:
+    """An answer as the objects of a stream, which have what is new since the one before.
+
+    Args:
+        answer: The answer, while it is made.
+        vocabulary: The vocabulary of its tokens, if their probabilities are asked for.
+        with_usage: Whether a last object tells how many tokens there were.
+    """
+
+    def __init__(self, answer: Answer, vocabulary: Vocabulary | None, *, with_usage: bool) -> None:
+        self._answer = answer
+        self._vocabulary = vocabulary
+        self._with_usage = with_usage
+        self._is_first = True
+        self._told_steps = 0
+
+    def of(self, part: str | CallFragment) -> dict[str, Any]:
+        """The object for the next part of the text or of a call."""
+        if isinstance(part, str):
+            return self._chunk({"text" if self._answer.kind == "completions" else "content": part})
+        kind, given = ("custom", "input") if part.is_custom else ("function", "arguments")
+        if part.name is None:
+            call = {"index": part.index, kind: {given: part.arguments}}
+        else:
+            call = {"index": part.index, **_call(kind, {"name": part.name, given: part.arguments})}
+        return self._chunk({"tool_calls": [call]})
+
+    def last(self) -> Iterator[dict[str, Any]]:
+        """The objects that say why the answer has ended, and how many tokens there were."""
+        yield self._chunk({"text": ""} if self._answer.kind == "completions" else {}, is_last=True)
+        if self._with_usage:
+            yield {**self._head(), "choices": [], "usage": self._answer.usage()}
+
+    def _chunk(self, content: dict[str, Any], *, is_last: bool = False) -> dict[str, Any]:
+        if self._answer.kind == "chat":
+            content = {"delta": {"role": "assistant", **content} if self._is_first else content}
+        self._is_first = False
+        choice = {
+            "index": 0,
+            **content,
+            "logprobs": None,
+            "finish_reason": self._answer.finish_reason if is_last else None,
+        }
+        steps = self._answer.steps[self._told_steps :]
+        if self._vocabulary is not None and steps:
+            choice["logprobs"] = self._answer.logprobs(steps, self._vocabulary)
+        self._told_steps += len(steps)
+        return {**self._head(), "choices": [choice], **({"usage": None} if self._with_usage else {})}
+
+    def _head(self) -> dict[str, Any]:
+        return self._answer.head("text_completion", "chat.completion.chunk")
+
+
 def _tool_calls(calls: Sequence[Call]) -> list[dict[str, Any]]:
     """Calls as OpenAI writes them, with new ids."""
-    written: list[dict[str, Any]] = []
+    written = []
     for call in calls:
         kind, given = ("custom", "input") if call.is_custom else ("function", "arguments")
-        body = {"name": call.name, given: call.arguments}
-        written.append({"id": f"call_{secrets.token_hex(12)}", "type": kind, kind: body})
+        written.append(_call(kind, {"name": call.name, given: call.arguments}))
     return written
+
+
+def _call(kind: str, body: dict[str, str]) -> dict[str, Any]:
+    return {"id": f"call_{secrets.token_hex(12)}", "type": kind, kind: body}

@@ -22,10 +22,10 @@ from starlette.routing import Route
 from grammask import DeadEnd, GrammarError, default_compile_cache
 from grammask.language_models.generation import generate
 from grammask.server import requests
-from grammask.server.answers import Answer, StopText, error_of
+from grammask.server.answers import Answer, Chunks, StopText, error_of
 from grammask.server.playground import look
 from grammask.tool_styles import tool_style as style_named
-from grammask.tools import read_calls
+from grammask.tools import CallStream, read_calls
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -129,15 +129,17 @@ class _Server:
             max_tokens=sampling.max_tokens,
             logprobs=sampling.logprobs,
         )
+        pieces = self._pieces(answer, steps, matcher, sampling, is_named=bool(tools))
+        has_logprobs = sampling.logprobs is not None
         if sampling.is_streamed:
-            pieces = self._pieces(answer, steps, matcher, sampling, is_named=bool(tools))
-            return StreamingResponse(self._events(answer, pieces, tools), media_type="text/event-stream")
+            told = self._model.vocabulary if has_logprobs else None
+            chunks = Chunks(answer, told, with_usage=sampling.has_usage)
+            events = self._events(answer, pieces, chunks, tools)
+            return StreamingResponse(events, media_type="text/event-stream")
         try:
-            pieces = self._pieces(answer, steps, matcher, sampling, is_named=bool(tools))
             text, calls = self._read(answer, "".join([piece async for piece in pieces]), tools)
         except DeadEnd as error:
             return JSONResponse(error_of(str(error), kind="server_error", code=error.code), 500)
-        has_logprobs = sampling.logprobs is not None
         return JSONResponse(
             answer.whole(text, self._model.vocabulary, with_logprobs=has_logprobs, calls=calls)
         )
@@ -204,24 +206,19 @@ class _Server:
         return bool(answer.steps) and answer.steps[-1].token in self._model.vocabulary.eos
 
     async def _events(
-        self, answer: Answer, pieces: AsyncIterator[str], tools: Sequence[dict[str, Any]]
+        self, answer: Answer, pieces: AsyncIterator[str], chunks: Chunks, tools: Sequence[dict[str, Any]]
     ) -> AsyncIterator[str]:
-        """The answer as server-sent events; with tools it comes at the end, when it can be read."""
-        is_first = True
+        """The answer as server-sent events."""
+        stream = CallStream(self._tool_style, tools) if tools else None
         try:
-            if tools:
-                text, calls = self._read(answer, "".join([piece async for piece in pieces]), tools)
-                reason, answer.finish_reason = answer.finish_reason, None
-                for chunk in answer.chunks(text, is_first=True, calls=calls):
-                    yield _event(chunk)
-                answer.finish_reason = reason
-                is_first = False
-            else:
-                async for piece in pieces:
-                    for chunk in answer.chunks(piece, is_first=is_first):
-                        yield _event(chunk)
-                    is_first = False
-            for chunk in answer.chunks("", is_first=is_first):
+            async for piece in pieces:
+                for part in [piece] if stream is None else stream.push(piece):
+                    yield _event(chunks.of(part))
+            for part in () if stream is None else stream.finish():
+                yield _event(chunks.of(part))
+            if stream is not None and stream.has_calls and answer.finish_reason == "stop":
+                answer.finish_reason = "tool_calls"
+            for chunk in chunks.last():
                 yield _event(chunk)
         except DeadEnd as error:
             yield _event(error_of(str(error), kind="server_error", code=error.code))

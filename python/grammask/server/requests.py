@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _WITHOUT_EFFECT = {
     "metadata", "model", "prompt_cache_key", "safety_identifier", "service_tier", "store",
-    "stream_options", "user", "verbosity", "reasoning_effort",
+    "user", "verbosity", "reasoning_effort",
 }  # fmt: skip
 """Fields that change nothing here, whatever they hold."""
 
@@ -32,7 +32,8 @@ _NEUTRAL = {
 _CONSTRAINTS = {"response_format", "structured_outputs", "grammar"}
 _TOOLS = {"parallel_tool_calls", "tool_choice", "tools"}
 _SAMPLING = {
-    "logprobs", "max_completion_tokens", "max_tokens", "seed", "stop", "stream", "temperature", "top_logprobs", "top_p",
+    "logprobs", "max_completion_tokens", "max_tokens", "seed", "stop", "stream", "stream_options", "temperature",
+    "top_logprobs", "top_p",
 }  # fmt: skip
 _MOST_ALTERNATIVES = 20
 
@@ -57,6 +58,8 @@ class Sampling:
     stop: tuple[str, ...]
     logprobs: int | None
     is_streamed: bool
+    has_usage: bool
+    """Whether a stream tells at its end how many tokens there were."""
 
 
 def read_body(body: bytes, *, kind: str) -> dict[str, Any]:
@@ -96,8 +99,26 @@ def sampling_of(fields: Mapping[str, Any], *, kind: str) -> Sampling:
         seed=_number(fields, "seed", None, int, -(1 << 63), (1 << 63) - 1),
         stop=tuple(stop),
         logprobs=logprobs,
-        is_streamed=bool(fields.get("stream", False)),
+        is_streamed=_flag(fields, "stream"),
+        has_usage=_usage_of(fields),
     )
+
+
+def _usage_of(fields: Mapping[str, Any]) -> bool:
+    """Whether ``stream_options`` ask for the numbers of tokens."""
+    options = fields.get("stream_options", {})
+    if not isinstance(options, dict) or not options.keys() <= {"include_usage", "include_obfuscation"}:
+        raise BadRequest("stream_options is an object with include_usage", "stream_options")
+    if options and not fields.get("stream"):
+        raise BadRequest("stream_options are for streams", "stream_options")
+    return _flag(options, "include_usage")
+
+
+def _flag(fields: Mapping[str, Any], name: str) -> bool:
+    value = fields.get(name, False)
+    if not isinstance(value, bool):
+        raise BadRequest(f"{name} is true or false", name)
+    return value
 
 
 def prompt_of(fields: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from grammask import composition
+from grammask import _grammask, composition
 from grammask.errors import GrammarError
 from grammask.schemas.keywords import escaped
 from grammask.structural_tags.parameters import PARAMETER_STYLES, parameters_part
@@ -258,7 +258,8 @@ class _Translator:
         return self.format_json_schema({**node, "style": "qwen_xml"}, pointer, following)
 
     def format_regex(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
-        pattern = self._text(node, "pattern", pointer)
+        # XGrammar's classes know ASCII, and its dot matches line ends.
+        pattern = _grammask.xgrammar_expression(self._text(node, "pattern", pointer))
         return _leaf(
             self._grammar(f"{pointer}/pattern", lambda: self.grammars.from_regex(pattern, limits=self.limits))
         )

@@ -46,6 +46,9 @@ PARAMETER_STYLES = {
     "deepseek_xml": ParameterStyle(
         '<\uff5cDSML\uff5cparameter name="{key}" string="{is_string}">', "</\uff5cDSML\uff5cparameter>"
     ),
+    "deepseek_v4_1_xml": ParameterStyle(
+        '<\uff5cDSML\uff5c parameter name="{key}" string="{is_string}">', "</\uff5cDSML\uff5c parameter>"
+    ),
     "glm_xml": ParameterStyle("<arg_key>{key}</arg_key>{space}<arg_value>", "</arg_value>"),
 }
 

@@ -21,6 +21,7 @@ from grammask.templates.parts import (
     repeated,
     substring,
     text,
+    token,
 )
 from grammask.templates.results import TemplateResult
 from grammask.templates.template import Template, TemplateMismatch, TemplateStream
@@ -44,4 +45,5 @@ __all__ = [
     "repeated",
     "substring",
     "text",
+    "token",
 ]

@@ -35,17 +35,23 @@ class Joining:
         self._names.append(name)
         return composition.named(built, name)
 
-    def parser(self, root: composition.Part) -> _grammask.Parser:
-        """Make the parser of a whole, for the places that were marked in it."""
-        return _grammask.Parser(composition.build(root), self._names)
+    def parser(
+        self, root: composition.Part, vocabulary: _grammask.Vocabulary | None = None
+    ) -> _grammask.Parser:
+        """Make the parser of a whole, for the places that were marked in it, and for texts in tokens."""
+        return _grammask.Parser(composition.build(root), self._names, None, vocabulary)
 
 
 def free_text(
-    ends: Sequence[bytes], end: int | None, excludes: Sequence[bytes], most_characters: int | None
+    ends: Sequence[bytes],
+    end: int | None,
+    excludes: Sequence[bytes],
+    most_characters: int | None,
+    most_tokens: int | None = None,
 ) -> composition.Part:
     """Text before one of ``ends``, which has to follow, and without any of them and ``excludes``."""
     index = len(ends) if end is None else end
-    return composition.Part("text", (list(ends), index, list(excludes), most_characters, None))
+    return composition.Part("text", (list(ends), index, list(excludes), most_characters, most_tokens))
 
 
 def any_of(words: Iterable[str]) -> composition.Part:

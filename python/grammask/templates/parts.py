@@ -187,11 +187,16 @@ class FreeTextPart(Part):
     label = "text"
 
     def __init__(
-        self, stops: Sequence[bytes], excludes: Sequence[bytes], most_characters: int | None
+        self,
+        stops: Sequence[bytes],
+        excludes: Sequence[bytes],
+        most_characters: int | None,
+        most_tokens: int | None = None,
     ) -> None:
         self.stops = stops
         self._excludes = excludes
         self._most_characters = most_characters
+        self._most_tokens = most_tokens
         self._inside = LeafPart(
             "text", lambda _: composition.literal(b""), decoded, lambda text: before_stops(text, stops)
         )
@@ -212,7 +217,7 @@ class FreeTextPart(Part):
 
     def text_before(self, ends: Sequence[bytes], end: int | None) -> composition.Part:
         """Make the grammar of the text before one of ``ends``."""
-        return free_text(ends, end, self._excludes, self._most_characters)
+        return free_text(ends, end, self._excludes, self._most_characters, self._most_tokens)
 
     def value(self, text: bytes, place: Place) -> Any:
         """Make the value."""
@@ -220,6 +225,13 @@ class FreeTextPart(Part):
         return inside.part.value_at(text, inside)
 
     growing_value = value
+
+
+class TokenPart(LeafPart):
+    """One token of the model as a whole."""
+
+    def __init__(self, reference: int | str) -> None:
+        super().__init__("token", lambda _: composition.token(reference), lambda _: reference, _missing)
 
 
 class TextBeforePart(LeafPart):
@@ -290,6 +302,7 @@ def text(
     *,
     excludes: Iterable[str | bytes] = (),
     max_characters: int | None = None,
+    max_tokens: int | None = None,
 ) -> Part:
     """Any text, up to the first place where ``stop`` (or one of several) ends.
 
@@ -300,14 +313,24 @@ def text(
         stop: Where the text ends.
         excludes: Words that the text does not contain.
         max_characters: The longest text.
+        max_tokens: The most tokens over which it spreads. Such a template is read from tokens, not from text.
     """
     stops = [] if stop is None else [stop] if isinstance(stop, (str, bytes)) else list(stop)
     if any(not word for word in [*stops, *excludes]):
         msg = "the empty text is everywhere, so it is no stop"
         raise ValueError(msg)
     return FreeTextPart(
-        [as_bytes(word) for word in stops], [as_bytes(word) for word in excludes], max_characters
+        [as_bytes(word) for word in stops], [as_bytes(word) for word in excludes], max_characters, max_tokens
     )
+
+
+def token(reference: int | str) -> Part:
+    """One token of the model as a whole, by its id, or by the name or text that it alone has; its value is this.
+
+    Such a template is read from tokens, not from text: see :meth:`grammask.Template.parse_tokens`. A token without
+    text, such as a special one, takes no bytes.
+    """
+    return TokenPart(reference)
 
 
 def line(*, max_characters: int | None = None) -> Part:

@@ -8,14 +8,27 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from grammask import composition
+from grammask import _grammask, composition
 from grammask.grammar import Grammar
 from grammask.templates.joining import Joining
-from grammask.templates.parts import MISSING, FreeTextPart, Part, TextBeforePart, as_bytes, part_of
+from grammask.templates.parts import (
+    MISSING,
+    FreeTextPart,
+    Part,
+    TextBeforePart,
+    TokenPart,
+    as_bytes,
+    part_of,
+)
 from grammask.templates.results import FieldName, Place, TemplateResult, places_of
 
 if TYPE_CHECKING:
-    from grammask import CompiledGrammar, Limits, Vocabulary, _grammask
+    from collections.abc import Iterable
+
+    from grammask import CompiledGrammar, Limits, Matcher, Vocabulary
+
+_MOST_PARSERS = 4
+"""A template is used with few vocabularies."""
 
 
 class TemplateMismatch(ValueError):
@@ -81,6 +94,7 @@ class Template(Part):
             text, parts, fields = _of_template_string(text, parts, fields)
         self.text = text
         self._pieces = _pieces(text, parts, fields)
+        self._parsers: dict[_grammask.Vocabulary, _grammask.Parser] = {}
 
     @cached_property
     def fields(self) -> tuple[FieldName, ...]:
@@ -107,33 +121,68 @@ class Template(Part):
         """Make the template ready for a vocabulary, as :meth:`grammask.Grammar.compile`."""
         return self.grammar.compile(vocabulary, end=end, limits=limits)
 
-    def parse(self, text: str | bytes) -> TemplateResult:
+    def parse(self, text: str | bytes | Matcher) -> TemplateResult:
         """Read a whole text.
+
+        Args:
+            text: The text, or the matcher that accepted the tokens of it. Templates that name or count tokens of a
+                model are read from tokens only.
 
         Raises:
             TemplateMismatch: It is no text of the template.
+            UnsupportedGrammar: The template names or counts tokens, and this is a text.
             LimitExceeded: A budget was passed.
         """
+        if isinstance(text, _grammask.Matcher):
+            return self.parse_tokens(_tokens_of(text), text.vocabulary)
         encoded = as_bytes(text)
         stream = self.stream()
         stream.feed(encoded)
         if stream.position < len(encoded):
             msg = f"no text of the template goes on with {_excerpt(encoded, stream.position)}"
             raise TemplateMismatch(msg, stream.position)
-        if not stream.is_complete:
-            msg = "the text is only the beginning of one of the template"
-            raise TemplateMismatch(msg, len(encoded))
-        return stream.result()
+        return _whole(stream)
 
-    def partial(self, text: str | bytes) -> TemplateResult:
+    def parse_tokens(self, tokens: Iterable[int], vocabulary: _grammask.Vocabulary) -> TemplateResult:
+        """Read a whole text that is given as tokens; end tokens may come behind it.
+
+        Spans and texts are in the bytes of the tokens; those without text, such as special ones, have none.
+
+        Raises:
+            TemplateMismatch: It is no text of the template.
+            GrammarSemanticError: The template names tokens that the vocabulary does not have.
+            LimitExceeded: A budget was passed.
+        """
+        stream = self.stream(vocabulary)
+        for count, token in enumerate(tokens):
+            if not stream.feed_tokens([token]):
+                msg = f"no text of the template goes on with token {token}, the one behind the first {count}"
+                raise TemplateMismatch(msg, stream.position)
+        return _whole(stream)
+
+    def partial(self, text: str | bytes | Matcher) -> TemplateResult:
         """Read the beginning of a text; what cannot be read ends it. For a text that grows use :meth:`stream`."""
-        stream = self.stream()
-        stream.feed(text)
+        if isinstance(text, _grammask.Matcher):
+            stream = self.stream(text.vocabulary)
+            stream.feed_tokens(_tokens_of(text))
+        else:
+            stream = self.stream()
+            stream.feed(text)
         return stream.result(growing=True)
 
-    def stream(self) -> TemplateStream:
-        """Make a reader of a text that grows."""
-        return TemplateStream(self, self._parser.parse(), self._built[1].marks)
+    def stream(self, vocabulary: _grammask.Vocabulary | None = None) -> TemplateStream:
+        """Make a reader of a text that grows; with a vocabulary it can also be fed tokens."""
+        return TemplateStream(self, self._parser_for(vocabulary).parse(), self._built[1].marks, vocabulary)
+
+    def _parser_for(self, vocabulary: _grammask.Vocabulary | None) -> _grammask.Parser:
+        if vocabulary is None:
+            return self._parser
+        if vocabulary not in self._parsers:
+            if len(self._parsers) >= _MOST_PARSERS:
+                self._parsers.clear()
+            root, joining = self._built
+            self._parsers[vocabulary] = joining.parser(root, vocabulary)
+        return self._parsers[vocabulary]
 
     def build(self, joining: Joining) -> composition.Part:
         """Make the grammar."""
@@ -172,10 +221,17 @@ class Template(Part):
 class TemplateStream:
     """A text of a template that grows. Make it with :meth:`Template.stream`."""
 
-    def __init__(self, template: Template, parse: _grammask.Parse, marks: list[Part]) -> None:
+    def __init__(
+        self,
+        template: Template,
+        parse: _grammask.Parse,
+        marks: list[Part],
+        vocabulary: _grammask.Vocabulary | None = None,
+    ) -> None:
         self._template = template
         self._parse = parse
         self._marks = marks
+        self._vocabulary = vocabulary
         self._text = bytearray()
 
     @property
@@ -201,9 +257,25 @@ class TemplateStream:
         self._text += encoded[:taken]
         return taken == len(encoded)
 
+    def feed_tokens(self, tokens: Iterable[int]) -> bool:
+        """Read more, given as tokens, and say whether all of it fits. An end token may come behind a whole text.
+
+        Raises:
+            ValueError: The stream was made without a vocabulary.
+            LimitExceeded: A budget was passed.
+        """
+        if self._vocabulary is None:
+            msg = "tokens are read with a vocabulary: make the stream with one"
+            raise ValueError(msg)
+        given = list(tokens)
+        taken = self._parse.feed_tokens(given)
+        for token in given[:taken]:
+            self._text += self._vocabulary.token(token) or b""
+        return taken == len(given)
+
     def fork(self) -> TemplateStream:
         """Make an independent reader of the same text, for beams and drafts."""
-        stream = TemplateStream(self._template, self._parse.fork(), self._marks)
+        stream = TemplateStream(self._template, self._parse.fork(), self._marks, self._vocabulary)
         stream._text += self._text
         return stream
 
@@ -313,12 +385,31 @@ def _with_ends(holes: list[bytes | tuple[FieldName, Any]]) -> list[bytes | tuple
         part = part_of(thing)
         if isinstance(part, FreeTextPart) and not part.stops and index + 1 < len(holes):
             following = holes[index + 1]
+            if not isinstance(following, bytes) and isinstance(following[1], TokenPart):
+                # The token ends it.
+                pieces.append((name, part))
+                continue
             if not isinstance(following, bytes):
                 msg = f"{{{name}}}: free text in front of another hole needs a stop"
                 raise ValueError(msg)
             part = TextBeforePart(part, following)
         pieces.append((name, part))
     return pieces
+
+
+def _tokens_of(matcher: _grammask.Matcher) -> list[int]:
+    tokens = matcher.tokens
+    if len(tokens) != matcher.step_count:
+        msg = "the matcher accepted bytes that are no tokens: give the text, or the tokens"
+        raise ValueError(msg)
+    return tokens
+
+
+def _whole(stream: TemplateStream) -> TemplateResult:
+    if not stream.is_complete:
+        msg = "the text is only the beginning of one of the template"
+        raise TemplateMismatch(msg, stream.position)
+    return stream.result()
 
 
 def _excerpt(text: bytes, position: int) -> str:

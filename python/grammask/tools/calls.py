@@ -9,6 +9,9 @@ from grammask import composition
 from grammask.errors import GrammarError
 from grammask.structural_tags.parameters import PARAMETER_STYLES, parameters_part
 from grammask.structural_tags.places import Refusals
+from grammask.tool_styles import tool_style, tool_styles
+from grammask.tools.custom_inputs import input_schema
+from grammask.tools.definitions import Tool
 from grammask.tools.response_formats import text_format_grammar
 
 if TYPE_CHECKING:
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from grammask._grammask import Vocabulary
     from grammask.composition import Part
     from grammask.grammar import Grammar
-    from grammask.tools.definitions import Choice, Tool
+    from grammask.tools.definitions import Choice
 
 __all__ = ["calls_part"]
 
@@ -106,13 +109,26 @@ class _Writer:
         if tool.custom_format is None:
             return [self.pieces(way, tool, pointer) for way in self.style["call"]]
         if "custom_call" not in self.style:
+            return self.call_with_input(tool, pointer)
+        return [self.pieces(way, tool, pointer) for way in self.style["custom_call"]]
+
+    def call_with_input(self, tool: Tool, pointer: str) -> list[Part]:
+        """The call of a custom tool as that of a function with a string."""
+        pieces = [piece for way in self.style["call"] for piece in way if isinstance(piece, dict)]
+        forms = {piece["arguments"] for piece in pieces if "arguments" in piece}
+        schema = input_schema(tool, is_json=forms == {"json"})
+        if schema is None:
+            able = [name for name in tool_styles() if "custom_call" in tool_style(name)]
             self.refusals.unsupported(
-                pointer,
-                f"this style has no form for the custom tool {tool.name!r}",
-                "the style `harmony` has one",
+                f"{pointer}/format",
+                f"this style writes the input of the custom tool {tool.name!r} as a string, of which this format "
+                "cannot be enforced",
+                f"styles with a place for free input have any format: {', '.join(able)}; strings of JSON have the "
+                "format `text` and plain expressions, others only `text`",
             )
             return [_EMPTY]
-        return [self.pieces(way, tool, pointer) for way in self.style["custom_call"]]
+        function = Tool(tool.name, schema)
+        return [self.pieces(way, function, pointer) for way in self.style["call"]]
 
     def pieces(self, pieces: list[Any], tool: Tool | None = None, pointer: str = "#") -> Part:
         return composition.sequence(self.piece(piece, tool, pointer) for piece in pieces)

@@ -6,24 +6,17 @@ styles: their pieces are followed from left to right, in time linear in the outp
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from grammask.schemas.keywords import CONSTRAINTS
-from grammask.structural_tags.parameters import PARAMETER_STYLES, ParameterStyle
 from grammask.tool_styles import tool_style
 from grammask.tools.definitions import Tool, chosen_tools
+from grammask.tools.following import Following, Status, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["Call", "read_calls"]
-
-_SPACE = re.compile(r"[ \n\t]*")
-_NUMBER = re.compile(r"[0-9]+")
+__all__ = ["Call", "call_ways", "read_calls", "triggers_of"]
 
 
 @dataclass(frozen=True)
@@ -60,24 +53,29 @@ def read_calls(
     return _Reader(output, tool_style(style) if isinstance(style, str) else style, known).output()
 
 
-@dataclass(frozen=True)
-class _Found:
-    """What was read: where it ends, the text in it, and the arguments in it."""
+def triggers_of(style: Mapping[str, Any]) -> list[str]:
+    """Returns what calls begin with in a style."""
+    begins = [style["begin"]] if style.get("begin") else [*style["call"], *style.get("custom_call", [])]
+    return [text_of(begin[0]) for begin in begins]
 
-    end: int
-    text: str = ""
-    arguments: str = ""
+
+def call_ways(style: Mapping[str, Any], tools: Sequence[Tool], at: int) -> list[Following]:
+    """Returns the ways to write a call of each tool from here on, those that count first before others."""
+    ways: list[Following] = []
+    # A name may begin with another one.
+    for tool in sorted(tools, key=lambda tool: -len(tool.name)):
+        is_input = tool.custom_format is not None and "custom_call" not in style
+        pieces = style["call"] if tool.custom_format is None or is_input else style["custom_call"]
+        ways.extend(Following(way, at, tool, is_input=is_input) for way in pieces)
+    return ways
 
 
 class _Reader:
     def __init__(self, output: str, style: Mapping[str, Any], tools: Sequence[Tool]) -> None:
         self._output = output
         self._style = style
-        # A name may begin with another one.
-        self._tools = sorted(tools, key=lambda tool: -len(tool.name))
-        ways = [*style["call"], *style.get("custom_call", [])]
-        begins = [style["begin"]] if style.get("begin") else ways
-        self._triggers = [_text_of(begin[0]) for begin in begins]
+        self._tools = tools
+        self._triggers = triggers_of(style)
 
     def output(self) -> tuple[str, list[Call]]:
         at = self._after_preamble()
@@ -89,7 +87,7 @@ class _Reader:
         calls = self._calls(begin)
         if calls is not None:
             return self._output[at:begin], calls
-        answer = self._pieces(self._style.get("answer", [{"text": True}]), at)
+        answer = self._followed(Following(self._style.get("answer", [{"text": True}]), at))
         if answer is None or any(trigger in answer.text for trigger in self._triggers):
             msg = f"the output cannot be read in this style from character {begin} on"
             raise ValueError(msg)
@@ -98,198 +96,26 @@ class _Reader:
     def _after_preamble(self) -> int:
         at = 0
         preamble = self._style.get("preamble")
-        while preamble and (found := self._pieces(preamble, at)) is not None and found.end > at:
-            at = found.end
+        while preamble and (found := self._followed(Following(preamble, at))) is not None and found.at > at:
+            at = found.at
         return at
 
     def _calls(self, at: int) -> list[Call] | None:
         """The calls from here to the end of the output."""
-        before = self._pieces(self._style.get("begin", []), at)
+        before = self._followed(Following(self._style.get("begin", []), at))
         calls: list[Call] = []
-        while before is not None and (read := self._call(before.end)) is not None:
+        while before is not None and (read := self._call(before.at)) is not None:
             call, at = read
             calls.append(call)
-            before = self._pieces(self._style["between"], at)
-        after = self._pieces(self._style.get("end", []), at)
-        return calls if calls and after is not None and after.end == len(self._output) else None
+            before = self._followed(Following(self._style["between"], at))
+        after = self._followed(Following(self._style.get("end", []), at))
+        return calls if calls and after is not None and after.at == len(self._output) else None
 
     def _call(self, at: int) -> tuple[Call, int] | None:
-        for tool in self._tools:
-            is_custom = tool.custom_format is not None
-            for way in self._style.get("custom_call", []) if is_custom else self._style["call"]:
-                found = self._pieces(way, at, tool)
-                if found is not None:
-                    return Call(tool.name, found.arguments, is_custom), found.end
+        for way in call_ways(self._style, self._tools, at):
+            if self._followed(way) is not None and way.tool is not None:
+                return Call(way.tool.name, way.arguments, way.tool.custom_format is not None), way.at
         return None
 
-    def _pieces(self, pieces: Sequence[Any], at: int, tool: Tool | None = None) -> _Found | None:
-        text = arguments = ""
-        for position, piece in enumerate(pieces):
-            match piece:
-                case str() | {"mark": _}:
-                    end = self._word(_text_of(piece), at)
-                case {"optional": word}:
-                    end = self._word(word, at) or at
-                case {"number": _}:
-                    number = _NUMBER.match(self._output, at)
-                    end = number.end() if number else None
-                case {"text": _}:
-                    end = self._end_of_text(pieces[position + 1 :], at)
-                    text = self._output[at:end]
-                case {"text_before": mark}:
-                    end = self._end_of_text([mark], at)
-                case {"name": spelling} if tool is not None:
-                    end = self._word(json.dumps(tool.name)[1:-1] if spelling == "json" else tool.name, at)
-                case {"arguments": "json"}:
-                    end = _json_end(self._output, at)
-                    arguments = self._output[at:end]
-                case {"arguments": "custom"}:
-                    end = self._end_of_text(pieces[position + 1 :], at)
-                    arguments = self._output[at:end]
-                case {"arguments": form} if tool is not None:
-                    read = _parameters(self._output, at, PARAMETER_STYLES[form], tool.parameters)
-                    arguments, end = read or ("", None)
-                case _:
-                    msg = f"the style has an unknown piece {piece!r}"
-                    raise ValueError(msg)
-            if end is None:
-                return None
-            at = end
-        return _Found(at, text, arguments)
-
-    def _word(self, word: str, at: int) -> int | None:
-        return at + len(word) if self._output.startswith(word, at) else None
-
-    def _end_of_text(self, following: Sequence[Any], at: int) -> int | None:
-        """Where a text ends: at the first of what follows it, or with the output."""
-        if not following:
-            return len(self._output)
-        end = self._output.find(_text_of(following[0]), at)
-        return end if end >= 0 else None
-
-
-def _text_of(piece: Any) -> str:
-    return piece if isinstance(piece, str) else str(piece["mark"])
-
-
-def _parameters(output: str, at: int, style: ParameterStyle, schema: Any) -> tuple[str, int] | None:
-    """The object whose properties are written from here on, as JSON, and where they end."""
-    schema = schema if isinstance(schema, Mapping) else {}
-    written = []
-    at = _after_space(output, at)
-    for name, inner in schema.get("properties", {}).items():
-        read = _parameter(output, at, style, name, inner)
-        if read is not None:
-            value, at = read
-            written.append(f"{json.dumps(name, ensure_ascii=False)}: {value}")
-            at = _after_space(output, at)
-        elif name in schema.get("required", []):
-            return None
-    return "{" + ", ".join(written) + "}", at
-
-
-def _parameter(output: str, at: int, style: ParameterStyle, name: str, schema: Any) -> tuple[str, int] | None:
-    """The value of a parameter as JSON, and where the parameter ends."""
-    is_told = "{is_string}" in style.begin
-    for is_string in (True, False) if is_told else (None,):
-        text = style.begin.replace("{is_string}", "true" if is_string else "false")
-        before, _, after = text.partition("{space}")
-        pattern = re.escape(before.replace("{key}", name)) + (
-            _SPACE.pattern + re.escape(after) if after else ""
-        )
-        begin = re.compile(pattern).match(output, at)
-        if begin is not None:
-            read = _value(output, begin.end(), style, schema, is_string=is_string)
-            return None if read is None else (read[0], read[1] + len(style.end))
-    return None
-
-
-def _value(
-    output: str, at: int, style: ParameterStyle, schema: Any, *, is_string: bool | None
-) -> tuple[str, int] | None:
-    """A value as JSON, and where the end of its parameter begins.
-
-    Args:
-        output: The output.
-        at: Where the value begins.
-        style: How the parameter is written.
-        schema: The value's schema.
-        is_string: Whether it is a string, if the style tells. If not, and both a string and something else could be
-            meant, it is JSON, unless that might not satisfy the schema.
-    """
-    keywords = (
-        {keyword for keyword in schema if keyword in CONSTRAINTS} if isinstance(schema, Mapping) else set()
-    )
-    json_begin = _after_space(output, at)
-    json_end = _json_end(output, json_begin)
-    other = None
-    if json_end is not None and output.startswith(style.end, end := _after_space(output, json_end)):
-        other = output[json_begin:json_end], end
-    if is_string is False:
-        return other
-    end = output.find(style.end, at)
-    text = output[at:end] if end >= 0 else None
-    if keywords & {"enum", "const"} and keywords <= {"type", "enum", "const"}:
-        listed = schema["enum"] if "enum" in schema else [schema["const"]]
-        # White space around a listed text is no part of it.
-        meant = [
-            value
-            for value in listed
-            if isinstance(value, str)
-            and text is not None
-            and value in text
-            and value.strip(" \n\t") == text.strip(" \n\t")
-        ]
-        return (_string(max(meant, key=len)), end) if meant else other
-    kinds = schema.get("type") if keywords else ["string", *_KINDS]
-    kinds = [kinds] if isinstance(kinds, str) else kinds or []
-    if "string" not in kinds:
-        return other
-    if is_string is None and other is not None and keywords <= {"type"} and _is_one_of(other[0], kinds):
-        return other
-    if text is None:
-        return None
-    if style.has_own_lines:
-        text = text.removeprefix("\n").removesuffix("\n")
-    return _string(text), end
-
-
-_KINDS = {
-    "null": "null",
-    "boolean": "true|false",
-    "integer": "-?[0-9]+",
-    "number": "-?[0-9].*",
-    "array": r"\[.*",
-    "object": r"\{.*",
-}
-"""What JSON values of the types other than strings look like."""
-
-
-def _is_one_of(value: str, kinds: Iterable[str]) -> bool:
-    return any(kind in _KINDS and re.fullmatch(_KINDS[kind], value, re.DOTALL) for kind in kinds)
-
-
-def _string(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _after_space(output: str, at: int) -> int:
-    found = _SPACE.match(output, at)
-    return found.end() if found else at
-
-
-def _no_number(name: str) -> str:
-    msg = f"{name} is no JSON"
-    raise ValueError(msg)
-
-
-# Numbers stay texts: they may have more digits than numbers of Python may.
-_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_number)
-
-
-def _json_end(output: str, at: int) -> int | None:
-    """Where the JSON value that begins here ends."""
-    try:
-        return _DECODER.raw_decode(output, at)[1]
-    except (ValueError, RecursionError):
-        return None
+    def _followed(self, pieces: Following) -> Following | None:
+        return pieces if pieces.advance(self._output, is_whole=True) is Status.DONE else None

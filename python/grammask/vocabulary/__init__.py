@@ -55,6 +55,39 @@ class Vocabulary(_grammask.Vocabulary):
         return vocabulary
 
     @classmethod
+    def from_file(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        special: Mapping[str, int] | None = None,
+        eos: EndTokens | None = None,
+        size: int | None = None,
+    ) -> Self:
+        """Make a vocabulary from the file of a tokenizer, of whichever kind, or from the folder of a model.
+
+        The kind is found by what is in the file: GGUF, ``tokenizer.json``, ``tekken.json``, ``*.tiktoken`` or a
+        SentencePiece model. In a folder ``tokenizer.json`` counts, else ``tekken.json``, else ``transformers`` loads
+        it, else there is a single GGUF file.
+
+        Args:
+            path: The file or the folder.
+            special: Further special tokens.
+            eos: The end tokens; None for those that the tokenizer names.
+            size: Number of ids with padding; None for that of the kind, and in a folder for the width that its
+                ``config.json`` says, if that is more.
+
+        Raises:
+            VocabularyError: It is none of these, it is damaged, its tokens cannot be mapped to bytes, or no end token
+                is known.
+        """
+        from grammask.vocabulary import file_kinds
+
+        table, width = file_kinds.read(path)
+        if size is None and width is not None:
+            size = max(width, len(table.tokens))
+        return cls._of(table, special, eos, size)
+
+    @classmethod
     def from_tiktoken(
         cls,
         source: tiktoken.Encoding | str | os.PathLike[str],

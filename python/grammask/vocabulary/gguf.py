@@ -147,7 +147,7 @@ class _Reader:
         if kind != ARRAY:
             return self._scalar(kind)
         kind, count = self._number("I"), self._number("Q")
-        if kind in NUMBERS:
+        if kind in NUMBERS and (count <= MAX_SIZE or not keep):
             size = struct.calcsize("<" + NUMBERS[kind])
             raw = self._take(count * size)
             return list(struct.unpack(f"<{count}{NUMBERS[kind]}", raw)) if keep else None

@@ -47,6 +47,20 @@ def member(parent: dict[str, Any], key: str, kind: type[T], source: str) -> T:
     return value
 
 
+def text_member(parent: dict[str, Any], key: str, source: str) -> str:
+    """Return a member of an object that must be a text; JSON can spell halves of characters, which are none.
+
+    Raises:
+        VocabularyError: It is missing or something else.
+    """
+    value = member(parent, key, str, source)
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        raise VocabularyError(
+            f"{source}: {key!r} is {value!r}, with half a character; is the file damaged?", "damaged-file"
+        )
+    return value
+
+
 def objects(parent: dict[str, Any], key: str, source: str) -> list[dict[str, Any]]:
     """Return a member of an object that must be a list of objects.
 

@@ -13,7 +13,7 @@ from grammask.errors import VocabularyError
 from grammask.vocabulary import decode_check
 from grammask.vocabulary.protobuf_wire import DamagedMessage, fields
 from grammask.vocabulary.token_decoder import BYTE_TOKEN
-from grammask.vocabulary.token_table import TokenTable
+from grammask.vocabulary.token_table import MAX_SIZE, TokenTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,6 +78,8 @@ def _table(model: bytes, source: str) -> TokenTable:
             if kind in (CONTROL, UNKNOWN):
                 special[text] = len(tokens)
             tokens.append(_bytes(text, kind, source))
+            if len(tokens) > MAX_SIZE:
+                raise DamagedMessage(f"it has more than {MAX_SIZE} pieces")
         elif number == TRAINER:
             options = dict(fields(_message(value)))
         elif number == DENORMALIZER and dict(fields(_message(value))).get(CHARACTER_MAP):

@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grammask.errors import VocabularyError
-from grammask.vocabulary.json_file import load, member, objects
-from grammask.vocabulary.token_table import MAX_SIZE, TokenTable, by_id
+from grammask.vocabulary.json_file import load, member, objects, text_member
+from grammask.vocabulary.token_table import MAX_SIZE, MOST_UNUSED, TokenTable, by_id
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
 END_OF_SEQUENCE = "</s>"
+
+MOST_SPECIAL = 1 << 16
+"""Most special tokens; files have a thousand."""
 
 UNLISTED_SPECIAL = (
     *("<unk>", "<s>", END_OF_SEQUENCE, "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]"),
@@ -29,13 +32,24 @@ UNLISTED_SPECIAL = (
 
 def read(path: str | os.PathLike[str]) -> TokenTable:
     """Read the tokens of a file."""
-    path = Path(path)
-    source = str(path)
-    document = load(path.read_bytes(), source)
+    return of_document(load(Path(path).read_bytes(), str(path)), str(path))
+
+
+def of_document(document: dict[str, Any], source: str) -> TokenTable:
+    """Read the tokens of what a file holds.
+
+    Raises:
+        VocabularyError: It is damaged.
+    """
     config = member(document, "config", dict, source)
     size = member(config, "default_vocab_size", int, source)
     special_count = member(config, "default_num_special_tokens", int, source)
-    if not 0 <= special_count <= size <= MAX_SIZE:
+    known = len(objects(document, "vocab", source))
+    if (
+        not 0 <= special_count <= size <= MAX_SIZE
+        or special_count > MOST_SPECIAL
+        or size > known + MOST_UNUSED
+    ):
         raise VocabularyError(
             f"{source} announces {special_count} special tokens and {size} tokens in all; is the file damaged?",
             "damaged-file",
@@ -69,7 +83,7 @@ def _special(document: dict[str, Any], count: int, source: str) -> dict[str, int
     else:
         entries = objects(document, "special_tokens", source)
         names = {
-            member(entry, "rank", int, source): member(entry, "token_str", str, source) for entry in entries
+            member(entry, "rank", int, source): text_member(entry, "token_str", source) for entry in entries
         }
     return {names.get(id, f"<SPECIAL_{id}>"): id for id in range(count)}
 

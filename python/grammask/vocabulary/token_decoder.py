@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 Text: TypeAlias = "str | bytes"
 Step: TypeAlias = Callable[[str], Text]
 
+LONGEST_TOKEN = 1 << 20
+"""Most characters that a decoder may make of a token; replacements can double it again and again."""
+
 BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
@@ -74,7 +77,8 @@ def _flattened(decoder: dict[str, Any], source: str) -> Iterator[dict[str, Any]]
 def _is_bytewise(step: dict[str, Any]) -> bool:
     """Whether a step does the same to joined tokens as to each of them."""
     pattern = step.get("pattern")
-    return step.get("type") == "Replace" and isinstance(pattern, dict) and len(pattern.get("String", "")) == 1
+    old = pattern.get("String") if isinstance(pattern, dict) else None
+    return step.get("type") == "Replace" and isinstance(old, str) and len(old) == 1
 
 
 def _step(kind: str, step: dict[str, Any], source: str) -> Step:
@@ -86,21 +90,48 @@ def _step(kind: str, step: dict[str, Any], source: str) -> Step:
         pattern = member(step, "pattern", dict, source)
         if "String" not in pattern:
             raise _refused(source, "the decoder replaces by a regular expression")
-        old, new = member(pattern, "String", str, source), member(step, "content", str, source)
-        return lambda token: token.replace(old, new)
+        return _replace(member(pattern, "String", str, source), member(step, "content", str, source), source)
     if kind == "Metaspace":
-        mark = member(step, "replacement", str, source)
+        mark = _character(step, "replacement", source)
         return lambda token: token.replace(mark, " ")
     if kind == "WordPiece":
         return _word_piece(member(step, "prefix", str, source), step.get("cleanup") is not False)
     if kind == "Strip":
-        return _strip(member(step, "content", str, source), member(step, "start", int, source), step, source)
+        return _strip(
+            _character(step, "content", source), _count(step, "start", source), _count(step, "stop", source)
+        )
     raise _refused(source, f"the decoder {kind} gives a token a text that depends on its neighbours")
 
 
-def _strip(content: str, start: int, step: dict[str, Any], source: str) -> Step:
-    stop = member(step, "stop", int, source)
+def _character(step: dict[str, Any], key: str, source: str) -> str:
+    value = member(step, key, str, source)
+    if len(value) != 1:
+        raise VocabularyError(f"{source}: {key!r} should be one character and is {value!r}", "damaged-file")
+    return value
 
+
+def _count(step: dict[str, Any], key: str, source: str) -> int:
+    value = member(step, key, int, source)
+    if value < 0:
+        raise VocabularyError(f"{source}: {key!r} should be a count and is {value}", "damaged-file")
+    return value
+
+
+def _replace(old: str, new: str, source: str) -> Step:
+    if not old:
+        raise VocabularyError(f"{source}: the decoder replaces an empty text", "damaged-file")
+
+    def replace(token: str) -> str:
+        if len(token) + token.count(old) * (len(new) - len(old)) > LONGEST_TOKEN:
+            raise VocabularyError(
+                f"{source}: the decoder makes a token of more than {LONGEST_TOKEN} characters", "damaged-file"
+            )
+        return token.replace(old, new)
+
+    return replace
+
+
+def _strip(content: str, start: int, stop: int) -> Step:
     def strip(token: str) -> str:
         head = min(start, len(token) - len(token.lstrip(content)))
         token = token[head:]

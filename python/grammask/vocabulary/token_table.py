@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 MAX_SIZE = 1 << 24
 """Most ids of a vocabulary, as in the engine: a damaged file must not ask for more memory than that."""
 
+MOST_UNUSED = 1 << 20
+"""Most ids of a vocabulary that no token has, for the same reason."""
+
+MOST_BYTES = 1 << 28
+"""Most bytes of all tokens together, as in the engine: decoders can make long texts of short files."""
+
 
 @dataclass(frozen=True)
 class TokenTable:
@@ -54,10 +60,16 @@ def by_id(tokens: Iterable[tuple[int, bytes]], source: str) -> list[bytes | None
     """Order tokens by their ids, with None for ids that are missing.
 
     Raises:
-        VocabularyError: An id is negative or beyond every real vocabulary, or two tokens share one.
+        VocabularyError: An id is negative or beyond every real vocabulary, two tokens share one, or they are too long.
     """
     known: dict[int, bytes] = {}
+    length = 0
     for id, text in tokens:
+        length += len(text)
+        if length > MOST_BYTES:
+            raise VocabularyError(
+                f"{source} has tokens of more than {MOST_BYTES} bytes; is the file damaged?", "damaged-file"
+            )
         if not 0 <= id < MAX_SIZE:
             raise VocabularyError(
                 f"{source} has a token with the id {id}; is the file damaged?", "damaged-file"
@@ -67,4 +79,9 @@ def by_id(tokens: Iterable[tuple[int, bytes]], source: str) -> list[bytes | None
                 f"{source} has two tokens with the id {id}, {known[id]!r} and {text!r}; is the file damaged?",
                 "damaged-file",
             )
-    return [known.get(id) for id in range(max(known, default=-1) + 1)]
+    size = max(known, default=-1) + 1
+    if size > len(known) + MOST_UNUSED:
+        raise VocabularyError(
+            f"{source} has {len(known)} tokens and the id {size - 1}; is the file damaged?", "damaged-file"
+        )
+    return [known.get(id) for id in range(size)]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grammask.errors import VocabularyError
-from grammask.vocabulary.json_file import load, load_if_there, member, objects
+from grammask.vocabulary.json_file import load, load_if_there, member, objects, text_member
 from grammask.vocabulary.token_decoder import token_decoder
 from grammask.vocabulary.token_table import TokenTable, by_id
 
@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 def read(path: str | os.PathLike[str]) -> TokenTable:
     """Read the tokens of a file, and the end tokens that the files beside it name."""
     path = Path(path)
-    eos = _eos_beside(path)
+    return of_document(load(path.read_bytes(), str(path)), path)
+
+
+def of_document(document: dict[str, Any], path: Path) -> TokenTable:
+    """Read the tokens of what a file holds, and the end tokens that the files beside it name."""
     reason = f"there is no generation_config.json or tokenizer_config.json beside {path} that names one"
-    return table(path.read_bytes(), str(path), eos, reason)
+    return _table(document, str(path), _eos_beside(path), reason)
 
 
 def table(text: str | bytes, source: str, eos: Sequence[int | str], eos_source: str) -> TokenTable:
@@ -29,11 +33,14 @@ def table(text: str | bytes, source: str, eos: Sequence[int | str], eos_source: 
     Raises:
         VocabularyError: The text is damaged, or its tokens cannot be mapped to bytes.
     """
-    document = load(text, source)
+    return _table(load(text, source), source, eos, eos_source)
+
+
+def _table(document: dict[str, Any], source: str, eos: Sequence[int | str], eos_source: str) -> TokenTable:
     spellings = dict(_model_tokens(member(document, "model", dict, source), source))
     special: dict[str, int] = {}
     for entry in objects(document, "added_tokens", source) if document.get("added_tokens") else []:
-        id, spelling = member(entry, "id", int, source), member(entry, "content", str, source)
+        id, spelling = member(entry, "id", int, source), text_member(entry, "content", source)
         spellings[id] = spelling
         if entry.get("special"):
             special[spelling] = id
@@ -64,8 +71,10 @@ def _eos_beside(path: Path) -> list[int | str]:
     """Return the end tokens that the model's own configuration names, the generation's before the tokenizer's."""
     generation = load_if_there(path.with_name("generation_config.json")).get("eos_token_id")
     ids = generation if isinstance(generation, list) else [generation]
-    if ids and all(isinstance(id, int) for id in ids):
+    if ids and all(isinstance(id, int) and not isinstance(id, bool) for id in ids):
         return list(ids)
-    eos = load_if_there(path.with_name("tokenizer_config.json")).get("eos_token")
-    name = eos.get("content") if isinstance(eos, dict) else eos
-    return [name] if isinstance(name, str) else []
+    beside = path.with_name("tokenizer_config.json")
+    eos = load_if_there(beside).get("eos_token")
+    holder = eos if isinstance(eos, dict) else {"content": eos}
+    is_named = isinstance(holder.get("content"), str)
+    return [text_member(holder, "content", str(beside))] if is_named else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import pickle
 import random
@@ -50,10 +51,47 @@ def test_beams_change_places() -> None:
             beams = chance.sample(following, min(3, len(following)))
 
 
-def test_rejected_drafts_and_repeated_calls() -> None:
+def test_rejected_drafts() -> None:
     processor = GrammarLogitsProcessor(LIST, VOCABULARY)
-    for text in ([], [3], [3, 6], [3, 6, 5], [3, 6, 5, 6], [3, 6], [3, 6], [3, 2], [3, 3, 3], []):
+    for text in ([], [3], [3, 6], [3, 6, 5], [3, 6, 5, 6], [3, 6], [3, 2], [3, 3, 3], []):
         assert call(processor, [text]) == [expected(text)]
+
+
+def test_calls_that_are_a_step_late_are_refused() -> None:
+    """The overlap scheduler, TensorRT-LLM's default, calls with the tokens of the step before."""
+    processor = GrammarLogitsProcessor(LIST, VOCABULARY)
+    call(processor, [[]])
+    with pytest.raises(RuntimeError, match="disable_overlap_scheduler=True"):
+        call(processor, [[]])
+    processor = GrammarLogitsProcessor(LIST, VOCABULARY)
+    for beams in ([[]], [[3], [3]], [[3, 6], [3, 2]]):
+        call(processor, beams)
+    with pytest.raises(RuntimeError, match="without a new token"):
+        call(processor, [[3, 2], [3, 6]])
+    chunked = GrammarLogitsProcessor(LIST, VOCABULARY, has_chunked_prompts=True)
+    for text in ([], [], [], [3]):
+        assert call(chunked, [text]) == [expected(text)]
+    again = pickle.loads(pickle.dumps(chunked))
+    assert call(again, [[]]) == call(again, [[]]) == [[3]]
+    with pytest.raises(RuntimeError, match="without a new token"):
+        call(chunked, [[3]])
+
+
+def test_the_signature_is_the_published_one() -> None:
+    """That of ``tensorrt_llm.sampling_params.LogitsProcessor``; the PyTorch executor counts the parameters."""
+    parameters = inspect.signature(GrammarLogitsProcessor(LIST, VOCABULARY)).parameters
+    assert list(parameters) == ["req_id", "logits", "token_ids", "stream_ptr", "client_id"]
+
+
+def test_rows_of_the_batch_of_the_pytorch_executor() -> None:
+    """It passes views of its tensor of logits, with a middle dimension of one."""
+    batch = torch.zeros(6, 12)
+    processor = GrammarLogitsProcessor(LIST, VOCABULARY)
+    processor(3, batch[2:3].view(1, 1, -1), [PROMPT], None, None)
+    assert legal(batch) == [[*range(12)]] * 2 + [[3]] + [[*range(12)]] * 3
+    processor(3, batch[2:5].view(3, 1, -1), [[*PROMPT, 3]] * 3, None, None)
+    assert legal(batch)[3:5] == [expected([3])] * 2
+    assert legal(batch)[5] == [*range(12)]
 
 
 def test_finished_rows_go_on() -> None:

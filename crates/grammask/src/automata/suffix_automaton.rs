@@ -36,6 +36,9 @@ struct CharacterEdge {
     next: Option<u32>,
 }
 
+/// Chunks are numbered by the characters from here on, so that the automaton over characters serves for them.
+const CHUNKS_FROM: u32 = 0x1_0000;
+
 #[derive(Default)]
 struct SuffixAutomaton {
     states: Vec<State>,
@@ -231,6 +234,46 @@ impl Terms {
         let rows = SuffixAutomaton::of(text).into_rows();
         // The construction is a function of the text, so its numbering is canonical.
         self.table(Table::new(rows, TableState::new(0), Fingerprints::Table(hasher.finish())))
+    }
+
+    /// The texts made of some of `chunks` in a row, in their order, the empty one included.
+    ///
+    /// The automaton over whole chunks, then a term for each of its states. Cost: linear in the number of chunks, and
+    /// more than that only where one chunk begins another. `None` if there are more than a million different chunks.
+    pub fn substrings_of_chunks<S: AsRef<str>>(&mut self, chunks: &[S]) -> Option<TermId> {
+        let mut numbers: FxHashMap<&str, char> = FxHashMap::default();
+        let mut different: Vec<&str> = Vec::new();
+        let mut text = String::new();
+        for chunk in chunks.iter().map(AsRef::as_ref).filter(|chunk| !chunk.is_empty()) {
+            let number = match numbers.get(chunk) {
+                Some(&number) => number,
+                None => {
+                    let place = u32::try_from(different.len()).ok()?;
+                    let number = char::from_u32(place.checked_add(CHUNKS_FROM)?)?;
+                    different.push(chunk);
+                    *numbers.entry(chunk).or_insert(number)
+                }
+            };
+            text.push(number);
+        }
+        let automaton = SuffixAutomaton::of(&text);
+        let words: Vec<TermId> = different.iter().map(|chunk| self.literal(chunk.as_bytes())).collect();
+        let mut order: Vec<usize> = (0..automaton.states.len()).collect();
+        // Transitions lead to longer words.
+        order.sort_by_key(|&state| std::cmp::Reverse(automaton.states[state].length));
+        let mut terms = vec![self.epsilon(); automaton.states.len()];
+        for state in order {
+            let mut alternatives = vec![self.epsilon()];
+            let mut edges = automaton.states[state].edges;
+            while let Some(edge) = edges {
+                let CharacterEdge { character, target, next } = automaton.edges[edge as usize];
+                let word = words[(character as u32 - CHUNKS_FROM) as usize];
+                alternatives.push(self.concat(&[word, terms[target as usize]]));
+                edges = next;
+            }
+            terms[state] = self.union(&alternatives);
+        }
+        terms.first().copied()
     }
 }
 

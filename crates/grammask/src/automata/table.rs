@@ -143,6 +143,11 @@ impl Table {
         self.starts.len() - 1
     }
 
+    /// All states.
+    pub fn states(&self) -> impl Iterator<Item = TableState> + use<> {
+        (0..self.len()).map(TableState::new)
+    }
+
     /// Whether there is no state, so that nothing is accepted.
     #[must_use]
     pub fn is_empty(&self) -> bool {

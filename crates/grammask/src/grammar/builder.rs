@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::{
-    Definition, Grammar, Node, NodeId, NonterminalDefinition, NonterminalId, Span, Terminal,
+    Definition, Grammar, Node, NodeId, NonterminalDefinition, NonterminalId, Selection, Span, Terminal,
     TerminalDefinition, TerminalId,
 };
 use crate::automata::{TermId, Terms};
@@ -66,6 +66,12 @@ impl GrammarBuilder {
     /// The arena in which the regular languages of terminals are made.
     pub fn terms(&mut self) -> &mut Terms {
         &mut self.terms
+    }
+
+    /// The same, to look at.
+    #[must_use]
+    pub fn terms_so_far(&self) -> &Terms {
+        &self.terms
     }
 
     /// How many nodes there are; front ends compare it with [`Limits::grammar_size`](crate::Limits).
@@ -137,6 +143,17 @@ impl GrammarBuilder {
         self.node(Node::Repeat { node, min, max }, span)
     }
 
+    /// Some of `parts`, with `separator` between each two. What they derive is finite and not empty, all of them.
+    pub(crate) fn selection(
+        &mut self,
+        selection: Arc<Selection>,
+        parts: Vec<NodeId>,
+        separator: NodeId,
+        span: Span,
+    ) -> NodeId {
+        self.node(Node::Selection { selection, parts: parts.into(), separator }, span)
+    }
+
     /// A nonterminal of its own, called `name`, or like it where that name is taken.
     pub fn fresh_nonterminal(&mut self, name: &str, span: Span) -> NonterminalId {
         if !self.nonterminal_ids.contains_key(name) {
@@ -202,6 +219,10 @@ impl GrammarBuilder {
                 &Node::Repeat { node, min, max } => {
                     self.node(Node::Repeat { node: shifted(node), min, max }, span);
                 }
+                Node::Selection { selection, parts, separator } => {
+                    let parts = parts.iter().map(|&part| shifted(part)).collect();
+                    self.selection(selection.clone(), parts, shifted(*separator), span);
+                }
             }
         }
         for definition in grammar.definitions() {
@@ -223,6 +244,19 @@ impl GrammarBuilder {
         let start = self.source.len() + self.grafted.len();
         self.grafted.push_str(text);
         start
+    }
+
+    /// What was added so far.
+    pub(crate) fn definitions(&self) -> &[Definition] {
+        &self.definitions
+    }
+
+    pub(crate) fn node_at(&self, node: NodeId) -> &Node {
+        &self.nodes[node.index()]
+    }
+
+    pub(crate) fn terminal_at(&self, terminal: TerminalId) -> &Terminal {
+        &self.terminals[terminal.index()].terminal
     }
 
     fn node(&mut self, node: Node, span: Span) -> NodeId {

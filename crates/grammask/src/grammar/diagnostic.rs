@@ -108,7 +108,7 @@ codes! {
     UnsatisfiableSchema = "unsatisfiable-schema", Semantic;
     /// A keyword of a schema that cannot be enforced exactly.
     UnsupportedSchema = "unsupported-schema", Unsupported;
-    /// Warning: a keyword of a schema constrains nothing, though it might be thought to.
+    /// Warning: a keyword of a schema or an option of a rule constrains nothing, though it might be thought to.
     IgnoredAnnotation = "ignored-annotation", Semantic;
     /// A limit of [`Limits`](crate::Limits) was passed.
     LimitExceeded = "limit-exceeded", Limit;

@@ -8,12 +8,14 @@
 mod builder;
 mod diagnostic;
 mod printer;
+mod selection;
 mod span;
 
 pub use builder::GrammarBuilder;
 pub use diagnostic::{Code, Diagnostic, ErrorKind, GrammarError, Severity};
 pub(crate) use printer::repetition_suffix;
 pub use printer::{quote_bytes, quote_text};
+pub use selection::{Clause, PartId, PartOrder, Progress, Selection};
 pub use span::{Position, Span};
 
 use std::sync::Arc;
@@ -149,6 +151,15 @@ pub enum Node {
         min: u32,
         /// The most copies.
         max: Option<u32>,
+    },
+    /// Some parts, at least one, with a separator between each two.
+    Selection {
+        /// Which parts come, in which order.
+        selection: Arc<Selection>,
+        /// The parts. Each derives a finite text, and not the empty one.
+        parts: Box<[NodeId]>,
+        /// What stands between two of them; derives a finite text, and not the empty one.
+        separator: NodeId,
     },
 }
 

@@ -92,6 +92,15 @@ impl Grammar {
                 }
                 return Ok(());
             }
+            Node::Selection { parts, separator, .. } => {
+                stack.push(Piece::Node(*separator, Binding::Postfix));
+                stack.push(Piece::Text(") % "));
+                for (index, &part) in parts.iter().enumerate().rev() {
+                    stack.push(Piece::Node(part, Binding::Sequence));
+                    stack.push(Piece::Text(if index > 0 { " & " } else { "(" }));
+                }
+                return Ok(());
+            }
             Node::Sequence(parts) if parts.is_empty() => return f.write_str("\"\""),
             Node::Sequence(parts) => (parts, " ", Binding::Sequence),
             Node::Choice(parts) => (parts, " | ", Binding::Choice),

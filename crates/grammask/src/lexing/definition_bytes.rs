@@ -7,6 +7,7 @@ use super::grammar::{
     ConflictPolicy, IndentationSource, LexedDefinition, LexerKind, LexingRule, ParserKind, Pattern,
     ProductionSource, TerminalRole, TerminalSource,
 };
+use super::terminal_automaton::AutomatonState;
 
 impl LexedDefinition {
     /// The definition as bytes.
@@ -20,6 +21,14 @@ impl LexedDefinition {
                 Pattern::Spelled { text, spellings } => bytes.kind(1).blob(text).text(spellings),
                 Pattern::Regex(pattern) => bytes.kind(2).text(pattern),
                 Pattern::Declared => bytes.kind(3),
+                Pattern::Automaton(states) => bytes.kind(4).list(states, |bytes, state| {
+                    bytes.kind(u8::from(state.accepting)).list(
+                        &state.edges,
+                        |bytes, &(low, high, target)| {
+                            bytes.kind(low).kind(high).number(target);
+                        },
+                    );
+                }),
             };
             bytes.number(terminal.priority.cast_unsigned());
             bytes.kind(match terminal.role {
@@ -77,6 +86,17 @@ impl LexedDefinition {
                         1 => Pattern::Spelled { text: bytes.blob()?.to_vec(), spellings: bytes.text()? },
                         2 => Pattern::Regex(bytes.text()?),
                         3 => Pattern::Declared,
+                        4 => Pattern::Automaton(bytes.list(|bytes| {
+                            let accepting = match bytes.kind()? {
+                                0 => false,
+                                1 => true,
+                                _ => return None,
+                            };
+                            let edge = |bytes: &mut Reader<'_>| {
+                                Some((bytes.kind()?, bytes.kind()?, bytes.number()?))
+                            };
+                            Some(AutomatonState { accepting, edges: bytes.list(edge)? })
+                        })?),
                         _ => return None,
                     },
                     priority: bytes.number()?.cast_signed(),
@@ -246,6 +266,15 @@ mod tests {
                     TerminalRole::Refused,
                 ),
                 terminal("Ö", Pattern::Regex("[ö]+".to_owned()), 0, TerminalRole::Ignored),
+                terminal(
+                    "B",
+                    Pattern::Automaton(vec![
+                        AutomatonState { accepting: false, edges: vec![(0, 9, 1), (11, 255, 0)] },
+                        AutomatonState { accepting: true, edges: Vec::new() },
+                    ]),
+                    0,
+                    TerminalRole::Parsed,
+                ),
                 terminal("INDENT", Pattern::Declared, 0, TerminalRole::Parsed),
             ],
             productions: vec![

@@ -20,6 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::grammar::LexedGrammar;
 use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer, Steps};
 use super::lr_automaton::LrState;
+use super::parser::{Parse, Parser};
 use super::parsing_tables::ParsingTables;
 use super::productivity;
 use super::terminal_set::{TerminalSet, unite_along};
@@ -39,6 +40,16 @@ pub(crate) struct Future {
     pub(crate) inside: TerminalSet,
 }
 
+impl Future {
+    /// Whether the parser takes something that can come out.
+    pub(crate) fn is_wanted(&self, parser: &mut Parser, parse: Parse, end: TerminalId) -> bool {
+        let terminals = if parser.is_in_brackets(parse.layout) { &self.inside } else { &self.outside };
+        terminals.iter().any(|terminal| {
+            if terminal == end { parser.can_end(parse, None) } else { parser.accepts(parse.stack, terminal) }
+        })
+    }
+}
+
 /// The futures of all configurations that texts can lead to, in the class that their lexeme began in.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Futures {
@@ -46,7 +57,7 @@ pub(crate) struct Futures {
     futures: Vec<Future>,
 }
 
-/// Whether it is known that every stack of the parser can be completed, where that takes a proof.
+/// Whether it is known that texts exist, and that every stack of the parser can be completed, where that takes a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Proof {
     /// It has to be shown.

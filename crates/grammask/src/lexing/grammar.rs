@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::terminal_automaton::{self, AutomatonState};
 use crate::Limits;
 use crate::automata::{Automata, TermId, Terms};
 use crate::frontends::regex::{self, RegexErrorKind};
@@ -89,6 +90,8 @@ pub enum Pattern {
     },
     /// The words of a regular expression, in the syntax of [`regex`].
     Regex(String),
+    /// The words of an automaton, as front ends make it that know more than regular expressions.
+    Automaton(Vec<AutomatonState>),
     /// Nothing: it comes from indentation.
     Declared,
 }
@@ -99,7 +102,7 @@ impl Pattern {
     pub fn literal(&self) -> Option<&[u8]> {
         match self {
             Self::Literal(text) | Self::Spelled { text, .. } => Some(text),
-            Self::Regex(_) | Self::Declared => None,
+            Self::Regex(_) | Self::Automaton(_) | Self::Declared => None,
         }
     }
 }
@@ -459,6 +462,14 @@ impl<'a> Check<'a> {
                 Pattern::Regex(pattern) | Pattern::Spelled { spellings: pattern, .. } => {
                     self.regex(pattern, &name)
                 }
+                Pattern::Automaton(states) => match terminal_automaton::term(&mut self.terms, states) {
+                    Some(term) => self.without_empty_look(term, &name),
+                    None => {
+                        let message = format!("the terminal `{name}` is no automaton");
+                        self.diagnostics.push(Diagnostic::error(Code::UnexpectedInput, message));
+                        None
+                    }
+                },
                 Pattern::Declared => None,
             };
             if let Some(term) = term

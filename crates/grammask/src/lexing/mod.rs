@@ -8,9 +8,11 @@
 //! | file | what it does |
 //! |---|---|
 //! | `grammar`, `definition_bytes` | the definition in plain form, as bytes, and checked |
+//! | `definition_of_rules`, `terminal_automaton` | the definition of a grammar of another notation and its directives |
 //! | `lexer` | the lexer as a lazy automaton: ordered live terminals, and guards for matches that could still be longer |
 //! | `lr_automaton`, `lalr` | LR(0) states, look-aheads, conflicts |
 //! | `futures` | what can come out of a configuration of the lexer, and whether what the parser wants can be written |
+//! | `emptiness` | whether the lexer leaves the grammar any text |
 //! | `productivity` | whether every stack of the parser can be completed, where that is not plain |
 //! | `indentation` | what grammars with blocks by indentation must look like |
 //! | `parsing_tables`, `terminal_language` | what the parser reads with: LALR(1) tables, or Earley's algorithm over terminals |
@@ -32,6 +34,8 @@
 mod alike;
 mod bundles;
 mod definition_bytes;
+mod definition_of_rules;
+mod emptiness;
 mod entry_counts;
 mod futures;
 mod grammar;
@@ -49,11 +53,13 @@ mod recognizer;
 pub mod reference;
 mod spanners;
 mod streamlining;
+mod terminal_automaton;
 mod terminal_language;
 mod terminal_set;
 mod views;
 mod walk;
 
+pub use definition_of_rules::{InlinePatterns, LexedRules, definition_of_rules};
 pub use entry_counts::{EntryCounts, STREAMLINING_STEPS, StateEntries};
 pub use grammar::{
     ConflictPolicy, Indentation, IndentationSource, LexedDefinition, LexedGrammar, LexerKind, LexingRule,
@@ -64,4 +70,5 @@ pub use lalr::{Action, Conflict, LalrTable};
 pub use lr_automaton::LrState;
 pub use recognizer::{ExpectedTerminal, LexedRecognizer, PreparedGrammar, RunsId};
 pub use streamlining::{Legality, PairCounts, Streamlining};
+pub use terminal_automaton::AutomatonState;
 pub use walk::walk;

@@ -39,16 +39,26 @@ pub(super) fn find_dead_state(
     avoided: &FxHashSet<(TerminalId, TerminalId)>,
 ) -> Option<LrState> {
     let shortest = Shortest::of(table, avoided.iter().map(|&(_, second)| second).collect());
-    let mut plan = Plan::new(table, &shortest, avoided);
-    plan.indentation = grammar.indentation.clone();
-    for _ in 0..MOST_ROUNDS {
-        match plan.find_fault(grammar) {
-            None => return None,
-            Some(state) if plan.try_next(state) => {}
-            Some(state) => return Some(state),
+    let mut dead = None;
+    for preference in [Preference::Short, Preference::Separable] {
+        let mut plan = Plan::new(table, &shortest, avoided, preference);
+        plan.indentation = grammar.indentation.clone();
+        dead = Some(plan.correct(grammar)?);
+        if avoided.is_empty() {
+            break;
         }
     }
-    Some(LrState::START)
+    dead
+}
+
+/// Which of the steps of a state are tried first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Preference {
+    /// Those with the cheapest texts.
+    Short,
+    /// Those whose texts begin with what every lexeme can have behind it: what leads to a state may have no other step, so
+    /// the fault is found there and not where it could be mended.
+    Separable,
 }
 
 /// The production with which each nonterminal derives its cheapest text: a shortest one with as few terminals as can be
@@ -139,6 +149,7 @@ impl<'a> Plan<'a> {
         table: &'a LalrTable,
         shortest: &Shortest,
         avoided: &'a FxHashSet<(TerminalId, TerminalId)>,
+        preference: Preference,
     ) -> Self {
         let automaton = &table.automaton;
         let mut candidates = Vec::with_capacity(table.state_count());
@@ -153,7 +164,8 @@ impl<'a> Plan<'a> {
                 .collect();
             let cost = |text: &[TerminalId]| {
                 let expensive = text.iter().filter(|terminal| shortest.expensive.contains(terminal));
-                (expensive.count(), text.len())
+                let begins = text.first().is_some_and(|first| shortest.expensive.contains(first));
+                (begins && preference == Preference::Separable, expensive.count(), text.len())
             };
             steps.sort_by_key(|step| (cost(&step.text), std::cmp::Reverse(step.item.dot)));
             candidates.push(steps);
@@ -167,6 +179,17 @@ impl<'a> Plan<'a> {
             chosen: vec![0; count],
             proven: vec![None; count],
         }
+    }
+
+    /// Corrects the plan until it works; else a state for which that failed.
+    fn correct(&mut self, grammar: &LexedGrammar) -> Option<LrState> {
+        for _ in 0..MOST_ROUNDS {
+            let state = self.find_fault(grammar)?;
+            if !self.try_next(state) {
+                return Some(state);
+            }
+        }
+        Some(LrState::START)
     }
 
     /// Goes over to the next candidate of a state; false if there is none.

@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::alike::Alike;
 use super::bundles::{self, BundleId, Bundles};
+use super::emptiness;
 use super::futures::{Classes, FutureId, Futures, Proof};
 use super::grammar::{LexedGrammar, LexerKind, TerminalRole};
 use super::indentation;
@@ -61,7 +62,8 @@ impl PreparedGrammar {
     /// Makes the tables of a grammar.
     ///
     /// # Errors
-    /// Conflicts; terminals that cannot follow each other though the rules say so; a limit that was passed.
+    /// Conflicts; terminals that cannot follow each other though the rules say so; a grammar without texts; a limit that was
+    /// passed.
     pub fn new(grammar: LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
         Self::with_proof(grammar, limits, Proof::Needed)
     }
@@ -83,13 +85,15 @@ impl PreparedGrammar {
         let mut lexer =
             Lexer::new(&grammar, &classes.terminals, limits).map_err(|limit| limit.diagnostic())?;
         let futures = Futures::of_lexer(&mut lexer, &grammar, &tables, (&classes, proof))?;
-        Ok(Self {
-            grammar: Arc::new(grammar),
-            tables: Arc::new(tables),
-            classes: Arc::new(classes),
-            futures: Arc::new(futures),
-            lexer,
-        })
+        let (grammar, tables) = (Arc::new(grammar), Arc::new(tables));
+        if proof == Proof::Needed {
+            let empty =
+                emptiness::find_emptiness(&grammar, &tables, (&classes, &futures), &mut lexer, limits);
+            if let Some(empty) = empty.map_err(|limit| limit.diagnostic())? {
+                return Err(empty.into());
+            }
+        }
+        Ok(Self { grammar, tables, classes: Arc::new(classes), futures: Arc::new(futures), lexer })
     }
 
     /// The grammar.
@@ -608,12 +612,7 @@ impl LexedRecognizer {
 
     /// Whether the parser takes something that can come out of a future.
     fn is_alive(&self, parser: &mut Parser, parse: Parse, future: FutureId) -> bool {
-        let future = self.prepared.futures.get(future);
-        let terminals = if parser.is_in_brackets(parse.layout) { &future.inside } else { &future.outside };
-        let end = self.prepared.grammar.end();
-        terminals.iter().any(|terminal| {
-            if terminal == end { parser.can_end(parse, None) } else { parser.accepts(parse.stack, terminal) }
-        })
+        self.prepared.futures.get(future).is_wanted(parser, parse, self.prepared.grammar.end())
     }
 
     fn class_at(&self, state: LrState) -> ClassId {

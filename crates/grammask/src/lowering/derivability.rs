@@ -183,6 +183,11 @@ impl<'a> Alternatives<'a> {
                 Body::Alternatives(alternatives) => {
                     list.extend(alternatives.iter().map(|symbols| (lhs, Cow::Borrowed(&symbols[..]))));
                 }
+                // All parts derive finite texts, so a part is found to be finite before a selection that it is in only
+                // where it does not need the selection; which parts the selection needs does not matter.
+                Body::Selection { parts, .. } => {
+                    list.extend(parts.iter().map(|part| (lhs, Cow::Borrowed(std::slice::from_ref(part)))));
+                }
                 Body::Repeat { symbol, min, max } => {
                     if *min == 0 {
                         list.push((lhs, Cow::Borrowed(&[][..])));

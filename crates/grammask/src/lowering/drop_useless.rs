@@ -16,6 +16,7 @@ pub fn drop_useless(productions: &mut Productions, derivability: &Derivability) 
             Body::Alternatives(alternatives) => alternatives.retain(|symbols| {
                 symbols[..] != [own] && symbols.iter().all(|&symbol| derivability.derives(symbol))
             }),
+            Body::Selection { .. } => {}
             Body::Repeat { symbol, min, max } => {
                 if *max == Some(0) || (*min == 0 && !derivability.derives(*symbol)) {
                     rule.body = Body::Alternatives(vec![Vec::new()]);

@@ -22,6 +22,8 @@ pub fn eliminate_nullable(productions: &mut Productions, derivability: &Derivabi
     for index in 0..productions.rules.len() {
         let body = std::mem::replace(&mut productions.rules[index].body, Body::Alternatives(Vec::new()));
         let body = match body {
+            // Nothing in it is nullable.
+            selection @ Body::Selection { .. } => selection,
             Body::Repeat { symbol, min, max } => {
                 // Empty copies may be left out, so only the nonempty ones count.
                 let min = if derivability.finite(symbol).empty { 1 } else { min.max(1) };

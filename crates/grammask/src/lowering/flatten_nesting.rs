@@ -66,6 +66,11 @@ impl Flattening<'_> {
             Node::Choice(parts) => {
                 Body::Alternatives(parts.iter().map(|&part| self.sequence(part, owner)).collect())
             }
+            Node::Selection { selection, parts, separator } => Body::Selection {
+                selection: selection.clone(),
+                parts: parts.iter().map(|&part| self.symbol(part, owner)).collect(),
+                separator: self.symbol(*separator, owner),
+            },
             _ => Body::Alternatives(vec![self.sequence(node, owner)]),
         };
         self.productions.rules[lhs.index()].body = body;
@@ -88,6 +93,7 @@ impl Flattening<'_> {
             Node::Sequence(_) | Node::Choice(_) => "group",
             Node::Repeat { min: 0, max: Some(1), .. } => "option",
             Node::Repeat { .. } => "repeat",
+            Node::Selection { .. } => "selection",
         };
         let number = &mut self.made[owner.index()];
         *number += 1;

@@ -42,6 +42,11 @@ pub fn flatten_operators(grammar: Grammar) -> Grammar {
             Node::Sequence(parts) => Node::Sequence(flat(parts)),
             Node::Choice(parts) => Node::Choice(flat(parts)),
             Node::Repeat { node, min, max } => Node::Repeat { node: renumber(*node), min: *min, max: *max },
+            Node::Selection { selection, parts, separator } => Node::Selection {
+                selection: selection.clone(),
+                parts: parts.iter().map(|&part| renumber(part)).collect(),
+                separator: renumber(*separator),
+            },
         };
         new_ids[index] = Some(NodeId::new(nodes.len()));
         nodes.push(flattened);
@@ -70,6 +75,11 @@ fn absorbed_nodes(grammar: &Grammar) -> Vec<bool> {
                 }
             }
             Node::Repeat { node, .. } => parents[node.index()] += 1,
+            Node::Selection { parts: inner, separator, .. } => {
+                for part in inner.iter().chain([separator]) {
+                    parents[part.index()] += 1;
+                }
+            }
             Node::Terminal(_) | Node::Nonterminal(_) => {}
         }
     }

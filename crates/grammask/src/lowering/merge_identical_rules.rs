@@ -131,6 +131,12 @@ fn hash_of(body: &Body, own: NonterminalId, representatives: &[NonterminalId], h
         Body::Repeat { symbol, min, max } => {
             FxBuildHasher.hash_one((compared(*symbol, own, representatives), min, max))
         }
+        Body::Selection { selection, parts, separator } => {
+            hashes.clear();
+            let symbols = parts.iter().chain([separator]);
+            hashes.extend(symbols.map(|&part| FxBuildHasher.hash_one(compared(part, own, representatives))));
+            FxBuildHasher.hash_one((selection, &hashes[..]))
+        }
         Body::Alternatives(alternatives) => {
             hashes.clear();
             hashes.extend(alternatives.iter().map(|symbols| {

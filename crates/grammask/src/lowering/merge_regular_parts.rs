@@ -283,7 +283,7 @@ impl Merging<'_> {
                 };
                 (self.productions.automata.terms_mut().repeat(inner, min, max), profile)
             }
-            Body::Repeat { .. } => return Ok(()),
+            Body::Repeat { .. } | Body::Selection { .. } => return Ok(()),
             Body::Alternatives(alternatives) => {
                 let mut parts = Vec::new();
                 let mut has_empty = false;
@@ -373,6 +373,7 @@ impl Merging<'_> {
                     format!("{inner}{suffix}")
                 }
             }
+            Body::Selection { .. } => self.productions.rules[index].name.to_string(),
             Body::Alternatives(alternatives) => {
                 let has_empty = alternatives.iter().any(Vec::is_empty);
                 let labels: Vec<Arc<str>> = alternatives
@@ -436,7 +437,7 @@ impl Merging<'_> {
     fn take_body(&mut self, index: usize) -> Body {
         match &mut self.productions.rules[index].body {
             Body::Alternatives(alternatives) => Body::Alternatives(std::mem::take(alternatives)),
-            repeat @ Body::Repeat { .. } => repeat.clone(),
+            other => other.clone(),
         }
     }
 

@@ -31,6 +31,12 @@ pub fn merge_unit_cycles(productions: &mut Productions) {
             let body = std::mem::replace(&mut productions.rules[member].body, Body::Alternatives(Vec::new()));
             match body {
                 Body::Alternatives(mut alternatives) => merged.append(&mut alternatives),
+                // Its parts read something more than the merged nonterminal, so it is in no such cycle by itself.
+                selection @ Body::Selection { .. } => {
+                    let name = format!("{}.several{}", productions.rules[kept].name, productions.rules.len());
+                    let several = productions.add_rule(name.into(), selection);
+                    merged.push(vec![Symbol::Nonterminal(several)]);
+                }
                 // One copy is the merged nonterminal itself, so several copies are left, and none.
                 Body::Repeat { symbol, min, max } => {
                     if min == 0 {

@@ -23,6 +23,7 @@ mod normal_form;
 mod productions;
 mod remove_unit_rules;
 mod resolve_names;
+mod selection_dots;
 mod split_counters;
 
 pub use deduplicate_alternatives::deduplicate_alternatives;

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use crate::LimitExceeded;
 use crate::automata::Automata;
-use crate::grammar::{NonterminalId, Terminal, TerminalDefinition, TerminalId, id_type};
+use crate::grammar::{NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, id_type};
 
 use super::productions::{Body, Productions, Symbol};
+use super::selection_dots::{Expanded, SelectionDots};
 
 id_type! {
     /// A production of a [`NormalForm`].
@@ -34,6 +35,15 @@ pub enum RightHandSide {
         min: u32,
         /// The most copies.
         max: Option<u32>,
+    },
+    /// Some parts, at least one, with a separator between each two.
+    Selection {
+        /// Which parts come, in which order.
+        selection: Arc<Selection>,
+        /// The parts, nonterminals all of them.
+        parts: Box<[Symbol]>,
+        /// What stands between two of them.
+        separator: Symbol,
     },
 }
 
@@ -73,6 +83,8 @@ pub struct NormalForm {
     pub(crate) productions: Vec<Production>,
     /// The production of the first dot of each block of [`BLOCK`] dots, of as many blocks as there may be.
     blocks: Box<[u32]>,
+    /// The dots in selections.
+    selections: SelectionDots,
     /// Dot before the start symbol, in a production of its own for the whole text (the augmented grammar of
     /// the textbooks). `None`: the language has no text but the empty one.
     pub(crate) start: Option<DotId>,
@@ -85,6 +97,8 @@ impl NormalForm {
     /// # Errors
     /// When there are more than 2^32 dots.
     pub fn number(productions: Productions) -> Result<Self, LimitExceeded> {
+        let mut productions = productions;
+        separate_parts(&mut productions);
         let reached = productions.reachable();
         let mut new_ids: Vec<Option<NonterminalId>> = vec![None; productions.rules.len()];
         let start = productions.start.index();
@@ -101,6 +115,7 @@ impl NormalForm {
             productions_of: Vec::new(),
             productions: Vec::new(),
             blocks: Box::default(),
+            selections: SelectionDots::new(&[], u32::MAX)?,
             start: None,
             start_is_nullable: productions.start_is_nullable,
         };
@@ -123,6 +138,9 @@ impl NormalForm {
             let first = form.productions.len();
             let sides = match std::mem::replace(&mut rule.body, Body::Alternatives(Vec::new())) {
                 Body::Repeat { symbol, min, max } => vec![RightHandSide::Repeat { symbol, min, max }],
+                Body::Selection { selection, parts, separator } => {
+                    vec![RightHandSide::Selection { selection, parts: parts.into(), separator }]
+                }
                 Body::Alternatives(alternatives) => {
                     alternatives.into_iter().map(|symbols| RightHandSide::Sequence(symbols.into())).collect()
                 }
@@ -132,6 +150,8 @@ impl NormalForm {
                     RightHandSide::Sequence(symbols) => u32::try_from(symbols.len()).ok(),
                     RightHandSide::Repeat { max: Some(max), .. } => Some(*max),
                     RightHandSide::Repeat { min, max: None, .. } => min.checked_add(1),
+                    // Its dots are numbered when texts reach them.
+                    RightHandSide::Selection { .. } => Some(0),
                 };
                 let first_dot = DotId(next_dot);
                 next_dot = dots
@@ -152,7 +172,42 @@ impl NormalForm {
             form.start = Some(first_dot);
         }
         form.blocks = form.find_blocks(next_dot);
+        form.selections = SelectionDots::new(&form.productions, next_dot.saturating_add(1))?;
         Ok(form)
+    }
+
+    /// The same, if it has selections, without the dots that texts made of them; none if it has no selections.
+    pub(crate) fn renewed(&self) -> Result<Option<Self>, LimitExceeded> {
+        if self.selections.is_empty() {
+            return Ok(None);
+        }
+        let mut renewed = self.clone();
+        renewed.selections = self.selections.renewed(&self.productions)?;
+        Ok(Some(renewed))
+    }
+
+    /// Bytes of what texts made of its selections.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.selections.memory_bytes()
+    }
+
+    /// The dots with which a production begins.
+    pub(crate) fn first_dots(&self, production: &Production) -> Result<Expanded, LimitExceeded> {
+        if !matches!(production.rhs, RightHandSide::Selection { .. }) {
+            return Ok(Expanded::One(Some(production.first_dot)));
+        }
+        let range = &self.productions_of[production.lhs.index()];
+        // A selection is the only production of its nonterminal.
+        self.selections.start(&self.productions, range.start)
+    }
+
+    /// The dots that a dot stands for: where several things can come next, or where that was not looked at yet, a dot
+    /// stands for others; all others stand for themselves.
+    pub(crate) fn expanded(&self, dot: DotId) -> Result<Expanded, LimitExceeded> {
+        if !self.selections.has(dot) {
+            return Ok(Expanded::One(Some(dot)));
+        }
+        self.selections.expanded(&self.productions, dot)
     }
 
     /// How many nonterminals there are.
@@ -185,6 +240,9 @@ impl NormalForm {
     /// The production that a dot stands in.
     #[must_use]
     pub fn production_of(&self, dot: DotId) -> &Production {
+        if self.selections.has(dot) {
+            return &self.productions[self.selections.production(dot) as usize];
+        }
         let block = (dot.0 / BLOCK) as usize;
         let productions = match self.blocks.get(block..block + 2) {
             Some(&[first, last]) => &self.productions[first as usize..=last as usize],
@@ -201,12 +259,18 @@ impl NormalForm {
         match &production.rhs {
             RightHandSide::Sequence(symbols) => symbols[(dot.0 - production.first_dot.0) as usize],
             RightHandSide::Repeat { symbol, .. } => *symbol,
+            RightHandSide::Selection { separator, .. } => {
+                self.selections.symbol_after(&self.productions, dot).unwrap_or(*separator)
+            }
         }
     }
 
     /// Moves a dot over the symbol after it.
     #[must_use]
     pub fn advance(&self, dot: DotId) -> Advance {
+        if self.selections.has(dot) {
+            return self.selections.advance(&self.productions, dot);
+        }
         let production = self.production_of(dot);
         let done = dot.0 - production.first_dot.0 + 1;
         let at = |count: u32| Some(DotId(production.first_dot.0 + count));
@@ -221,6 +285,8 @@ impl NormalForm {
             RightHandSide::Repeat { min, max: None, .. } => {
                 Advance { completes: done >= *min, next: at(done.min(*min)) }
             }
+            // Its dots are not numbered here.
+            RightHandSide::Selection { .. } => Advance { completes: false, next: None },
         }
     }
 
@@ -288,7 +354,7 @@ impl NormalForm {
     #[must_use]
     pub fn dot_text(&self, dot: DotId) -> String {
         let production = self.production_of(dot);
-        let position = dot.0 - production.first_dot.0;
+        let position = dot.0.saturating_sub(production.first_dot.0);
         let mut text = format!("{} ->", self.names[production.lhs.index()]);
         match &production.rhs {
             RightHandSide::Sequence(symbols) => {
@@ -301,8 +367,31 @@ impl NormalForm {
                 let suffix = crate::grammar::repetition_suffix(*min, *max);
                 text.push_str(&format!(" {}{suffix} •{position}", self.symbol_name(*symbol)));
             }
+            RightHandSide::Selection { parts, .. } => {
+                let dots = self.expanded(dot).into_iter().flatten();
+                let next: Vec<&str> = dots.map(|dot| self.symbol_name(self.symbol_after(dot))).collect();
+                text.push_str(&format!(" some of {} parts • {}", parts.len(), next.join(" or ")));
+            }
         }
         text
+    }
+}
+
+/// Makes nonterminals of the parts of selections that are terminals, so that each part has dots of its own.
+fn separate_parts(productions: &mut Productions) {
+    for index in 0..productions.rules.len() {
+        let Body::Selection { parts, .. } = &productions.rules[index].body else { continue };
+        let mut parts = parts.clone();
+        let name: Arc<str> = format!("{}.part", productions.rules[index].name).into();
+        for part in &mut parts {
+            if matches!(part, Symbol::Terminal(_)) {
+                let rule = productions.add_rule(name.clone(), Body::Alternatives(vec![vec![*part]]));
+                *part = Symbol::Nonterminal(rule);
+            }
+        }
+        if let Body::Selection { parts: kept, .. } = &mut productions.rules[index].body {
+            *kept = parts;
+        }
     }
 }
 
@@ -322,6 +411,10 @@ impl fmt::Display for NormalForm {
                     RightHandSide::Repeat { symbol, min, max } => {
                         let suffix = crate::grammar::repetition_suffix(*min, *max);
                         write!(f, "{}{suffix}", self.symbol_name(*symbol))?;
+                    }
+                    RightHandSide::Selection { parts, separator, .. } => {
+                        let names: Vec<&str> = parts.iter().map(|&part| self.symbol_name(part)).collect();
+                        write!(f, "({}) % {}", names.join(" & "), self.symbol_name(*separator))?;
                     }
                 }
             }

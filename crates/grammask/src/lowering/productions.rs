@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::automata::Automata;
-use crate::grammar::{NonterminalId, Terminal, TerminalDefinition, TerminalId, repetition_suffix};
+use crate::grammar::{NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, repetition_suffix};
 use crate::graph::{Edges, components_of};
 
 /// A grammar symbol.
@@ -31,6 +31,16 @@ pub enum Body {
         /// The most copies.
         max: Option<u32>,
     },
+    /// Some parts, at least one, with a separator between each two. It stays in this form down to the recogniser, which
+    /// makes the states that texts reach. Parts and separator derive finite texts only, and not the empty one.
+    Selection {
+        /// Which parts come, in which order.
+        selection: Arc<Selection>,
+        /// The parts.
+        parts: Vec<Symbol>,
+        /// What stands between two of them.
+        separator: Symbol,
+    },
 }
 
 impl Body {
@@ -39,23 +49,29 @@ impl Body {
     pub fn alternatives(&self) -> &[Vec<Symbol>] {
         match self {
             Self::Alternatives(alternatives) => alternatives,
-            Self::Repeat { .. } => &[],
+            Self::Repeat { .. } | Self::Selection { .. } => &[],
         }
     }
 
     /// Every symbol in it, in order, with repetition.
     pub fn symbols(&self) -> impl Iterator<Item = Symbol> + '_ {
-        let repeated = match self {
-            Self::Repeat { symbol, .. } => Some(*symbol),
-            Self::Alternatives(_) => None,
+        let (parts, single) = match self {
+            Self::Repeat { symbol, .. } => (&[][..], Some(*symbol)),
+            Self::Selection { parts, separator, .. } => (&parts[..], Some(*separator)),
+            Self::Alternatives(_) => (&[][..], None),
         };
-        self.alternatives().iter().flatten().copied().chain(repeated)
+        self.alternatives().iter().flatten().chain(parts).copied().chain(single)
     }
 
     /// The same with every symbol replaced.
     pub fn map(&mut self, mut replace: impl FnMut(Symbol) -> Symbol) {
         match self {
             Self::Repeat { symbol, .. } => *symbol = replace(*symbol),
+            Self::Selection { parts, separator, .. } => {
+                for symbol in parts.iter_mut().chain([separator]) {
+                    *symbol = replace(*symbol);
+                }
+            }
             Self::Alternatives(alternatives) => {
                 for symbol in alternatives.iter_mut().flatten() {
                     *symbol = replace(*symbol);
@@ -226,6 +242,10 @@ impl fmt::Display for Productions {
             match &rule.body {
                 Body::Repeat { symbol, min, max } => {
                     write!(f, "{}{}", self.symbol_name(*symbol), repetition_suffix(*min, *max))?;
+                }
+                Body::Selection { parts, separator, .. } => {
+                    let names: Vec<&str> = parts.iter().map(|&part| self.symbol_name(part)).collect();
+                    write!(f, "({}) % {}", names.join(" & "), self.symbol_name(*separator))?;
                 }
                 Body::Alternatives(alternatives) => {
                     for (position, alternative) in alternatives.iter().enumerate() {

@@ -6,7 +6,7 @@
 
 use crate::LimitExceeded;
 use crate::automata::{Automata, ByteSet, StateId};
-use crate::vocabulary::{LiveTokens, NodeSet, TrieNode, Vocabulary, WhichNodes, words_of};
+use crate::vocabulary::{NodeSet, TrieNode, Vocabulary, WhichNodes, words_of};
 
 use super::terminal_walk::{Known, Walked};
 
@@ -49,7 +49,7 @@ pub(super) fn walk_differences(
             }
         }
     }
-    let mut live = known.summary.live.to_set(vocabulary.size());
+    let mut refused = Vec::new();
     let mut ends = known.summary.ends.to_bits(trie);
     let mut work = different.len();
     for (node, state) in different {
@@ -64,14 +64,13 @@ pub(super) fn walk_differences(
             None => {
                 let tokens = trie.subtree_tokens(node);
                 work += tokens.len();
-                for &token in tokens {
-                    live.remove(token);
-                }
+                refused.extend_from_slice(tokens);
                 clear(index..trie.subtree_end(node).index(), &mut ends);
             }
         }
     }
-    Ok(Some(Walked { live: LiveTokens::from_set(live), ends: NodeSet::from_bits(ends, trie), work }))
+    let live = known.summary.live.but(refused, vocabulary.size());
+    Ok(Some(Walked { live, ends: NodeSet::from_bits(ends, trie), work }))
 }
 
 fn clear(nodes: std::ops::Range<usize>, bits: &mut [u64]) {

@@ -70,7 +70,7 @@ impl Composition<'_> {
                     .finish(self.trie, self.vocabulary.summaries())
                     .unwrap_or_else(|| self.nothing.clone());
             }
-            let live = LiveTokens::union(&live, self.vocabulary.size());
+            let live = LiveTokens::union(&live, self.vocabulary.size(), self.vocabulary.summaries());
             return Ok(Some(TerminalSummary { live, ends }));
         }
         Ok(None)

@@ -27,4 +27,4 @@ pub use observed::Observation;
 pub use store::{MaskStore, StoreStatistics};
 pub use summaries::{Refusal, RuleSummaries};
 pub use walk::walk;
-pub(crate) use walk::{add_whole_tokens, token_event};
+pub(crate) use walk::{token_event, whole_tokens};

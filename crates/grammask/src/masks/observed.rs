@@ -11,35 +11,40 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::lowering::{DotId, NormalForm};
-use crate::recognizer::{ContinuationId, Continuations, Item};
-use crate::vocabulary::TokenSet;
+use crate::lowering::NormalForm;
+use crate::recognizer::{Branches, ContinuationId, Continuations, Shape, ShapeId};
+use crate::vocabulary::Mask;
 
-/// A piece of the recogniser's state, with continuations by the numbers under which they came into sight.
-type Shape = Box<[u32]>;
+/// What was seen of a continuation: how its content looks, and the numbers of the continuations in it.
+type Sight = Box<[u32]>;
 
 /// The decision trees.
 #[derive(Debug, Default)]
 pub(super) struct ObservedMasks {
-    roots: FxHashMap<Shape, usize>,
+    kernels: Looks,
+    contents: Looks,
+    /// For each look of a kernel the root of its tree, once there is one.
+    roots: Vec<Option<usize>>,
     nodes: Vec<Node>,
     bytes: usize,
+    numbering: Numbering,
 }
 
 #[derive(Debug)]
 enum Node {
     /// Nothing more needs to be seen.
-    Mask(Arc<TokenSet>),
-    /// The continuation of this number is looked at; where that leads to by its content.
-    Look { number: u32, branches: FxHashMap<Shape, usize> },
+    Mask(Arc<Mask>),
+    /// The continuation of this number is looked at; where that leads to by what is seen.
+    Look { number: u32, branches: Branches },
 }
 
 /// What one computation looked at, in order.
 #[derive(Debug)]
 pub struct Observation {
-    kernel: Shape,
-    /// Numbers and contents of the resumed continuations.
-    looks: Vec<(u32, Shape)>,
+    /// How the kernel looks.
+    kernel: u32,
+    /// The resumed continuations: their numbers, and what was seen of them.
+    looks: Vec<(u32, Sight)>,
 }
 
 /// What the parts of a recogniser look like to a mask.
@@ -51,128 +56,175 @@ pub(super) struct View<'a> {
     pub(super) reach: u32,
 }
 
+/// Numbers for shapes, equal where masks see no difference.
+#[derive(Debug, Default)]
+struct Looks {
+    of_shape: Vec<Option<u32>>,
+    numbers: FxHashMap<Box<[u32]>, u32>,
+    words: usize,
+}
+
+/// Whether the end of a text counts in a look: masks hold end tokens, but do not look at the end flags of continuations.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EndFlag {
+    Counts,
+    IsLeftOut,
+}
+
 /// Continuations that are looked through one by one; more of them are found by a map.
 const FEW_CONTINUATIONS: usize = 16;
 
 /// Numbers for continuations, in the order in which they come into sight.
-struct Numbering<'a> {
-    view: View<'a>,
+#[derive(Debug, Default)]
+struct Numbering {
     continuations: Vec<ContinuationId>,
     /// The numbers of all continuations, once there are more than a few.
     numbers: FxHashMap<ContinuationId, u32>,
+    /// What was seen last.
+    sight: Vec<u32>,
 }
 
-impl<'a> Numbering<'a> {
-    fn new(view: View<'a>) -> Self {
-        Self { view, continuations: Vec::new(), numbers: FxHashMap::default() }
+impl Looks {
+    fn number(&mut self, view: View<'_>, id: ShapeId, flag: EndFlag) -> u32 {
+        match self.of_shape.get(id.index()) {
+            Some(Some(known)) => *known,
+            _ => self.find(view, id, flag),
+        }
     }
 
-    /// The dot, as far as its count matters within a token.
-    fn dot(&self, dot: DotId) -> u32 {
-        self.view.form.saturate(dot, self.view.reach).0
+    #[cold]
+    fn find(&mut self, view: View<'_>, id: ShapeId, flag: EndFlag) -> u32 {
+        if self.of_shape.len() <= id.index() {
+            self.of_shape.resize(id.index() + 1, None);
+        }
+        let Shape { ends, items, .. } = view.continuations.shape(id);
+        let mut key = Vec::with_capacity(items.len() * 3 + 1);
+        key.push(u32::from(*ends && flag == EndFlag::Counts));
+        for item in items {
+            // The dot, as far as its count matters within a token.
+            key.extend([item.state.0, view.form.saturate(item.dot, view.reach).0, item.number]);
+        }
+        let next = self.numbers.len() as u32;
+        let number = *self.numbers.entry(key.into()).or_insert_with(|| {
+            self.words += items.len() * 3 + 1;
+            next
+        });
+        self.of_shape[id.index()] = Some(number);
+        number
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.of_shape.capacity() * size_of::<Option<u32>>()
+            + self.words * size_of::<u32>()
+            + self.numbers.len() * 48
+    }
+}
+
+impl Numbering {
+    /// Begins with the continuations of a kernel, which are numbered like this in its shape.
+    fn begin(&mut self, parts: &[ContinuationId]) {
+        self.continuations.clear();
+        self.continuations.extend_from_slice(parts);
+        self.numbers.clear();
     }
 
     fn number(&mut self, continuation: ContinuationId) -> u32 {
-        let next = self.continuations.len() as u32;
-        if self.continuations.len() <= FEW_CONTINUATIONS {
-            if let Some(known) = self.continuations.iter().position(|&known| known == continuation) {
-                return known as u32;
-            }
-            if self.continuations.len() == FEW_CONTINUATIONS {
+        let next = self.continuations.len();
+        let number = if next < FEW_CONTINUATIONS {
+            self.continuations.iter().position(|&known| known == continuation).unwrap_or(next)
+        } else {
+            if self.numbers.is_empty() {
                 self.numbers = self.continuations.iter().copied().zip(0..).collect();
             }
+            *self.numbers.entry(continuation).or_insert(next as u32) as usize
+        };
+        if number == next {
+            self.continuations.push(continuation);
         }
-        if self.continuations.len() >= FEW_CONTINUATIONS {
-            let number = *self.numbers.entry(continuation).or_insert(next);
-            if number != next {
-                return number;
-            }
-        }
-        self.continuations.push(continuation);
-        next
+        number as u32
     }
 
-    fn kernel(&mut self, items: &[Item], ends: bool, shape: &mut Vec<u32>) {
-        shape.clear();
-        shape.push(u32::from(ends));
-        for item in items {
-            shape.extend([item.state.0, self.dot(item.dot), self.number(item.continuation)]);
+    /// Looks at a continuation; what is seen is in `sight`.
+    fn look(&mut self, view: View<'_>, contents: &mut Looks, id: ContinuationId) {
+        let look = contents.number(view, view.continuations.shape_of(id), EndFlag::IsLeftOut);
+        self.sight.clear();
+        self.sight.push(look);
+        for &part in view.continuations.get(id).continuations {
+            let number = self.number(part);
+            self.sight.push(number);
         }
-    }
-
-    /// The end flag of a continuation is left out: masks do not look at it.
-    fn content(&mut self, id: ContinuationId, shape: &mut Vec<u32>) {
-        shape.clear();
-        for &(dot, next) in &self.view.continuations.get(id).entries[..] {
-            shape.extend([self.dot(dot), self.number(next)]);
-        }
-    }
-}
-
-impl Observation {
-    /// The observation of a computation that resumed these continuations, each once, in this order.
-    pub(super) fn new(view: View<'_>, items: &[Item], ends: bool, resumed: &[ContinuationId]) -> Self {
-        let mut numbering = Numbering::new(view);
-        let mut shape = Vec::new();
-        numbering.kernel(items, ends, &mut shape);
-        let kernel = shape.as_slice().into();
-        let looks = resumed
-            .iter()
-            .map(|&id| {
-                let number = numbering.number(id);
-                numbering.content(id, &mut shape);
-                (number, shape.as_slice().into())
-            })
-            .collect();
-        Self { kernel, looks }
     }
 }
 
 impl ObservedMasks {
+    /// The observation of a computation that resumed these continuations, each once, in this order.
+    pub(super) fn observe(
+        &mut self,
+        view: View<'_>,
+        (shape, parts): (ShapeId, &[ContinuationId]),
+        resumed: &[ContinuationId],
+    ) -> Observation {
+        let Self { kernels, contents, numbering, .. } = self;
+        numbering.begin(parts);
+        let look = |&id: &ContinuationId| {
+            let number = numbering.number(id);
+            numbering.look(view, contents, id);
+            (number, numbering.sight.as_slice().into())
+        };
+        let looks = resumed.iter().map(look).collect();
+        Observation { kernel: kernels.number(view, shape, EndFlag::Counts), looks }
+    }
+
     /// The mask of a kernel, if one with the same observations was remembered.
-    pub(super) fn recall(&self, view: View<'_>, items: &[Item], ends: bool) -> Option<Arc<TokenSet>> {
-        let mut numbering = Numbering::new(view);
-        let mut shape = Vec::with_capacity(64);
-        numbering.kernel(items, ends, &mut shape);
-        let mut node = *self.roots.get(&shape[..])?;
+    pub(super) fn recall(
+        &mut self,
+        view: View<'_>,
+        (shape, parts): (ShapeId, &[ContinuationId]),
+    ) -> Option<Arc<Mask>> {
+        let Self { kernels, contents, roots, nodes, numbering, .. } = self;
+        let kernel = kernels.number(view, shape, EndFlag::Counts);
+        let mut node = (*roots.get(kernel as usize)?)?;
+        numbering.begin(parts);
         loop {
-            match &self.nodes[node] {
+            match &nodes[node] {
                 Node::Mask(mask) => return Some(mask.clone()),
                 Node::Look { number, branches } => {
                     let id = *numbering.continuations.get(*number as usize)?;
-                    numbering.content(id, &mut shape);
-                    node = *branches.get(&shape[..])?;
+                    numbering.look(view, contents, id);
+                    node = branches.get(&numbering.sight)?;
                 }
             }
         }
     }
 
     /// Remembers the mask of an observation.
-    pub(super) fn remember(&mut self, observation: Observation, mask: Arc<TokenSet>) {
+    pub(super) fn remember(&mut self, observation: Observation, mask: Arc<Mask>) {
         let Observation { kernel, looks } = observation;
         let mut looks = looks.into_iter().peekable();
-        let make = |nodes: &mut Vec<Node>, bytes: &mut usize, number: Option<u32>, shape: usize| {
-            *bytes += shape * size_of::<u32>() + size_of::<Node>() + 48;
+        let make = |nodes: &mut Vec<Node>, bytes: &mut usize, number: Option<u32>, words: usize| {
+            *bytes += words * size_of::<u32>() + size_of::<Node>() + 48;
             nodes.push(match number {
-                Some(number) => Node::Look { number, branches: FxHashMap::default() },
+                Some(number) => Node::Look { number, branches: Branches::default() },
                 None => Node::Mask(mask.clone()),
             });
             nodes.len() - 1
         };
-        let Self { roots, nodes, bytes } = self;
+        let Self { roots, nodes, bytes, .. } = self;
         let first = looks.peek().map(|&(number, _)| number);
-        let size = kernel.len();
-        let mut node = *roots.entry(kernel).or_insert_with(|| make(nodes, bytes, first, size));
-        while let Some((_, content)) = looks.next() {
+        if roots.len() <= kernel as usize {
+            roots.resize(kernel as usize + 1, None);
+        }
+        let mut node = *roots[kernel as usize].get_or_insert_with(|| make(nodes, bytes, first, 1));
+        while let Some((_, sight)) = looks.next() {
             let known = match &nodes[node] {
-                Node::Look { branches, .. } => branches.get(&content).copied(),
+                Node::Look { branches, .. } => branches.get(&sight),
                 // Computations that read the same went on differently; that cannot be, and would only lose a memo.
                 Node::Mask(_) => return,
             };
             let next = looks.peek().map(|&(number, _)| number);
-            let child = known.unwrap_or_else(|| make(nodes, bytes, next, content.len()));
+            let child = known.unwrap_or_else(|| make(nodes, bytes, next, sight.len()));
             if let Node::Look { branches, .. } = &mut nodes[node] {
-                branches.insert(content, child);
+                branches.insert(sight, child);
             }
             node = child;
         }
@@ -180,6 +232,7 @@ impl ObservedMasks {
 
     /// Bytes of memory, without the masks.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.bytes
+        let roots = self.roots.capacity() * size_of::<Option<usize>>();
+        self.bytes + roots + self.kernels.memory_bytes() + self.contents.memory_bytes()
     }
 }

@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
-use rustc_hash::{FxBuildHasher, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::append_only::AppendOnly;
 use crate::recognizer::SetId;
-use crate::vocabulary::TokenSet;
+use crate::vocabulary::{LiveTokens, Mask, TokenSet};
 
 /// Bytes that an entry of a set takes.
 const ENTRY_BYTES: usize = 16;
@@ -17,47 +17,54 @@ const ENTRY_BYTES: usize = 16;
 /// See the module. Reading a known mask takes no lock.
 #[derive(Debug)]
 pub struct MaskStore {
-    by_set: AppendOnly<Arc<TokenSet>>,
-    distinct: Mutex<FxHashSet<Hashed>>,
-    /// Bytes of the different masks.
-    bytes: AtomicUsize,
+    by_set: AppendOnly<Arc<Mask>>,
+    distinct: Mutex<Distinct>,
+    /// Bytes of the different masks, what was made of them later too.
+    bytes: Arc<AtomicUsize>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
-/// A mask with its hash, which costs a look at all words and so is made once.
+/// The different masks.
+#[derive(Debug, Default)]
+struct Distinct {
+    masks: FxHashSet<Kept>,
+    /// Where the large sets are that masks refer to, which keep them there.
+    bases: FxHashSet<usize>,
+}
+
+/// A mask by how its tokens are kept. Large sets are shared, so equal masks are mostly kept alike.
 #[derive(Clone, Debug)]
-struct Hashed {
-    hash: u64,
-    mask: Arc<TokenSet>,
-}
+struct Kept(Arc<Mask>);
 
-impl Hashed {
-    fn new(mask: TokenSet) -> Self {
-        Self { hash: FxBuildHasher.hash_one(&mask), mask: Arc::new(mask) }
+impl Kept {
+    fn base(&self) -> Option<*const TokenSet> {
+        self.0.live_tokens().base().map(Arc::as_ptr)
     }
 }
 
-impl Hash for Hashed {
+impl Hash for Kept {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash);
+        self.base().hash(state);
+        self.0.live_tokens().differences().hash(state);
     }
 }
 
-impl PartialEq for Hashed {
+impl PartialEq for Kept {
     fn eq(&self, other: &Self) -> bool {
-        self.hash == other.hash && self.mask == other.mask
+        self.base() == other.base()
+            && self.0.live_tokens().differences() == other.0.live_tokens().differences()
     }
 }
 
-impl Eq for Hashed {}
+impl Eq for Kept {}
 
 impl Default for MaskStore {
     fn default() -> Self {
         Self {
             by_set: AppendOnly::new(),
             distinct: Mutex::default(),
-            bytes: AtomicUsize::new(0),
+            bytes: Arc::default(),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
         }
@@ -82,7 +89,7 @@ pub struct StoreStatistics {
 impl MaskStore {
     /// The mask of `set`, if it is known.
     #[must_use]
-    pub fn get(&self, set: SetId) -> Option<Arc<TokenSet>> {
+    pub fn get(&self, set: SetId) -> Option<Arc<Mask>> {
         let mask = self.get_known(set);
         self.misses.fetch_add(u64::from(mask.is_none()), Ordering::Relaxed);
         mask
@@ -90,34 +97,40 @@ impl MaskStore {
 
     /// The mask of `set`, if it is known; a lookup that does not find it is not counted.
     #[must_use]
-    pub fn get_known(&self, set: SetId) -> Option<Arc<TokenSet>> {
+    pub fn get_known(&self, set: SetId) -> Option<Arc<Mask>> {
         let mask = self.by_set.find(set.index()).cloned();
         self.hits.fetch_add(u64::from(mask.is_some()), Ordering::Relaxed);
         mask
     }
 
-    /// Keeps the mask of `set`, unless the store would grow over `max_bytes`; an equal mask is kept once, and then the given
-    /// one comes back, for the next mask to be made in.
-    pub fn insert(&self, set: SetId, mask: TokenSet, max_bytes: usize) -> (Arc<TokenSet>, Option<TokenSet>) {
-        let hashed = Hashed::new(mask);
+    /// Keeps the mask of `set`, over `size` ids, unless the store would grow over `max_bytes`; an equal mask is kept once, if
+    /// both refer to the same large set.
+    pub fn insert(&self, set: SetId, tokens: LiveTokens, size: usize, max_bytes: usize) -> Arc<Mask> {
+        let mask = Arc::new(Mask::counted(tokens, size, self.bytes.clone()));
+        let kept = Kept(mask.clone());
         let mut distinct = self.distinct.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(equal) = distinct.get(&hashed).map(|equal| equal.mask.clone()) {
+        if let Some(Kept(equal)) = distinct.masks.get(&kept).cloned() {
             drop(distinct);
             self.insert_known(set, equal.clone(), max_bytes);
-            return (equal, Arc::into_inner(hashed.mask));
+            return equal;
         }
-        let mask = hashed.mask.clone();
-        let size = size_of_val(mask.words());
-        if self.memory_bytes() + size + ENTRY_BYTES <= max_bytes {
-            self.bytes.fetch_add(size, Ordering::Relaxed);
-            distinct.insert(hashed);
+        let new_base = mask.live_tokens().base().filter(|base| {
+            let place = Arc::as_ptr(base).addr();
+            !distinct.bases.contains(&place)
+        });
+        let base_bytes = new_base.map_or(0, |base| size_of_val(base.words()));
+        let bytes = size_of::<Mask>() + mask.live_tokens().memory_bytes() + base_bytes;
+        if self.memory_bytes() + bytes + ENTRY_BYTES <= max_bytes {
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
+            distinct.bases.extend(new_base.map(|base| Arc::as_ptr(base).addr()));
+            distinct.masks.insert(kept);
             self.by_set.set(set.index(), mask.clone());
         }
-        (mask, None)
+        mask
     }
 
     /// Keeps a mask that the store gave out before as the mask of `set` too.
-    pub fn insert_known(&self, set: SetId, mask: Arc<TokenSet>, max_bytes: usize) {
+    pub fn insert_known(&self, set: SetId, mask: Arc<Mask>, max_bytes: usize) {
         if self.memory_bytes() + ENTRY_BYTES <= max_bytes {
             self.by_set.set(set.index(), mask);
         }
@@ -136,7 +149,7 @@ impl MaskStore {
             hits: self.hits.load(Ordering::Relaxed),
             misses: self.misses.load(Ordering::Relaxed),
             sets: self.by_set.len(),
-            masks: self.distinct.lock().unwrap_or_else(PoisonError::into_inner).len(),
+            masks: self.distinct.lock().unwrap_or_else(PoisonError::into_inner).masks.len(),
             bytes: self.bytes.load(Ordering::Relaxed),
         }
     }

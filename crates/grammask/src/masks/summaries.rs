@@ -17,16 +17,16 @@
 //! the vocabulary (see [`TerminalSummaries`](crate::vocabulary::TerminalSummaries)), summaries of nonterminals here,
 //! by node set.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::automata::{Automata, ByteSet, StateId};
-use crate::lowering::{Advance, DotId, Symbol};
-use crate::recognizer::{ContinuationId, Item, ItemState, Machine, Recognizer, SetId};
+use crate::lowering::{Advance, DotId, NormalForm, Symbol};
+use crate::recognizer::{ContinuationId, Continuations, Item, ItemState, Machine, Recognizer, SetId};
 use crate::vocabulary::{
-    Bounds, GrowingNodeSet, LiveTokens, NodeSet, NodeSetRef, TerminalSummary, TokenSet, TokenTrie, TrieNode,
+    Bounds, GrowingNodeSet, LiveTokens, Mask, NodeSet, NodeSetRef, TerminalSummary, TokenTrie, TrieNode,
     Vocabulary,
 };
 use crate::{Deadline, LimitExceeded};
@@ -92,8 +92,8 @@ pub struct RuleSummaries {
     /// Intersections that are alike but for the bounds of repetitions, by the one without bounds.
     pub(super) clamped: FxHashMap<([u128; 3], NodeSetRef, Bounds), Clamped>,
     observed: ObservedMasks,
-    /// A set that the next mask can be made in: a new one is memory that is touched for the first time.
-    spare: Option<TokenSet>,
+    /// Large sets of tokens that summaries refer to, by where they are: these keep them there.
+    token_sets: FxHashSet<usize>,
     bytes: usize,
     /// How often in a row a mask took too much work, less what went well since.
     setbacks: u32,
@@ -127,28 +127,30 @@ impl RuleSummaries {
     /// The mask that was remembered for a set that looks like `set`, as far as a mask looks.
     #[must_use]
     pub fn recall(
-        &self,
+        &mut self,
         recognizer: &Recognizer,
         vocabulary: &Vocabulary,
         set: SetId,
-    ) -> Option<Arc<TokenSet>> {
-        let ends = recognizer.is_complete(set);
-        recognizer
-            .compose(set, |items, machine| self.observed.recall(view(&machine, vocabulary), items, ends))
+    ) -> Option<Arc<Mask>> {
+        let form = recognizer.normal_form();
+        recognizer.look(set, |kernel, continuations| {
+            self.observed.recall(view(form, continuations, vocabulary), kernel)
+        })
     }
 
-    /// Takes a set of tokens that nobody needs, to make the next mask in.
-    pub fn reuse(&mut self, spare: Option<TokenSet>) {
-        self.spare = spare.or(self.spare.take());
+    /// Bytes that a summary adds with its live tokens.
+    fn bytes_of(&mut self, live: &LiveTokens) -> usize {
+        let new = live.base().filter(|base| self.token_sets.insert(Arc::as_ptr(base).addr()));
+        live.memory_bytes() + new.map_or(0, |base| size_of_val(base.words()))
     }
 
     /// Remembers the finished mask of all sets that look as the observation says.
-    pub fn remember(&mut self, observation: Observation, mask: Arc<TokenSet>) {
+    pub fn remember(&mut self, observation: Observation, mask: Arc<Mask>) {
         self.observed.remember(observation, mask);
     }
 
-    /// All tokens that can follow the text that led to `set`, end tokens and tokens read as a whole aside, and
-    /// what they depend on. No terminal of the grammar may count tokens.
+    /// All tokens that can follow the text that led to `set`, end tokens and tokens read as a whole aside, as sets that are
+    /// to be united, and what they depend on. No terminal of the grammar may count tokens.
     ///
     /// # Errors
     /// When a limit is passed, or a walk is the better way.
@@ -158,10 +160,8 @@ impl RuleSummaries {
         vocabulary: &Vocabulary,
         set: SetId,
         deadline: &Deadline,
-    ) -> Result<(TokenSet, Observation), Refusal> {
-        let ends = recognizer.is_complete(set);
-        recognizer.compose(set, |items, machine| {
-            let view = view(&machine, vocabulary);
+    ) -> Result<(Vec<LiveTokens>, Observation), Refusal> {
+        let (live, resumed) = recognizer.compose(set, |items, machine| {
             let mut composition = Composition {
                 machine,
                 vocabulary,
@@ -179,15 +179,19 @@ impl RuleSummaries {
                 Err(Refusal::TooMuchWork) => (self.setbacks + 2).min(MOST_SETBACKS),
                 _ => self.setbacks.saturating_sub(1),
             };
-            let (mask, resumed) = result?;
-            Ok((mask, Observation::new(view, items, ends, &resumed)))
-        })
+            result
+        })?;
+        let form = recognizer.normal_form();
+        let observation = recognizer.look(set, |kernel, continuations| {
+            self.observed.observe(view(form, continuations, vocabulary), kernel, &resumed)
+        });
+        Ok((live, observation))
     }
 }
 
-fn view<'a>(machine: &Machine<'a>, vocabulary: &Vocabulary) -> View<'a> {
+fn view<'a>(form: &'a NormalForm, continuations: &'a Continuations, vocabulary: &Vocabulary) -> View<'a> {
     let reach = u32::try_from(vocabulary.trie().max_depth()).unwrap_or(u32::MAX);
-    View { form: machine.form, continuations: machine.continuations, reach }
+    View { form, continuations, reach }
 }
 
 /// One computation.
@@ -205,44 +209,43 @@ pub(super) struct Composition<'a> {
 }
 
 impl Composition<'_> {
-    /// The mask, and the continuations that it resumed, in order.
-    fn mask(&mut self, items: &[Item]) -> Result<(TokenSet, Vec<ContinuationId>), Refusal> {
-        let size = self.vocabulary.size();
-        let mut mask = match self.known.spare.take() {
-            Some(mut spare) if spare.size() == size => {
-                spare.clear();
-                spare
-            }
-            _ => TokenSet::new(size),
-        };
+    /// The parts of the mask, and the continuations that it resumed, in order.
+    fn mask(&mut self, items: &[Item]) -> Result<(Vec<LiveTokens>, Vec<ContinuationId>), Refusal> {
+        let mut parts = Vec::new();
         let root = self.intern(vec![TrieNode::ROOT.0]);
         let mut resumption = Resumption::default();
         for item in items {
             match item.state.automaton_state() {
                 Some(state) => {
                     let summary = self.terminal(state, &root)?;
-                    summary.live.add_to(&mut mask);
-                    resumption.after(self, item.dot, item.continuation, summary.ends.clone());
+                    parts.push(summary.live.clone());
+                    resumption.after(self, item.dot, item.continuation, summary.ends.clone())?;
                 }
-                None => resumption.dots.push((item.dot, item.continuation, root.clone())),
+                None => {
+                    for dot in self.machine.form.expanded(item.dot)? {
+                        resumption.dots.push((dot, item.continuation, root.clone()));
+                    }
+                }
             }
         }
         loop {
             if let Some((dot, continuation, nodes)) = resumption.dots.pop() {
                 if let Some(RuleSummary { live, ends }) = self.repetition(dot, &nodes)? {
-                    live.add_to(&mut mask);
+                    parts.push(live);
                     resumption.complete(self, continuation, &ends);
                     continue;
                 }
                 let (live, ends) = self.symbol(dot, &nodes, 0)?;
-                live.add_to(&mut mask);
-                resumption.after(self, dot, continuation, ends);
+                parts.push(live);
+                resumption.after(self, dot, continuation, ends)?;
             } else if let Some((continuation, nodes)) = resumption.next_continuation(self) {
-                for &(dot, next) in &self.machine.continuations.get(continuation).entries[..] {
-                    resumption.dots.push((dot, next, nodes.clone()));
+                for (dot, next) in self.machine.continuations.get(continuation).entries() {
+                    for dot in self.machine.form.expanded(dot)? {
+                        resumption.dots.push((dot, next, nodes.clone()));
+                    }
                 }
             } else {
-                return Ok((mask, resumption.seen));
+                return Ok((parts, resumption.seen));
             }
         }
     }
@@ -313,19 +316,19 @@ impl Composition<'_> {
                 }
                 let (live, ends) = self.symbol(dot, &nodes, nesting + 1)?;
                 frame.live.push(live);
-                frame.after(self, dot, member, ends);
+                frame.after(self, dot, member, ends)?;
             } else if let Some((member, nodes)) = frame.grown.pop_front() {
                 for &(parent, dot) in &closure.parents[member] {
-                    frame.after(self, dot, parent, nodes.clone());
+                    frame.after(self, dot, parent, nodes.clone())?;
                 }
             } else {
                 break;
             }
         }
-        let live = LiveTokens::union(&frame.live, self.vocabulary.size());
+        let live = LiveTokens::union(&frame.live, self.vocabulary.size(), self.vocabulary.summaries());
         let ends = std::mem::take(&mut frame.ends[0]).finish(self.trie, self.vocabulary.summaries());
         let ends = ends.unwrap_or_else(|| self.nothing.clone());
-        self.known.bytes += live.memory_bytes() + nodes.memory_bytes() + 128;
+        self.known.bytes += self.known.bytes_of(&live) + nodes.memory_bytes() + 128;
         self.known.rules.insert(key, RuleSummary { live: live.clone(), ends: ends.clone() });
         Ok((live, ends))
     }
@@ -369,10 +372,10 @@ impl Composition<'_> {
             }
         }
         let Some(counted) = counted else { return Ok(None) };
-        let live = counted.live(max, self.vocabulary.size());
+        let live = self.vocabulary.summaries().share(counted.live(max, self.vocabulary.size()));
         let ends = self.vocabulary.summaries().intern(counted.ends(min, max, self.trie));
         let summary = RuleSummary { live, ends };
-        self.known.bytes += summary.live.memory_bytes() + 128;
+        self.known.bytes += self.known.bytes_of(&summary.live) + 128;
         self.known.repetitions.insert(key, summary.clone());
         Ok(Some(summary))
     }
@@ -415,13 +418,13 @@ impl Composition<'_> {
                 summary
             }
         };
-        if matches!(summary.live, LiveTokens::Set(_)) && nodes.contains(TrieNode::ROOT) {
+        if summary.live.base().is_some() && nodes.contains(TrieNode::ROOT) {
             if self.known.wide.len() >= MOST_WIDE {
                 self.known.wide.remove(0);
             }
             self.known.wide.push(Known { state, summary: summary.clone() });
         }
-        self.known.bytes += 128;
+        self.known.bytes += self.known.bytes_of(&summary.live) + 128;
         self.known.terminals.insert(key, summary.clone());
         Ok(summary)
     }
@@ -460,7 +463,7 @@ impl Composition<'_> {
     fn finish(&mut self, walked: Walked) -> Result<TerminalSummary, Refusal> {
         self.spend(walked.work)?;
         let ends = self.vocabulary.summaries().intern(walked.ends);
-        Ok(TerminalSummary { live: walked.live, ends })
+        Ok(TerminalSummary { live: self.vocabulary.summaries().share(walked.live), ends })
     }
 
     fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, Refusal> {
@@ -548,17 +551,26 @@ struct Frame<'a> {
 
 impl Frame<'_> {
     /// The symbol after `dot`, in a production of `member`, ends at `ends`.
-    fn after(&mut self, composition: &mut Composition<'_>, dot: DotId, member: usize, ends: NodeSetRef) {
+    fn after(
+        &mut self,
+        composition: &mut Composition<'_>,
+        dot: DotId,
+        member: usize,
+        ends: NodeSetRef,
+    ) -> Result<(), LimitExceeded> {
         if ends.is_empty() {
-            return;
+            return Ok(());
         }
         let Advance { completes, next } = composition.machine.form.advance(dot);
         if completes {
             self.complete(composition, member, &ends);
         }
         if let Some(next) = next {
-            self.dots.push((next, member, ends));
+            for next in composition.machine.form.expanded(next)? {
+                self.dots.push((next, member, ends.clone()));
+            }
         }
+        Ok(())
     }
 
     /// A production of `member` ends at `ends`.
@@ -593,17 +605,20 @@ impl Resumption {
         dot: DotId,
         continuation: ContinuationId,
         ends: NodeSetRef,
-    ) {
+    ) -> Result<(), LimitExceeded> {
         if ends.is_empty() {
-            return;
+            return Ok(());
         }
         let Advance { completes, next } = composition.machine.form.advance(dot);
         if completes {
             self.complete(composition, continuation, &ends);
         }
         if let Some(next) = next {
-            self.dots.push((next, continuation, ends));
+            for next in composition.machine.form.expanded(next)? {
+                self.dots.push((next, continuation, ends.clone()));
+            }
         }
+        Ok(())
     }
 
     /// A production that `continuation` follows ends at `ends`.

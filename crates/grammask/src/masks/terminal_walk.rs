@@ -27,6 +27,13 @@ const MANY_NODES: usize = 8192;
 /// Where at most so many bytes go on, rows are not worth their making.
 const FEW_BYTES: usize = 12;
 
+/// Nodes that are looked at one after the other, before it is sure that much of what is ahead will be met: a large set of
+/// words meets little of it.
+const MOST_TRIED: usize = 1024;
+
+/// Bytes that lead back to a state from which it is likely to go on with much of what is ahead.
+const LOOPS_WIDELY: usize = 8;
+
 /// Nodes of a subtree that are looked at one by one: more of them are mostly left out by the bytes that go on.
 const FEW_NODES: usize = 16;
 
@@ -78,13 +85,20 @@ pub(super) fn walk_terminal(
         entries.iter().map(|&(node, _)| trie.subtree_end(node).index() - node.index()).sum()
     };
     let nodes_ahead = ahead(&entries);
-    if nodes_ahead < MANY_NODES || goes_on_narrowly(automata, &entries)? {
-        let mut found = Listed { tokens: Vec::new(), ends: Vec::new(), stack: Vec::new() };
-        for (node, state) in entries {
-            work += found.walk(automata, trie, node, state)?;
+    let most_listed = match nodes_ahead {
+        ..MANY_NODES => usize::MAX,
+        _ if goes_on_narrowly(automata, &entries)? => usize::MAX,
+        _ if loops_widely(automata, &entries)? => 0,
+        _ => MOST_TRIED,
+    };
+    if most_listed > 0 {
+        let mut found = Listed { tokens: Vec::new(), ends: Vec::new(), stack: Vec::new(), work, most_listed };
+        found.walk(automata, trie, &entries)?;
+        work = found.work;
+        if found.stack.is_empty() {
+            let live = LiveTokens::new(found.tokens, vocabulary.size());
+            return Ok(Walked { live, ends: NodeSet::new(found.ends, trie), work });
         }
-        let live = LiveTokens::new(found.tokens, vocabulary.size());
-        return Ok(Walked { live, ends: NodeSet::new(found.ends, trie), work });
     }
     let mut found = Dense {
         rows: Rows::default(),
@@ -190,6 +204,24 @@ fn goes_on_narrowly(automata: &mut Automata, entries: &[(TrieNode, StateId)]) ->
     Ok(true)
 }
 
+/// Whether one of the states goes on in itself with several bytes, so that much of what is ahead will be met.
+fn loops_widely(automata: &mut Automata, entries: &[(TrieNode, StateId)]) -> Result<bool, LimitExceeded> {
+    let mut last = None;
+    for &(_, state) in entries {
+        if last.replace(state) == Some(state) {
+            continue;
+        }
+        let mut kept = 0;
+        for byte in automata.first_bytes(state)?.iter() {
+            kept += usize::from(automata.step(state, byte)? == Some(state));
+        }
+        if kept >= LOOPS_WIDELY {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// What is known of the state that goes on as `state` does for most first bytes, if there is one, and the bytes for which
 /// it does not.
 fn most_similar<'k>(
@@ -219,29 +251,33 @@ struct Listed {
     ends: Vec<u32>,
     /// Nodes to be entered in a state.
     stack: Vec<(TrieNode, StateId)>,
+    /// Nodes looked at, and how many may be.
+    work: usize,
+    most_listed: usize,
 }
 
 impl Listed {
-    /// Goes through the subtree of `node`, which was entered in `state`; returns how many nodes it looked at.
+    /// Goes through the subtrees of nodes that were entered in a state, unless these are too many: then some are left on the
+    /// stack.
     fn walk(
         &mut self,
         automata: &mut Automata,
         trie: &TokenTrie,
-        node: TrieNode,
-        state: StateId,
-    ) -> Result<usize, LimitExceeded> {
-        let mut work = 0;
-        self.stack.push((node, state));
-        while let Some((node, state)) = self.stack.pop() {
+        entries: &[(TrieNode, StateId)],
+    ) -> Result<(), LimitExceeded> {
+        self.stack.extend_from_slice(entries);
+        while self.work < self.most_listed
+            && let Some((node, state)) = self.stack.pop()
+        {
             if trie.subtree_end(node).index() - node.index() <= FEW_NODES {
-                work += self.walk_all(automata, trie, node, state)?;
+                self.work += self.walk_all(automata, trie, node, state)?;
                 continue;
             }
             self.visit(trie, node, automata.is_accepting(state));
             let first_bytes = automata.first_bytes(state)?;
-            work += 1 + children(automata, trie, node, state, first_bytes, &mut self.stack)?;
+            self.work += 1 + children(automata, trie, node, state, first_bytes, &mut self.stack)?;
         }
-        Ok(work)
+        Ok(())
     }
 
     /// The same, by looking at each node that is not below one where no word goes on.
@@ -293,7 +329,7 @@ struct Dense {
 }
 
 impl Dense {
-    /// As [`Listed::walk`].
+    /// Goes through the subtree of `node`, which was entered in `state`; returns how many nodes it looked at.
     fn walk(
         &mut self,
         automata: &mut Automata,

@@ -4,7 +4,7 @@
 //! is memoised in the recogniser, so a second walk through known sets costs one table lookup per trie node.
 
 use crate::recognizer::{Recognizer, SetId, TokenEvent, TokenMatch};
-use crate::vocabulary::{TokenId, TokenSet, TrieNode, Vocabulary};
+use crate::vocabulary::{LiveTokens, TokenId, TokenSet, TrieNode, Vocabulary};
 use crate::{Deadline, LimitExceeded};
 
 /// All tokens that can follow the text that led to `set`, end tokens aside.
@@ -19,32 +19,23 @@ pub fn walk(
 ) -> Result<TokenSet, LimitExceeded> {
     let mut mask = TokenSet::new(vocabulary.size());
     add_texts(recognizer, vocabulary, set, deadline, &mut mask)?;
-    add_whole_tokens(recognizer, vocabulary, set, &mut mask)?;
+    whole_tokens(recognizer, vocabulary, set)?.iter().for_each(|tokens| tokens.add_to(&mut mask));
     Ok(mask)
 }
 
-/// Adds the tokens that `set` reads as a whole.
-pub(crate) fn add_whole_tokens(
+/// The tokens that `set` reads as a whole, as sets that are to be united.
+pub(crate) fn whole_tokens(
     recognizer: &Recognizer,
     vocabulary: &Vocabulary,
     set: SetId,
-    mask: &mut TokenSet,
-) -> Result<(), LimitExceeded> {
-    for token in recognizer.token_matches(set)? {
-        // A token read as a whole leaves only items before a symbol, which the end of a token never removes.
-        match token {
-            TokenMatch::Only(id) => {
-                mask.insert(id);
-            }
-            TokenMatch::AnyWithText => {
-                for &id in vocabulary.trie().sorted_ids() {
-                    mask.insert(id);
-                }
-            }
-            TokenMatch::OneOf(tokens) => mask.union_with(&tokens),
-        }
-    }
-    Ok(())
+) -> Result<Vec<LiveTokens>, LimitExceeded> {
+    // A token read as a whole leaves only items before a symbol, which the end of a token never removes.
+    let matches = recognizer.token_matches(set)?.into_iter().map(|token| match token {
+        TokenMatch::Only(id) => LiveTokens::new(vec![id], vocabulary.size()),
+        TokenMatch::AnyWithText => LiveTokens::from_shared(vocabulary.tokens_with_text().clone()),
+        TokenMatch::OneOf(tokens) => LiveTokens::from_shared(tokens),
+    });
+    Ok(matches.collect())
 }
 
 fn add_texts(

@@ -1,5 +1,8 @@
 //! The chart: Earley sets over the skeleton with back pointers, a *column* for each place where a part of it ended.
 //!
+//! A token of the model is read both ways at once: its bytes, each a step that makes columns of its own, and the token as a
+//! whole, which goes on where the bytes end. Where neither fits, the chart is set back.
+//!
 //! Between columns only *threads* move: leaves that are being read. Items that wait for the same leaf at the same place
 //! share its thread. The last columns go when nothing refers to them any more, so that text of which every place could be
 //! the end of a part takes no memory.
@@ -9,6 +12,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::grammar::id_type;
+use crate::recognizer::TokenEvent;
 use crate::{LimitExceeded, Limits};
 
 use super::leaves::{LeafRun, LeafState};
@@ -41,6 +45,8 @@ pub(super) struct Node {
 pub(super) struct Column {
     /// How many bytes are before it.
     pub(super) position: usize,
+    /// How many steps are before it. A token without text is a step too.
+    pub(super) place: usize,
     pub(super) nodes: Vec<Node>,
     /// The items that wait for a step, sorted.
     waiting: Vec<(Step, u32)>,
@@ -72,7 +78,7 @@ impl Column {
 }
 
 /// A leaf that is being read and can go on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Thread {
     pub(super) leaf: LeafId,
     pub(super) column: ColumnId,
@@ -88,6 +94,8 @@ pub(super) struct Chart {
     pub(super) threads: Vec<Thread>,
     /// How many bytes were read.
     pub(super) position: usize,
+    /// How many steps that took.
+    pub(super) place: usize,
     /// Whether they are a whole text; the last column ends here then.
     pub(super) is_complete: bool,
     /// How many items and back pointers there are.
@@ -107,6 +115,7 @@ impl Chart {
             references: Vec::new(),
             threads: Vec::new(),
             position: 0,
+            place: 0,
             is_complete: false,
             size: 0,
             failure: None,
@@ -132,6 +141,34 @@ impl Chart {
             return Err(failure);
         }
         let result = self.try_step(byte, skeleton, leaves, limits);
+        self.noticed(result)
+    }
+
+    /// Reads a token, in each way in which it can be read, as [`step`](Self::step) reads a byte.
+    pub(super) fn step_token(
+        &mut self,
+        event: TokenEvent,
+        bytes: &[u8],
+        skeleton: &Skeleton,
+        leaves: &mut LeafRun<'_>,
+        limits: &Limits,
+    ) -> Result<bool, LimitExceeded> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        let result = self.try_step_token(event, bytes, skeleton, leaves, limits);
+        self.noticed(result)
+    }
+
+    /// Tells the leaves that count tokens that one has ended.
+    pub(super) fn end_token(&mut self, leaves: &mut LeafRun<'_>) -> Result<(), LimitExceeded> {
+        let result = without_ended(&self.threads, leaves);
+        let threads = self.noticed(result)?;
+        self.replace_threads(threads);
+        Ok(())
+    }
+
+    fn noticed<T>(&mut self, result: Result<T, LimitExceeded>) -> Result<T, LimitExceeded> {
         if let Err(failure) = result {
             self.failure = Some(failure);
             self.is_complete = false;
@@ -147,40 +184,113 @@ impl Chart {
         leaves: &mut LeafRun<'_>,
         limits: &Limits,
     ) -> Result<bool, LimitExceeded> {
-        let mut is_alive = false;
-        let mut threads = Vec::with_capacity(self.threads.len());
-        let mut ended: Vec<(LeafId, ColumnId)> = Vec::new();
-        for &Thread { leaf, column, state } in &self.threads {
-            let Some(state) = leaves.step(leaf, state, byte)? else { continue };
-            is_alive = true;
-            if leaves.is_complete(leaf, state) {
-                ended.push((leaf, column));
-            }
-            if leaves.continues(leaf, state)? {
-                threads.push(Thread { leaf, column, state });
-            }
-        }
-        if !is_alive {
+        let moved = self.moved(leaves, |leaves, leaf, state| leaves.step(leaf, state, byte))?;
+        if moved.is_dead() {
             return Ok(false);
         }
-        let before = std::mem::replace(&mut self.threads, threads);
-        for column in self.threads.iter().map(|thread| thread.column).chain(ended.iter().map(|end| end.1)) {
-            self.references[column.index()] += 1;
+        self.settle(moved, (self.position + 1, self.place + 1), skeleton, leaves, limits)?;
+        Ok(true)
+    }
+
+    fn try_step_token(
+        &mut self,
+        event: TokenEvent,
+        bytes: &[u8],
+        skeleton: &Skeleton,
+        leaves: &mut LeafRun<'_>,
+        limits: &Limits,
+    ) -> Result<bool, LimitExceeded> {
+        let mut moved = self.moved(leaves, |leaves, leaf, state| leaves.step_token(leaf, state, event))?;
+        let before = self.hold();
+        let mut fits = true;
+        if let Some((&last, beginning)) = bytes.split_last() {
+            for &byte in beginning {
+                fits = fits && self.try_step(byte, skeleton, leaves, limits)?;
+            }
+            if fits {
+                let mut of_text = self.moved(leaves, |leaves, leaf, state| leaves.step(leaf, state, last))?;
+                of_text.threads = without_ended(&of_text.threads, leaves)?;
+                moved.join(of_text);
+            }
         }
-        before.iter().for_each(|thread| self.references[thread.column.index()] -= 1);
+        if moved.is_dead() {
+            self.set_back(before);
+            return Ok(false);
+        }
+        let after = (before.position + bytes.len(), before.place + bytes.len().max(1));
+        self.settle(moved, after, skeleton, leaves, limits)?;
+        self.references[before.columns - 1] -= 1;
+        Ok(true)
+    }
+
+    /// What becomes of the threads by a step.
+    fn moved(
+        &self,
+        leaves: &mut LeafRun<'_>,
+        step: impl Fn(&mut LeafRun<'_>, LeafId, LeafState) -> Result<Option<LeafState>, LimitExceeded>,
+    ) -> Result<Moved, LimitExceeded> {
+        let mut moved = Moved { threads: Vec::with_capacity(self.threads.len()), ended: Vec::new() };
+        for &Thread { leaf, column, state } in &self.threads {
+            let Some(state) = step(leaves, leaf, state)? else { continue };
+            if leaves.is_complete(leaf, state) {
+                moved.ended.push((leaf, column));
+            }
+            if leaves.continues(leaf, state)? {
+                moved.threads.push(Thread { leaf, column, state });
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Takes the place after a step: behind so many bytes, by so many steps.
+    fn settle(
+        &mut self,
+        Moved { threads, ended }: Moved,
+        (position, place): (usize, usize),
+        skeleton: &Skeleton,
+        leaves: &mut LeafRun<'_>,
+        limits: &Limits,
+    ) -> Result<(), LimitExceeded> {
+        ended.iter().for_each(|&(_, column)| self.references[column.index()] += 1);
+        self.replace_threads(threads);
         self.drop_unused_columns();
-        self.position += 1;
+        self.position = position;
+        self.place = place;
         self.is_complete = false;
         if ended.is_empty() {
-            return Ok(true);
+            return Ok(());
         }
         let mut closure = Closure::at(ColumnId::new(self.columns.len()));
         for (leaf, column) in ended {
             self.references[column.index()] -= 1;
             self.advance_waiting(&mut closure, Step::Leaf(leaf), column, skeleton);
         }
-        self.close(closure, skeleton, leaves, limits)?;
-        Ok(true)
+        self.close(closure, skeleton, leaves, limits)
+    }
+
+    fn replace_threads(&mut self, threads: Vec<Thread>) {
+        threads.iter().for_each(|thread| self.references[thread.column.index()] += 1);
+        let before = std::mem::replace(&mut self.threads, threads);
+        before.iter().for_each(|thread| self.references[thread.column.index()] -= 1);
+    }
+
+    /// Holds the columns that there are, by a reference to the last one, and notes what a step changes.
+    fn hold(&mut self) -> Before {
+        let columns = self.columns.len();
+        // There is one at the beginning of the text, which is never dropped.
+        self.references[columns - 1] += 1;
+        let threads = self.threads.clone();
+        Before { columns, threads, position: self.position, place: self.place, is_complete: self.is_complete }
+    }
+
+    fn set_back(&mut self, before: Before) {
+        let Before { columns, threads, position, place, is_complete } = before;
+        self.replace_threads(threads);
+        while self.columns.len() > columns {
+            self.pop_column();
+        }
+        self.references[columns - 1] -= 1;
+        (self.position, self.place, self.is_complete) = (position, place, is_complete);
     }
 
     /// Advances all items of `column` that wait for `step`.
@@ -259,6 +369,7 @@ impl Chart {
         self.threads.extend(closure.threads);
         let column = Column {
             position: self.position,
+            place: self.place,
             nodes: closure.nodes,
             waiting: closure.waiting,
             ended: closure.ended,
@@ -273,15 +384,65 @@ impl Chart {
 
     fn drop_unused_columns(&mut self) {
         while self.columns.len() > 1 && self.references.last() == Some(&0) {
-            let here = ColumnId::new(self.columns.len() - 1);
-            self.references.pop();
-            let Some(column) = self.columns.pop() else { return };
-            for target in referred(&column, here) {
-                self.references[target.index()] -= 1;
-            }
-            self.size -= size(&column.nodes);
+            self.pop_column();
         }
     }
+
+    fn pop_column(&mut self) {
+        self.references.pop();
+        let Some(column) = self.columns.pop() else { return };
+        for target in referred(&column, ColumnId::new(self.columns.len())) {
+            self.references[target.index()] -= 1;
+        }
+        self.size -= size(&column.nodes);
+    }
+}
+
+/// The threads after a step, and the leaves that ended by it.
+struct Moved {
+    threads: Vec<Thread>,
+    ended: Vec<(LeafId, ColumnId)>,
+}
+
+impl Moved {
+    fn is_dead(&self) -> bool {
+        self.threads.is_empty() && self.ended.is_empty()
+    }
+
+    /// Adds what another reading of the same token led to.
+    fn join(&mut self, other: Self) {
+        for thread in other.threads {
+            if !self.threads.contains(&thread) {
+                self.threads.push(thread);
+            }
+        }
+        for end in other.ended {
+            if !self.ended.contains(&end) {
+                self.ended.push(end);
+            }
+        }
+    }
+}
+
+/// What a step changes.
+struct Before {
+    columns: usize,
+    threads: Vec<Thread>,
+    position: usize,
+    place: usize,
+    is_complete: bool,
+}
+
+/// The threads after the end of a token, without those that have no token left.
+fn without_ended(threads: &[Thread], leaves: &mut LeafRun<'_>) -> Result<Vec<Thread>, LimitExceeded> {
+    let mut left = Vec::with_capacity(threads.len());
+    for &Thread { leaf, column, state } in threads {
+        let Some(state) = leaves.end_token(leaf, state)? else { continue };
+        if leaves.continues(leaf, state)? {
+            left.push(Thread { leaf, column, state });
+        }
+    }
+    Ok(left)
 }
 
 /// The earlier columns that a column refers to, with repetition.

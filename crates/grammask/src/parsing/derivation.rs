@@ -214,7 +214,7 @@ impl<'a> Derivation<'a> {
 impl OpenRules {
     /// Follows what waits upwards from the leaves that have begun; if none has, from those that come next.
     fn of(chart: &Chart) -> Self {
-        let begun = |&(_, column): &(Step, ColumnId)| chart.columns[column.index()].position < chart.position;
+        let begun = |&(_, column): &(Step, ColumnId)| chart.columns[column.index()].place < chart.place;
         let mut pending: Vec<(Step, ColumnId)> =
             chart.threads.iter().map(|thread| (Step::Leaf(thread.leaf), thread.column)).collect();
         if pending.iter().any(begun) {

@@ -1,4 +1,5 @@
-//! Leaves: what has no named part inside is read by the engine's recogniser, or, if it is a terminal, by its automaton.
+//! Leaves: what has no named part inside is read by the engine's recogniser, or, if it is a terminal of bytes, by its
+//! automaton.
 //!
 //! The recogniser of a leaf is made when the leaf is first entered.
 
@@ -7,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use crate::automata::{Automata, StateId};
 use crate::grammar::{NonterminalId, Terminal};
 use crate::lowering::{Body, Productions, Rule, Symbol, normalize};
-use crate::recognizer::{Recognizer, SetId};
+use crate::named_tokens;
+use crate::recognizer::{Recognizer, SetId, TokenEvent};
+use crate::vocabulary::Vocabulary;
 use crate::{LimitExceeded, Limits};
 
 use super::skeleton::LeafId;
@@ -24,6 +27,8 @@ pub(super) enum LeafState {
 pub(super) struct Leaves {
     productions: Arc<Productions>,
     symbols: Vec<Symbol>,
+    /// For grammars that name or count tokens.
+    vocabulary: Option<Arc<Vocabulary>>,
     limits: Limits,
     automata: Mutex<Automata>,
     recognizers: Vec<OnceLock<Recognizer>>,
@@ -33,11 +38,12 @@ impl Leaves {
     pub(super) fn new(
         productions: Arc<Productions>,
         symbols: Vec<Symbol>,
+        vocabulary: Option<Arc<Vocabulary>>,
         limits: &Limits,
     ) -> Result<Self, LimitExceeded> {
         let automata = Mutex::new(productions.automata.clone());
         let recognizers = symbols.iter().map(|_| OnceLock::new()).collect();
-        Ok(Self { productions, symbols, limits: limits.clone(), automata, recognizers })
+        Ok(Self { productions, symbols, vocabulary, limits: limits.clone(), automata, recognizers })
     }
 
     /// The same leaves with nothing learned.
@@ -45,6 +51,7 @@ impl Leaves {
         Self {
             productions: self.productions.clone(),
             symbols: self.symbols.clone(),
+            vocabulary: self.vocabulary.clone(),
             limits: self.limits.clone(),
             automata: Mutex::new(self.productions.automata.clone()),
             recognizers: self.symbols.iter().map(|_| OnceLock::new()).collect(),
@@ -67,20 +74,29 @@ impl Leaves {
         self.automata.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn recognizer(&self, leaf: LeafId, root: NonterminalId) -> Result<&Recognizer, LimitExceeded> {
+    fn recognizer(&self, leaf: LeafId, root: Symbol) -> Result<&Recognizer, LimitExceeded> {
         let cell = &self.recognizers[leaf.index()];
         if let Some(known) = cell.get() {
             return Ok(known);
         }
         let form = normalize(only(&self.productions, root), &self.limits)?;
-        let token_matches = form.terminals.iter().map(|_| None).collect();
+        let none = || form.terminals.iter().map(|_| None).collect();
+        // The parser refused what the vocabulary does not have.
+        let resolved =
+            self.vocabulary.as_ref().map(|vocabulary| named_tokens::matches(&form.terminals, vocabulary));
+        let token_matches = resolved.and_then(Result::ok).unwrap_or_else(none);
         let made = Recognizer::new(form, token_matches, &self.limits)?;
         Ok(cell.get_or_init(|| made))
     }
 }
 
-/// The productions of what `root` reaches, with `root` as the start symbol.
-fn only(productions: &Productions, root: NonterminalId) -> Productions {
+/// The productions of what `symbol` reaches, with it as the start symbol, or as all that the start symbol is.
+fn only(productions: &Productions, symbol: Symbol) -> Productions {
+    let wrapping = NonterminalId::new(productions.rules.len());
+    let root = match symbol {
+        Symbol::Nonterminal(root) => root,
+        Symbol::Terminal(_) => wrapping,
+    };
     let mut part = Productions {
         automata: productions.automata.clone(),
         terminals: productions.terminals.clone(),
@@ -88,6 +104,13 @@ fn only(productions: &Productions, root: NonterminalId) -> Productions {
         start: root,
         start_is_nullable: false,
     };
+    if root == wrapping {
+        let empty = || Body::Alternatives(Vec::new());
+        part.rules
+            .extend(productions.rules.iter().map(|rule| Rule { name: rule.name.clone(), body: empty() }));
+        part.rules.push(Rule { name: Arc::from("leaf"), body: Body::Alternatives(vec![vec![symbol]]) });
+        return part;
+    }
     let reached = productions.reachable_from(root);
     for (rule, is_reached) in productions.rules.iter().zip(reached) {
         let body = if is_reached { rule.body.clone() } else { Body::Alternatives(Vec::new()) };
@@ -105,20 +128,18 @@ pub(super) struct LeafRun<'a> {
 impl LeafRun<'_> {
     /// The state in which a leaf begins, if it derives anything.
     pub(super) fn start(&mut self, leaf: LeafId) -> Result<Option<LeafState>, LimitExceeded> {
-        match self.leaves.symbols[leaf.index()] {
-            Symbol::Nonterminal(root) => {
-                Ok(Some(LeafState::Set(self.leaves.recognizer(leaf, root)?.start())))
-            }
-            Symbol::Terminal(id) => {
-                let term = match &self.leaves.productions.terminals[id.index()].terminal {
-                    Terminal::Literal(bytes) => self.automata.terms_mut().literal(bytes),
-                    Terminal::Regular(term) => *term,
-                    // The parser takes no grammar with tokens.
-                    _ => return Ok(None),
-                };
-                Ok(self.automata.start(term)?.map(LeafState::Word))
+        let symbol = self.leaves.symbols[leaf.index()];
+        if let Symbol::Terminal(id) = symbol {
+            let term = match &self.leaves.productions.terminals[id.index()].terminal {
+                Terminal::Literal(bytes) => Some(self.automata.terms_mut().literal(bytes)),
+                Terminal::Regular(term) => Some(*term),
+                _ => None,
+            };
+            if let Some(term) = term {
+                return Ok(self.automata.start(term)?.map(LeafState::Word));
             }
         }
+        Ok(Some(LeafState::Set(self.leaves.recognizer(leaf, symbol)?.start())))
     }
 
     /// The state after one more byte.
@@ -135,6 +156,33 @@ impl LeafRun<'_> {
                 None => None,
             },
         })
+    }
+
+    /// The state after a token that is read as a whole.
+    pub(super) fn step_token(
+        &mut self,
+        leaf: LeafId,
+        state: LeafState,
+        event: TokenEvent,
+    ) -> Result<Option<LeafState>, LimitExceeded> {
+        match (state, self.known(leaf)) {
+            (LeafState::Set(set), Some(recognizer)) => {
+                Ok(recognizer.step_token(set, event)?.map(LeafState::Set))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The state after the end of a token whose bytes were read.
+    pub(super) fn end_token(
+        &mut self,
+        leaf: LeafId,
+        state: LeafState,
+    ) -> Result<Option<LeafState>, LimitExceeded> {
+        match (state, self.known(leaf)) {
+            (LeafState::Set(set), Some(recognizer)) => Ok(recognizer.end_token(set)?.map(LeafState::Set)),
+            _ => Ok(Some(state)),
+        }
     }
 
     /// Whether what was read is a text of the leaf.

@@ -17,6 +17,10 @@
 //! itself at the same place; where rules can stand for each other over the same text (`lowering` warns of unit cycles)
 //! one of the readings without that is taken.
 //!
+//! # Tokens
+//! A parser [with a vocabulary](Parser::with_vocabulary) also takes grammars that name or count tokens. Its texts are fed as
+//! tokens, and places in them are counted in the bytes of these: a token without text, such as a special one, takes none.
+//!
 //! # Cost
 //! Linear in the text for what people write as templates: a set of back pointers is kept only where something begins that
 //! is still of interest. The worst case is Earley's, cubic; a right-recursive list of parts is quadratic in the number of
@@ -32,8 +36,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub use derivation::Capture;
 pub use skeleton::PartId;
 
-use crate::grammar::{Code, Diagnostic, Grammar, GrammarError, Terminal};
+use crate::grammar::{Code, Diagnostic, Grammar, GrammarError, Terminal, TerminalDefinition};
 use crate::lowering;
+use crate::named_tokens;
+use crate::recognizer::TokenEvent;
+use crate::vocabulary::{TokenId, Vocabulary};
 use crate::{Deadline, LimitExceeded, Limits};
 
 use chart::Chart;
@@ -66,6 +73,7 @@ const BYTES_PER_CHECK: usize = 256;
 pub struct Parser {
     skeleton: Skeleton,
     leaves: RwLock<Arc<Leaves>>,
+    vocabulary: Option<Arc<Vocabulary>>,
     limits: Limits,
 }
 
@@ -74,8 +82,30 @@ impl Parser {
     ///
     /// # Errors
     /// As [`lowering::lower`]; names that the grammar does not have; terminals that are tokens of a model, or count
-    /// them: captures are made of bytes.
+    /// them: these need a vocabulary.
     pub fn new(grammar: &Grammar, parts: &[&str], limits: &Limits) -> Result<Arc<Self>, GrammarError> {
+        Self::made(grammar, parts, None, limits)
+    }
+
+    /// Makes a parser that captures the nonterminals called `parts` from tokens of `vocabulary`.
+    ///
+    /// # Errors
+    /// As [`lowering::lower`]; names that the grammar does not have, and tokens that the vocabulary does not have.
+    pub fn with_vocabulary(
+        grammar: &Grammar,
+        parts: &[&str],
+        vocabulary: Arc<Vocabulary>,
+        limits: &Limits,
+    ) -> Result<Arc<Self>, GrammarError> {
+        Self::made(grammar, parts, Some(vocabulary), limits)
+    }
+
+    fn made(
+        grammar: &Grammar,
+        parts: &[&str],
+        vocabulary: Option<Arc<Vocabulary>>,
+        limits: &Limits,
+    ) -> Result<Arc<Self>, GrammarError> {
         let fail = |diagnostics| GrammarError::new(diagnostics, grammar.source().clone());
         let unknown: Vec<Diagnostic> = parts
             .iter()
@@ -103,19 +133,26 @@ impl Parser {
             let lowering::Symbol::Terminal(id) = symbol else { continue };
             let definition = &productions.terminals[id.index()];
             let is_bytes = matches!(definition.terminal, Terminal::Literal(_) | Terminal::Regular(_));
-            if !std::mem::replace(&mut seen[id.index()], true) && !is_bytes {
+            if !std::mem::replace(&mut seen[id.index()], true) && !is_bytes && vocabulary.is_none() {
                 let message = format!("`{}` is made of tokens, and captures of bytes", definition.label);
                 tokens.push(
                     Diagnostic::error(Code::UnsupportedGrammar, message)
-                        .help("capture from a grammar without tokens, for example without the special tokens around a text"),
+                        .help("give the vocabulary, and feed tokens"),
                 );
             }
         }
         if !tokens.is_empty() {
             return Err(fail(tokens));
         }
-        let leaves = Leaves::new(Arc::new(productions), leaf_symbols, limits).map_err(over)?;
-        Ok(Arc::new(Self { skeleton, leaves: RwLock::new(Arc::new(leaves)), limits: limits.clone() }))
+        if let Some(vocabulary) = &vocabulary {
+            let used = productions.terminals.iter().zip(seen).filter(|&(_, seen)| seen);
+            let used: Vec<TerminalDefinition> = used.map(|(definition, _)| definition.clone()).collect();
+            named_tokens::matches(&used, vocabulary).map_err(fail)?;
+        }
+        let leaves =
+            Leaves::new(Arc::new(productions), leaf_symbols, vocabulary.clone(), limits).map_err(over)?;
+        let leaves = RwLock::new(Arc::new(leaves));
+        Ok(Arc::new(Self { skeleton, leaves, vocabulary, limits: limits.clone() }))
     }
 
     /// A parse at the beginning of a text.
@@ -132,7 +169,7 @@ impl Parser {
             leaves.clone()
         };
         let chart = Chart::new(&self.skeleton, &mut leaves.run(), &self.limits)?;
-        Ok(Parse { parser: self.clone(), leaves, chart })
+        Ok(Parse { parser: self.clone(), leaves, chart, is_ended: false })
     }
 }
 
@@ -142,10 +179,13 @@ pub struct Parse {
     parser: Arc<Parser>,
     leaves: Arc<Leaves>,
     chart: Chart,
+    /// Whether an end token was read.
+    is_ended: bool,
 }
 
 impl Parse {
-    /// Reads bytes as far as they are the beginning of a text, and returns how many that were.
+    /// Reads bytes as far as they are the beginning of a text, and returns how many that were. What counts tokens takes
+    /// them as one.
     ///
     /// # Errors
     /// When a limit is passed; the parse is of no use any more then, and has no captures.
@@ -153,6 +193,9 @@ impl Parse {
         let deadline = Deadline::after(self.parser.limits.time);
         let mut leaves = self.leaves.run();
         let limits = &self.parser.limits;
+        if self.is_ended {
+            return Ok(0);
+        }
         for (count, &byte) in bytes.iter().enumerate() {
             if count % BYTES_PER_CHECK == BYTES_PER_CHECK - 1 {
                 deadline.check()?;
@@ -161,7 +204,41 @@ impl Parse {
                 return Ok(count);
             }
         }
+        if self.parser.vocabulary.is_some() {
+            self.chart.end_token(&mut leaves)?;
+        }
         Ok(bytes.len())
+    }
+
+    /// Reads tokens as far as they are the beginning of a text, and returns how many that were. After a whole text end
+    /// tokens may come. Without a vocabulary, and for ids that it does not have, no token is read.
+    ///
+    /// # Errors
+    /// When a limit is passed; the parse is of no use any more then, and has no captures.
+    pub fn feed_tokens(&mut self, tokens: &[TokenId]) -> Result<usize, LimitExceeded> {
+        let Some(vocabulary) = &self.parser.vocabulary else { return Ok(0) };
+        let deadline = Deadline::after(self.parser.limits.time);
+        let mut leaves = self.leaves.run();
+        for (count, &id) in tokens.iter().enumerate() {
+            if count % BYTES_PER_CHECK == BYTES_PER_CHECK - 1 {
+                deadline.check()?;
+            }
+            if id.0 as usize >= vocabulary.size() {
+                return Ok(count);
+            }
+            if vocabulary.is_eos(id) && (self.is_ended || self.chart.is_complete) {
+                self.is_ended = true;
+                continue;
+            }
+            let text = vocabulary.token(id);
+            let event = TokenEvent { id, has_text: text.is_some() };
+            let (skeleton, limits) = (&self.parser.skeleton, &self.parser.limits);
+            let bytes = text.unwrap_or_default();
+            if self.is_ended || !self.chart.step_token(event, bytes, skeleton, &mut leaves, limits)? {
+                return Ok(count);
+            }
+        }
+        Ok(tokens.len())
     }
 
     /// How many bytes were read.
@@ -185,7 +262,7 @@ impl Parse {
     /// The captures of a text that may go on. Where nothing can follow they are those of the whole text.
     #[must_use]
     pub fn growing(&self) -> Vec<Capture> {
-        if self.chart.threads.is_empty() {
+        if self.chart.threads.is_empty() || self.is_ended {
             return self.whole().unwrap_or_default();
         }
         Derivation::of_growing(&self.parser.skeleton, &self.chart)

@@ -111,6 +111,8 @@ impl Skeleton {
                         .map(|symbols| symbols.iter().map(|&symbol| building.step(symbol)).collect())
                         .collect(),
                 ),
+                // A selection leads to no parts.
+                Body::Selection { .. } => RuleBody::Alternatives(Vec::new()),
                 Body::Repeat { symbol, min, max } => {
                     let min = if derivability.finite(*symbol).empty { 0 } else { *min };
                     RuleBody::Repeat { unit: building.step(*symbol), min, max: *max }
@@ -325,11 +327,12 @@ impl Building<'_> {
     }
 }
 
-/// For each rule whether a part stands somewhere below it; not whether it is one.
+/// For each rule whether a part stands somewhere below it; not whether it is one. What selections are made of has names
+/// that no user wrote, so these are leaves.
 fn leads_to_parts(productions: &Productions, part_of: &[Option<PartId>]) -> Vec<bool> {
     let mut users: Vec<Vec<usize>> = vec![Vec::new(); productions.rules.len()];
     for (index, rule) in productions.rules.iter().enumerate() {
-        for symbol in rule.body.symbols() {
+        for symbol in rule.body.symbols().filter(|_| !matches!(rule.body, Body::Selection { .. })) {
             if let Symbol::Nonterminal(id) = symbol {
                 users[id.index()].push(index);
             }

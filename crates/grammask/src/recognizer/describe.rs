@@ -30,8 +30,10 @@ impl Recognizer {
     /// # Errors
     /// When a limit is passed.
     pub fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
-        let scans = self.lock().scans(self, set, None)?;
-        let begun = &self.set(set).kernel.items;
+        let mut builder = self.lock();
+        let begun = builder.items(self.set(set));
+        let scans = builder.scans(self, set)?;
+        drop(builder);
         let mut seen = FxHashSet::default();
         let mut expectations = Vec::new();
         for item in &scans {
@@ -58,13 +60,13 @@ impl Recognizer {
     #[must_use]
     pub fn describe(&self, set: SetId) -> String {
         let builder = self.lock();
-        let kernel = &self.set(set).kernel;
+        let ends = self.set(set).ends();
         let mut text = format!("set {}", set.0);
-        text.push_str(if kernel.ends { ", the text may be complete\n" } else { "\n" });
+        text.push_str(if ends { ", the text may be complete\n" } else { "\n" });
         let mut queue: VecDeque<ContinuationId> = VecDeque::new();
         let mut seen: FxHashSet<ContinuationId> = FxHashSet::default();
-        for item in &kernel.items {
-            let state = self.describe_state(&builder, *item);
+        for item in builder.items(self.set(set)) {
+            let state = self.describe_state(&builder, item);
             let _ =
                 writeln!(text, "  {}{state}  then c{}", self.form.dot_text(item.dot), item.continuation.0);
             queue.push_back(item.continuation);
@@ -78,9 +80,9 @@ impl Recognizer {
                 text,
                 "c{}:{}",
                 id.0,
-                if continuation.ends { " the text may be complete" } else { "" }
+                if continuation.shape.ends { " the text may be complete" } else { "" }
             );
-            for &(dot, next) in &continuation.entries {
+            for (dot, next) in continuation.entries() {
                 let _ = writeln!(text, "  {}  then c{}", self.form.dot_text(dot), next.0);
                 queue.push_back(next);
             }
@@ -95,14 +97,14 @@ impl Recognizer {
             ItemState::FRESH | ItemState::TOKEN => String::new(),
             ItemState(state) if is_terminal => match state.checked_sub(ItemState::FIRST_LIMITED) {
                 None => {
-                    let term = builder.automata.term(StateId::new(state as usize));
-                    format!(" (needs {})", builder.automata.terms().display(term))
+                    let term = builder.stepper.automata.term(StateId::new(state as usize));
+                    format!(" (needs {})", builder.stepper.automata.terms().display(term))
                 }
                 Some(index) => {
-                    let limited = builder.limited[index as usize];
-                    let term = builder.automata.term(limited.state);
+                    let limited = builder.stepper.limited[index as usize];
+                    let term = builder.stepper.automata.term(limited.state);
                     let left = limited.tokens_left;
-                    format!(" (needs {}, {left} more tokens)", builder.automata.terms().display(term))
+                    format!(" (needs {}, {left} more tokens)", builder.stepper.automata.terms().display(term))
                 }
             },
             ItemState(_) => String::new(),

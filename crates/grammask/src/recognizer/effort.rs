@@ -21,6 +21,11 @@ impl Effort {
         Self { left: limits.set_items.saturating_mul(ENTRIES_PER_ITEM), set_items: limits.set_items }
     }
 
+    /// A budget that does not end, for what was bounded before.
+    pub(super) fn unlimited() -> Self {
+        Self { left: usize::MAX, set_items: usize::MAX }
+    }
+
     /// Takes `entries` from the budget.
     pub(crate) fn spend(&mut self, entries: usize) -> Result<(), LimitExceeded> {
         match self.left.checked_sub(entries) {

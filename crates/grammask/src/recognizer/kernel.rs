@@ -2,7 +2,7 @@
 
 use crate::automata::StateId;
 use crate::grammar::id_type;
-use crate::lowering::DotId;
+use crate::lowering::{DotId, NormalForm};
 
 use super::continuation::ContinuationId;
 
@@ -45,6 +45,22 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
+    pub(super) fn clear(&mut self) {
+        self.ends = false;
+        self.items.clear();
+    }
+
+    /// Moves the dot of an item over its terminal, which is done. What follows the item's production, if it ends
+    /// there, is added to `ended`.
+    pub(super) fn advance(&mut self, form: &NormalForm, item: Item, ended: &mut Vec<ContinuationId>) {
+        let advance = form.advance(item.dot);
+        let fresh = |dot| Item { dot, state: ItemState::FRESH, continuation: item.continuation };
+        self.items.extend(advance.next.map(fresh));
+        if advance.completes {
+            ended.push(item.continuation);
+        }
+    }
+
     /// Brings the items into canonical order.
     pub(crate) fn normalize(&mut self) {
         self.items.sort_unstable();

@@ -5,6 +5,8 @@
 //! edge), whatever follows `B` itself. Components of this graph are numbered children first, so going through
 //! the reached components from the highest number down visits every parent before its children.
 
+use std::sync::Arc;
+
 use crate::LimitExceeded;
 use crate::grammar::{NonterminalId, TerminalId};
 use crate::graph::{Components, Edges, components_of, strong_components};
@@ -85,7 +87,7 @@ pub(crate) struct Component {
     /// For each member the members whose continuation is part of its own, through tail edges; itself first.
     pub(crate) tail_sources: Vec<Vec<usize>>,
     /// The members' knots, each after those that it refers to; none where the only member does not begin itself.
-    pub(crate) knots: Vec<Knot>,
+    pub(crate) knots: Vec<Arc<Knot>>,
 }
 
 /// The left-corner relation of a grammar.
@@ -117,21 +119,23 @@ impl LeftCorners {
         let mut successors = Edges::with_capacity(count);
         for nonterminal in 0..count {
             for production in form.productions_of(NonterminalId::new(nonterminal)) {
-                let dot = production.first_dot;
-                let (symbol, advance) = match &production.rhs {
-                    RightHandSide::Sequence(symbols) => {
-                        let next = (symbols.len() > 1).then_some(DotId(dot.0 + 1));
-                        (symbols[0], Advance { completes: next.is_none(), next })
-                    }
-                    RightHandSide::Repeat { symbol, .. } => (*symbol, form.advance(dot)),
-                };
-                match symbol {
-                    Symbol::Terminal(id) => terminals.push((dot, id)),
-                    Symbol::Nonterminal(id) => {
-                        nonterminals.push((id.index(), dot));
-                        successors.push(id.index());
-                        let Advance { completes: is_tail, next } = advance;
-                        edges.push(Edge { child: id.index(), is_tail, next });
+                for dot in form.first_dots(production)? {
+                    let (symbol, advance) = match &production.rhs {
+                        RightHandSide::Sequence(symbols) => {
+                            let next = (symbols.len() > 1).then_some(DotId(dot.0 + 1));
+                            (symbols[0], Advance { completes: next.is_none(), next })
+                        }
+                        RightHandSide::Repeat { symbol, .. } => (*symbol, form.advance(dot)),
+                        RightHandSide::Selection { .. } => (form.symbol_after(dot), form.advance(dot)),
+                    };
+                    match symbol {
+                        Symbol::Terminal(id) => terminals.push((dot, id)),
+                        Symbol::Nonterminal(id) => {
+                            nonterminals.push((id.index(), dot));
+                            successors.push(id.index());
+                            let Advance { completes: is_tail, next } = advance;
+                            edges.push(Edge { child: id.index(), is_tail, next });
+                        }
                     }
                 }
             }
@@ -261,7 +265,8 @@ impl Component {
             }
             let across = references(false);
             let is_cyclic = inside.iter().any(|references| !references.is_empty());
-            knots.push(Knot { number: *knot_count, members: knot_members, inside, across, is_cyclic });
+            let knot = Knot { number: *knot_count, members: knot_members, inside, across, is_cyclic };
+            knots.push(Arc::new(knot));
             *knot_count += 1;
         }
         Some(Self { members, tail_sources, knots })

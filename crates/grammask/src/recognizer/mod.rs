@@ -11,43 +11,53 @@
 //!
 //! Reading a known transition takes no lock. A new one is made under the one lock of the grammar.
 
+mod branches;
 mod continuation;
 mod describe;
 mod effort;
+mod id_table;
 mod kernel;
 mod left_corner;
 mod prediction;
+mod recipe;
 pub mod reference;
+mod set;
+mod shape;
+mod stepping;
 
 pub use continuation::ContinuationId;
 pub use describe::Expectation;
 pub use kernel::SetId;
 
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-
-use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::append_only::AppendOnly;
-use crate::automata::{Automata, StateId};
+use crate::automata::Automata;
 use crate::grammar::Terminal;
 use crate::lowering::{NormalForm, Symbol};
 use crate::vocabulary::{TokenId, TokenSet};
 use crate::{Deadline, LimitExceeded, Limits};
 
-use continuation::Content;
-use effort::Effort;
+use continuation::{Content, MakeContinuations};
+use id_table::IdTable;
 use kernel::Kernel;
 use prediction::{ClassOfByte, Predictor};
+use recipe::{Followed, Recipes, Recording};
+use set::{Known, Set};
+use shape::{hash_of, intern_kernel};
+use stepping::{LimitedState, Stepper};
 
+pub(crate) use branches::Branches;
 pub(crate) use continuation::Continuations;
 pub(crate) use kernel::{Item, ItemState};
 pub(crate) use left_corner::LeftCorners;
+pub(crate) use shape::{Shape, ShapeId};
 
-/// A transition that nobody has asked for yet.
-const UNKNOWN: u32 = u32::MAX;
-/// A transition into nothing.
-const DEAD: u32 = u32::MAX - 1;
+/// New sets between two looks at the memory that is taken.
+const SETS_PER_SUM: usize = 8;
+/// New steps between two looks at the clock. `Limits::set_items` bounds the work of each.
+const STEPS_PER_CLOCK: usize = 16;
 
 /// One token, as a recogniser reads it when a grammar names tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +95,7 @@ pub struct Recognizer {
     form: Arc<NormalForm>,
     /// What each terminal that is a token matches.
     token_matches: Vec<Option<TokenMatch>>,
+    names_tokens: bool,
     counts_tokens: bool,
     /// Bytes that no terminal tells apart have one class.
     class_of_byte: Box<[u8; 256]>,
@@ -97,27 +108,25 @@ pub struct Recognizer {
     builder: Mutex<Builder>,
 }
 
-/// An interned Earley set.
-#[derive(Debug)]
-struct Set {
-    kernel: Arc<Kernel>,
-    /// The set after a byte, by class of the byte.
-    row: OnceLock<Box<[AtomicU32]>>,
-    /// The set after the end of a token; only where a terminal counts tokens.
-    after_token: AtomicU32,
-}
-
 /// What is needed to make new sets.
 #[derive(Debug)]
 struct Builder {
-    automata: Automata,
+    form: Arc<NormalForm>,
+    stepper: Stepper,
     continuations: Continuations,
-    predictor: Predictor,
-    set_ids: FxHashMap<Arc<Kernel>, SetId>,
-    limited: Vec<LimitedState>,
-    limited_ids: FxHashMap<LimitedState, u32>,
-    memory_bytes: usize,
+    recipes: Recipes,
+    /// The continuations of all sets.
+    set_parts: Vec<ContinuationId>,
+    /// Sets by shape and continuations.
+    set_ids: IdTable,
+    /// Bytes that the sets take.
+    set_bytes: usize,
     limits: Limits,
+    /// Scratch: the continuations of the next set.
+    next: Vec<ContinuationId>,
+    /// Scratch: the items of the set that a step begins with, and those that it leads to.
+    items: Vec<Item>,
+    kernel: Kernel,
 }
 
 /// The parts of a recogniser from which masks are composed, held under its lock.
@@ -130,16 +139,6 @@ pub(crate) struct Machine<'a> {
     pub(crate) starts: &'a [ItemState],
 }
 
-/// The state of a terminal that counts tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct LimitedState {
-    state: StateId,
-    /// Tokens that may still begin to contribute.
-    tokens_left: u32,
-    /// Whether the token that is being read has contributed already.
-    is_counted: bool,
-}
-
 impl Recognizer {
     /// A recogniser for a lowered grammar. `token_matches` says what each terminal that is a token matches.
     ///
@@ -150,7 +149,10 @@ impl Recognizer {
         token_matches: Vec<Option<TokenMatch>>,
         limits: &Limits,
     ) -> Result<Self, LimitExceeded> {
-        let form = form.into();
+        let mut form = form.into();
+        if let Some(renewed) = form.renewed()? {
+            form = Arc::new(renewed);
+        }
         let left_corners = LeftCorners::of(&form, limits.grammar_size)?;
         let mut automata = form.automata.clone();
         let mut limited = Vec::new();
@@ -192,24 +194,26 @@ impl Recognizer {
         let at_end = continuations.intern(&Content { ends: true, entries: Vec::new() });
         let mut first = Kernel { ends: form.start_is_nullable, items: Vec::new() };
         first.items.extend(form.start.map(|dot| Item { dot, state: ItemState::FRESH, continuation: at_end }));
-        let limited_ids =
-            limited.iter().enumerate().map(|(index, &state)| (state, index_u32(index))).collect();
+        let predictor = Predictor::new(left_corners, starts, start_states, class_count, limits.set_items);
         let mut builder = Builder {
-            automata,
+            form: form.clone(),
+            stepper: Stepper::new(automata, predictor, limited, limits),
             continuations,
-            predictor: Predictor::new(left_corners, starts, start_states, class_count, limits.set_items),
-            set_ids: FxHashMap::default(),
-            limited,
-            limited_ids,
-            memory_bytes: 0,
+            recipes: Recipes::default(),
+            set_parts: Vec::new(),
+            set_ids: IdTable::default(),
+            set_bytes: 0,
             limits: limits.clone(),
+            next: Vec::new(),
+            items: Vec::new(),
+            kernel: Kernel::default(),
         };
         let sets = AppendOnly::new();
-        let start = builder.intern(&sets, first)?;
-        let start = SetId(start);
+        let start = builder.intern(&sets, &mut first)?;
         Ok(Self {
             counts_tokens: form.counts_tokens(),
             form,
+            names_tokens: token_matches.iter().any(Option::is_some),
             token_matches,
             class_of_byte,
             byte_of_class,
@@ -235,13 +239,13 @@ impl Recognizer {
     /// Whether the text that led to `set` is complete.
     #[must_use]
     pub fn is_complete(&self, set: SetId) -> bool {
-        self.set(set).kernel.ends
+        self.set(set).ends()
     }
 
     /// Whether nothing can follow the text that led to `set`.
     #[must_use]
     pub fn is_final(&self, set: SetId) -> bool {
-        self.set(set).kernel.items.is_empty()
+        self.set(set).is_final()
     }
 
     /// How many sets there are.
@@ -277,15 +281,21 @@ impl Recognizer {
     #[inline]
     pub fn step(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
         let class = usize::from(self.class_of_byte[usize::from(byte)]);
-        let known = match self.set(set).row.get() {
-            Some(row) => row[class].load(Ordering::Acquire),
-            None => UNKNOWN,
-        };
-        match known {
-            UNKNOWN => self.make_step(set, byte, class),
-            DEAD => Ok(None),
-            next => Ok(Some(SetId(next))),
+        match self.set(set).after(class) {
+            Known::Unknown => self.make_step(set, ClassOfByte { class, byte }),
+            Known::Dead => Ok(None),
+            Known::Set(next) => Ok(Some(next)),
         }
+    }
+
+    /// As [`Recognizer::step`], the long way, without looking at what is known: the cross-check.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub fn step_the_long_way(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
+        let class = usize::from(self.class_of_byte[usize::from(byte)]);
+        let mut builder = self.lock();
+        builder.step_set(self, self.set(set), ClassOfByte { class, byte })
     }
 
     /// How many steps were taken that were not known before. Only these take time, so whoever takes many steps
@@ -293,6 +303,12 @@ impl Recognizer {
     #[must_use]
     pub fn new_steps(&self) -> usize {
         self.new_steps.load(Ordering::Relaxed)
+    }
+
+    /// How many of the new steps followed a recipe, by which steps from sets that look alike are taken.
+    #[must_use]
+    pub fn followed_recipes(&self) -> usize {
+        self.lock().recipes.followed()
     }
 
     /// The set after several bytes; `Err` holds the position of the first byte that does not fit.
@@ -312,8 +328,9 @@ impl Recognizer {
                 Some(next) => set = next,
                 None => return Ok(Err(position)),
             }
-            if new_steps != self.new_steps() {
-                new_steps = self.new_steps();
+            let now = self.new_steps();
+            if now.wrapping_sub(new_steps) >= STEPS_PER_CLOCK {
+                new_steps = now;
                 deadline.check()?;
             }
         }
@@ -334,21 +351,21 @@ impl Recognizer {
     /// # Errors
     /// When a limit is passed.
     pub fn step_token(&self, set: SetId, event: TokenEvent) -> Result<Option<SetId>, LimitExceeded> {
-        if self.token_matches.iter().all(Option::is_none) {
+        if !self.names_tokens {
             return Ok(None);
         }
         let mut builder = self.lock();
-        let mut kernel = Kernel::default();
-        let mut ended = Vec::new();
-        for item in builder.scans(self, set, None)? {
+        let (mut kernel, mut ended) = (Kernel::default(), Vec::new());
+        for item in builder.scans(self, set)? {
             if item.state == ItemState::TOKEN
                 && self.token_match(item).is_some_and(|token| token.matches(event))
             {
-                builder.advance(&self.form, &mut kernel, item, &mut ended);
+                kernel.advance(&self.form, item, &mut ended);
             }
         }
-        builder.resume(&mut kernel, ended)?;
-        builder.intern_live(&self.sets, kernel)
+        let Builder { stepper, continuations, .. } = &mut *builder;
+        stepper.resume(&mut kernel, &mut ended, continuations)?;
+        builder.intern_live(&self.sets, &mut kernel)
     }
 
     /// The tokens that `set` can read as a whole.
@@ -356,10 +373,10 @@ impl Recognizer {
     /// # Errors
     /// When a limit is passed.
     pub fn token_matches(&self, set: SetId) -> Result<Vec<TokenMatch>, LimitExceeded> {
-        if self.token_matches.iter().all(Option::is_none) {
+        if !self.names_tokens {
             return Ok(Vec::new());
         }
-        let scans = self.lock().scans(self, set, None)?;
+        let scans = self.lock().scans(self, set)?;
         Ok(scans
             .into_iter()
             .filter(|item| item.state == ItemState::TOKEN)
@@ -375,20 +392,32 @@ impl Recognizer {
         if left == right {
             return Ok(left);
         }
-        let (left, right) = (&self.set(left).kernel, &self.set(right).kernel);
-        let mut kernel = Kernel::clone(left);
-        kernel.ends |= right.ends;
-        kernel.items.extend_from_slice(&right.items);
-        self.lock().intern(&self.sets, kernel).map(SetId)
+        let (left, right) = (self.set(left), self.set(right));
+        let mut builder = self.lock();
+        let mut kernel = Kernel { ends: left.ends() || right.ends(), items: builder.items(left) };
+        kernel.items.extend(builder.items(right));
+        builder.intern(&self.sets, &mut kernel)
     }
 
     /// Runs `compose` with the items of a set's kernel and the parts of the recogniser.
     pub(crate) fn compose<R>(&self, set: SetId, compose: impl FnOnce(&[Item], Machine<'_>) -> R) -> R {
         let mut builder = self.lock();
-        let Builder { automata, continuations, predictor, .. } = &mut *builder;
+        let items = builder.items(self.set(set));
+        let Builder { stepper: Stepper { automata, predictor, .. }, continuations, .. } = &mut *builder;
         let (left_corners, starts) = predictor.parts();
         let machine = Machine { form: &self.form, automata, continuations, left_corners, starts };
-        compose(&self.set(set).kernel.items, machine)
+        compose(&items, machine)
+    }
+
+    /// Runs `look` with a set's shape, its continuations by number, and what these are.
+    pub(crate) fn look<R>(
+        &self,
+        set: SetId,
+        look: impl FnOnce((ShapeId, &[ContinuationId]), &Continuations) -> R,
+    ) -> R {
+        let builder = self.lock();
+        let set = self.set(set);
+        look((set.shape, builder.parts(set)), &builder.continuations)
     }
 
     /// Whether some terminal counts tokens.
@@ -431,186 +460,170 @@ impl Recognizer {
     }
 
     #[cold]
-    fn make_step(&self, set: SetId, byte: u8, class: usize) -> Result<Option<SetId>, LimitExceeded> {
+    fn make_step(&self, set: SetId, byte: ClassOfByte) -> Result<Option<SetId>, LimitExceeded> {
         self.new_steps.fetch_add(1, Ordering::Relaxed);
         let mut builder = self.lock();
-        let mut kernel = Kernel::default();
-        let mut ended = Vec::new();
-        for item in builder.scans(self, set, Some(ClassOfByte { class, byte }))? {
-            let Some((state, is_accepting, continues)) = builder.step_terminal(item.state, byte)? else {
-                continue;
-            };
-            if is_accepting {
-                builder.advance(&self.form, &mut kernel, item, &mut ended);
-            }
-            if continues {
-                kernel.items.push(Item { state, ..item });
-            }
-        }
-        builder.resume(&mut kernel, ended)?;
-        let next = builder.intern_live(&self.sets, kernel)?;
-        let row = self.set(set).row.get_or_init(|| {
-            builder.memory_bytes += self.byte_of_class.len() * size_of::<AtomicU32>();
-            self.byte_of_class.iter().map(|_| AtomicU32::new(UNKNOWN)).collect()
-        });
-        row[class].store(next.map_or(DEAD, |next| next.0), Ordering::Release);
+        let next = builder.step(self, self.set(set), byte)?;
+        builder.set_bytes += self.set(set).keep(byte.class, next, self.byte_of_class.len());
         Ok(next)
     }
 
     fn make_end_token(&self, set: SetId) -> Result<Option<SetId>, LimitExceeded> {
-        match self.set(set).after_token.load(Ordering::Acquire) {
-            UNKNOWN => {}
-            DEAD => return Ok(None),
-            next => return Ok(Some(SetId(next))),
+        // The end of a token is a class beyond those of the bytes.
+        let class = self.byte_of_class.len();
+        match self.set(set).after(class) {
+            Known::Unknown => {}
+            Known::Dead => return Ok(None),
+            Known::Set(next) => return Ok(Some(next)),
         }
         self.new_steps.fetch_add(1, Ordering::Relaxed);
         let mut builder = self.lock();
-        let source = &self.set(set).kernel;
-        let mut kernel = Kernel { ends: source.ends, items: Vec::with_capacity(source.items.len()) };
-        for item in &source.items {
-            let state = match item.state {
-                ItemState::FRESH => item.state,
-                state => match builder.end_token(state) {
-                    Some(state) => state,
-                    None => continue,
-                },
-            };
-            kernel.items.push(Item { state, ..*item });
-        }
-        let next = builder.intern_live(&self.sets, kernel)?;
-        self.set(set).after_token.store(next.map_or(DEAD, |next| next.0), Ordering::Release);
+        let mut items = builder.items(self.set(set));
+        items.retain_mut(|item| {
+            if item.state == ItemState::FRESH {
+                return true;
+            }
+            let state = builder.stepper.end_token(item.state);
+            state.inspect(|&state| item.state = state).is_some()
+        });
+        let mut kernel = Kernel { ends: self.is_complete(set), items };
+        let next = builder.intern_live(&self.sets, &mut kernel)?;
+        builder.set_bytes += self.set(set).keep(class, next, class);
         Ok(next)
     }
 }
 
 impl Builder {
     fn total_memory(&self) -> usize {
-        self.memory_bytes
-            + self.automata.memory_bytes()
+        self.set_bytes
+            + self.form.memory_bytes()
+            + self.set_parts.capacity() * size_of::<ContinuationId>()
+            + self.set_ids.memory_bytes()
+            + self.stepper.memory_bytes()
             + self.continuations.memory_bytes()
-            + self.predictor.memory_bytes()
+            + self.recipes.memory_bytes()
     }
 
-    /// All items of a set before or inside a terminal; with a byte only those that it can begin or continue, and
-    /// possibly some more.
-    fn scans(
-        &mut self,
-        recognizer: &Recognizer,
-        set: SetId,
-        byte: Option<ClassOfByte>,
-    ) -> Result<Vec<Item>, LimitExceeded> {
-        let kernel = &recognizer.set(set).kernel;
-        // Fresh items sort last, because their state has the highest number.
-        let fresh = kernel.items.partition_point(|item| item.state != ItemState::FRESH);
-        let (inside, fresh) = kernel.items.split_at(fresh);
-        let fresh = fresh.iter().map(|item| (item.dot, item.continuation));
-        let mut scans = inside.to_vec();
-        let mut effort = Effort::new(&self.limits);
-        let grammar = (&*recognizer.form, &mut self.automata, &mut self.continuations);
-        self.predictor.predict(grammar, fresh, byte, &mut effort, &mut scans)?;
+    /// The continuations of a set, by number.
+    fn parts(&self, set: &Set) -> &[ContinuationId] {
+        &self.set_parts[set.first as usize..][..self.continuations.shapes.get(set.shape).count]
+    }
+
+    /// The items of a set, sorted.
+    fn items(&self, set: &Set) -> Vec<Item> {
+        self.continuations.shapes.get(set.shape).items_with(self.parts(set)).collect()
+    }
+
+    /// All items of a set before or inside a terminal.
+    fn scans(&mut self, recognizer: &Recognizer, set: SetId) -> Result<Vec<Item>, LimitExceeded> {
+        let items = self.items(recognizer.set(set));
+        let mut scans = Vec::new();
+        self.stepper.scans(&recognizer.form, &items, None, &mut self.continuations, &mut scans)?;
         Ok(scans)
     }
 
-    /// Moves the dot of an item over its terminal, which is done. What follows the item's production, if it ends
-    /// there, is added to `ended`.
-    fn advance(&self, form: &NormalForm, kernel: &mut Kernel, item: Item, ended: &mut Vec<ContinuationId>) {
-        let advance = form.advance(item.dot);
-        let fresh = |dot| Item { dot, state: ItemState::FRESH, continuation: item.continuation };
-        kernel.items.extend(advance.next.map(fresh));
-        if advance.completes {
-            ended.push(item.continuation);
-        }
-    }
-
-    /// Adds what the continuations in `ended` hold.
-    fn resume(&self, kernel: &mut Kernel, mut ended: Vec<ContinuationId>) -> Result<(), LimitExceeded> {
-        let mut effort = Effort::new(&self.limits);
-        ended.sort_unstable();
-        ended.dedup();
-        for continuation in ended {
-            let continuation = self.continuations.get(continuation);
-            effort.spend(continuation.entries.len())?;
-            kernel.ends |= continuation.ends;
-            let fresh = |&(dot, continuation): &_| Item { dot, state: ItemState::FRESH, continuation };
-            kernel.items.extend(continuation.entries.iter().map(fresh));
-        }
-        Ok(())
-    }
-
-    /// The state of a terminal after a byte, whether its text can end there and whether it can go on.
-    fn step_terminal(
+    /// The set after a byte.
+    fn step(
         &mut self,
-        state: ItemState,
-        byte: u8,
-    ) -> Result<Option<(ItemState, bool, bool)>, LimitExceeded> {
-        if state == ItemState::TOKEN {
-            return Ok(None);
+        recognizer: &Recognizer,
+        set: &Set,
+        byte: ClassOfByte,
+    ) -> Result<Option<SetId>, LimitExceeded> {
+        let shape = self.continuations.shapes.get(set.shape);
+        if !shape.is_shared() {
+            return self.step_set(recognizer, set, byte);
         }
-        let (automaton_state, limited) = match state.0.checked_sub(ItemState::FIRST_LIMITED) {
-            None => (StateId::new(state.0 as usize), None),
-            Some(index) => {
-                let mut limited = self.limited[index as usize];
-                if !limited.is_counted {
-                    match limited.tokens_left.checked_sub(1) {
-                        Some(left) => limited.tokens_left = left,
-                        None => return Ok(None),
-                    }
-                    limited.is_counted = true;
-                }
-                (limited.state, Some(limited))
+        let parts = &self.set_parts[set.first as usize..][..shape.count];
+        let key = (set.shape, byte.class);
+        match self.recipes.follow(key, parts, &mut self.continuations, &mut self.next)? {
+            Followed::Set(shape) => {
+                let parts = std::mem::take(&mut self.next);
+                let next = self.intern_parts(&recognizer.sets, shape, &parts);
+                self.next = parts;
+                next.map(Some)
             }
-        };
-        let Some(next) = self.automata.step(automaton_state, byte)? else { return Ok(None) };
-        let is_accepting = self.automata.is_accepting(next);
-        let continues = self.automata.continues(next)?;
-        let state = match limited {
-            None => ItemState(index_u32(next.index())),
-            Some(limited) => self.limited_state(LimitedState { state: next, ..limited }),
-        };
-        Ok(Some((state, is_accepting, continues)))
-    }
-
-    /// The state of a terminal after the end of a token; `None` if it has no token left.
-    fn end_token(&mut self, state: ItemState) -> Option<ItemState> {
-        let Some(index) = state.0.checked_sub(ItemState::FIRST_LIMITED) else { return Some(state) };
-        let limited = self.limited[index as usize];
-        (limited.tokens_left > 0).then(|| self.limited_state(LimitedState { is_counted: false, ..limited }))
-    }
-
-    fn limited_state(&mut self, limited: LimitedState) -> ItemState {
-        let next = index_u32(self.limited.len());
-        let index = *self.limited_ids.entry(limited).or_insert(next);
-        if index == next {
-            self.limited.push(limited);
+            Followed::Kernel(mut kernel) => self.intern(&recognizer.sets, &mut kernel).map(Some),
+            Followed::Dead => Ok(None),
+            Followed::None => self.step_set(recognizer, set, byte),
+            Followed::Unknown => {
+                let numbered = self.continuations.shapes.get(set.shape).numbered_items();
+                let mut recording = Recording::new(&mut self.continuations, parts);
+                let mut written = Kernel::default();
+                self.stepper.step(&recognizer.form, &numbered, byte, &mut recording, &mut written)?;
+                let mut kernel = recording.resolve(&written);
+                self.recipes.keep(key, recording, &written);
+                self.intern_live(&recognizer.sets, &mut kernel)
+            }
         }
-        ItemState(ItemState::FIRST_LIMITED + index)
+    }
+
+    /// The set that a byte leads to, the long way.
+    fn step_set(
+        &mut self,
+        recognizer: &Recognizer,
+        set: &Set,
+        byte: ClassOfByte,
+    ) -> Result<Option<SetId>, LimitExceeded> {
+        let (mut items, mut kernel) = (std::mem::take(&mut self.items), std::mem::take(&mut self.kernel));
+        items.clear();
+        let shape = self.continuations.shapes.get(set.shape);
+        items.extend(shape.items_with(self.parts(set)));
+        kernel.clear();
+        let continuations = &mut self.continuations;
+        self.stepper.step(&recognizer.form, &items, byte, continuations, &mut kernel)?;
+        let next = self.intern_live(&recognizer.sets, &mut kernel);
+        (self.items, self.kernel) = (items, kernel);
+        next
     }
 
     fn intern_live(
         &mut self,
         sets: &AppendOnly<Set>,
-        kernel: Kernel,
+        kernel: &mut Kernel,
     ) -> Result<Option<SetId>, LimitExceeded> {
-        if kernel.is_dead() { Ok(None) } else { self.intern(sets, kernel).map(|id| Some(SetId(id))) }
+        if kernel.is_dead() { Ok(None) } else { self.intern(sets, kernel).map(Some) }
     }
 
-    fn intern(&mut self, sets: &AppendOnly<Set>, mut kernel: Kernel) -> Result<u32, LimitExceeded> {
+    fn intern(&mut self, sets: &AppendOnly<Set>, kernel: &mut Kernel) -> Result<SetId, LimitExceeded> {
         kernel.normalize();
-        if let Some(id) = self.set_ids.get(&kernel) {
-            return Ok(id.0);
-        }
         if kernel.items.len() > self.limits.set_items {
             return Err(LimitExceeded::new("set_items", self.limits.set_items));
         }
-        if self.total_memory() > self.limits.memory_bytes {
+        let (shape, of_shape) = intern_kernel(&mut self.continuations.shapes, kernel);
+        let mut parts = std::mem::take(&mut self.next);
+        parts.clear();
+        parts.extend_from_slice(of_shape);
+        let id = self.intern_parts(sets, shape, &parts);
+        self.next = parts;
+        id
+    }
+
+    /// The set of this shape with these continuations.
+    fn intern_parts(
+        &mut self,
+        sets: &AppendOnly<Set>,
+        shape: ShapeId,
+        parts: &[ContinuationId],
+    ) -> Result<SetId, LimitExceeded> {
+        let hash = hash_of(shape, parts);
+        let known = self.set_ids.find(hash, |id| {
+            let known = sets.get(id);
+            known.shape == shape && self.set_parts[known.first as usize..][..parts.len()] == *parts
+        });
+        if let Some(known) = known {
+            return Ok(SetId::new(known));
+        }
+        // To add up what all parts take costs as much as to make a small set.
+        if sets.len().is_multiple_of(SETS_PER_SUM) && self.total_memory() > self.limits.memory_bytes {
             return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));
         }
-        self.memory_bytes += kernel.items.len() * size_of::<Item>() + size_of::<Set>() + 96;
-        let kernel = Arc::new(kernel);
-        let set = Set { kernel: kernel.clone(), row: OnceLock::new(), after_token: AtomicU32::new(UNKNOWN) };
-        let id = SetId::new(sets.push(set));
-        self.set_ids.insert(kernel, id);
-        Ok(id.0)
+        let of_shape = self.continuations.shapes.share(shape);
+        let set = Set::new(shape, index_u32(self.set_parts.len()), of_shape);
+        let id = sets.push(set);
+        self.set_ids.insert(hash, id);
+        self.set_parts.extend_from_slice(parts);
+        self.set_bytes += Set::BYTES;
+        Ok(SetId::new(id))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::automata::{Automata, StateId};
 use crate::grammar::NonterminalId;
 use crate::lowering::{NormalForm, Symbol};
 
-use super::continuation::{Content, ContinuationId, Continuations, Entry};
+use super::continuation::{Content, ContinuationId, Entry, MakeContinuations};
 use super::effort::Effort;
 use super::kernel::{Item, ItemState};
 use super::left_corner::LeftCorners;
@@ -45,6 +45,8 @@ pub(crate) struct Predictor {
     follow: Vec<Content>,
     /// Scratch: the continuation of each nonterminal, valid where `follow` is filled.
     ids: Vec<ContinuationId>,
+    /// Scratch: the components whose `follow` is filled.
+    touched: Vec<usize>,
     max_items: usize,
     memory_bytes: usize,
 }
@@ -65,6 +67,7 @@ impl Predictor {
             begins: vec![Box::default(); class_count],
             follow: vec![Content::default(); count],
             ids: vec![ContinuationId(0); count],
+            touched: Vec::new(),
             max_items,
             memory_bytes: 0,
         }
@@ -81,28 +84,29 @@ impl Predictor {
 
     /// All items before a terminal that the fresh items stand for; with a byte only those that it can begin, and
     /// possibly some more. Adds them to `items`, with repetition.
-    pub(crate) fn predict(
+    pub(super) fn predict(
         &mut self,
-        grammar: (&NormalForm, &mut Automata, &mut Continuations),
+        grammar: (&NormalForm, &mut Automata, &mut impl MakeContinuations),
         fresh: impl Iterator<Item = Entry>,
         byte: Option<ClassOfByte>,
         effort: &mut Effort,
         items: &mut Vec<Item>,
     ) -> Result<(), LimitExceeded> {
-        let mut touched = Vec::new();
+        let mut touched = std::mem::take(&mut self.touched);
         let result = self.predict_into(grammar, fresh, byte, effort, &mut touched, items);
-        for component in touched {
+        for component in touched.drain(..) {
             for &member in &self.left_corners.components[component].members {
                 self.follow[member].clear();
             }
         }
+        self.touched = touched;
         result
     }
 
     /// As `predict`. `touched` gets the components whose `follow` was used.
     fn predict_into(
         &mut self,
-        (form, automata, continuations): (&NormalForm, &mut Automata, &mut Continuations),
+        (form, automata, continuations): (&NormalForm, &mut Automata, &mut impl MakeContinuations),
         fresh: impl Iterator<Item = Entry>,
         byte: Option<ClassOfByte>,
         effort: &mut Effort,
@@ -114,31 +118,32 @@ impl Predictor {
         // Components that something in them is predicted of, as a max-heap: parents come out before children.
         let mut pending: BinaryHeap<usize> = BinaryHeap::new();
         for (dot, continuation) in fresh {
-            effort.spend(1)?;
-            match form.symbol_after(dot) {
-                Symbol::Terminal(id) => {
-                    items.push(Item { dot, state: self.starts[id.index()], continuation });
-                }
-                Symbol::Nonterminal(id) => {
-                    let component = self.left_corners.component_of[id.index()];
-                    if !self.can_begin(automata, component, byte)? {
-                        continue;
+            for dot in form.expanded(dot)? {
+                effort.spend(1)?;
+                match form.symbol_after(dot) {
+                    Symbol::Terminal(id) => {
+                        items.push(Item { dot, state: self.starts[id.index()], continuation });
                     }
-                    let advance = form.advance(dot);
-                    if advance.completes {
-                        tails.push((id, continuation));
+                    Symbol::Nonterminal(id) => {
+                        let component = self.left_corners.component_of[id.index()];
+                        if !self.can_begin(automata, component, byte)? {
+                            continue;
+                        }
+                        let advance = form.advance(dot);
+                        if advance.completes {
+                            tails.push((id, continuation));
+                        }
+                        self.follow[id.index()].entries.extend(advance.next.map(|next| (next, continuation)));
+                        touched.push(component);
+                        pending.push(component);
                     }
-                    self.follow[id.index()].entries.extend(advance.next.map(|next| (next, continuation)));
-                    touched.push(component);
-                    pending.push(component);
                 }
             }
         }
         tails.sort_unstable();
         tails.dedup();
         for (id, continuation) in tails {
-            effort.spend(continuations.get(continuation).entries.len())?;
-            continuations.add_to(&mut self.follow[id.index()], continuation);
+            effort.spend(continuations.add_to(&mut self.follow[id.index()], continuation))?;
         }
         let mut last = None;
         while let Some(component) = pending.pop() {
@@ -160,8 +165,7 @@ impl Predictor {
                     }
                     let follow = &mut self.follow[edge.child];
                     if edge.is_tail {
-                        effort.spend(continuations.get(continuation).entries.len())?;
-                        continuations.add_to(follow, continuation);
+                        effort.spend(continuations.add_to(follow, continuation))?;
                     }
                     follow.entries.extend(edge.next.map(|next| (next, continuation)));
                     touched.push(component);
@@ -188,6 +192,9 @@ impl Predictor {
         if begins.is_empty() {
             *begins = vec![Begins::Unknown; left_corners.components.len()].into();
             *memory_bytes += begins.len();
+        }
+        if begins[component] != Begins::Unknown {
+            return Ok(begins[component] == Begins::Yes);
         }
         // Components to decide, each with how far it was looked at: first its terminals, then its children.
         let mut stack: Vec<(usize, usize)> = vec![(component, 0)];
@@ -225,7 +232,7 @@ impl Predictor {
     fn close_component(
         &mut self,
         component: usize,
-        continuations: &mut Continuations,
+        continuations: &mut impl MakeContinuations,
         effort: &mut Effort,
     ) -> Result<(), LimitExceeded> {
         let component = &self.left_corners.components[component];
@@ -255,11 +262,12 @@ impl Predictor {
                 content.normalize();
                 contents.push(content);
             }
-            let ids = if knot.is_cyclic {
-                continuations.intern_knot(knot.number, &mut contents, &knot.inside, effort)?
+            let mut ids = Vec::with_capacity(knot.members.len());
+            if knot.is_cyclic {
+                continuations.intern_knot(knot, &mut contents, effort, &mut ids)?;
             } else {
-                contents.iter().map(|content| continuations.intern(content)).collect()
-            };
+                ids.extend(contents.iter().map(|content| continuations.intern(content)));
+            }
             for (&member, id) in knot.members.iter().zip(ids) {
                 self.ids[component.members[member]] = id;
             }

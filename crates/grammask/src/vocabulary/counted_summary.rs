@@ -8,7 +8,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{
-    LiveTokens, MANY_CHARACTERS, NodeSet, TokenId, TokenRanges, TokenSet, TokenTrie, Vocabulary, WhichNodes,
+    LiveTokens, MANY_CHARACTERS, NodeSet, TokenId, TokenRanges, TokenSet, TokenTrie, TrieNode, Vocabulary,
+    WhichNodes,
 };
 
 /// See the module.
@@ -44,31 +45,55 @@ struct ByCount {
 }
 
 impl ByCount {
-    /// Sorts ids by their counts, which are below `end`.
-    fn new(end: usize, entries: impl Iterator<Item = (usize, u32)> + Clone) -> Self {
-        let mut starts = vec![0; end + 1];
-        entries.clone().for_each(|(count, _)| starts[count + 1] += 1);
+    /// Sorts ids by their counts, which are below `end`: entries are gone through twice, as `each` does.
+    fn new(end: usize, each: &dyn Fn(&mut Sorting)) -> Self {
+        let mut sorting = Sorting { starts: vec![0; end + 1], list: Vec::new(), is_counted: false };
+        each(&mut sorting);
+        let starts = &mut sorting.starts;
         for count in 0..end {
             starts[count + 1] += starts[count];
         }
-        let mut next = starts.clone();
-        let mut list = vec![0; starts[end]];
-        entries.for_each(|(count, id)| {
-            list[next[count]] = id;
-            next[count] += 1;
-        });
+        let mut known = starts.clone();
+        sorting.list = vec![0; starts[end]];
+        sorting.is_counted = true;
+        each(&mut sorting);
         // Equal lists are equal, however many counts were possible.
-        while let [.., one, last] = starts[..]
+        while let [.., one, last] = known[..]
             && one == last
         {
-            starts.pop();
+            known.pop();
         }
-        Self { list, starts }
+        Self { list: sorting.list, starts: known }
     }
 
     /// The position of the first entry with at least a count.
     fn start(&self, count: u32) -> usize {
         self.starts.get(count as usize).copied().unwrap_or(self.list.len())
+    }
+}
+
+/// A [`ByCount`] being made: entries are counted, then put where they belong.
+struct Sorting {
+    /// How many entries have the count before each, then where the next entry with each count goes.
+    starts: Vec<usize>,
+    list: Vec<u32>,
+    is_counted: bool,
+}
+
+impl Sorting {
+    /// Adds neighbouring entries; there are hundreds of thousands of them, so each pass is a loop of its own.
+    fn add(&mut self, entries: impl Iterator<Item = (i32, u32)>) {
+        let Self { starts, list, is_counted } = self;
+        // Copies that have begun are never fewer than none.
+        if *is_counted {
+            entries.for_each(|(count, id)| {
+                let next = &mut starts[count as usize];
+                list[*next] = id;
+                *next += 1;
+            });
+        } else {
+            entries.for_each(|(count, _)| starts[count as usize + 1] += 1);
+        }
     }
 }
 
@@ -123,24 +148,26 @@ impl CountedSummaryBuilder {
         let most = self.tokens.iter().chain(&self.nodes).map(|segment| segment.difference).max();
         let end = trie.max_depth() + 1 + most.map_or(0, |most| usize::try_from(most).unwrap_or(0));
         let (ids, characters) = (trie.sorted_ids(), trie.token_characters());
-        let tokens = self.tokens.iter().flat_map(|segment| {
-            let places = segment.places.clone();
-            let difference = segment.difference;
-            let count = move |characters: u16| (i32::from(characters) + difference) as usize;
-            ids[places.clone()]
-                .iter()
-                .zip(&characters[places])
-                .map(move |(id, &characters)| (count(characters), id.0))
+        let mut tokens = ByCount::new(end, &|sorting| {
+            for segment in &self.tokens {
+                let (ids, characters) = (&ids[segment.places.clone()], &characters[segment.places.clone()]);
+                let counts = characters.iter().map(|&characters| i32::from(characters) + segment.difference);
+                sorting.add(counts.zip(ids.iter().map(|id| id.0)));
+            }
         });
-        let mut tokens = ByCount::new(end, tokens);
-        let nodes = self.nodes.iter().flat_map(|segment| {
-            let &Segment { ref places, difference, only_whole } = segment;
-            let inner = trie.inner_nodes_in(places.clone());
-            inner
-                .filter(move |&node| !only_whole || trie.is_whole(node))
-                .map(move |node| ((i32::from(trie.characters(node)) + difference) as usize, node.0))
+        let ends = ByCount::new(end, &|sorting| {
+            for &Segment { ref places, difference, only_whole } in &self.nodes {
+                let which = if only_whole { WhichNodes::WholeCharacters } else { WhichNodes::All };
+                for (first, mut rest) in trie.inner_words_in(places.clone(), which) {
+                    let nodes = std::iter::from_fn(|| {
+                        let bit = (rest != 0).then(|| rest.trailing_zeros())?;
+                        rest &= rest - 1;
+                        Some(TrieNode(first | bit))
+                    });
+                    sorting.add(nodes.map(|node| (i32::from(trie.characters(node)) + difference, node.0)));
+                }
+            }
         });
-        let ends = ByCount::new(end, nodes);
         let all_tokens = (tokens.list.len() > vocabulary.size() / MANY).then(|| {
             let mut all = TokenSet::new(vocabulary.size());
             if are_apart(&self.tokens) {
@@ -175,7 +202,11 @@ impl CountedSummaryBuilder {
         let least = u32::from(MANY_CHARACTERS - 1) + u32::try_from(most).unwrap_or(0);
         let mut all_tokens = TokenRanges::default();
         self.tokens.iter().for_each(|segment| all_tokens.add(segment.places.clone()));
-        let LiveTokens::Set(all_tokens) = all_tokens.finish(vocabulary) else { return None };
+        let all_tokens = match all_tokens.finish(vocabulary) {
+            LiveTokens::List(_) => return None,
+            LiveTokens::Set(set) => set,
+            near => Arc::new(near.to_set(vocabulary.size())),
+        };
         let mut all_ends = vec![0; trie.len().div_ceil(64)];
         for segment in &self.nodes {
             let which = if segment.only_whole { WhichNodes::WholeCharacters } else { WhichNodes::All };
@@ -195,7 +226,7 @@ impl CountedSummaryBuilder {
             let entries = entries.filter_map(|(count, id)| Some((u32::try_from(count).ok()?, id)));
             let beyond: Vec<_> = entries.filter(|&(count, _)| count > least).collect();
             let end = beyond.iter().map(|&(count, _)| count as usize + 1).max().unwrap_or(0);
-            ByCount::new(end, beyond.iter().map(|&(count, id)| (count as usize, id)))
+            ByCount::new(end, &|sorting| sorting.add(beyond.iter().map(|&(count, id)| (count as i32, id))))
         };
         let (mut tokens, mut nodes) = (tokens, nodes);
         Some(CountedSummary {
@@ -247,11 +278,7 @@ impl CountedSummary {
         match &self.all_tokens {
             Some(all) if others.is_empty() => LiveTokens::Set(all.clone()),
             Some(all) if others.len() <= chosen.len() || self.least > 0 => {
-                let mut set = TokenSet::clone(all);
-                for &id in others {
-                    set.remove(TokenId(id));
-                }
-                LiveTokens::from_set(set)
+                LiveTokens::without(all, others.iter().map(|&id| TokenId(id)).collect())
             }
             _ => LiveTokens::new(chosen.iter().map(|&id| TokenId(id)).collect(), size),
         }

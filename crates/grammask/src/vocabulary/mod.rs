@@ -17,6 +17,8 @@ mod byte_groups;
 mod character;
 mod counted_summary;
 mod error;
+mod live_tokens;
+mod mask;
 mod node_set;
 mod terminal_summaries;
 mod token_ranges;
@@ -30,8 +32,10 @@ pub(crate) use character::Character;
 pub(crate) use counted_summary::CountedSummaryBuilder;
 pub use counted_summary::{Bounds, CountedSummary};
 pub use error::VocabularyError;
+pub use live_tokens::{LiveTokens, Near, Tokens};
+pub use mask::Mask;
 pub use node_set::{GrowingNodeSet, NodeSet};
-pub use terminal_summaries::{LiveTokens, NodeSetRef, TerminalSummaries, TerminalSummary};
+pub use terminal_summaries::{NodeSetRef, TerminalSummaries, TerminalSummary};
 pub(crate) use token_ranges::TokenRanges;
 pub use token_set::TokenSet;
 pub use token_texts::TokenTexts;
@@ -39,6 +43,7 @@ pub use token_trie::{Children, TokenTrie, TrieNode};
 pub(crate) use token_trie::{MANY_CHARACTERS, WhichNodes};
 
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -64,7 +69,7 @@ pub struct Vocabulary {
     first_name: FxHashMap<TokenId, usize>,
     eos: Vec<TokenId>,
     trie: TokenTrie,
-    tokens_with_text: TokenSet,
+    tokens_with_text: Arc<TokenSet>,
     summaries: TerminalSummaries,
 }
 
@@ -149,7 +154,7 @@ impl Vocabulary {
             first_name,
             eos,
             trie,
-            tokens_with_text,
+            tokens_with_text: Arc::new(tokens_with_text),
             summaries: TerminalSummaries::default(),
         })
     }
@@ -222,7 +227,7 @@ impl Vocabulary {
     }
 
     /// All tokens with text.
-    pub(crate) fn tokens_with_text(&self) -> &TokenSet {
+    pub(crate) fn tokens_with_text(&self) -> &Arc<TokenSet> {
         &self.tokens_with_text
     }
 

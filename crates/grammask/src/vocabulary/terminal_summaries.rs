@@ -12,15 +12,12 @@
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
-use super::{Bounds, CountedSummary, NodeSet, TokenId, TokenSet};
+use super::{Bounds, CountedSummary, LiveTokens, NodeSet, TokenSet};
 
 /// Bytes that the store may take by default.
 const DEFAULT_CAPACITY: usize = 256 << 20;
-
-/// Of more than this part of all ids a bitset finds the order faster than sorting.
-const FEW: usize = 512;
 
 /// A node set that is known by identity: as long as one holds it, equal sets of the same store are the same.
 #[derive(Clone, Debug)]
@@ -56,119 +53,6 @@ impl Hash for NodeSetRef {
     }
 }
 
-/// A set of tokens, as cheap to add to a mask as it is small.
-#[derive(Clone, Debug)]
-pub enum LiveTokens {
-    /// These tokens, ascending.
-    List(Arc<[TokenId]>),
-    /// So many that a bitset is smaller.
-    Set(Arc<TokenSet>),
-}
-
-impl LiveTokens {
-    /// No token.
-    #[must_use]
-    pub fn none() -> Self {
-        Self::List(Arc::from([]))
-    }
-
-    /// The given tokens, in any order and with repetition, of a vocabulary of `size` ids.
-    #[must_use]
-    pub fn new(mut tokens: Vec<TokenId>, size: usize) -> Self {
-        if tokens.len() > size / 32 {
-            let mut set = TokenSet::new(size);
-            set.extend(tokens);
-            return Self::Set(Arc::new(set));
-        }
-        if tokens.len() > size / FEW {
-            let mut set = TokenSet::new(size);
-            set.extend(tokens);
-            return Self::List(set.iter().collect());
-        }
-        tokens.sort_unstable();
-        tokens.dedup();
-        Self::List(tokens.into())
-    }
-
-    /// The tokens of a set.
-    #[must_use]
-    pub fn from_set(set: TokenSet) -> Self {
-        if set.len() > set.size() / 32 { Self::Set(Arc::new(set)) } else { Self::List(set.iter().collect()) }
-    }
-
-    /// All tokens of several sets.
-    #[must_use]
-    pub fn union(parts: &[Self], size: usize) -> Self {
-        let mut nonempty = parts.iter().filter(|part| !part.is_empty());
-        let (Some(first), second) = (nonempty.next(), nonempty.next()) else { return Self::none() };
-        if second.is_none() {
-            return first.clone();
-        }
-        let listed = parts.iter().map(|part| if let Self::List(tokens) = part { tokens.len() } else { size });
-        if listed.sum::<usize>() <= size / 32 {
-            let lists: Vec<&[TokenId]> = parts
-                .iter()
-                .filter_map(|part| if let Self::List(tokens) = part { Some(&tokens[..]) } else { None })
-                .collect();
-            return Self::new(lists.concat(), size);
-        }
-        let mut set = TokenSet::new(size);
-        for part in parts {
-            part.add_to(&mut set);
-        }
-        Self::Set(Arc::new(set))
-    }
-
-    /// Whether there is no token.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        matches!(self, Self::List(tokens) if tokens.is_empty())
-    }
-
-    /// Whether a token is among them.
-    #[must_use]
-    pub fn contains(&self, token: TokenId) -> bool {
-        match self {
-            Self::List(tokens) => tokens.binary_search(&token).is_ok(),
-            Self::Set(set) => set.contains(token),
-        }
-    }
-
-    /// Adds the tokens to a mask.
-    pub fn add_to(&self, mask: &mut TokenSet) {
-        match self {
-            Self::List(tokens) => {
-                for &token in &tokens[..] {
-                    mask.insert(token);
-                }
-            }
-            Self::Set(set) => mask.union_with(set),
-        }
-    }
-
-    /// The tokens as a set over `size` ids.
-    #[must_use]
-    pub fn to_set(&self, size: usize) -> TokenSet {
-        match self {
-            Self::List(tokens) => {
-                let mut set = TokenSet::new(size);
-                set.extend(tokens.iter().copied());
-                set
-            }
-            Self::Set(set) => TokenSet::clone(set),
-        }
-    }
-
-    /// Bytes of memory that the tokens take.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        match self {
-            Self::List(tokens) => size_of_val(&tokens[..]),
-            Self::Set(set) => size_of_val(set.words()),
-        }
-    }
-}
-
 /// What is live in a terminal, and where its words end, below some trie nodes.
 #[derive(Clone, Debug)]
 pub struct TerminalSummary {
@@ -184,6 +68,13 @@ pub struct TerminalSummaries {
     contents: Mutex<Contents>,
 }
 
+/// A union, and what it is the union of: while that is held, nothing else is in its place.
+#[derive(Debug)]
+struct UnionOfSets {
+    _parts: Box<[Arc<TokenSet>]>,
+    union: Arc<TokenSet>,
+}
+
 #[derive(Debug)]
 struct Contents {
     /// Node sets by the hash of their content.
@@ -193,6 +84,10 @@ struct Contents {
     counted: FxHashMap<(u128, NodeSetRef, Bounds), Arc<CountedSummary>>,
     /// By content hashes of an intersection without its limit, what ends a copy, and the copy.
     limited: FxHashMap<([u128; 3], NodeSetRef, Bounds), Option<Arc<CountedSummary>>>,
+    /// Large sets of tokens, equal ones once.
+    tokens: FxHashSet<Arc<TokenSet>>,
+    /// Unions of large sets, by where these are, ascending.
+    unions: FxHashMap<Box<[usize]>, UnionOfSets>,
     bytes: usize,
     capacity: usize,
 }
@@ -204,6 +99,8 @@ impl Default for TerminalSummaries {
             summaries: FxHashMap::default(),
             counted: FxHashMap::default(),
             limited: FxHashMap::default(),
+            tokens: FxHashSet::default(),
+            unions: FxHashMap::default(),
             bytes: 0,
             capacity: DEFAULT_CAPACITY,
         };
@@ -225,6 +122,43 @@ impl TerminalSummaries {
         contents.make_room(set.memory_bytes() + 64);
         let set = NodeSetRef(Arc::new(set));
         contents.sets.entry(hash).or_default().push(set.clone());
+        set
+    }
+
+    /// The same tokens; of equal large sets one is kept. Costs a pass over a large set.
+    #[must_use]
+    pub fn share(&self, tokens: LiveTokens) -> LiveTokens {
+        match tokens {
+            LiveTokens::Set(set) => LiveTokens::Set(self.intern_tokens(set)),
+            tokens => tokens,
+        }
+    }
+
+    /// The union of several sets over `size` ids. Remembered by where the sets are, so ask for it with sets that are shared.
+    #[must_use]
+    pub fn union_of(&self, sets: &[&Arc<TokenSet>], size: usize) -> Arc<TokenSet> {
+        let mut places: Vec<usize> = sets.iter().map(|set| Arc::as_ptr(set).addr()).collect();
+        places.sort_unstable();
+        if let Some(known) = self.lock().unions.get(&places[..]) {
+            return known.union.clone();
+        }
+        let mut union = TokenSet::new(size);
+        sets.iter().for_each(|set| union.union_with(set));
+        let union = self.intern_tokens(Arc::new(union));
+        let mut contents = self.lock();
+        contents.make_room(places.len() * 16 + 64);
+        let parts = sets.iter().map(|&set| set.clone()).collect();
+        contents.unions.insert(places.into(), UnionOfSets { _parts: parts, union: union.clone() });
+        union
+    }
+
+    fn intern_tokens(&self, set: Arc<TokenSet>) -> Arc<TokenSet> {
+        let mut contents = self.lock();
+        if let Some(known) = contents.tokens.get(&set) {
+            return known.clone();
+        }
+        contents.make_room(size_of_val(set.words()) + 64);
+        contents.tokens.insert(set.clone());
         set
     }
 
@@ -324,6 +258,8 @@ impl Contents {
             self.summaries.clear();
             self.counted.clear();
             self.limited.clear();
+            self.tokens.clear();
+            self.unions.clear();
             self.bytes = 0;
         }
         self.bytes += bytes;

@@ -52,18 +52,14 @@ impl TokenRanges {
             self.add_to(&mut set, vocabulary.trie());
             return LiveTokens::from_set(set);
         }
-        let mut set = vocabulary.tokens_with_text().clone();
+        let mut less = Vec::with_capacity(ids.len() - count);
         let mut last = 0;
         for range in self.ranges {
-            for &id in at(last..range.start) {
-                set.remove(id);
-            }
+            less.extend_from_slice(at(last..range.start));
             last = range.end;
         }
-        for &id in &ids[last as usize..] {
-            set.remove(id);
-        }
-        LiveTokens::from_set(set)
+        less.extend_from_slice(&ids[last as usize..]);
+        LiveTokens::without(vocabulary.tokens_with_text(), less)
     }
 }
 

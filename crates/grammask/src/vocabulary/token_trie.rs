@@ -369,16 +369,20 @@ impl TokenTrie {
         self.token_starts[nodes.start] as usize..self.token_starts[nodes.end] as usize
     }
 
-    /// The nodes with children in a range of positions, ascending.
-    pub(crate) fn inner_nodes_in(&self, range: Range<usize>) -> impl Iterator<Item = TrieNode> + Clone {
-        words_of(range).flat_map(move |(word, inside)| {
-            let mut rest = self.inner_nodes[word] & inside;
-            std::iter::from_fn(move || {
-                let bit = (rest != 0).then(|| rest.trailing_zeros())?;
-                rest &= rest - 1;
-                // A trie has fewer than 2^32 nodes.
-                Some(TrieNode((word as u32) << 6 | bit))
-            })
+    /// The nodes with children in a range of positions, ascending: the first node that each word of 64 stands for, and its
+    /// bits.
+    pub(crate) fn inner_words_in(
+        &self,
+        range: Range<usize>,
+        which: WhichNodes,
+    ) -> impl Iterator<Item = (u32, u64)> {
+        words_of(range).map(move |(word, inside)| {
+            let whole = match which {
+                WhichNodes::All => u64::MAX,
+                WhichNodes::WholeCharacters => self.whole_characters[word],
+            };
+            // A trie has fewer than 2^32 nodes.
+            ((word as u32) << 6, self.inner_nodes[word] & inside & whole)
         })
     }
 

@@ -96,20 +96,35 @@ def read(text: str, limits: Limits | None) -> Grammar:
     if not isinstance(grammars, list) or not grammars:
         msg = "missing field `grammars`"
         raise ValueError(msg)
-    if len(grammars) > 1 or document.get("max_tokens") is not None:
-        msg = "several named grammars, and max_tokens, are not supported by grammask.compat.llguidance"
+    if document.get("max_tokens") is not None:
+        msg = "max_tokens of a whole output is not supported by grammask.compat.llguidance"
         raise ValueError(msg)
-    return _read_one(grammars[0], limits)
+    return _read_one(grammars[0], _named(grammars, limits), limits)
 
 
-def _read_one(grammar: dict[str, Any], limits: Limits | None) -> Grammar:
+def _named(grammars: list[dict[str, Any]], limits: Limits | None) -> dict[str, str | Grammar]:
+    """The grammars that ``@name`` stands for; those in Lark as their texts, since they may name each other."""
+    named: dict[str, str | Grammar] = {}
+    for grammar in grammars:
+        name = grammar.get("name")
+        if name is None:
+            continue
+        if name in named:
+            msg = f"duplicate grammar name: @{name}"
+            raise ValueError(msg)
+        lark = grammar.get("lark_grammar")
+        named[name] = lark if isinstance(lark, str) else _read_one(grammar, {}, limits)
+    return named
+
+
+def _read_one(grammar: dict[str, Any], named: dict[str, str | Grammar], limits: Limits | None) -> Grammar:
     match {
         kind: value
         for kind, value in grammar.items()
         if value is not None and kind not in ("name", "options")
     }:
         case {"lark_grammar": lark}:
-            return Grammar.from_llguidance_lark(lark, limits=limits)
+            return Grammar.from_llguidance_lark(lark, grammars=named, limits=limits)
         case {"json_schema": schema}:
             options = grammar.get("options") or {}
             if isinstance(schema, dict) and "x-guidance" in schema:

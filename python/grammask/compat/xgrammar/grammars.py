@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import grammask
+from grammask import _grammask
 from grammask.compat.xgrammar.closed_schemas import closed
 from grammask.compat.xgrammar.exceptions import (
     DeserializeFormatError,
@@ -15,7 +16,6 @@ from grammask.compat.xgrammar.exceptions import (
     InvalidStructuralTagError,
     grammar_errors,
 )
-from grammask.compat.xgrammar.expressions import rust_expression
 from grammask.compat.xgrammar.structural_tag import StructuralTag
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Grammar:
             RuntimeError: It is none, or not regular.
         """
         with grammar_errors():
-            grammar = grammask.Grammar.from_regex(rust_expression(regex_string))
+            grammar = grammask.Grammar.from_regex(_grammask.xgrammar_expression(regex_string))
         made = Grammar(grammar, ("regex", regex_string))
         if print_converted_ebnf:
             print(made)
@@ -150,18 +150,27 @@ class Grammar:
         Args:
             lark_string: The text.
             tokenizer_info: Not needed: names of tokens are looked up when the grammar is compiled.
-            named_grammars: Not supported.
+            named_grammars: What ``@name`` stands for: grammars, or texts of the same kind.
 
         Raises:
             RuntimeError: It is none, or cannot be enforced exactly.
+            TypeError: The named grammars are something else.
         """
         del tokenizer_info
-        if named_grammars:
-            msg = "grammask.compat.xgrammar has no named grammars"
-            raise RuntimeError(msg)
+        named: dict[str, str | grammask.Grammar] = {}
+        recipes: dict[str, Any] = {}
+        given: dict[str, Any] = dict(named_grammars or {})
+        for name, value in given.items():
+            if isinstance(value, str):
+                named[name] = recipes[name] = value
+            elif isinstance(value, Grammar):
+                named[name], recipes[name] = value.grammar, value.recipe
+            else:
+                msg = "named grammar values must be Grammar instances or Lark strings"
+                raise TypeError(msg)
         with grammar_errors():
-            grammar = grammask.Grammar.from_llguidance_lark(lark_string)
-        return Grammar(grammar, ("lark", lark_string))
+            grammar = grammask.Grammar.from_llguidance_lark(lark_string, grammars=named)
+        return Grammar(grammar, ("lark", lark_string, recipes))
 
     @staticmethod
     def from_structural_tag(*args: Any, **kwargs: Any) -> Grammar:
@@ -249,7 +258,11 @@ def _made_again(recipe: list[Any]) -> Grammar:
         case "regex":
             return Grammar.from_regex(arguments[0])
         case "lark":
-            return Grammar.from_lark(arguments[0])
+            named = {
+                name: value if isinstance(value, str) else _made_again(value)
+                for name, value in arguments[1].items()
+            }
+            return Grammar.from_lark(arguments[0], named_grammars=named)
         case "structural_tag":
             return Grammar.from_structural_tag(arguments[0])
         case "builtin_json":

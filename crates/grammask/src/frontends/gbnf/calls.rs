@@ -1,9 +1,14 @@
-//! XGrammar's calls: `Token(...)`, `ExcludeToken(...)`, `TagDispatch(...)` and `TokenTagDispatch(...)`.
+//! XGrammar's calls: `Token(...)`, `ExcludeToken(...)`, `TagDispatch(...)`, `TokenTagDispatch(...)`, `Regex(...)` and
+//! `Substring(...)`.
 
+use super::expressions::{NoBreakSpace, rust_expression};
 use super::parse::Parser;
 use super::scan::{Kind, Token};
 use crate::frontends::free_text::FreeText;
-use crate::grammar::{Code, Diagnostic, NodeId, Span, Terminal, TokenReference, TokenSelection, TokenSense};
+use crate::frontends::regex;
+use crate::grammar::{
+    Code, Diagnostic, NodeId, Span, Terminal, TokenReference, TokenSelection, TokenSense, quote_text,
+};
 
 /// An argument, as it is written.
 enum Argument {
@@ -42,12 +47,8 @@ impl Parser<'_> {
             "ExcludeToken" => self.tokens(arguments, TokenSense::Others, span),
             "TagDispatch" => self.tag_dispatch(arguments, span),
             "TokenTagDispatch" => self.token_dispatch(arguments, span),
-            other => {
-                let diagnostic =
-                    Diagnostic::error(Code::UnsupportedGrammar, format!("`{other}(...)` is not supported"));
-                self.scanner.report(diagnostic.at(span).help("write it as rules and character classes"));
-                None
-            }
+            "Regex" => self.regex(arguments, span),
+            _ => self.substring(arguments, span),
         }
     }
 
@@ -247,6 +248,64 @@ impl Parser<'_> {
         }
         let tags = self.builder.repeat(tag, 0, None, span);
         self.builder.sequence(vec![tags, rest], span)
+    }
+
+    /// The texts that match an expression as a whole; with `json_string=true` those that can stand in a string of JSON
+    /// as they are.
+    fn regex(&mut self, arguments: Vec<Argument>, span: Span) -> Option<NodeId> {
+        let mut pattern = None;
+        let mut is_json = false;
+        for argument in arguments {
+            match argument {
+                Argument::Text(text) if pattern.is_none() => pattern = Some(text),
+                Argument::Keyword(name, value) => match (self.scanner.text(name), *value) {
+                    ("json_string", Argument::Name(value)) => {
+                        is_json = match self.scanner.text(value) {
+                            "true" => true,
+                            "false" => false,
+                            _ => return self.wrong_call(value, "this is `true` or `false`"),
+                        };
+                    }
+                    _ => return self.wrong_call(name, "the option is `json_string=`"),
+                },
+                _ => return self.wrong_call(span, "it takes one string"),
+            }
+        }
+        let Some(pattern) = pattern else { return self.wrong_call(span, "it takes one string") };
+        let expression = rust_expression(&pattern, NoBreakSpace::IsNone);
+        let mut term = match regex::term(self.builder.terms(), &expression, self.limits) {
+            Ok(term) => term,
+            Err(error) => {
+                for diagnostic in regex::refusal(&error, &expression).diagnostics() {
+                    // Its own place is one in the expression.
+                    self.scanner.report(diagnostic.clone().at(span));
+                }
+                return None;
+            }
+        };
+        if is_json {
+            let terms = self.builder.terms();
+            let plain = terms.characters(&[(' ', '!'), ('#', '['), (']', char::MAX)]);
+            let plain = terms.repeat(plain, 0, None);
+            term = terms.intersection(&[term, plain]);
+        }
+        let label = format!("Regex({})", quote_text(&pattern));
+        Some(self.builder.terminal(Terminal::Regular(term), &label, span))
+    }
+
+    /// Some of the listed texts in a row.
+    fn substring(&mut self, arguments: Vec<Argument>, span: Span) -> Option<NodeId> {
+        let mut chunks: Vec<Box<str>> = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            match argument {
+                Argument::Text(chunk) => chunks.push(chunk),
+                _ => return self.wrong_call(span, "it takes strings"),
+            }
+        }
+        let Some(term) = self.builder.terms().substrings_of_chunks(&chunks) else {
+            return self.wrong_call(span, "these are more than a million different texts");
+        };
+        Some(self.builder.terminal(Terminal::Regular(term), "Substring(...)", span))
     }
 
     fn wrong_call<T>(&mut self, span: Span, message: &str) -> Option<T> {

@@ -12,10 +12,16 @@
 
 mod calls;
 mod escape;
+mod expressions;
+mod options;
 mod parse;
+mod regular;
 mod scan;
 
 use std::sync::Arc;
+
+use super::directives::{Directive, DirectiveMode};
+pub use expressions::{NoBreakSpace, rust_expression};
 
 use crate::Limits;
 use crate::grammar::{Diagnostic, Grammar, GrammarError};
@@ -26,8 +32,8 @@ use crate::limits::LimitExceeded;
 pub enum Dialect {
     /// llama.cpp's: a rule ends with its line, unless a bracket is open or a bar is last; `.`, and tokens by name or id.
     LlamaCpp,
-    /// XGrammar's EBNF: a rule ends where another begins at the start of a line; more escapes, and calls such as
-    /// `TagDispatch(...)`.
+    /// XGrammar's EBNF: a rule ends where another begins at the start of a line; more escapes, options of rules,
+    /// and calls such as `TagDispatch(...)`.
     XGrammar,
 }
 
@@ -50,10 +56,33 @@ pub fn grammar(
     dialect: Dialect,
     limits: &Limits,
 ) -> Result<(Grammar, Vec<Diagnostic>), GrammarError> {
+    let (grammar, _, warnings) = read(DirectiveMode::Refused, text, start, dialect, limits)?;
+    Ok((grammar, warnings))
+}
+
+/// The same for a grammar of llama.cpp's notation with a lexer: with what its [directives](super::directives) say.
+///
+/// # Errors
+/// All errors of the text at once, in its order.
+pub fn grammar_with_directives(
+    text: &str,
+    start: &str,
+    limits: &Limits,
+) -> Result<(Grammar, Vec<Directive>, Vec<Diagnostic>), GrammarError> {
+    read(DirectiveMode::Read, text, start, Dialect::LlamaCpp, limits)
+}
+
+fn read(
+    mode: DirectiveMode,
+    text: &str,
+    start: &str,
+    dialect: Dialect,
+    limits: &Limits,
+) -> Result<(Grammar, Vec<Directive>, Vec<Diagnostic>), GrammarError> {
     if text.len() > limits.grammar_bytes {
         return Err(LimitExceeded::new("grammar_bytes", limits.grammar_bytes).diagnostic().into());
     }
-    parse::parse(text, start, dialect, limits)
+    parse::parse(text, start, dialect, mode, limits)
         .map_err(|diagnostics| GrammarError::new(diagnostics, Arc::from(text)))
 }
 

@@ -6,9 +6,11 @@
 use rustc_hash::FxHashMap;
 
 use super::Dialect;
+use super::options::{OptionedRule, Options};
 use super::scan::{Characters, Kind, Negated, Scanner, Token};
 use crate::Limits;
 use crate::automata::TermId;
+use crate::frontends::directives::{self, Directive, DirectiveMode};
 use crate::frontends::suggest::closest;
 use crate::grammar::{
     Code, Diagnostic, Grammar, GrammarBuilder, NodeId, Span, Terminal, TokenReference, TokenSense,
@@ -16,13 +18,14 @@ use crate::grammar::{
 use crate::limits::LimitExceeded;
 
 /// Reads `text`, or finds out everything that is wrong with it.
-pub(super) fn parse(
-    text: &str,
+pub(super) fn parse<'s>(
+    text: &'s str,
     start: &str,
     dialect: Dialect,
-    limits: &Limits,
-) -> Result<(Grammar, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let mut scanner = Scanner::new(text, dialect);
+    mode: DirectiveMode,
+    limits: &'s Limits,
+) -> Result<(Grammar, Vec<Directive>, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let mut scanner = Scanner::new(text, dialect, mode);
     let current = scanner.next();
     let next = scanner.next();
     let mut parser = Parser {
@@ -34,9 +37,16 @@ pub(super) fn parse(
         classes: FxHashMap::default(),
         defined: FxHashMap::default(),
         used: Vec::new(),
+        directives: Vec::new(),
+        limits,
+        optioned: Vec::new(),
     };
     while parser.current.kind != Kind::End {
-        parser.rule();
+        if parser.current.kind == Kind::Directive {
+            parser.directive();
+        } else {
+            parser.rule();
+        }
         if parser.builder.size() > limits.grammar_size {
             let place = Span::new(parser.current.span.start, parser.current.span.start);
             let limit = LimitExceeded::new("grammar_size", limits.grammar_size).diagnostic().at(place);
@@ -44,12 +54,16 @@ pub(super) fn parse(
         }
     }
     parser.check_names(start);
-    let Parser { scanner, mut builder, .. } = parser;
+    if !parser.scanner.has_errors() {
+        let optioned = std::mem::take(&mut parser.optioned);
+        parser.define_optioned(&optioned);
+    }
+    let Parser { scanner, mut builder, directives, .. } = parser;
     if scanner.has_errors() {
         return Err(scanner.into_diagnostics());
     }
     let start = builder.nonterminal(start, Span::default());
-    Ok((builder.finish(start), scanner.into_diagnostics()))
+    Ok((builder.finish(start), directives, scanner.into_diagnostics()))
 }
 
 /// The parser of one text.
@@ -64,6 +78,9 @@ pub(super) struct Parser<'s> {
     classes: FxHashMap<Characters, TermId>,
     defined: FxHashMap<&'s str, Span>,
     used: Vec<Span>,
+    directives: Vec<Directive>,
+    pub(super) limits: &'s Limits,
+    optioned: Vec<OptionedRule>,
 }
 
 /// What is open: a rule, or a bracket in it.
@@ -104,6 +121,27 @@ impl<'s> Parser<'s> {
         self.current = std::mem::replace(&mut self.next, next);
     }
 
+    /// `%name` and the words on its line.
+    fn directive(&mut self) {
+        let keyword = self.current.span;
+        self.advance();
+        let mut words = Vec::new();
+        while self.current.kind != Kind::End && !self.current.first_of_line {
+            if self.current.kind != Kind::Name {
+                let token = self.current.clone();
+                self.scanner.report_unexpected(&token, &["a name", "the end of the line"]);
+                self.skip_to_rule();
+                return;
+            }
+            words.push((self.scanner.text(self.current.span), self.current.span));
+            self.advance();
+        }
+        match directives::read((self.scanner.text(keyword), keyword), &words) {
+            Ok(read) => self.directives.extend(read),
+            Err(diagnostic) => self.scanner.report(*diagnostic),
+        }
+    }
+
     /// A rule, or what stands in place of one.
     fn rule(&mut self) {
         let name = self.current.clone();
@@ -115,17 +153,9 @@ impl<'s> Parser<'s> {
             return;
         }
         self.advance();
-        if let Kind::Class(_) = self.current.kind {
-            let span = self.current.span;
-            let options = self.scanner.text(span);
-            // What is captured is no matter of masks.
-            if options != "[capture]" && (!options.starts_with("[capture=") || options.contains(',')) {
-                self.scanner.report(
-                    Diagnostic::error(Code::UnsupportedGrammar, "these options of rules are not supported")
-                        .at(span)
-                        .help("remove them: they limit what a rule matches beyond its language"),
-                );
-            }
+        let mut options = Options::default();
+        if self.current.kind == Kind::Options {
+            options = self.options(self.current.span);
             self.advance();
         }
         let text = self.scanner.text(name.span);
@@ -142,22 +172,18 @@ impl<'s> Parser<'s> {
         let lhs = self.builder.nonterminal(text, name.span);
         if let Some(body) = self.alternatives(define) {
             let end = self.last_end.max(define.end);
-            self.builder.define(lhs, body, Span::new(name.span.start, end));
+            let span = Span::new(name.span.start, end);
+            if options.limits_texts() {
+                self.optioned.push(OptionedRule { lhs, body, name: name.span, span, options });
+            } else {
+                self.builder.define(lhs, body, span);
+            }
         }
     }
 
     /// Whether the current token is the name of a rule that is defined here.
     fn begins_rule(&self) -> bool {
-        match self.next.kind {
-            Kind::Define => true,
-            // Options come before `::=`; a class behind a name is none.
-            Kind::Class(_) => {
-                self.scanner.dialect() == Dialect::XGrammar
-                    && self.next.span.start == self.current.span.end
-                    && self.scanner.is_define_next()
-            }
-            _ => false,
-        }
+        matches!(self.next.kind, Kind::Define | Kind::Options)
     }
 
     /// The right-hand side of a rule; none, with a report, if it is wrong.
@@ -325,7 +351,8 @@ impl<'s> Parser<'s> {
         loop {
             self.advance();
             let at_rule = self.current.first_of_line && self.current.kind == Kind::Name && self.begins_rule();
-            if at_rule || self.current.kind == Kind::End {
+            let at_directive = self.current.first_of_line && self.current.kind == Kind::Directive;
+            if at_rule || at_directive || self.current.kind == Kind::End {
                 return;
             }
         }

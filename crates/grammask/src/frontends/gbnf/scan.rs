@@ -5,6 +5,7 @@
 
 use super::Dialect;
 use super::escape::{self, Place};
+use crate::frontends::directives::{self, DirectiveMode};
 use crate::grammar::{Code, Diagnostic, Severity, Span, TokenReference};
 
 /// Most errors that one text is reported to have.
@@ -26,9 +27,13 @@ pub(super) enum Kind {
     /// `=`, in calls.
     Equals,
     Number(u32),
+    /// `%name`
+    Directive,
     /// A string, decoded.
     Text(Box<str>),
     Class(Characters),
+    /// `[...]` between a name and `::=`, not read yet.
+    Options,
     /// `.`
     AnyCharacter,
     /// `<...>`, or `!<...>` for all others.
@@ -69,14 +74,15 @@ pub(super) struct Token {
 pub(super) struct Scanner<'s> {
     source: &'s str,
     dialect: Dialect,
+    directives: DirectiveMode,
     position: usize,
     diagnostics: Vec<Diagnostic>,
     stopped: bool,
 }
 
 impl<'s> Scanner<'s> {
-    pub(super) fn new(source: &'s str, dialect: Dialect) -> Self {
-        Self { source, dialect, position: 0, diagnostics: Vec::new(), stopped: false }
+    pub(super) fn new(source: &'s str, dialect: Dialect, directives: DirectiveMode) -> Self {
+        Self { source, dialect, directives, position: 0, diagnostics: Vec::new(), stopped: false }
     }
 
     /// The text at a place.
@@ -137,6 +143,9 @@ impl<'s> Scanner<'s> {
             '\'' => "a string stands in double quotes",
             ';' => "a rule ends with its line, without a semicolon",
             '/' => "a comment is written `# ...`",
+            '%' if self.dialect == Dialect::LlamaCpp && self.directives == DirectiveMode::Refused => {
+                directives::ADVICE
+            }
             ':' => "a rule is written `name ::= ...`",
             '.' if self.dialect == Dialect::XGrammar => "for any character write `[^]`",
             _ => return None,
@@ -156,11 +165,6 @@ impl<'s> Scanner<'s> {
         };
         let end = if kind == Kind::End { start } else { self.position };
         Token { kind, span: Span::new(start, end), first_of_line }
-    }
-
-    /// Whether `::=` comes next.
-    pub(super) fn is_define_next(&self) -> bool {
-        self.rest().trim_start().starts_with("::=")
     }
 
     fn rest(&self) -> &'s str {
@@ -225,15 +229,49 @@ impl<'s> Scanner<'s> {
             '*' => Kind::Repeat { least: 0, most: None },
             '+' => Kind::Repeat { least: 1, most: None },
             '?' => Kind::Repeat { least: 0, most: Some(1) },
+            '%' if self.directives == DirectiveMode::Read => {
+                self.eat_while(|c| c == '_' || c.is_ascii_alphanumeric());
+                Kind::Directive
+            }
             '{' => self.bounds(start),
             '"' => self.string(start),
-            '[' => self.class(start),
+            '[' => match self.options_end(start) {
+                Some(end) => {
+                    self.position = end;
+                    Kind::Options
+                }
+                None => self.class(start),
+            },
             '<' if self.dialect == Dialect::LlamaCpp => self.named_token(start, Negated::No),
             '!' if self.dialect == Dialect::LlamaCpp && self.eat("<") => {
                 self.named_token(start, Negated::Yes)
             }
             _ => Kind::Unknown,
         }
+    }
+
+    /// Where the options of a rule end whose bracket opens at `start`; none if it is the bracket of a class.
+    fn options_end(&self, start: usize) -> Option<usize> {
+        let is_behind_name =
+            self.source[..start].chars().next_back().is_some_and(|c| is_name_part(c, self.dialect));
+        if self.dialect != Dialect::XGrammar || !is_behind_name {
+            return None;
+        }
+        let (mut is_quoted, mut is_escaped) = (false, false);
+        for (place, character) in self.source[start..].char_indices() {
+            match character {
+                '\n' => return None,
+                _ if is_escaped => is_escaped = false,
+                '\\' => is_escaped = true,
+                '"' => is_quoted = !is_quoted,
+                ']' if !is_quoted => {
+                    let end = start + place + 1;
+                    return self.source[end..].trim_start().starts_with("::=").then_some(end);
+                }
+                _ => {}
+            }
+        }
+        None
     }
 
     /// A string after its opening quote.

@@ -46,6 +46,9 @@ impl Translation<'_> {
         let marks = self.punctuation(depth);
         let mut array = Array { depth, marks, rules: FxHashMap::default(), pending: Vec::new() };
         let Some(rest) = self.array_rest(formula, 0, None, Place::First) else { return Ok(Vec::new()) };
+        if let Some(alternatives) = self.unique_items(rest.formula, (rest.least, rest.most), marks, depth)? {
+            return Ok(alternatives);
+        }
         let alternatives = self.array_rule(&mut array, rest, Place::First)?;
         while let Some((rest, rule)) = array.pending.pop() {
             self.check_limits()?;

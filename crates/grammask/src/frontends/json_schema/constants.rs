@@ -15,11 +15,17 @@ impl Translation<'_> {
             self.invalid(place, "an array of values should stand here");
             return None;
         }
+        let items = self.items(place);
+        Some(self.shape_of_values(&items))
+    }
+
+    /// The shape of being equal to one of the values at some places.
+    pub(super) fn shape_of_values(&mut self, places: &[Location]) -> Shape {
         let mut shape = self.no_shape();
         let mut is_relaxed = false;
         let (mut decimals, mut texts, mut arrays, mut objects) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for item in self.items(place) {
+        for &item in places {
             match self.library.get(item) {
                 Value::Null => shape.null = true,
                 Value::Boolean(true) => shape.booleans.truth = true,
@@ -45,7 +51,7 @@ impl Translation<'_> {
         }
         shape.array = self.arrays.or(arrays);
         shape.object = self.objects.or(objects);
-        Some(shape)
+        shape
     }
 
     /// The shape of being equal to the value at `location`.

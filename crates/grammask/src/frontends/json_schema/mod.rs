@@ -45,6 +45,7 @@ mod resources;
 mod rules;
 mod sameness;
 mod scalar_keywords;
+mod selections;
 mod shape;
 mod spelling;
 mod translation;

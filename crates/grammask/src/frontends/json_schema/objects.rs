@@ -12,6 +12,7 @@ use super::interner::Id;
 use super::layout::Punctuation;
 use super::literals::{AboutObject, NameSet, ObjectFormula, Satisfies, ValueFormula};
 use super::rules::{Part, Parts, RuleId};
+use super::selections::Members;
 use super::translation::Translation;
 use crate::LimitExceeded;
 use crate::automata::TermId;
@@ -36,18 +37,31 @@ type Outcome = formula::Outcome<Satisfies, AboutObject>;
 
 /// A declared name.
 #[derive(Clone, Copy, Debug)]
-struct Declared {
-    name: Id<Box<str>>,
+pub(super) struct Declared {
+    pub(super) name: Id<Box<str>>,
     /// What the formula asks of this member alone, whatever the others are.
-    value: ValueFormula,
-    required: bool,
+    pub(super) value: ValueFormula,
+    pub(super) required: bool,
 }
 
 /// A class of the names that are not declared: those in the same patterns.
 #[derive(Clone, Debug)]
-struct Class {
+pub(super) struct Class {
     names: TermId,
     patterns: FxHashSet<TermId>,
+}
+
+impl Class {
+    /// Whether its names are in a set; all of them are, or none.
+    pub(super) fn is_in(&self, set: &NameSet) -> bool {
+        match set {
+            NameSet::All => true,
+            NameSet::Matching(pattern) => self.patterns.contains(pattern),
+            NameSet::Others { patterns, .. } => {
+                !patterns.iter().any(|pattern| self.patterns.contains(pattern))
+            }
+        }
+    }
 }
 
 /// What a rule derives of a rest.
@@ -110,6 +124,11 @@ impl Translation<'_> {
         let names = self.declared_names(formula);
         let (declared, between) = self.split_by_name(formula, &names);
         let classes = self.classes(between, &names)?;
+        let marks = self.punctuation(depth);
+        let parts = Members { depth, marks, declared: &declared, classes: &classes };
+        if let Some(alternatives) = self.selected_members(parts, between)? {
+            return Ok(alternatives);
+        }
         if self.options.key_order == KeyOrder::Any && declared.len() > 64 {
             return Err(LimitExceeded::new("grammar_size", self.limits.grammar_size));
         }
@@ -117,7 +136,6 @@ impl Translation<'_> {
             (KeyOrder::Declared, _) | (_, 0) => 0,
             (KeyOrder::Any, count) => u64::MAX >> (64 - count),
         };
-        let marks = self.punctuation(depth);
         let mut required_from = vec![0; declared.len() + 1];
         for (index, declared) in declared.iter().enumerate().rev() {
             required_from[index] = required_from[index + 1] + u32::from(declared.required);
@@ -474,7 +492,8 @@ impl Translation<'_> {
         let mut members = Vec::new();
         for (value, formula) in outcomes {
             let value = self.values.and([declared.value, value]);
-            let Some(value) = self.value_parts(value, object.depth)? else { continue };
+            let place = (object.depth, object.marks.colon);
+            let Some(parts) = self.declared_member(place, declared.name, value)? else { continue };
             let after = Rest {
                 formula,
                 least: rest.least.saturating_sub(1),
@@ -482,17 +501,28 @@ impl Translation<'_> {
                 ..*rest
             };
             let Some(after) = self.object_rest(after) else { continue };
-            let name = self.names.get(declared.name).clone();
-            let terms = self.automata.terms_mut();
-            let word = self.spelling.word(terms, &name);
-            let quote = terms.literal(b"\"");
-            let key = terms.concat(&[quote, word, quote]);
-            self.rules.label(key, || quote_text(&name));
-            let mut parts = vec![Part::Mark(key), object.marks.colon];
-            parts.extend(value);
             members.push((parts, after));
         }
         Ok(members)
+    }
+
+    /// The text of a member with a declared name.
+    pub(super) fn declared_member(
+        &mut self,
+        (depth, colon): (u32, Part),
+        name: Id<Box<str>>,
+        value: ValueFormula,
+    ) -> Result<Option<Parts>, LimitExceeded> {
+        let Some(value) = self.value_parts(value, depth)? else { return Ok(None) };
+        let name = self.names.get(name).clone();
+        let terms = self.automata.terms_mut();
+        let word = self.spelling.word(terms, &name);
+        let quote = terms.literal(b"\"");
+        let key = terms.concat(&[quote, word, quote]);
+        self.rules.label(key, || quote_text(&name));
+        let mut parts = vec![Part::Mark(key), colon];
+        parts.extend(value);
+        Ok(Some(parts))
     }
 
     /// Adds to `alternatives` those of at least one member, the first with a name that is not declared, each behind `parts`.
@@ -513,8 +543,12 @@ impl Translation<'_> {
             if !self.object_may_end(rest.formula) {
                 return Ok(());
             }
-            for (value, class, _) in self.class_outcomes(object, rest.formula)? {
-                let Some(member) = self.other_member(object, class, value)? else { continue };
+            for (value, class, _) in self.class_outcomes(&object.classes, rest.formula)? {
+                let Some(member) =
+                    self.other_member((object.depth, object.marks.colon), &object.classes[class], value)?
+                else {
+                    continue;
+                };
                 let mut row: Parts = parts.iter().copied().chain(member).collect();
                 if rest.most != Some(1) {
                     let most = rest.most.map(|most| most.saturating_sub(1));
@@ -525,8 +559,12 @@ impl Translation<'_> {
             }
             return Ok(());
         }
-        for (value, class, formula) in self.class_outcomes(object, rest.formula)? {
-            let Some(member) = self.other_member(object, class, value)? else { continue };
+        for (value, class, formula) in self.class_outcomes(&object.classes, rest.formula)? {
+            let Some(member) =
+                self.other_member((object.depth, object.marks.colon), &object.classes[class], value)?
+            else {
+                continue;
+            };
             let after = Rest {
                 formula,
                 least: rest.least.saturating_sub(1),
@@ -542,13 +580,14 @@ impl Translation<'_> {
     /// A comma and a member with a name that is not declared, if such members change nothing about what may follow, so
     /// that they can be counted.
     fn repeated_member(&mut self, object: &Object, rest: &Rest) -> Result<Option<RuleId>, LimitExceeded> {
-        let outcomes = self.class_outcomes(object, rest.formula)?;
+        let outcomes = self.class_outcomes(&object.classes, rest.formula)?;
         if outcomes.iter().any(|&(_, _, after)| after != rest.formula) {
             return Ok(None);
         }
         let mut members = Vec::new();
         for (value, class, _) in outcomes {
-            let member = self.other_member(object, class, value)?;
+            let member =
+                self.other_member((object.depth, object.marks.colon), &object.classes[class], value)?;
             members.extend(
                 member.map(|member| [object.marks.next].into_iter().chain(member).collect::<Parts>()),
             );
@@ -557,22 +596,18 @@ impl Translation<'_> {
     }
 
     /// For each class of other names, what a member with such a name may satisfy and what is left then.
-    fn class_outcomes(
+    pub(super) fn class_outcomes(
         &mut self,
-        object: &Object,
+        classes: &[Class],
         formula: ObjectFormula,
     ) -> Result<Vec<(ValueFormula, usize, ObjectFormula)>, LimitExceeded> {
         let mut found = Vec::new();
-        for (index, class) in object.classes.iter().enumerate() {
+        for (index, class) in classes.iter().enumerate() {
             let outcomes = self.object_outcomes(formula, |this, literal| {
                 Ok(match literal {
-                    AboutObject::Each(set, _) | AboutObject::Some(set, _) => match this.name_sets.get(set) {
-                        NameSet::All => true,
-                        NameSet::Matching(pattern) => class.patterns.contains(pattern),
-                        NameSet::Others { patterns, .. } => {
-                            !patterns.iter().any(|pattern| class.patterns.contains(pattern))
-                        }
-                    },
+                    AboutObject::Each(set, _) | AboutObject::Some(set, _) => {
+                        class.is_in(this.name_sets.get(set))
+                    }
                     _ => false,
                 })
             })?;
@@ -582,17 +617,17 @@ impl Translation<'_> {
     }
 
     /// The text of a member with a name of a class.
-    fn other_member(
+    pub(super) fn other_member(
         &mut self,
-        object: &Object,
-        class: usize,
+        (depth, colon): (u32, Part),
+        class: &Class,
         value: ValueFormula,
     ) -> Result<Option<Parts>, LimitExceeded> {
-        let Some(value) = self.value_parts(value, object.depth)? else { return Ok(None) };
+        let Some(value) = self.value_parts(value, depth)? else { return Ok(None) };
         let terms = self.automata.terms_mut();
         let quote = terms.literal(b"\"");
-        let name = terms.concat(&[quote, object.classes[class].names, quote]);
-        let mut parts = vec![Part::Text(name), object.marks.colon];
+        let name = terms.concat(&[quote, class.names, quote]);
+        let mut parts = vec![Part::Text(name), colon];
         parts.extend(value);
         Ok(Some(parts))
     }

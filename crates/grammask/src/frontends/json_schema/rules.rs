@@ -4,10 +4,12 @@
 //! if it derives a finite text (the least fixpoint of Bar-Hillel, Perles and Shamir's construction of reduced grammars,
 //! with a worklist, linear).
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use crate::automata::{TermId, Terms};
-use crate::grammar::{Grammar, GrammarBuilder, NodeId, NonterminalId, Span, Terminal};
+use crate::grammar::{Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Span, Terminal};
 
 /// A rule in [`Rules`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,6 +41,24 @@ pub(super) type Parts = Vec<Part>;
 struct Rule {
     kind: &'static str,
     alternatives: Vec<Parts>,
+    /// What it derives, in place of alternatives.
+    chosen: Option<Chosen>,
+}
+
+/// Some of several things, with a separator between each two.
+#[derive(Debug)]
+struct Chosen {
+    selection: Selection,
+    /// The things.
+    things: Vec<Parts>,
+    separator: Part,
+}
+
+impl Chosen {
+    /// Whether it derives something where the rules that do are these.
+    fn derives(&self, productive: &[bool]) -> bool {
+        self.selection.is_satisfiable_with(|thing| is_productive(&self.things[thing.index()], productive))
+    }
 }
 
 /// Rules by id.
@@ -58,7 +78,7 @@ impl Rules {
 
     /// A rule without alternatives yet; `kind` becomes part of its name.
     pub(super) fn reserve(&mut self, kind: &'static str) -> RuleId {
-        self.rules.push(Rule { kind, alternatives: Vec::new() });
+        self.rules.push(Rule { kind, alternatives: Vec::new(), chosen: None });
         self.size += 1;
         RuleId(u32::try_from(self.rules.len() - 1).unwrap_or(u32::MAX))
     }
@@ -79,6 +99,20 @@ impl Rules {
     ) -> RuleId {
         let rule = self.reserve(kind);
         self.define(rule, alternatives);
+        rule
+    }
+
+    /// A rule of some of `things`, each of which reads something, with `separator` between each two.
+    pub(super) fn select(
+        &mut self,
+        kind: &'static str,
+        selection: Selection,
+        things: Vec<Parts>,
+        separator: Part,
+    ) -> RuleId {
+        let rule = self.reserve(kind);
+        self.size += things.iter().map(|parts| parts.len() + 1).sum::<usize>();
+        self.rules[rule.index()].chosen = Some(Chosen { selection, things, separator });
         rule
     }
 
@@ -107,16 +141,29 @@ impl Rules {
             }
             missing.push(counts);
         }
-        while let Some(index) = found.pop() {
-            for (rule, alternative) in std::mem::take(&mut waiting[index]) {
-                missing[rule][alternative] -= 1;
-                if missing[rule][alternative] == 0 && !productive[rule] {
-                    productive[rule] = true;
-                    found.push(rule);
+        let chosen = |index: &usize| self.rules[*index].chosen.as_ref();
+        let mut selections: Vec<usize> =
+            (0..self.rules.len()).filter(|index| chosen(index).is_some()).collect();
+        loop {
+            while let Some(index) = found.pop() {
+                for (rule, alternative) in std::mem::take(&mut waiting[index]) {
+                    missing[rule][alternative] -= 1;
+                    if missing[rule][alternative] == 0 && !productive[rule] {
+                        productive[rule] = true;
+                        found.push(rule);
+                    }
                 }
             }
+            selections.retain(|index| {
+                let derives = chosen(index).is_some_and(|chosen| chosen.derives(&productive));
+                found.extend(derives.then_some(*index));
+                !derives
+            });
+            if found.is_empty() {
+                return productive;
+            }
+            found.iter().for_each(|&index| productive[index] = true);
         }
-        productive
     }
 
     /// Whether `rule` derives a finite text.
@@ -145,8 +192,11 @@ impl Rules {
         while let Some(rule) = pending.pop() {
             let Some(own) = nonterminals[rule.index()] else { continue };
             let mut choices = Vec::new();
-            for parts in &self.rules[rule.index()].alternatives {
-                if parts.iter().any(|part| needed_rule(*part).is_some_and(|rule| !productive[rule.index()])) {
+            let made = &self.rules[rule.index()];
+            let separator = made.chosen.as_ref().map(|chosen| vec![chosen.separator]);
+            let things = made.chosen.iter().flat_map(|chosen| &chosen.things).chain(&separator);
+            for parts in made.alternatives.iter().chain(things) {
+                if !is_productive(parts, &productive) {
                     continue;
                 }
                 let mut nodes: Vec<NodeId> = Vec::with_capacity(parts.len());
@@ -179,7 +229,18 @@ impl Rules {
                 nodes.extend(leaves.marked(&mut builder, &mut marks));
                 choices.push(builder.sequence(nodes, span));
             }
-            let body = builder.choice(choices, span);
+            let body = match &made.chosen {
+                None => builder.choice(choices, span),
+                Some(chosen) => {
+                    let keeps = |thing: PartId| is_productive(&chosen.things[thing.index()], &productive);
+                    let (selection, _) = chosen.selection.restricted(keeps);
+                    // What comes last is the separator; a rule that derives something has things too.
+                    match choices.pop() {
+                        Some(separator) => builder.selection(Arc::new(selection), choices, separator, span),
+                        None => builder.choice(choices, span),
+                    }
+                }
+            };
             builder.define(own, body, span);
         }
         Some(builder.finish(first))
@@ -242,6 +303,11 @@ impl Leaves<'_> {
         self.of_text.insert(term, leaf);
         leaf
     }
+}
+
+/// Whether all parts derive something, where the rules that do are these.
+fn is_productive(parts: &[Part], productive: &[bool]) -> bool {
+    !parts.iter().any(|part| needed_rule(*part).is_some_and(|rule| !productive[rule.index()]))
 }
 
 /// The rule without which `part` derives nothing.

@@ -1,22 +1,74 @@
 //! `uniqueItems` where the items are of finitely many values: which ones were seen is part of what is left to satisfy.
 //!
 //! Over infinitely many values, "no two are equal" is no context-free language, so it is refused. The number of sets
-//! of values seen is exponential in the number of values, so there is a bound on that too.
+//! of values seen is exponential in the number of values: where nothing else is asked, the array is a selection of values, and
+//! the recogniser makes the sets that texts reach; else there is a bound on their number.
 
 use super::formula::{Formula, falsehood, truth};
 use super::interner::Id;
+use super::layout::Punctuation;
 use super::literals::{AboutArray, ArrayFormula, Satisfies, Schema, Seen, ValueFormula};
 use super::resources::Location;
+use super::rules::{Part, Parts};
+use super::shape::Booleans;
 use super::translation::Translation;
 use crate::LimitExceeded;
+use crate::grammar::{PartOrder, Selection};
 
-/// The most values that unique items can have without a small `maxItems`: 2^12 sets of values seen.
+/// The most values that unique items can have beside conditions on single items: 2^12 sets of values seen.
 const MOST_VALUES: usize = 12;
 
+/// So few values have few orders.
+const FEW_VALUES: usize = 2;
+
 /// The most values that are ever listed.
-const MOST_LISTED: usize = 64;
+const MOST_LISTED: usize = 2000;
 
 impl Translation<'_> {
+    /// The texts of arrays that are asked for nothing but unique items of a few values, `least` to `most` of them: a selection
+    /// of the values in any order. None if something else is asked for.
+    pub(super) fn unique_items(
+        &mut self,
+        formula: ArrayFormula,
+        (least, most): (u32, Option<u32>),
+        marks: Punctuation,
+        depth: u32,
+    ) -> Result<Option<Vec<Parts>>, LimitExceeded> {
+        let mut values: Vec<ValueFormula> = Vec::new();
+        let mut is_unique = false;
+        for part in self.arrays.conjuncts(formula) {
+            match *self.arrays.get(part) {
+                Formula::Literal(AboutArray::Unique(_, seen)) if self.seen.get(seen).is_empty() => {
+                    is_unique = true;
+                }
+                Formula::Literal(AboutArray::Each(0, value)) => values.push(value),
+                _ => return Ok(None),
+            }
+        }
+        if !is_unique {
+            return Ok(None);
+        }
+        let value = self.values.and(values);
+        let Some(listed) = self.listed_values(value)? else { return Ok(None) };
+        if listed.len() <= FEW_VALUES || most == Some(0) {
+            return Ok(None);
+        }
+        let mut things = Vec::new();
+        for (_, value) in listed {
+            things.extend(self.value_parts(value, depth)?);
+        }
+        let mut texts = Vec::new();
+        if least == 0 {
+            texts.push(vec![marks.array.empty]);
+        }
+        let selection = Selection::new(PartOrder::Any, things.len(), &[], Vec::new(), (least, most));
+        if let Some(selection) = selection.filter(Selection::is_satisfiable) {
+            let items = self.rules.select("items", selection, things, marks.next);
+            texts.push(vec![marks.array.open, Part::Rule(items), marks.array.close]);
+        }
+        Ok(Some(texts))
+    }
+
     /// The outcomes of a formula that asks for unique items; none if it does not, or cannot be enforced.
     pub(super) fn unique_outcomes(
         &mut self,
@@ -83,8 +135,7 @@ impl Translation<'_> {
 
     fn refuse_uniqueness(&mut self, place: Location) {
         self.relaxed_uniqueness.insert(place);
-        let message =
-            "unique items of infinitely many values, or of more than 12, are not supported".to_owned();
+        let message = "unique items of infinitely many values, or of too many, are not supported".to_owned();
         self.unsupported(place, message, "list the values with `enum`, or bound the items with `maxItems`");
     }
 
@@ -128,24 +179,32 @@ impl Translation<'_> {
             }
         }
         let constants = [Schema::Null, Schema::Boolean(false), Schema::Boolean(true)];
-        let mut formulas: Vec<ValueFormula> = constants.into_iter().map(|schema| self.is_a(schema)).collect();
-        formulas.extend(candidates.into_iter().map(|place| self.equals(place)).collect::<Vec<_>>());
+        let mut formulas: Vec<(ValueFormula, Option<Location>)> =
+            constants.into_iter().map(|schema| (self.is_a(schema), None)).collect();
+        for place in candidates {
+            formulas.push((self.equals(place), Some(place)));
+        }
         let mut listed = Vec::new();
-        let mut covered = self.no_shape();
-        for formula in formulas {
+        let mut places = Vec::new();
+        let mut known = rustc_hash::FxHashSet::default();
+        for (formula, place) in formulas {
             let single = self.shape_of_formula(formula)?;
-            let (both, known) = (self.both(shape, single), self.both(covered, single));
-            if self.is_plainly_empty(both)? || !self.is_plainly_empty(known)? {
+            // Equal values have equal shapes, and different ones nothing in common.
+            let id = u32::try_from(self.constants.intern(single).index()).unwrap_or(u32::MAX);
+            let both = self.both(shape, single);
+            if !known.insert(id) || self.is_plainly_empty(both)? {
                 continue;
             }
             if listed.len() == MOST_LISTED {
                 return Ok(None);
             }
-            let id = u32::try_from(self.constants.intern(single).index()).unwrap_or(u32::MAX);
             listed.push((id, formula));
-            covered = self.any_of(&[covered, single]);
+            places.extend(place);
         }
-        // Nothing may be left over.
+        // Nothing may be left over. Null and the booleans are listed where they are in the shape.
+        let mut covered = self.shape_of_values(&places);
+        covered.null = true;
+        covered.booleans = Booleans { falsehood: true, truth: true };
         let uncovered = self.other_than(covered);
         let left = self.both(shape, uncovered);
         Ok(self.is_plainly_empty(left)?.then_some(listed))

@@ -1,6 +1,7 @@
 //! Words for tokens in error texts, and advice on the unexpected ones.
 
 use super::scan::Kind;
+use crate::frontends::directives;
 
 /// A token in words.
 pub(super) fn describe(kind: Kind, text: &str) -> String {
@@ -28,11 +29,10 @@ pub(super) fn advice(kind: Kind, text: &str) -> Option<&'static str> {
             "a definition is written `name ::= ...;`; is a `;` missing before it?"
         }
         Kind::Number => "write text in quotes",
+        Kind::Directive => "a directive stands between definitions; is a `;` missing before it?",
         Kind::Pattern { .. } => "for a text in which a regex matches nowhere write `#ex\"...\"`",
         Kind::Unknown => match text.chars().next()? {
-            '%' => {
-                "KBNF has no directives with `%`; white space between symbols must be written as terminals"
-            }
+            '%' => directives::ADVICE,
             '^' => "for a character class write a regex, for example `#r\"[^a-z]\"`",
             '.' => "for a range of characters, or any character, write a regex: `#r\"[a-z]\"`, `#r\".\"`",
             '-' | '!' | '~' | '&' => {

@@ -29,6 +29,7 @@ use std::sync::Arc;
 pub use ast::Ast;
 pub use parse::Parsed;
 
+use super::directives::{Directive, DirectiveMode};
 use crate::Limits;
 use crate::grammar::{Diagnostic, Grammar, GrammarError, Severity, Span};
 
@@ -41,11 +42,15 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// [`Expression::Error`](ast::Expression::Error) in the tree.
 #[must_use]
 pub fn parse(text: &[u8], limits: &Limits) -> Parsed {
+    parse_in(DirectiveMode::Refused, text, limits)
+}
+
+fn parse_in(mode: DirectiveMode, text: &[u8], limits: &Limits) -> Parsed {
     if text.len() > limits.grammar_bytes {
         return Parsed::refused(text.len(), limits);
     }
     let (source, invalid) = repair(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text));
-    let mut parsed = parse::parse_text(&source, &invalid, limits.grammar_size);
+    let mut parsed = parse::parse_text(&source, &invalid, mode, limits.grammar_size);
     for diagnostic in &mut parsed.diagnostics {
         say_what_was_found(diagnostic, &source);
     }
@@ -68,7 +73,29 @@ pub fn grammar(
     start: &str,
     limits: &Limits,
 ) -> Result<(Grammar, Vec<Diagnostic>), GrammarError> {
-    let Parsed { ast, mut diagnostics, complete } = parse(text, limits);
+    let (grammar, _, warnings) = read(DirectiveMode::Refused, text, start, limits)?;
+    Ok((grammar, warnings))
+}
+
+/// The same for a grammar with a lexer: with what its [directives](super::directives) say.
+///
+/// # Errors
+/// All errors of the text at once, in its order.
+pub fn grammar_with_directives(
+    text: &[u8],
+    start: &str,
+    limits: &Limits,
+) -> Result<(Grammar, Vec<Directive>, Vec<Diagnostic>), GrammarError> {
+    read(DirectiveMode::Read, text, start, limits)
+}
+
+fn read(
+    mode: DirectiveMode,
+    text: &[u8],
+    start: &str,
+    limits: &Limits,
+) -> Result<(Grammar, Vec<Directive>, Vec<Diagnostic>), GrammarError> {
+    let Parsed { ast, mut diagnostics, directives, complete } = parse_in(mode, text, limits);
     let intact = diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error);
     let (grammar, findings) = translate::translate(&ast, start, complete, limits);
     diagnostics.extend(findings.into_iter().map(|mut diagnostic| {
@@ -77,7 +104,7 @@ pub fn grammar(
     }));
     diagnostics.sort_by_key(|diagnostic| diagnostic.span.map_or(usize::MAX, |span| span.start));
     match grammar {
-        Some(grammar) if intact => Ok((grammar, diagnostics)),
+        Some(grammar) if intact => Ok((grammar, directives, diagnostics)),
         _ => {
             if diagnostics.len() > scan::MOST_DIAGNOSTICS {
                 diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);

@@ -3,16 +3,17 @@
 //! The grammar of grammars (blanks and comments may stand between all tokens):
 //!
 //! ```text
-//! text        = { definition };
+//! text        = { definition | directive };
 //! definition  = NAME ("::=" | "=") choice ";";
 //! choice      = sequence { "|" sequence };
 //! sequence    = item { [","] item };
 //! item        = primary ["?" | "*" | "+" | "{" BOUNDS "}"];
 //! primary     = STRING | PATTERN | TOKEN | NAME | "any!" | except | "(" choice ")" | "[" choice "]" | "{" choice "}";
 //! except      = "except!" "(" (NAME | STRING { "|" STRING }) ["," NUMBER] ")";
+//! directive   = "%" NAME { NAME [","] } [NUMBER] ";";
 //! ```
 //!
-//! Open brackets are frames on an explicit stack. After an unexpected token the parser goes on at the next `|`, `;`,
+//! Directives are read for grammars with a lexer only. Open brackets are frames on an explicit stack. After an unexpected token the parser goes on at the next `|`, `;`,
 //! closing bracket or definition, so that each alternative reports at most one error of its own.
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use super::ast::{Ast, Bracket, Definition, Exception, Expression, ExpressionId, 
 use super::describe::{advice, describe, shorten};
 use super::escape::{Style, decode_bytes, decode_text};
 use super::scan::{Kind, Scanner, Token};
+use crate::frontends::directives::{self, Directive, DirectiveMode};
 use crate::grammar::{Code, Diagnostic, Span, TokenReference};
 use crate::{LimitExceeded, Limits};
 
@@ -31,6 +33,8 @@ pub struct Parsed {
     pub ast: Ast,
     /// Errors and warnings, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
+    /// What the text says about its lexer, if that was to be read.
+    pub directives: Vec<Directive>,
     /// Whether the whole text was read, so that a symbol without a definition really has none.
     pub(super) complete: bool,
 }
@@ -46,23 +50,30 @@ impl Parsed {
             spans: Vec::new(),
         };
         let diagnostic = limit.diagnostic().found(format!("a text of {length} bytes"));
-        Self { ast, diagnostics: vec![diagnostic], complete: false }
+        Self { ast, diagnostics: vec![diagnostic], directives: Vec::new(), complete: false }
     }
 }
 
 /// Parses `source`, in which bytes that were not UTF-8 stand as U+FFFD at the places `invalid`.
-pub(super) fn parse_text(source: &Arc<str>, invalid: &[Span], most_expressions: usize) -> Parsed {
-    let mut scanner = Scanner::new(source, invalid);
+pub(super) fn parse_text(
+    source: &Arc<str>,
+    invalid: &[Span],
+    mode: DirectiveMode,
+    most_expressions: usize,
+) -> Parsed {
+    let mut scanner = Scanner::new(source, invalid, mode);
     let token = scanner.next();
     let following = scanner.next();
     let ast =
         Ast { source: source.clone(), definitions: Vec::new(), expressions: Vec::new(), spans: Vec::new() };
-    let mut parser = Parser { scanner, token, following, previous_end: 0, ast, most_expressions };
+    let directives = Vec::new();
+    let mut parser = Parser { scanner, token, following, previous_end: 0, ast, directives, most_expressions };
     while parser.token.kind != Kind::End {
         parser.top_level();
     }
     let complete = !parser.scanner.stopped();
-    Parsed { ast: parser.ast, diagnostics: parser.scanner.into_diagnostics(), complete }
+    let Parser { scanner, ast, directives, .. } = parser;
+    Parsed { ast, diagnostics: scanner.into_diagnostics(), directives, complete }
 }
 
 struct Parser<'s> {
@@ -73,6 +84,7 @@ struct Parser<'s> {
     /// Where the last token that was taken ends.
     previous_end: usize,
     ast: Ast,
+    directives: Vec<Directive>,
     most_expressions: usize,
 }
 
@@ -163,6 +175,7 @@ impl<'s> Parser<'s> {
     fn top_level(&mut self) {
         match self.token.kind {
             Kind::Identifier => self.definition(),
+            Kind::Directive => self.directive(),
             Kind::Semicolon => {
                 let span = self.take().span;
                 self.report(
@@ -182,13 +195,57 @@ impl<'s> Parser<'s> {
                     self.take();
                     return;
                 }
-                while !matches!(self.token.kind, Kind::End | Kind::Semicolon) && !self.at_definition() {
+                self.skip_definition();
+            }
+        }
+    }
+
+    /// Goes on behind the next semicolon, or where something else begins.
+    fn skip_definition(&mut self) {
+        while !matches!(self.token.kind, Kind::End | Kind::Semicolon | Kind::Directive)
+            && !self.at_definition()
+        {
+            self.take();
+        }
+        if self.token.kind == Kind::Semicolon {
+            self.take();
+        }
+    }
+
+    /// `%name a b 1;`
+    fn directive(&mut self) {
+        let keyword = self.take().span;
+        let mut words: Vec<(&'s str, Span)> = Vec::new();
+        loop {
+            let Token { kind, span } = self.token;
+            match kind {
+                Kind::Identifier if !self.at_definition() => words.push((self.text(span), span)),
+                Kind::Number => words.push((self.text(span), span)),
+                Kind::Comma if !words.is_empty() => {}
+                Kind::Unknown if self.text(span) == "-" && self.following.kind == Kind::Number => {
                     self.take();
+                    let span = span.to(self.token.span);
+                    words.push((self.text(span), span));
                 }
-                if self.token.kind == Kind::Semicolon {
+                Kind::Semicolon => {
                     self.take();
+                    break;
+                }
+                _ => {
+                    self.unexpected(
+                        "a directive lists symbols, and ends with `;`",
+                        &["a symbol", "`;`"],
+                        "write `%terminal NAME, NUMBER;`",
+                    );
+                    self.skip_definition();
+                    return;
                 }
             }
+            self.take();
+        }
+        match directives::read((self.text(keyword), keyword), &words) {
+            Ok(read) => self.directives.extend(read),
+            Err(diagnostic) => self.report(*diagnostic),
         }
     }
 
@@ -218,12 +275,7 @@ impl<'s> Parser<'s> {
                 self.unexpected(&message, &["`::=`", "`=`"], DEFINITION);
                 let body = self.add(Expression::Error, name);
                 self.ast.definitions.push(Definition { name, body, span: name });
-                while !matches!(self.token.kind, Kind::End | Kind::Semicolon) && !self.at_definition() {
-                    self.take();
-                }
-                if self.token.kind == Kind::Semicolon {
-                    self.take();
-                }
+                self.skip_definition();
                 return;
             }
         }
@@ -237,7 +289,7 @@ impl<'s> Parser<'s> {
         let mut frames = Frames { top: Frame::new(None), outer: Vec::new(), open: [0; 3] };
         loop {
             match self.token.kind {
-                Kind::End | Kind::Semicolon => break,
+                Kind::End | Kind::Semicolon | Kind::Directive => break,
                 _ if self.at_definition() => break,
                 Kind::Open(bracket) => {
                     let span = self.take().span;
@@ -630,7 +682,7 @@ impl<'s> Parser<'s> {
         self.take();
         loop {
             match self.token.kind {
-                Kind::End | Kind::Semicolon => break,
+                Kind::End | Kind::Semicolon | Kind::Directive => break,
                 Kind::Bar if depth == 0 => break,
                 Kind::Close(_) if depth == 0 => break,
                 Kind::Close(_) => depth -= 1,

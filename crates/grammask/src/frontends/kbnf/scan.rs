@@ -8,6 +8,7 @@ mod slips;
 
 use super::ast::{Bracket, PatternForm, Postfix};
 use super::escape::{Style, closing_quote};
+use crate::frontends::directives::DirectiveMode;
 use crate::frontends::suggest::closest;
 use crate::grammar::{Code, Diagnostic, Severity, Span};
 
@@ -54,6 +55,8 @@ pub(super) enum Kind {
     /// Something that other notations write for `::=`.
     DefineSlip,
     Number,
+    /// `%name`
+    Directive,
     /// Something that stands for an expression and was reported as wrong.
     Broken,
     /// Characters that no token begins with; not reported yet.
@@ -82,11 +85,12 @@ pub(super) struct Scanner<'s> {
     stopped: bool,
     /// The first string that goes on over the end of its line.
     multiline: Option<Span>,
+    directives: DirectiveMode,
 }
 
 impl<'s> Scanner<'s> {
     /// A scanner of `source`, in which `invalid` bytes were replaced with U+FFFD.
-    pub(super) fn new(source: &'s str, invalid: &[Span]) -> Self {
+    pub(super) fn new(source: &'s str, invalid: &[Span], directives: DirectiveMode) -> Self {
         let mut scanner = Self {
             source,
             position: 0,
@@ -96,6 +100,7 @@ impl<'s> Scanner<'s> {
             warnings: 0,
             stopped: false,
             multiline: None,
+            directives,
         };
         for &span in invalid {
             scanner.report(
@@ -228,6 +233,11 @@ impl<'s> Scanner<'s> {
             c if c == '_' || c.is_alphanumeric() => self.word(),
             '\u{2018}'..='\u{201f}' | '«' | '»' | '`' => self.foreign_quotes(),
             '/' => self.slashes(),
+            '%' if self.directives == DirectiveMode::Read => {
+                self.position += 1;
+                self.eat_while(|c| c == '_' || c.is_ascii_alphanumeric());
+                Kind::Directive
+            }
             '%' => {
                 self.eat_while(|c| c != '\n');
                 Kind::Unknown

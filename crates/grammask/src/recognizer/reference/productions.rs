@@ -3,7 +3,9 @@
 //! A repetition becomes `min` copies and then a loop, or a chain of as many optional copies as it may have more:
 //! linear in its bounds, which is too much for a fast path and right for an oracle.
 
-use crate::grammar::{Grammar, Node, TerminalId, id_type};
+use std::collections::HashMap;
+
+use crate::grammar::{Grammar, Node, PartId, Selection, TerminalId, id_type};
 
 id_type! {
     /// A nonterminal of a [`PlainGrammar`].
@@ -55,6 +57,10 @@ impl PlainGrammar {
                 }
                 Node::Choice(parts) => plain.derived(parts.iter().map(|part| vec![symbols[part.index()]])),
                 Node::Repeat { node, min, max } => plain.repetition(symbols[node.index()], *min, *max),
+                Node::Selection { selection, parts, separator } => {
+                    let parts = parts.iter().map(|part| symbols[part.index()]).collect();
+                    plain.selection(selection, parts, symbols[separator.index()])
+                }
             };
             symbols.push(symbol);
         }
@@ -90,6 +96,45 @@ impl PlainGrammar {
             self.produce(lhs, rhs);
         }
         Symbol::Nonterminal(lhs)
+    }
+
+    /// A nonterminal for each list of parts that have come, in no order: exponential, and without any thought of which
+    /// of them leads to an end.
+    fn selection(&mut self, selection: &Selection, parts: Vec<Symbol>, separator: Symbol) -> Symbol {
+        let first = self.reserve();
+        let mut pending = vec![(Vec::new(), 0, first)];
+        let mut known: HashMap<(Vec<PartId>, usize), PlainNonterminal> = HashMap::new();
+        while let Some((come, last, lhs)) = pending.pop() {
+            for (index, &part) in parts.iter().enumerate() {
+                let mut with: Vec<PartId> = come.clone();
+                with.push(PartId::new(index));
+                with.sort_unstable();
+                if !selection.may_repeat(&with) || selection.is_listed() && index < last {
+                    continue;
+                }
+                if selection.allows(&with) {
+                    self.produce(lhs, vec![part]);
+                }
+                selection.shorten(&mut with);
+                let place = (with.clone(), if selection.is_listed() { index } else { 0 });
+                let next = match known.get(&place) {
+                    Some(&next) => next,
+                    None => {
+                        let next = self.reserve();
+                        known.insert(place, next);
+                        pending.push((with, index, next));
+                        next
+                    }
+                };
+                self.produce(lhs, vec![part, separator, Symbol::Nonterminal(next)]);
+            }
+        }
+        Symbol::Nonterminal(first)
+    }
+
+    fn reserve(&mut self) -> PlainNonterminal {
+        self.by_lhs.push(Vec::new());
+        PlainNonterminal::new(self.by_lhs.len() - 1)
     }
 
     fn repetition(&mut self, unit: Symbol, min: u32, max: Option<u32>) -> Symbol {

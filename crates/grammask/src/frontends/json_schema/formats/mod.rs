@@ -48,18 +48,21 @@ pub(super) fn format(
         if is_large(name) {
             return None;
         }
-        if name == "time" && spelling.universe() != Universe::Json(Escapes::Any) {
+        if name == "time" && writes_itself(spelling.universe()) {
             return Some(dates::time());
         }
         let mut scratch = Terms::new();
         let mut spelling = Spelling::within(spelling.universe());
-        match made(&mut Maker { terms: &mut scratch, spelling: &mut spelling, limits }, name, draft)? {
-            Ok(term) => scratch.determinized(term, MOST_STATES),
-            Err(error) => {
-                failed = Some(error);
-                None
-            }
-        }
+        let maker = &mut Maker { terms: &mut scratch, spelling: &mut spelling, limits };
+        let table = if name == "regex" && writes_itself(maker.spelling.universe()) {
+            expressions::table(maker, MOST_STATES)
+        } else {
+            made(maker, name, draft)?.map(|term| scratch.determinized(term, MOST_STATES))
+        };
+        table.unwrap_or_else(|error| {
+            failed = Some(error);
+            None
+        })
     });
     match (table, failed) {
         (Some(table), _) => Some(Ok(terms.table(table))),
@@ -74,6 +77,11 @@ const MOST_STATES: usize = 20_000;
 /// Formats with counts within counts, or with much of Unicode, are made anew for each schema, and run lazily.
 fn is_large(name: &str) -> bool {
     matches!(name, "hostname" | "idn-hostname")
+}
+
+/// Whether punctuation and digits are written as themselves only.
+fn writes_itself(universe: Universe) -> bool {
+    universe != Universe::Json(Escapes::Any)
 }
 
 static KNOWN: ReadyMade<(Box<str>, Draft, Universe)> = ReadyMade::new();

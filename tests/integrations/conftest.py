@@ -1,10 +1,14 @@
-"""A small byte-level tokenizer with special tokens, as Hugging Face makes them, for the tests of servers."""
+"""A small byte-level tokenizer with special tokens and a tiny model, as Hugging Face makes them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from whole_engines import WIDTH
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WORDS = [
     '{"',
@@ -53,3 +57,26 @@ def _byte_level(word: str, tokenizers: Any) -> list[tuple[str, Any]]:
         word
     )
     return [(letter, None) for letter in "".join(piece for piece, _ in pieces)]
+
+
+@pytest.fixture(scope="session")
+def model_folder(tokenizer: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a Llama with random weights and the small tokenizer, for whole engines on a CPU."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    folder = tmp_path_factory.mktemp("model")
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        vocab_size=WIDTH,
+        hidden_size=64,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        max_position_embeddings=256,
+        eos_token_id=tokenizer.eos_token_id,
+        bos_token_id=None,
+    )
+    transformers.LlamaForCausalLM(config).save_pretrained(folder)
+    return folder

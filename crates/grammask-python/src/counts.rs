@@ -1,0 +1,20 @@
+//! Numbers of things, as arguments: a negative one is misuse, hence a `ValueError`, as other misuse is.
+
+use pyo3::exceptions::{PyOverflowError, PyValueError};
+use pyo3::prelude::*;
+
+/// A number of things.
+pub(crate) fn count(value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    value.extract().map_err(|error: PyErr| {
+        if error.is_instance_of::<PyOverflowError>(value.py()) {
+            PyValueError::new_err(format!("a count is at least 0 and at most {}, not {value}", usize::MAX))
+        } else {
+            error
+        }
+    })
+}
+
+/// A number of things, or `None`.
+pub(crate) fn optional_count(value: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+    if value.is_none() { Ok(None) } else { count(value).map(Some) }
+}

@@ -1,0 +1,41 @@
+//! Where what was seen leads to: a map with short lists of numbers as keys.
+//!
+//! Most places have one or two branches, so the first few are compared one by one.
+
+use rustc_hash::FxHashMap;
+
+/// Branches that are compared one by one.
+const FEW: usize = 4;
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Branches {
+    few: Vec<(Box<[u32]>, usize)>,
+    many: FxHashMap<Box<[u32]>, usize>,
+}
+
+impl Branches {
+    pub(crate) fn len(&self) -> usize {
+        self.few.len() + self.many.len()
+    }
+
+    pub(crate) fn get(&self, seen: &[u32]) -> Option<usize> {
+        let found = self.few.iter().find(|(known, _)| known[..] == *seen);
+        match found {
+            Some(&(_, target)) => Some(target),
+            None if self.many.is_empty() => None,
+            None => self.many.get(seen).copied(),
+        }
+    }
+
+    /// Adds a branch, or changes where it leads to.
+    pub(crate) fn insert(&mut self, seen: Box<[u32]>, target: usize) {
+        if let Some(known) = self.few.iter_mut().find(|(known, _)| *known == seen) {
+            known.1 = target;
+        } else if self.few.len() < FEW {
+            self.few.push((seen, target));
+        } else {
+            self.many.insert(seen, target);
+        }
+    }
+}

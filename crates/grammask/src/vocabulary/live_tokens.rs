@@ -1,0 +1,386 @@
+//! Tokens that are live somewhere: a few, or a large set that many share, but for a few.
+//!
+//! Most masks hold some ten tokens, and most others are those of free text with what can come after it. So a union keeps
+//! the large set as it is, and beside it lists of what is missing and of what else there is: it costs what is listed, and
+//! takes the memory of that. Only unions of different large sets are made anew, and these are remembered
+//! (see [`TerminalSummaries`]).
+
+use std::sync::Arc;
+
+use super::{TerminalSummaries, TokenId, TokenSet, token_set};
+
+/// Of more than this part of all ids a bitset is added faster than a list.
+const FEW: usize = 512;
+
+/// So many tokens are listed however small a vocabulary is.
+const ALWAYS_LISTED: usize = 16;
+
+/// Most tokens in the lists of one set.
+fn most_listed(size: usize) -> usize {
+    (size / FEW).max(ALWAYS_LISTED)
+}
+
+/// A set of tokens, as cheap to add to others as it is small. See the [module documentation](super).
+#[derive(Clone, Debug)]
+pub enum LiveTokens {
+    /// These tokens, ascending.
+    List(Arc<[TokenId]>),
+    /// So many that a bitset is faster.
+    Set(Arc<TokenSet>),
+    /// Almost those of a set.
+    Near(Arc<Near>),
+}
+
+/// Almost the tokens of a set.
+#[derive(Debug)]
+pub struct Near {
+    base: Arc<TokenSet>,
+    /// Tokens of the base that are missing, ascending.
+    less: Box<[TokenId]>,
+    /// Tokens beyond the base, ascending.
+    more: Box<[TokenId]>,
+}
+
+impl LiveTokens {
+    /// No token.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::List(Arc::from([]))
+    }
+
+    /// The given tokens, in any order and with repetition, of a vocabulary of `size` ids.
+    #[must_use]
+    pub fn new(mut tokens: Vec<TokenId>, size: usize) -> Self {
+        if tokens.len() > most_listed(size) {
+            let mut set = TokenSet::new(size);
+            set.extend(tokens);
+            return Self::from_set(set);
+        }
+        sort(&mut tokens);
+        Self::List(tokens.into())
+    }
+
+    /// The tokens of a set.
+    #[must_use]
+    pub fn from_set(set: TokenSet) -> Self {
+        Self::from_shared(Arc::new(set))
+    }
+
+    /// The tokens of a set that others may hold too.
+    #[must_use]
+    pub fn from_shared(set: Arc<TokenSet>) -> Self {
+        let most = most_listed(set.size());
+        let few: Vec<TokenId> = set.iter().take(most + 1).collect();
+        if few.len() > most { Self::Set(set) } else { Self::List(few.into()) }
+    }
+
+    /// The tokens of a set without some of them, in any order and with repetition.
+    #[must_use]
+    pub fn without(base: &Arc<TokenSet>, mut less: Vec<TokenId>) -> Self {
+        if less.len() > most_listed(base.size()) {
+            let mut set = TokenSet::clone(base);
+            for token in less {
+                set.remove(token);
+            }
+            return Self::from_set(set);
+        }
+        less.retain(|&token| base.contains(token));
+        sort(&mut less);
+        Self::near(base.clone(), less, Vec::new())
+    }
+
+    /// These tokens but for some, in any order and with repetition.
+    #[must_use]
+    pub fn but(&self, mut less: Vec<TokenId>, size: usize) -> Self {
+        match self {
+            Self::Set(base) => Self::without(base, less),
+            Self::Near(near) if near.less.len() + less.len() <= most_listed(size) => {
+                let more = near.more.iter().copied().filter(|token| !less.contains(token)).collect();
+                less.retain(|&token| near.base.contains(token));
+                less.extend_from_slice(&near.less);
+                sort(&mut less);
+                Self::near(near.base.clone(), less, more)
+            }
+            Self::List(_) | Self::Near(_) => {
+                let mut set = self.to_set(size);
+                for token in less {
+                    set.remove(token);
+                }
+                Self::from_set(set)
+            }
+        }
+    }
+
+    /// All tokens of several sets over `size` ids. Costs the length of their lists, and a pass over a bitset where different
+    /// large sets come together for the first time.
+    #[must_use]
+    pub fn union(parts: &[Self], size: usize, store: &TerminalSummaries) -> Self {
+        let mut nonempty = parts.iter().filter(|part| !part.is_none());
+        let Some(first) = nonempty.next() else { return Self::none() };
+        if nonempty.all(|part| part.is_same(first)) {
+            return first.clone();
+        }
+        let mut bases: Vec<&Arc<TokenSet>> = Vec::new();
+        let (mut less, mut more) = (Vec::new(), Vec::new());
+        for part in parts {
+            if let Some(base) = part.base()
+                && !bases.iter().any(|known| Arc::ptr_eq(known, base))
+            {
+                bases.push(base);
+            }
+            match part {
+                Self::List(tokens) => more.extend_from_slice(tokens),
+                Self::Set(_) => {}
+                Self::Near(near) => {
+                    less.extend_from_slice(&near.less);
+                    more.extend_from_slice(&near.more);
+                }
+            }
+        }
+        let base = match bases[..] {
+            [] => None,
+            [only] => Some(only.clone()),
+            _ => Some(store.union_of(&bases, size)),
+        };
+        if let Some(base) = &base {
+            more.retain(|&token| !base.contains(token));
+            less.retain(|&token| !parts.iter().any(|part| part.contains(token)));
+        }
+        let most = most_listed(size);
+        if more.len() + less.len() > most {
+            let mut set = TokenSet::new(size);
+            parts.iter().for_each(|part| part.add_to(&mut set));
+            return store.share(Self::from_set(set));
+        }
+        sort(&mut more);
+        sort(&mut less);
+        match base {
+            None => Self::List(more.into()),
+            Some(base) => Self::near(base, less, more),
+        }
+    }
+
+    /// The lists are ascending; `less` is in the base, and `more` is not.
+    fn near(base: Arc<TokenSet>, less: Vec<TokenId>, more: Vec<TokenId>) -> Self {
+        if less.is_empty() && more.is_empty() {
+            return Self::Set(base);
+        }
+        Self::Near(Arc::new(Near { base, less: less.into(), more: more.into() }))
+    }
+
+    /// The large set that the tokens are those of, or almost.
+    #[must_use]
+    pub fn base(&self) -> Option<&Arc<TokenSet>> {
+        match self {
+            Self::List(_) => None,
+            Self::Set(base) => Some(base),
+            Self::Near(near) => Some(&near.base),
+        }
+    }
+
+    /// Which tokens of the base are missing, and which there are beyond it.
+    #[must_use]
+    pub fn differences(&self) -> (&[TokenId], &[TokenId]) {
+        match self {
+            Self::List(tokens) => (&[], tokens),
+            Self::Set(_) => (&[], &[]),
+            Self::Near(near) => (&near.less, &near.more),
+        }
+    }
+
+    /// Whether it is the list of no token: it is cheap to say, and other sets are seldom empty.
+    fn is_none(&self) -> bool {
+        matches!(self, Self::List(tokens) if tokens.is_empty())
+    }
+
+    /// Whether both are the same memory.
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::List(own), Self::List(other)) => Arc::ptr_eq(own, other),
+            (Self::Set(own), Self::Set(other)) => Arc::ptr_eq(own, other),
+            (Self::Near(own), Self::Near(other)) => Arc::ptr_eq(own, other),
+            _ => false,
+        }
+    }
+
+    /// Whether there is no token.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+
+    /// Number of tokens. Costs a pass over a large set.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let (less, more) = self.differences();
+        self.base().map_or(0, |base| base.len()) + more.len() - less.len()
+    }
+
+    /// Whether a token is among them.
+    #[must_use]
+    pub fn contains(&self, token: TokenId) -> bool {
+        let (less, more) = self.differences();
+        if self.base().is_some_and(|base| base.contains(token)) {
+            return less.binary_search(&token).is_err();
+        }
+        more.binary_search(&token).is_ok()
+    }
+
+    /// The tokens, ascending.
+    #[must_use]
+    pub fn iter(&self) -> Tokens<'_> {
+        let (less, more) = self.differences();
+        Tokens { base: self.base().map(|base| base.iter()), next: None, less, more }
+    }
+
+    /// Adds the tokens to a set.
+    pub fn add_to(&self, set: &mut TokenSet) {
+        let (less, more) = self.differences();
+        if let Some(base) = self.base() {
+            let missing: Vec<TokenId> = less.iter().copied().filter(|&token| !set.contains(token)).collect();
+            set.union_with(base);
+            for token in missing {
+                set.remove(token);
+            }
+        }
+        set.extend(more.iter().copied());
+    }
+
+    /// The tokens as a set over `size` ids.
+    #[must_use]
+    pub fn to_set(&self, size: usize) -> TokenSet {
+        let (less, more) = self.differences();
+        let mut set = match self.base() {
+            Some(base) => TokenSet::clone(base),
+            None => TokenSet::new(size),
+        };
+        for &token in less {
+            set.remove(token);
+        }
+        set.extend(more.iter().copied());
+        set
+    }
+
+    /// Bytes of memory that the tokens take, a shared set aside.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let (less, more) = self.differences();
+        size_of::<Near>() + size_of_val(less) + size_of_val(more)
+    }
+}
+
+/// In order, and each once.
+fn sort(tokens: &mut Vec<TokenId>) {
+    // Mostly some ascending lists behind each other.
+    tokens.sort();
+    tokens.dedup();
+}
+
+/// The tokens of [`LiveTokens`], ascending.
+#[derive(Clone, Debug)]
+pub struct Tokens<'a> {
+    base: Option<token_set::Iter<'a>>,
+    /// The next token of the base, once it was looked for.
+    next: Option<TokenId>,
+    less: &'a [TokenId],
+    more: &'a [TokenId],
+}
+
+impl Iterator for Tokens<'_> {
+    type Item = TokenId;
+
+    fn next(&mut self) -> Option<TokenId> {
+        while self.next.is_none()
+            && let Some(next) = self.base.as_mut().and_then(Iterator::next)
+        {
+            match self.less {
+                [first, rest @ ..] if *first == next => self.less = rest,
+                _ => self.next = Some(next),
+            }
+        }
+        match self.more {
+            [first, rest @ ..] if self.next.is_none_or(|next| *first < next) => {
+                self.more = rest;
+                Some(*first)
+            }
+            _ => self.next.take(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SIZE: usize = 90;
+
+    fn set(tokens: &BTreeSet<u32>) -> Arc<TokenSet> {
+        let mut set = TokenSet::new(SIZE);
+        set.extend(tokens.iter().copied().map(TokenId));
+        Arc::new(set)
+    }
+
+    fn ids(tokens: &BTreeSet<u32>) -> Vec<TokenId> {
+        tokens.iter().rev().chain(tokens).copied().map(TokenId).collect()
+    }
+
+    fn check(live: &LiveTokens, model: &BTreeSet<u32>) -> Result<(), TestCaseError> {
+        prop_assert_eq!(
+            live.iter().map(|id| id.0).collect::<Vec<_>>(),
+            model.iter().copied().collect::<Vec<_>>()
+        );
+        prop_assert_eq!(live.len(), model.len());
+        prop_assert_eq!(live.is_empty(), model.is_empty());
+        prop_assert_eq!(&live.to_set(SIZE), &*set(model));
+        for id in 0..SIZE as u32 + 5 {
+            prop_assert_eq!(live.contains(TokenId(id)), model.contains(&id));
+        }
+        Ok(())
+    }
+
+    fn tokens(most: usize) -> impl Strategy<Value = BTreeSet<u32>> {
+        prop::collection::btree_set(0..SIZE as u32, 0..most)
+    }
+
+    proptest! {
+        #[test]
+        fn unions_are_unions(
+            large in prop::collection::vec(tokens(SIZE), 1..3),
+            parts in prop::collection::vec((0..5_usize, tokens(20), tokens(6), any::<prop::sample::Index>()), 0..5),
+            already in tokens(30),
+        ) {
+            let store = TerminalSummaries::default();
+            let bases: Vec<_> = large.iter().map(set).collect();
+            let (mut lives, mut all) = (Vec::new(), BTreeSet::new());
+            for (kind, some, few, index) in parts {
+                let base = index.index(bases.len());
+                let but = |model: &BTreeSet<u32>| model - &few;
+                let (live, model) = match kind {
+                    0 => (LiveTokens::new(ids(&some), SIZE), some.clone()),
+                    1 => (LiveTokens::Set(bases[base].clone()), large[base].clone()),
+                    2 => (LiveTokens::without(&bases[base], ids(&few)), but(&large[base])),
+                    3 => {
+                        let union = [LiveTokens::Set(bases[base].clone()), LiveTokens::new(ids(&some), SIZE)];
+                        let union = LiveTokens::union(&union, SIZE, &store);
+                        (union.but(ids(&few), SIZE), but(&(&large[base] | &some)))
+                    }
+                    _ => (LiveTokens::from_shared(bases[base].clone()), large[base].clone()),
+                };
+                check(&live, &model)?;
+                let mut added = TokenSet::clone(&set(&already));
+                live.add_to(&mut added);
+                prop_assert_eq!(&added, &*set(&(&already | &model)));
+                all = &all | &model;
+                lives.push(live);
+            }
+            // What is known of unions is used the second time.
+            for _ in 0..2 {
+                check(&LiveTokens::union(&lives, SIZE, &store), &all)?;
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+"""OpenAI's own client talks to the server: answers, streams, and the objects that it makes of them."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+openai = pytest.importorskip("openai")
+pydantic = pytest.importorskip("pydantic")
+
+
+class Number(pydantic.BaseModel):
+    """What the model is asked for."""
+
+    n: int = pydantic.Field(ge=0, le=99)
+
+
+COUNT = openai.pydantic_function_tool(Number, name="count")
+USER = [{"role": "user", "content": "Hi"}]
+CHOSEN = {"type": "function", "function": {"name": "count"}}
+
+
+@pytest.fixture(scope="module")
+def client(url: str) -> Iterator[Any]:
+    with openai.OpenAI(base_url=url, api_key="none") as client:
+        yield client
+
+
+def test_parsed_answers(client: Any) -> None:
+    completion = client.chat.completions.parse(model="noise", messages=USER, response_format=Number)
+    assert 0 <= completion.choices[0].message.parsed.n <= 99
+
+
+def test_parsed_calls(client: Any) -> None:
+    completion = client.chat.completions.parse(
+        model="noise", messages=USER, tools=[COUNT], tool_choice=CHOSEN
+    )
+    (call,) = completion.choices[0].message.tool_calls
+    assert 0 <= call.function.parsed_arguments.n <= 99
+
+
+def test_streams_of_calls_grow(client: Any) -> None:
+    options = {"stream_options": {"include_usage": True}}
+    with client.chat.completions.stream(
+        model="noise", messages=USER, tools=[COUNT], tool_choice=CHOSEN, **options
+    ) as stream:
+        kind = "tool_calls.function.arguments.delta"
+        seen = [event.arguments for event in stream if event.type == kind]
+        final = stream.get_final_completion()
+    assert len(seen) > 2
+    assert all(after.startswith(before) for before, after in pairwise(seen))
+    (call,) = final.choices[0].message.tool_calls
+    assert call.function.name == "count"
+    assert Number(**json.loads(call.function.arguments)) == call.function.parsed_arguments
+    assert final.choices[0].finish_reason == "tool_calls"
+    assert final.usage.completion_tokens > len(seen) / 2
+
+
+def test_streams_of_answers(client: Any) -> None:
+    with client.chat.completions.stream(model="noise", messages=USER, response_format=Number) as stream:
+        deltas = [event.delta for event in stream if event.type == "content.delta"]
+        final = stream.get_final_completion()
+    assert Number.model_validate_json("".join(deltas)) == final.choices[0].message.parsed
+    assert len(deltas) > 2
+
+
+def test_refusals_are_the_client_s_errors(client: Any) -> None:
+    with pytest.raises(openai.BadRequestError, match="n is not supported"):
+        client.chat.completions.create(model="noise", messages=USER, n=3)

@@ -1,0 +1,79 @@
+"""Runs whole engines in tests: what they are asked, and how outputs are checked, by a matcher of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from grammask import Grammar
+from grammask.integrations.server_vocabulary import vocabulary_of
+
+SERVERS = Path(__file__).parent / "integrations" / "servers"
+WIDTH = 320
+"""The width of the tiny model's logits, which is more than its tokenizer has tokens."""
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"enum": ["yes", "no"]}, "n": {"type": "integer", "minimum": 0, "maximum": 99}},
+    "required": ["name", "n"],
+    "additionalProperties": False,
+}
+NESTED = 'root ::= "(" root ")" | "x"'
+GRAMMARS: dict[str, tuple[dict[str, Any], dict[str, Any], Grammar]] = {
+    "schema": ({"json": SCHEMA}, {"json_schema": SCHEMA}, Grammar.from_json_schema(SCHEMA)),
+    "regex": ({"regex": "[ab]{3,9}!|né*"}, {"regex": "[ab]{3,9}!|né*"}, Grammar.from_regex("[ab]{3,9}!|né*")),
+    "nested": ({"grammar": NESTED}, {"ebnf": NESTED}, Grammar.from_gbnf(NESTED)),
+}
+"""By name, what a request of vLLM and one of SGLang asks for, and its grammar."""
+
+
+def check(name: str, tokens: list[int], reason: str, tokenizer: Any) -> bool:
+    """Assert that an output is a text of its grammar, or the beginning of one; return whether it is whole."""
+    matcher = GRAMMARS[name][2].compile(vocabulary_of(tokenizer, WIDTH)).matcher()
+    assert all(matcher.accept(token) for token in tokens), tokenizer.decode(tokens)
+    assert matcher.is_finished == (reason == "stop")
+    return bool(matcher.is_finished)
+
+
+def run_engine(
+    program: str, folder: Path, jobs: Any, plugins: dict[str, dict[str, str]], **environment: str
+) -> Any:
+    """Run a program in a process of its own, with jobs as JSON, and return its results.
+
+    Args:
+        program: Its name in the folder of tests of servers; it prints its results as JSON behind a line ``RESULTS``.
+        folder: Its argument.
+        jobs: What it reads from standard input.
+        plugins: Entry points by group, which the engine finds in all its processes, unless what is installed has them.
+        environment: Further variables.
+    """
+    for group, entries in plugins.items():
+        known = {point.name for point in metadata.entry_points(group=group)}
+        for name, entry in entries.items():
+            described = folder / "plugins" / f"{name}-0.dist-info"
+            if name not in known and not described.exists():
+                described.mkdir(parents=True)
+                (described / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n")
+                (described / "entry_points.txt").write_text(f"[{group}]\n{name} = {entry}\n")
+    paths = [folder / "plugins", SERVERS, SERVERS.parents[2] / "python", os.environ.get("PYTHONPATH", "")]
+    variables = {
+        **os.environ,
+        **environment,
+        "HF_HUB_OFFLINE": "1",
+        "PYTHONPATH": os.pathsep.join(map(str, paths)),
+    }
+    ended = subprocess.run(
+        [sys.executable, str(SERVERS / program), str(folder)],
+        input=json.dumps(jobs),
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, (ended.stdout + ended.stderr)[-6000:]
+    return json.loads(ended.stdout.rsplit("RESULTS", 1)[1].splitlines()[0])
