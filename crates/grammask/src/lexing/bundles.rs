@@ -48,8 +48,6 @@ pub(crate) struct Bundle {
     /// Tokens that emit nothing more, by what can come out behind them.
     pub(crate) ends: Box<[(FutureId, Part)]>,
     pub(crate) branches: Box<[BundleBranch]>,
-    /// The branch, after all others, of newlines whatever their columns are: in brackets they mean nothing.
-    pub(crate) newlines: Option<u32>,
 }
 
 /// What bundles are made with.
@@ -227,26 +225,6 @@ impl Tables<'_> {
             })
             .collect();
         branches.sort_unstable_by_key(|branch| (branch.terminal, branch.column));
-        let newlines = self.newlines(&branches);
-        let newline_index = newlines.is_some().then_some(branches.len() as u32);
-        branches.extend(newlines);
-        Bundle {
-            last,
-            always: always.into_part(),
-            ends: ends.into(),
-            branches: branches.into(),
-            newlines: newline_index,
-        }
-    }
-
-    /// The branches for newlines as one.
-    fn newlines(&self, branches: &[BundleBranch]) -> Option<BundleBranch> {
-        let newlines = || branches.iter().filter(|branch| self.pairs.is_newline(branch.terminal));
-        Some(BundleBranch {
-            terminal: newlines().next()?.terminal,
-            column: Column::At(0),
-            parts: newlines().flat_map(|branch| &branch.parts[..]).copied().collect(),
-            children: Vec::new(),
-        })
+        Bundle { last, always: always.into_part(), ends: ends.into(), branches: branches.into() }
     }
 }

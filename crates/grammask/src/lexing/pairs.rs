@@ -78,8 +78,7 @@ impl Pairs {
         found
     }
 
-    /// Whether it is the terminal for newlines, which layouts decide about.
-    pub(crate) fn is_newline(&self, terminal: TerminalId) -> bool {
+    fn is_newline(&self, terminal: TerminalId) -> bool {
         self.grammar.indentation.as_ref().is_some_and(|indentation| indentation.newline == terminal)
     }
 }

@@ -138,11 +138,7 @@ impl Sources<'_> {
         }
         let may_come = |&index: &u32| {
             let terminal = bundle.branches[index as usize].terminal;
-            if self.is_newline(terminal) {
-                return (nesting == Nesting::Inside) == (bundle.newlines == Some(index));
-            }
-            let is_ignored = self.grammar.terminals[terminal.index()].is_ignored();
-            is_ignored || self.action(top, terminal) != Some(Action::Error)
+            self.leaves_parser(terminal) || self.action(top, terminal) != Some(Action::Error)
         };
         let mut dependent: Vec<Dependent> = dependent
             .into_iter()
@@ -180,8 +176,11 @@ impl Sources<'_> {
         self.tables.lalr().map(|table| table.action(top, terminal))
     }
 
-    fn is_newline(self, terminal: TerminalId) -> bool {
-        self.grammar.indentation.as_ref().is_some_and(|indentation| indentation.newline == terminal)
+    /// Whether a lexeme may be read without the parser.
+    fn leaves_parser(self, terminal: TerminalId) -> bool {
+        let indentation = self.grammar.indentation.as_ref();
+        self.grammar.terminals[terminal.index()].is_ignored()
+            || indentation.is_some_and(|indentation| indentation.newline == terminal)
     }
 
     fn union(self, parts: &[&Part]) -> Option<Part> {
