@@ -26,7 +26,7 @@ test: $(PACKAGE) lint
 	$(BIN)/python -m mypy.stubtest grammask._grammask
 	$(BIN)/python -m pytest
 
-# Half an hour and 3 GB the first time: what `make test` skips because a tool is not installed. docs/integrations.md.
+# Half an hour and 2.5 GB the first time: what `make test` skips because a tool is not installed. docs/integrations.md.
 test-engines: $(ENGINES)/.created $(FORMATRON)/.created
 	$(ENGINES)/bin/python -m pytest tests/integrations tests/compat/test_programs.py tests/server/test_openai_client.py tests/test_apply_mask.py
 	GRAMMASK_FORMATRON_TESTS=$(FORMATRON)/formatron-0.5.0/tests $(FORMATRON)/bin/python -m pytest tests/formatron/test_drop_in.py

@@ -231,13 +231,15 @@ class Grammar:
         accepted: list[str],
         limits: Limits | None,
     ) -> Grammar:
-        from grammask.lark_grammars import lark_definition
+        from grammask.lark_grammars import lark_definition, with_brackets_of
 
         parser, lexer = parser_and_lexer
         newline = None if indentation is None else indentation[0]
         definition = lark_definition(
             text, path=path, start=start, lexer=lexer, newline=newline, always_accepted=accepted
         )
+        if indentation is not None:
+            indentation = with_brackets_of(indentation, {terminal[0] for terminal in definition.terminals})
         core = _grammask.LexedGrammar(
             definition.terminals,
             definition.productions,
@@ -713,8 +715,7 @@ class Grammar:
             max_whitespace: The bound of ``"flexible"``.
             indent: As of ``json.dumps``: every member on a line of its own. Goes before ``whitespace``.
             separators: As of ``json.dumps``: exactly this between items and after names. Goes before ``whitespace``.
-            key_order: ``"declared"``: first the declared names in their order, then all others. ``"any"``: any order;
-                exponential in the number of declared names.
+            key_order: ``"declared"``: first the declared names in their order, then all others. ``"any"``: any order.
             escapes: What may be written as an escape. ``"natural"``: what JSON wants escaped, and characters outside
                 ASCII if the model likes. ``"any"``: everything. ``"ascii"``: characters outside ASCII must be.
                 ``"raw"``: characters outside ASCII must not be.

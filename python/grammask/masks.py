@@ -76,11 +76,11 @@ def apply_mask(logits: Any, mask: Any, *, rows: Sequence[int] | None = None) -> 
 
 def _apply_to_numpy(logits: npt.NDArray[Any], mask: npt.NDArray[Any], rows: Sequence[int] | None) -> None:
     refused: float = -np.inf
-    if logits.dtype == np.uint16 or logits.dtype.name == "bfloat16":
+    if not np.issubdtype(logits.dtype, np.floating):
+        if logits.dtype != np.uint16 and logits.dtype.name != "bfloat16":
+            raise TypeError(_not_floating(logits.dtype))
         logits = logits.view(np.uint16)
         refused = _BFLOAT16_REFUSED
-    elif not np.issubdtype(logits.dtype, np.floating):
-        raise TypeError(_not_floating(logits.dtype))
     chosen = _check(logits.shape, mask.shape, rows)
     allowed = np.unpackbits(
         np.ascontiguousarray(mask, np.int32).view(np.uint8), axis=-1, bitorder="little"

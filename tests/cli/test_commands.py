@@ -263,6 +263,8 @@ def test_importing_the_package_does_not_import_the_command_line() -> None:
         ("g.lark", 'start: "a" /[0-9]+/', "a12"),
         ("g.json", '{"const": [1]}', "[1]"),
         ("g.kbnf", 'start ::= "a";', "a"),
+        ("lexed.kbnf", '%ignore S; start ::= "a" #"[0-9]+"; S ::= " ";', "a  12"),
+        ("lexed.gbnf", '%ignore S\n%terminal N\nroot ::= "a" N\nN ::= [0-9]+\nS ::= " "', "a  12"),
     ],
 )
 def test_notations_by_the_name_of_the_file(tmp_path: Path, file: str, grammar: str, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import itertools
 import json
 import random
 import subprocess
@@ -654,3 +655,41 @@ def test_named_grammars_of_lark() -> None:
     assert verdicts == [[True, True, True, False, False, False]] * len(verdicts)
     with pytest.raises(TypeError):
         ours.Grammar.from_lark("start: @x", named_grammars={"x": 1})
+
+
+TOKENS_OF_MACROS = ["a", "b", "ab", "<", ">", "<t>", "c", "</s>"]
+
+
+@pytest.mark.parametrize(
+    "ebnf",
+    [
+        'root ::= Token(5) "a"',
+        'root ::= ExcludeToken(5, 6)+ "c"',
+        'root ::= "a" Token(2) | "ab" Token(6)',
+        'root ::= d Token(6)\nd ::= TokenTagDispatch((5, x), excludes=(6,))\nx ::= "a"',
+        'root ::= TokenTagDispatch((5, x), (2, y), loop_after_dispatch=false)\nx ::= "a"\ny ::= "b"*',
+        'root ::= TagDispatch(("<t>", x))\nx ::= "a" (="b")',
+        'root ::= TagDispatch(("<t>", x), ("ab", y), loop_after_dispatch=false, excludes=("c",))\nx ::= "a"\ny ::= "b"',
+        'root ::= "<" Regex("t?") ">" Token(5)',
+        "root ::= x Token(5)\nx[max_tokens=2] ::= [ab]+",
+        'root ::= x "<"\nx[max_chars=2] ::= [ab]*',
+        'root ::= x "c"\nx[lazy] ::= [ab]* "b"',
+        'root ::= Substring("a", "b", "ab") Token(6)',
+    ],
+)
+def test_masks_of_macros_and_options(ebnf: str) -> None:
+    made = []
+    for module in (ours, theirs()):
+        info = module.TokenizerInfo(TOKENS_OF_MACROS, stop_token_ids=[7])
+        made.append((module, module.GrammarCompiler(info).compile_grammar(module.Grammar.from_ebnf(ebnf))))
+    for length in range(3):
+        for tokens in itertools.product(range(7), repeat=length):
+            rows = []
+            for module, compiled in made:
+                matcher = module.GrammarMatcher(compiled)
+                row = module.allocate_token_bitmask(1, 8)
+                accepted = [matcher.accept_token(token) for token in tokens]
+                if all(accepted):
+                    matcher.fill_next_token_bitmask(row)
+                rows.append((accepted, legal(row, 8) if all(accepted) else None))
+            assert rows[0] == rows[1], tokens

@@ -299,6 +299,58 @@ def test_verdicts_are_those_of_the_oracle(schema: dict[str, Any], instances: lis
             assert expected, text
 
 
+@PROFILE
+@given(st.integers(0, 2**32))
+def test_many_members_are_judged_as_by_the_oracle(seed: int) -> None:
+    random_ = random.Random(seed)
+    names = [f"{random_.choice('abé')}{index}" for index in range(random_.randrange(4, 40))]
+    few = [random_.sample(names, random_.randrange(3)) for _ in range(3)]
+    schema: dict[str, Any] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {name: {"type": random_.choice(["integer", "string", "null"])} for name in names},
+        "required": few[0],
+        "dependentRequired": {
+            name: random_.sample(names, random_.randrange(1, 3))
+            for name in random_.sample(names, random_.randrange(len(names)))
+        },
+        "additionalProperties": random_.choice([False, {"type": "boolean"}]),
+        **random_.choice(
+            [
+                {},
+                {"not": {"required": few[1]}},
+                {"anyOf": [{"required": few[1]}, {"required": few[2]}]},
+                {"minProperties": 2, "maxProperties": 8},
+                {"patternProperties": {"^x": {"type": "null"}}},
+                {"if": {"required": few[1]}, "then": {"required": few[2]}, "else": {"maxProperties": 5}},
+            ]
+        ),
+    }
+    oracle = Oracle(schema)
+    declared, free = compile(schema), compile(schema, key_order="any")
+    for _ in range(20):
+        chosen = random_.sample(names, random_.randrange(min(9, len(names) + 1)))
+        needs = schema["dependentRequired"]
+        if random_.random() < 0.7:
+            for name in chosen:
+                chosen += [other for other in needs.get(name, []) if other not in chosen]
+        plain = {"integer": 1, "string": "a", "null": None}
+        value: dict[str, Any] = {name: plain[schema["properties"][name]["type"]] for name in chosen}
+        if random_.random() < 0.3:
+            value[random_.choice([*names, "x", "y"])] = random_.choice([None, True, 1, "a"])
+        expected = oracle.is_valid(json.dumps(value))
+        event(f"valid: {expected}")
+        members = list(value.items())
+        random_.shuffle(members)
+        assert accepts(free, json.dumps(dict(members))) == expected, members
+        order = {name: place for place, name in enumerate(names)}
+        in_order = dict(sorted(members, key=lambda member: order.get(member[0], len(names))))
+        if "anyOf" not in schema and "if" not in schema and "not" not in schema:
+            assert accepts(declared, json.dumps(in_order)) == expected, in_order
+        elif accepts(declared, json.dumps(in_order)):
+            assert expected, in_order
+
+
 def likely(compiled: CompiledGrammar | None, random_: random.Random) -> list[Any]:
     """Values of texts that the engine generates, and slips of them."""
     found = []

@@ -79,8 +79,12 @@ def test_all_of_a_matcher_works() -> None:
 def test_indenters_of_lark_are_taken(postlex: Any) -> None:
     text = "start: (line | block)*\nline: item _NEWLINE\nblock: item _NEWLINE _INDENT line+ _DEDENT"
     text += "\nitem: A\nA: /a/\n_NEWLINE: /(\\n *)+/\n%declare _INDENT _DEDENT"
-    with pytest.raises(grammask.GrammarError, match="LPAR"):
-        grammask.Grammar.from_lark(text, postlex=postlex)
+    # As in the library, brackets of the indenter that the grammar does not have mean nothing.
+    without_brackets = grammask.Grammar.from_lark(text, postlex=postlex).compile(BYTES)
+    library = lark.Lark(text, parser="lalr", postlex=PythonIndenter())
+    assert library.parse("a\n  a\na\n")
+    assert without_brackets.is_valid(b"a\n  a\na\n")
+    assert not without_brackets.is_valid(b"a\n  a\n a\n")
     text += '\n%extend item: "(" item ")" | "[" item "]" | "{" item "}"'
     compiled = grammask.Grammar.from_lark(text, postlex=postlex).compile(BYTES)
     assert compiled.is_valid(b"a\n ([\n{a}])\n\na\n")

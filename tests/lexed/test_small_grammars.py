@@ -74,6 +74,14 @@ CASES = {
         5,
         Blocks,
     ),
+    "newlines that the rules repeat and texts cannot": Case(
+        'start: _NEWLINE* tree\ntree: "a" _NEWLINE [_INDENT tree+ _DEDENT]\n'
+        "_NEWLINE: /(\\n *)+/\n%declare _INDENT _DEDENT\n%ignore / +/",
+        "a \n",
+        7,
+        4,
+        Blocks,
+    ),
 }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import random
+import re
 from typing import Any
 
 import grammask
@@ -193,3 +195,121 @@ def test_hostile_texts_get_an_answer(text: str) -> None:
 def test_deep_and_pickled() -> None:
     deep = Grammar.from_llguidance_lark("start: " + "(" * 20_000 + '"a"' + ")" * 20_000)
     assert pickle.loads(pickle.dumps(deep)).compile(BYTES) is deep.compile(BYTES)
+
+
+LEXEMES = {
+    "h": (r"[ac]*!", True),
+    "k": ("a*c", True),
+    "t": ("[ac!]*", False),
+    "v": ("!a?", False),
+    "m": ("!c", False),
+}
+"""Expressions, and whether they are lazy."""
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["h* t", "h? t", "(h m)* t", "(h | v) t", "(h m | k v | t)*", "k? h? t", "x t", "x? (h | m)", "(x m)* v"],
+)
+def test_lazy_lexemes_win_where_they_may_begin(body: str) -> None:
+    """By a search through all lexemes of all rules that may come next at each place, as a lexer does."""
+    inner = "(k v)* m"
+    lexemes = "".join(
+        f"{name}{'[lazy]' if is_lazy else ''}: /{pattern}/\n" for name, (pattern, is_lazy) in LEXEMES.items()
+    )
+    grammar = Grammar.from_llguidance_lark(f"start: {body}\nx: {inner}\n{lexemes}")
+    whole = re.compile(body.replace("x", f"({inner})").replace(" ", ""))
+    texts = ["".join(text) for length in range(6) for text in itertools.product("ac!", repeat=length)]
+    names = ["".join(word) for length in range(7) for word in itertools.product(LEXEMES, repeat=length)]
+    legal = [word for word in names if whole.fullmatch(word)]
+    beginnings = {word[:size] for word in legal for size in range(len(word) + 1)}
+
+    def is_read(text: str, begun: frozenset[str]) -> bool:
+        """Whether the rest of a text can be cut into lexemes behind any of some sequences of these."""
+        if not text and begun & set(legal):
+            return True
+        nexts = {word[-1] for word in beginnings if word and word[:-1] in begun}
+        ends = [
+            size
+            for name in nexts
+            if LEXEMES[name][1]
+            for size in range(1, len(text) + 1)
+            if re.fullmatch(LEXEMES[name][0], text[:size])
+        ]
+        end = min(ends, default=None)
+        for name in nexts:
+            pattern, is_lazy = LEXEMES[name]
+            for size in range(len(text) + 1):
+                if not re.fullmatch(pattern, text[:size]):
+                    continue
+                if end is not None and (size > end or (size == end and not is_lazy)):
+                    break
+                after = frozenset(word + name for word in begun if word + name in beginnings)
+                if size and is_read(text[size:], after):
+                    return True
+                if not size and (not text and after & set(legal)):
+                    return True
+                if is_lazy:
+                    break
+        return False
+
+    assert accepted(grammar, texts) == [text for text in texts if is_read(text, frozenset([""]))]
+
+
+def test_lazy_lexemes_in_large_grammars_get_an_answer() -> None:
+    rest = "\nh[lazy]: /[a-z]*!/\nt: /[a-z!]*/"
+    deep = Grammar.from_llguidance_lark("start: h* " + "(" * 5_000 + "t" + ")?" * 5_000 + rest)
+    assert deep.compile(BYTES).is_valid(b"a!b!c")
+    with pytest.raises(grammask.UnsupportedGrammar):
+        Grammar.from_llguidance_lark("start: " + "h? t " * 50 + rest)
+
+
+def test_where_more_than_the_place_decides_about_lazy_lexemes() -> None:
+    with pytest.raises(grammask.UnsupportedGrammar, match="what was read before"):
+        Grammar.from_llguidance_lark('start: x T\nx: "x" h? | "y"\nh[lazy]: /[a-z]*!/\nT: /[a-z!]*/')
+
+
+RANDOM_LEXEMES = {
+    "h": 'h[lazy]: /[ac]*/ "!"',
+    "k": 'k[suffix="c"]: /[a]*/',
+    "t": "t: /[ac!]*/",
+    "u": "u: /[a!]+/",
+    "w": 'w: "a"',
+    "m": 'm: "ca"',
+}
+
+
+def random_body(pick: random.Random, depth: int) -> str:
+    roll = pick.random()
+    if depth == 0 or roll < 0.35:
+        return pick.choice([*RANDOM_LEXEMES])
+    if roll < 0.6:
+        return "(" + " ".join(random_body(pick, depth - 1) for _ in range(pick.randint(2, 3))) + ")"
+    if roll < 0.8:
+        return f"({random_body(pick, depth - 1)} | {random_body(pick, depth - 1)})"
+    return f"({random_body(pick, depth - 1)}){pick.choice('*+?')}"
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_random_lazy_grammars_allow_what_llguidance_does(seed: int) -> None:
+    """All of it; more where it takes the longest of the other lexemes, and never tries a shorter one."""
+    llguidance = pytest.importorskip("llguidance")
+    pick = random.Random(seed)
+    body, inner = random_body(pick, 3), random_body(pick, 2)
+    text = "\n".join(
+        [f"start: ({body}) {pick.choice(['', 'x', 'x?', 'x*'])}", f"x: {inner}", *RANDOM_LEXEMES.values()]
+    )
+    tokenizer = llguidance.LLTokenizer("byte")
+    try:
+        compiled = Grammar.from_llguidance_lark(text).compile(BYTES)
+    except grammask.UnsupportedGrammar:
+        return
+    except grammask.GrammarSemanticError as error:
+        assert error.code == "empty-language"  # noqa: PT017
+        compiled = None
+    for length in range(5):
+        for letters in itertools.product(b"ac!", repeat=length):
+            matcher = llguidance.LLMatcher(tokenizer, text)
+            if matcher.try_consume_tokens([*letters]) == length and matcher.is_accepting():
+                assert compiled is not None, letters
+                assert compiled.is_valid(bytes(letters)), letters

@@ -16,6 +16,7 @@ SCHEMA = {
     "required": ["n"],
     "additionalProperties": False,
 }
+LARK_FORMAT = {"type": "grammar", "syntax": "lark", "definition": 'start: "a"'}
 USER = [{"role": "user", "content": "Hi"}]
 TOOLS = [
     {"type": "function", "function": {"name": "count", "parameters": SCHEMA}},
@@ -247,7 +248,7 @@ def test_logprobs(url: str) -> None:
         ),
         ({"messages": USER, "tools": TOOLS, "grammar": "x"}, "tools", "invalid_value"),
         (
-            {"messages": USER, "tools": [{"type": "custom", "name": "sql"}]},
+            {"messages": USER, "tools": [{"type": "custom", "name": "sql", "format": LARK_FORMAT}]},
             "tools",
             "unsupported-grammar",
         ),

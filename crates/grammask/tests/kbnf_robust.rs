@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use grammask::Limits;
 use grammask::frontends::kbnf;
 use grammask::grammar::{Code, GrammarError, Severity};
+use grammask::lexing::{InlinePatterns, LexedRules, LexerKind, ParserKind, definition_of_rules};
 use proptest::prelude::*;
 use serde::Deserialize;
 
@@ -25,22 +26,45 @@ fn check(text: &[u8]) {
     let source = parsed.ast.source().to_string();
     match read(text) {
         Ok(printed) => assert_eq!(read(printed.as_bytes()).expect("what is printed is a grammar"), printed),
-        Err(error) => {
-            assert!(error.diagnostics().len() <= 100);
-            assert!(error.diagnostics().iter().any(|one| one.severity == Severity::Error));
-            for diagnostic in error.diagnostics() {
-                let span = diagnostic.span.expect("every error of a text has a place");
-                assert!(source.is_char_boundary(span.start) && source.is_char_boundary(span.end));
-                let _ = diagnostic.render(&source);
-            }
-            assert_eq!(error.source_text(), source);
-        }
+        Err(error) => check_error(&error, &source),
     }
+    if let Err(error) = read_with_directives(text) {
+        check_error(&error, &source);
+    }
+}
+
+fn check_error(error: &GrammarError, source: &str) {
+    assert!(error.diagnostics().len() <= 100);
+    assert!(error.diagnostics().iter().any(|one| one.severity == Severity::Error));
+    for diagnostic in error.diagnostics() {
+        let span = diagnostic.span.expect("every error of a text has a place");
+        assert!(source.is_char_boundary(span.start) && source.is_char_boundary(span.end));
+        let _ = diagnostic.render(source);
+    }
+    assert_eq!(error.source_text(), source);
+}
+
+/// Reads `text` as a grammar with a lexer.
+fn read_with_directives(text: &[u8]) -> Result<(), GrammarError> {
+    let mut limits = Limits::default();
+    limits.grammar_size = 100_000;
+    let (grammar, directives, _) = kbnf::grammar_with_directives(text, "start", &limits)?;
+    let how = LexedRules {
+        directives: &directives,
+        inline_patterns: InlinePatterns::Taken,
+        lexer: LexerKind::Basic,
+        parser: ParserKind::Lalr,
+    };
+    definition_of_rules(&grammar, &how, &limits).map(drop)
 }
 
 /// Pieces that a mutation inserts: every sign of the language, and what looks like one.
 const PIECES: &[&str] = &[
     "start",
+    "%terminal a;",
+    "%ignore ",
+    "%priority a -2;",
+    "%",
     "a",
     "::=",
     "=",

@@ -152,6 +152,17 @@ fn engine_equals_oracle() {
     }
 }
 
+/// All texts of some letters up to a length.
+fn texts_up_to(alphabet: &[u8], longest: usize) -> Vec<Vec<u8>> {
+    let mut texts = vec![Vec::new()];
+    let mut next = 0;
+    while let Some(text) = texts.get(next).filter(|text| text.len() < longest).cloned() {
+        texts.extend(alphabet.iter().map(|&letter| [&text[..], &[letter]].concat()));
+        next += 1;
+    }
+    texts
+}
+
 fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], longest: usize) {
     let limits = Limits::default();
     let grammar = match LexedGrammar::new(definition, &limits) {
@@ -174,6 +185,14 @@ fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], long
             let is_undecided = definition.conflicts == ConflictPolicy::PreferShift;
             assert!(reference.is_none() || is_undecided, "{error}");
             CONFLICTS.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        Err(error) if error.code() == Code::EmptyLanguage => {
+            if let Some(reference) = reference {
+                for text in texts_up_to(alphabet, LONGEST) {
+                    assert!(!reference.accepts(&text), "text {:?}: {error}", String::from_utf8_lossy(&text));
+                }
+            }
             return;
         }
         Err(error) => {

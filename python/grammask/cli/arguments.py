@@ -2,14 +2,24 @@
 
 import inspect
 import json
+import re
 import sys
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from grammask import CompiledGrammar, Grammar, GrammarError, Matcher, Vocabulary, _grammask
+from grammask import (
+    CompiledGrammar,
+    Grammar,
+    GrammarError,
+    GrammarSyntaxError,
+    Matcher,
+    Vocabulary,
+    _grammask,
+)
 from grammask._grammask import quote_bytes
 from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR
@@ -90,6 +100,16 @@ Tokens: TypeAlias = Annotated[
 ]
 
 
+def read_with_directives(read: Callable[..., Grammar], text: bytes, start: str) -> Grammar:
+    """Reads a grammar, with a contextual lexer if it has directives: without one they are errors."""
+    try:
+        return read(text, start=start)
+    except GrammarSyntaxError:
+        if not re.search(rb"(?m)(^|;)\s*%(terminal|ignore|refuse|priority)\b", text):
+            raise
+        return read(text, start=start, lexer="contextual")
+
+
 def read_grammar(
     path: str, start: str | None = None, *, schema: bool = False, options: list[str] | None = None
 ) -> Grammar:
@@ -110,10 +130,10 @@ def read_grammar(
         if suffix == ".lark":
             return Grammar.from_lark(Path(path), start=start or "start")
         if suffix == ".gbnf":
-            return Grammar.from_gbnf(read_bytes(path), start=start or "root")
+            return read_with_directives(Grammar.from_gbnf, read_bytes(path), start or "root")
         if suffix == ".ebnf":
             return Grammar.from_xgrammar_ebnf(read_bytes(path), root=start or "root")
-        return Grammar.from_kbnf(read_bytes(path), start=start or "start")
+        return read_with_directives(Grammar.from_kbnf, read_bytes(path), start or "start")
     except GrammarError:
         raise
     except (ImportError, ValueError) as error:

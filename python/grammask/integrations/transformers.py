@@ -70,6 +70,7 @@ class GrammarLogitsProcessor:
         self._batches = RecentBatches(found)
         self._shown: Any = None
         self._mask: Any = None
+        self._page_locked: Any = None
 
     @property
     def supports_continuous_batching(self) -> bool:
@@ -113,9 +114,17 @@ class GrammarLogitsProcessor:
 
         Cost: one comparison of the ids with those of the call before, the masks, and two passes over the scores.
         """
+        # A device copies while the host waits for the ids and makes the masks; on the host the copy would get cold.
+        early = scores.clone() if scores.is_cuda else None
         rows = self._batch(input_ids).rows
         constrained = [(index, matcher) for index, row in enumerate(rows) if (matcher := row.matcher)]
-        return self._masked(scores, constrained) if constrained else scores
+        if not constrained:
+            return scores
+        result = scores.clone() if early is None else early
+        # Reading ids from a device waits for what was sent there before: then the masks of the last call have arrived.
+        has_waited = scores.is_cuda and input_ids.device == scores.device
+        self._mask_rows(result, constrained, self._buffer(len(constrained), is_page_locked=has_waited))
+        return result
 
     def _batch(self, ids: Any) -> FollowedBatch:
         """The texts that a call goes on with; of many ids on a device only new ones are copied where rows just grow."""
@@ -142,32 +151,37 @@ class GrammarLogitsProcessor:
         *tokens, is_same = torch.cat([ids[:, -1], same.reshape(1)]).tolist()
         return latest if is_same and latest.append(tokens) else None
 
-    def _masked(self, scores: Any, constrained: list[tuple[int, Matcher]]) -> Any:
-        count, width = len(constrained), scores.shape[-1]
-        mask = self._buffer(scores, count)
+    def _mask_rows(self, scores: Any, constrained: list[tuple[int, Matcher]], mask: Any) -> None:
+        """Refuse tokens in the scores of the rows that have a matcher, with an array for their masks."""
         try:
             fill_masks([matcher for _, matcher in constrained], mask)
         except GrammarError as error:
             if error.row is not None:
                 error.row = constrained[error.row][0]
             raise
+        count, width = scores.shape
         if width < self._size:
             mask = _narrowed(np.asarray(mask), width)
-        chosen = None if count == scores.shape[0] else [index for index, _ in constrained]
-        result = scores.clone()
-        if result.device.type == "cpu" and result.dtype.itemsize != 2:
-            apply_mask(result.detach().numpy(), np.asarray(mask), rows=chosen)
+        chosen = None if len(constrained) == count else [index for index, _ in constrained]
+        if scores.device.type == "cpu" and scores.dtype.itemsize != 2:
+            apply_mask(scores.detach().numpy(), np.asarray(mask), rows=chosen)
         else:
-            apply_mask(result, mask, rows=chosen)
-        return result
+            apply_mask(scores, mask, rows=chosen)
 
-    def _buffer(self, scores: Any, rows: int) -> Any:
-        """The array for the masks, kept from call to call; page-locked where it has to go to a CUDA device."""
-        if self._mask is None or self._mask.shape[0] != rows:
+    def _buffer(self, rows: int, *, is_page_locked: bool) -> Any:
+        """The array for the masks, kept from call to call.
+
+        It is page-locked where nothing of the last call can be on its way to the device any more, as copies of
+        page-locked memory go on after the call; any other array has been read when the call returns.
+        """
+        if is_page_locked and (self._page_locked is None or self._page_locked.shape[0] != rows):
             import torch
 
-            words = allocate_mask(rows, self._size)
-            self._mask = torch.from_numpy(words).pin_memory() if scores.is_cuda else words
+            self._page_locked = torch.from_numpy(allocate_mask(rows, self._size)).pin_memory()
+        if is_page_locked:
+            return self._page_locked
+        if self._mask is None or self._mask.shape[0] != rows:
+            self._mask = allocate_mask(rows, self._size)
         return self._mask
 
 

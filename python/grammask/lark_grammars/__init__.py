@@ -6,7 +6,7 @@ regular expression matches *first*, as a regular language.
 """
 
 from grammask.lark_grammars.bundled import BUNDLED, BundledGrammar, bundled
-from grammask.lark_grammars.indentation import PostLexer, layout_of
+from grammask.lark_grammars.indentation import PostLexer, layout_of, with_brackets_of
 from grammask.lark_grammars.loading import lark_definition, lark_text, parser_and_lexer
 from grammask.lark_grammars.refused_terminals import RefusedTerminals
 
@@ -20,4 +20,5 @@ __all__ = [
     "lark_text",
     "layout_of",
     "parser_and_lexer",
+    "with_brackets_of",
 ]

@@ -8,7 +8,7 @@ from grammask.lark_grammars.refusals import unsupported
 from grammask.lark_grammars.refused_terminals import RefusedTerminals
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 IndentationTuple: TypeAlias = tuple[str, str, str, int, list[str], list[str]]
 """Newline, indent, dedent, columns of a tab, opening and closing brackets: as the engine takes it."""
@@ -89,3 +89,15 @@ def layout_of(postlex: PostLexer | None) -> tuple[IndentationTuple | None, list[
 def _is_changed(kind: type, method: str) -> bool:
     found = getattr(kind, method, None)
     return found is not None and getattr(found, "__module__", "lark.indenter") != "lark.indenter"
+
+
+def with_brackets_of(indentation: IndentationTuple, names: Collection[str]) -> IndentationTuple:
+    """Return an indentation without the brackets that a grammar does not have; the library does not mind them either.
+
+    Args:
+        indentation: What a post-lexer says.
+        names: The terminals of the grammar.
+    """
+    newline, indent, dedent, tab_length, opening, closing = indentation
+    kept = [[name for name in brackets if name in names] for brackets in (opening, closing)]
+    return newline, indent, dedent, tab_length, kept[0], kept[1]

@@ -65,7 +65,7 @@ def with_violations_refused(
     own, later = terminals[place], terminals[place + 1 :]
     if looks.can_match_beyond or own.role != "parsed":
         raise _refusal(name, name)
-    _check_rest(own, looks.can_match_inside, terminals, follows)
+    _check_rest(own, own, looks.can_match_inside, terminals, follows)
     moved = []
     # A literal may be what the library makes of a later pattern, wherever it stands itself.
     others = [*later, *(terminal for terminal in terminals[:place] if terminal.is_literal)]
@@ -74,7 +74,7 @@ def with_violations_refused(
             continue
         is_beyond, inside, is_contained = _beside(terminal.automaton, looks.violations)
         if not is_beyond:
-            _check_rest(terminal, inside, terminals, follows)
+            _check_rest(own, terminal, inside, terminals, follows)
             continue
         is_movable = (
             is_contained
@@ -98,20 +98,22 @@ def violation_name(name: str) -> str:
     return f"__{name}_BEFORE_WHAT_MUST_NOT_FOLLOW"
 
 
-def _refusal(name: str, other: str) -> Exception:
+def _refusal(name: str, *others: str) -> Exception:
     message = (
-        f"the terminal `{name}` looks at what comes after its end, and where that fails `{other}` may match"
+        f"the terminal `{name}` looks at what comes after its end, and where that fails "
+        f"{' and then '.join(f'`{other}`' for other in others)} may match"
     )
     return unsupported(message, advice=WITHOUT_LOOKS)
 
 
 def _check_rest(
+    own: LexedTerminal,
     terminal: LexedTerminal,
     inside: CodePoints,
     terminals: list[LexedTerminal],
     follows: Callable[[str, str], bool],
 ) -> None:
-    """Check condition 2 for a terminal that matches a part of a violation, before some characters."""
+    """Check condition 2 for a terminal that matches a part of a violation of `own`, before some characters."""
     if not inside.ranges:
         return
     for after in terminals:
@@ -121,7 +123,7 @@ def _check_rest(
         if any(inside.intersection(part).ranges for part in begins) and not (
             terminal.role == after.role == "parsed" and not follows(terminal.name, after.name)
         ):
-            raise _refusal(terminal.name, after.name)
+            raise _refusal(own.name, terminal.name, after.name)
 
 
 def _beside(language: Automaton, violations: Automaton) -> tuple[bool, CodePoints, bool]:

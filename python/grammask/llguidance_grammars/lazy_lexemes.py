@@ -29,6 +29,8 @@ Rivals = frozenset[str]
 _NONE: Rivals = frozenset()
 _LAZY = ("lazy", "suffix", "stop")
 _OF_LEXEMES = (*_LAZY, "max_tokens", "max_chars")
+_MOST_SPLITS = 1000
+"""Sequences in which much may be left out could be split into very many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,9 @@ class LazyLexemes:
         self._is_nullable = is_nullable
         self._known: dict[int, bool] = {}
         self._looks: dict[str, _Look] = {}
+        # Looks that stay, with their nodes, so that no other node gets the number of one.
+        self._final: dict[int, tuple[Node, _Look]] | None = None
+        self._splits = 0
         self.places: list[tuple[int, int]] = []
         """Where the grammar is beyond what is told apart here."""
         lazy = [name for name, rule in self._rules.items() if any(a in rule.attributes for a in _LAZY)]
@@ -86,6 +91,7 @@ class LazyLexemes:
                 look = self._look(self._rules[name].body)
                 changed |= look != self._looks[name]
                 self._looks[name] = look
+        self._final = {}
 
     def first_of(self, name: str) -> Rivals:
         """Returns the lazy lexemes with which a rule may begin."""
@@ -96,6 +102,9 @@ class LazyLexemes:
         stack = [(root, False)]
         while stack:
             node, is_ready = stack.pop()
+            if self._final is not None and id(node) in self._final:
+                results.append(self._final[id(node)][1])
+                continue
             is_leaf = node.kind not in ("sequence", "choice", "repeat", "if")
             if not is_ready and not is_leaf:
                 stack.append((node, True))
@@ -105,6 +114,8 @@ class LazyLexemes:
             parts = results[len(results) - count :]
             del results[len(results) - count :]
             results.append(self._combined(node, parts))
+            if self._final is not None:
+                self._final[id(node)] = node, results[-1]
         return results[0]
 
     def _combined(self, node: Node, parts: list[_Look]) -> _Look:
@@ -185,7 +196,8 @@ class LazyLexemes:
                     if now != starts | before.always:
                         self._beyond(part)
                     if before.is_nullable and now != here:
-                        split = _split(node, index - 1)
+                        self._splits += 1
+                        split = _split(node, index - 1) if self._splits <= _MOST_SPLITS else None
                         if split is not None:
                             return [(split, rivals, after, None)]
                         self._beyond(part)

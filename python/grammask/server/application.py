@@ -24,8 +24,9 @@ from grammask.language_models.generation import generate
 from grammask.server import requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
 from grammask.server.playground import look
+from grammask.tool_styles import tool_style
 from grammask.tool_styles import tool_style as style_named
-from grammask.tools import CallStream, read_calls
+from grammask.tools import CallStream, read_calls, shown_tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -155,7 +156,8 @@ class _Server:
         if kind == "completions":
             prompt = requests.prompt_of(fields)
             return self._model.encode(prompt) if prompt else []
-        return self._model.encode_chat(requests.messages_of(fields), requests.tools_of(fields))
+        tools = shown_tools(requests.tools_of(fields), tool_style(self._tool_style))
+        return self._model.encode_chat(requests.messages_of(fields), tools)
 
     async def _pieces(
         self,

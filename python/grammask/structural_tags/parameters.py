@@ -29,7 +29,8 @@ class ParameterStyle:
     """How a parameter is written, with ``{key}`` for its name.
 
     Attributes:
-        begin: What is before a value. ``{is_string}`` stands for ``true`` or ``false``, ``{space}`` for white space.
+        begin: What is before a value. ``{is_string}`` stands for ``true`` or ``false``, ``{type}`` for the type of the
+            value in JSON, ``{space}`` for white space.
         end: What is after it.
         has_own_lines: Whether models write values on lines of their own: then a line end at the beginning of a text
             and one at its end are no part of it. They are not demanded.
@@ -38,6 +39,11 @@ class ParameterStyle:
     begin: str
     end: str
     has_own_lines: bool = False
+
+    @property
+    def tells_types(self) -> bool:
+        """Whether it says of each value which type it has."""
+        return "{type}" in self.begin
 
 
 PARAMETER_STYLES = {
@@ -48,6 +54,9 @@ PARAMETER_STYLES = {
     ),
     "deepseek_v4_1_xml": ParameterStyle(
         '<\uff5cDSML\uff5c parameter name="{key}" string="{is_string}">', "</\uff5cDSML\uff5c parameter>"
+    ),
+    "kimi_k3_xml": ParameterStyle(
+        '<|open|>argument key="{key}" type="{type}"<|sep|>', "<|close|>argument<|sep|>"
     ),
     "glm_xml": ParameterStyle("<arg_key>{key}</arg_key>{space}<arg_value>", "</arg_value>"),
 }
@@ -99,18 +108,16 @@ def parameters_part(
         place = f"{pointer}/properties/{escaped(name)}"
         values = _values(inner, definitions, style, place, refusals, grammars, options, space)
         written = [
-            composition.sequence(
-                [*_begin(style, name, space, is_string=is_string), value, composition.literal(style.end)]
-            )
-            for is_string, value in values
+            composition.sequence([*_begin(style, name, space, kind), value, composition.literal(style.end)])
+            for kind, value in values
         ]
         parameter = composition.sequence([composition.choice(written or [composition.literal("")]), space])
         parts.append(parameter if name in required else composition.repeat(parameter, 0, 1))
     return composition.sequence(parts)
 
 
-def _begin(style: ParameterStyle, name: str, space: Part, *, is_string: bool) -> list[Part]:
-    text = style.begin.replace("{is_string}", "true" if is_string else "false")
+def _begin(style: ParameterStyle, name: str, space: Part, kind: str) -> list[Part]:
+    text = style.begin.replace("{is_string}", "true" if kind == "string" else "false").replace("{type}", kind)
     before, _, after = text.partition("{space}")
     parts = [composition.literal(before.replace("{key}", name))]
     return [*parts, space, composition.literal(after)] if after else parts
@@ -125,17 +132,20 @@ def _values(
     grammars: type[Grammar],
     options: Mapping[str, Any],
     space: Part,
-) -> list[tuple[bool, Part]]:
-    """Returns the parts of a value, each with whether it is a string."""
+) -> list[tuple[str, Part]]:
+    """Returns the parts of a value, each with its type; strings apart, others together if the style does not tell."""
     text = composition.free_text(before=style.end)
     if schema is True or (
         isinstance(schema, Mapping) and not any(keyword in CONSTRAINTS for keyword in schema)
     ):
         # Anything: every JSON value is a text, too, unless the style tells them apart.
-        if "{is_string}" not in style.begin:
-            return [(True, text)]
+        if "{is_string}" not in style.begin and not style.tells_types:
+            return [("string", text)]
         other = {"type": ["null", "boolean", "number", "array", "object"]}
-        return [(True, text), *_json(other, definitions, pointer, refusals, grammars, options, space)]
+        return [
+            ("string", text),
+            *_json(_by_type(other, style), definitions, pointer, refusals, grammars, options, space),
+        ]
     if not isinstance(schema, Mapping):
         refusals.unsupported(pointer, "a parameter that no value satisfies")
         return []
@@ -147,12 +157,15 @@ def _values(
             if style.end in value:
                 refusals.unsupported(pointer, f"the value {value!r} contains the end of its parameter")
         padded = [composition.sequence([space, composition.literal(value), space]) for value in strings]
-        found = [(True, part) for part in padded]
+        found = [("string", part) for part in padded]
         others = [value for value in listed if not isinstance(value, str)]
         if others:
-            found += _json(
-                {**schema, "enum": others}, definitions, pointer, refusals, grammars, options, space
-            )
+            groups: dict[str, list[Any]] = {}
+            for value in others:
+                kind = _KINDS.get(type(value), "number") if style.tells_types else ""
+                groups.setdefault(kind, []).append(value)
+            schemas = {kind: {**schema, "enum": values} for kind, values in groups.items()}
+            found += _json(schemas, definitions, pointer, refusals, grammars, options, space)
         return found
     types = schema.get("type")
     kinds: Any = [types] if isinstance(types, str) else types
@@ -172,26 +185,55 @@ def _values(
                 )
         most = schema.get("maxLength") if bounds else None
         found.append(
-            (True, text if most is None else composition.free_text(before=style.end, max_characters=most))
+            ("string", text if most is None else composition.free_text(before=style.end, max_characters=most))
         )
     rest = [kind for kind in kinds if kind != "string"]
     if rest:
-        found += _json({**schema, "type": rest}, definitions, pointer, refusals, grammars, options, space)
+        found += _json(
+            _by_type({**schema, "type": rest}, style),
+            definitions,
+            pointer,
+            refusals,
+            grammars,
+            options,
+            space,
+        )
+    return found
+
+
+_KINDS = {bool: "boolean", type(None): "null", list: "array", dict: "object"}
+"""The types of values that are no strings and no numbers."""
+
+
+def _by_type(schema: Mapping[str, Any], style: ParameterStyle) -> dict[str, Mapping[str, Any]]:
+    """The schemas for the types that a schema lists, where the style tells them; integers are numbers."""
+    kinds: list[Any] = schema["type"]
+    if not style.tells_types:
+        return {"": schema}
+    found: dict[str, Mapping[str, Any]] = {
+        kind: {**schema, "type": kind} for kind in kinds if kind != "integer"
+    }
+    if "integer" in kinds:
+        found.setdefault("number", {**schema, "type": "integer"})
     return found
 
 
 def _json(
-    schema: Mapping[str, Any],
+    schemas: Mapping[str, Mapping[str, Any]],
     definitions: Mapping[str, Any],
     pointer: str,
     refusals: Refusals,
     grammars: type[Grammar],
     options: Mapping[str, Any],
     space: Part,
-) -> list[tuple[bool, Part]]:
-    try:
-        value = grammars.from_json_schema({**schema, **definitions}, **options).as_part()
-    except GrammarError as error:
-        refusals.of_part(pointer, error)
-        return []
-    return [(False, composition.sequence([space, value, space]))]
+) -> list[tuple[str, Part]]:
+    """Returns the values of schemas, written as JSON, with what the schemas are called."""
+    found = []
+    for kind, schema in schemas.items():
+        try:
+            value = grammars.from_json_schema({**schema, **definitions}, **options).as_part()
+        except GrammarError as error:
+            refusals.of_part(pointer, error)
+            return []
+        found.append((kind, composition.sequence([space, value, space])))
+    return found

@@ -7,7 +7,7 @@ functions of custom tools. See ``docs/tools.md``.
 
 from grammask.tools.call_stream import CallFragment, CallStream
 from grammask.tools.calls import calls_part
-from grammask.tools.custom_inputs import function_of
+from grammask.tools.custom_inputs import function_of, shown_tools
 from grammask.tools.definitions import Tool, chosen_tools
 from grammask.tools.reading import Call, read_calls
 from grammask.tools.response_formats import response_format_grammar, text_format_grammar
@@ -22,5 +22,6 @@ __all__ = [
     "function_of",
     "read_calls",
     "response_format_grammar",
+    "shown_tools",
     "text_format_grammar",
 ]

@@ -11,11 +11,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from grammask.tools.definitions import Tool
 
-__all__ = ["INPUT_SCHEMA", "function_of", "input_of", "input_schema"]
+__all__ = ["INPUT_SCHEMA", "function_of", "input_of", "input_schema", "shown_tools"]
 
 INPUT = "input"
 """The name of the parameter."""
@@ -65,6 +65,13 @@ def input_of(arguments: str) -> str | None:
     given = json.loads(arguments)
     text = given.get(INPUT) if isinstance(given, dict) else None
     return text if isinstance(text, str) else None
+
+
+def shown_tools(tools: Iterable[Mapping[str, Any]], style: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Returns what a model is shown of its tools: functions in place of custom ones, where the style has only these."""
+    if "custom_call" in style:
+        return list(tools)
+    return [function_of(tool) if tool.get("type") == "custom" else tool for tool in tools]
 
 
 def input_schema(tool: Tool, *, is_json: bool) -> dict[str, Any] | None:

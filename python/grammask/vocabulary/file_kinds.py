@@ -59,7 +59,7 @@ def of_name(name: str) -> TokenTable:
             f"the tokenizer {name} is loaded by the package transformers: {error}", "missing-package"
         ) from error
     try:
-        tokenizer: Any = AutoTokenizer.from_pretrained(name)
+        tokenizer: Any = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
     # What the library and those below it raise for damaged files has no common class.
     except Exception as error:
         raise VocabularyError(

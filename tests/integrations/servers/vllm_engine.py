@@ -1,36 +1,49 @@
 """A program that runs vLLM's engine on a CPU with a tiny model, and prints what it generates as JSON.
 
 It is called by ``test_vllm_engine.py`` as ``vllm_engine.py FOLDER``, with the jobs on standard input: options of the
-engine, and requests. A process of its own, since vLLM changes torch and decides once what it runs on.
+engine, or code that makes it as ``llm``, and requests. A process of its own, since vLLM changes torch and decides once
+what it runs on.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from typing import Any
 
 
 def main(folder: str) -> None:
     """Run the jobs one after the other and print their results."""
-    from vllm import LLM
+    import vllm
 
     results = []
     for job in json.load(sys.stdin):
-        llm = LLM(
-            folder,
-            dtype="float32",
-            enforce_eager=True,
-            max_model_len=256,
-            max_num_seqs=8,
-            kv_cache_memory_bytes=1 << 24,
-            compilation_config={"custom_ops": ["none"]},  # Those are compiled for CUDA.
-            disable_log_stats=False,
-            **job["engine"],
-        )
+        llm = _engine(vllm, folder, job)
         results.append(_batch(llm, job["requests"]))
         del llm
     print("\nRESULTS" + json.dumps(results))
+
+
+def _engine(vllm: Any, folder: str, job: dict[str, Any]) -> Any:
+    """Make an engine, small and for the CPU."""
+    made = partial(
+        vllm.LLM,
+        dtype="float32",
+        enforce_eager=True,
+        max_model_len=256,
+        max_num_seqs=8,
+        kv_cache_memory_bytes=1 << 24,
+        compilation_config={"custom_ops": ["none"]},  # Those are compiled for CUDA.
+        disable_log_stats=False,
+    )
+    if "code" not in job:
+        return made(folder, **job["engine"])
+    known: dict[str, Any] = {"MODEL": folder}
+    original, vllm.LLM = vllm.LLM, made
+    exec(job["code"], known)
+    vllm.LLM = original
+    return known["llm"]
 
 
 def _batch(llm: Any, requests: list[dict[str, Any]]) -> dict[str, Any]:

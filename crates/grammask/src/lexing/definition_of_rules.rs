@@ -26,6 +26,9 @@ use crate::{LimitExceeded, Limits};
 /// From this count on, copies of a repetition are a chain of rules.
 const MOST_COPIES_SPREAD: u32 = 50;
 
+/// Most errors that one grammar is reported to have.
+const MOST_DIAGNOSTICS: usize = 100;
+
 /// What becomes of patterns outside of terminals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InlinePatterns {
@@ -88,6 +91,7 @@ pub fn definition_of_rules(
     let mut diagnostics = std::mem::take(&mut reading.diagnostics);
     if !diagnostics.is_empty() {
         diagnostics.sort_by_key(|diagnostic| diagnostic.span.map_or(usize::MAX, |span| span.start));
+        diagnostics.truncate(MOST_DIAGNOSTICS);
         return Err(GrammarError::new(diagnostics, grammar.source().clone()));
     }
     let warnings = reading.unused();
@@ -258,14 +262,21 @@ impl Reading<'_> {
             let declared = self.declared[&symbol];
             let id = self.add(Arc::from(name), pattern, declared.priority.unwrap_or(0), declared.role);
             self.by_symbol.insert(symbol, id);
-            self.by_term.entry(term).or_insert(id);
+            let known = self.by_term.entry(term).or_insert(id);
+            if declared.priority.unwrap_or(0) > self.terminals[known.index()].priority {
+                *known = id;
+            }
         }
     }
 
     fn add(&mut self, name: Arc<str>, pattern: Pattern, priority: i32, role: TerminalRole) -> TerminalId {
         let id = TerminalId::new(self.terminals.len());
         if let Pattern::Literal(text) = &pattern {
-            self.by_text.entry(text.clone()).or_insert(id);
+            // What is written in a rule is the terminal that wins.
+            let known = self.by_text.entry(text.clone()).or_insert(id);
+            if self.terminals.get(known.index()).is_some_and(|known| known.priority < priority) {
+                *known = id;
+            }
         }
         self.terminals.push(Found { name, pattern, priority, role });
         self.is_used.push(false);

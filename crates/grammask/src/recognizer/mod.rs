@@ -463,6 +463,12 @@ impl Recognizer {
     fn make_step(&self, set: SetId, byte: ClassOfByte) -> Result<Option<SetId>, LimitExceeded> {
         self.new_steps.fetch_add(1, Ordering::Relaxed);
         let mut builder = self.lock();
+        match self.set(set).after(byte.class) {
+            Known::Unknown => {}
+            // Another thread took the step while this one waited.
+            Known::Dead => return Ok(None),
+            Known::Set(next) => return Ok(Some(next)),
+        }
         let next = builder.step(self, self.set(set), byte)?;
         builder.set_bytes += self.set(set).keep(byte.class, next, self.byte_of_class.len());
         Ok(next)

@@ -84,7 +84,7 @@ impl Set {
         if only >> 32 == class as u64 { Known::new(only as u32) } else { Known::Unknown }
     }
 
-    /// Keeps a step; returns how many bytes that takes. There are `classes` classes of bytes, and one for the end of a
+    /// Keeps a step that is not known; returns how many bytes that takes. There are `classes` classes of bytes, and one for the end of a
     /// token. Only one thread may call it at a time.
     pub(super) fn keep(&self, class: usize, next: Option<SetId>, classes: usize) -> usize {
         let next = next.map_or(DEAD, |next| next.0);
