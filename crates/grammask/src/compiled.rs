@@ -163,10 +163,19 @@ impl CompiledGrammar {
         vocabulary: Arc<Vocabulary>,
         options: CompileOptions,
     ) -> Result<Arc<Self>, GrammarError> {
+        Self::from_prepared(|limits| PreparedGrammar::new(grammar, limits), vocabulary, options)
+    }
+
+    /// Compiles a lexed grammar that is prepared here.
+    pub(crate) fn from_prepared(
+        prepare: impl FnOnce(&Limits) -> Result<PreparedGrammar, GrammarError>,
+        vocabulary: Arc<Vocabulary>,
+        options: CompileOptions,
+    ) -> Result<Arc<Self>, GrammarError> {
         if let Some(error) = missing_end(&options, &vocabulary) {
             return Err(error.into());
         }
-        let language = Language::Lexed(Box::new(PreparedGrammar::new(grammar, &options.limits)?));
+        let language = Language::Lexed(Box::new(prepare(&options.limits)?));
         let source: Arc<str> = Arc::from("");
         let tables = Tables::new(&language, vocabulary.clone(), &options, source.clone())
             .map_err(|limit| limit.diagnostic())?;

@@ -1,7 +1,8 @@
 //! Compiled grammars as bytes that can be kept in files, and back.
 //!
 //! What is saved is the definition of a lexed grammar and how it was compiled: its tables are made again faster than they
-//! could be checked. A file begins with a mark and the version of the format; then come a fingerprint of the vocabulary, the
+//! could be checked, but for the proof that every stack of the parser can be completed, which was found before they were saved: a
+//! version that demands more of grammars needs another format. A file begins with a mark and the version of the format; then come a fingerprint of the vocabulary, the
 //! rest, and a checksum over all of it. A file that is damaged, of another kind or version, or made for another vocabulary
 //! is refused. The hash is FNV-1a with 128 bits (G. Fowler, L. C. Noll, K.-P. Vo and D. Eastlake, "The FNV
 //! Non-Cryptographic Hash Algorithm"): it finds accidents, not forgeries, and a forged file can only hold another grammar.
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use crate::Limits;
 use crate::compiled::{CompileOptions, CompiledGrammar, EndMode};
 use crate::grammar::{Code, Diagnostic, GrammarError};
-use crate::lexing::{LexedDefinition, LexedGrammar};
+use crate::lexing::{LexedDefinition, LexedGrammar, PreparedGrammar};
 use crate::vocabulary::Vocabulary;
 
 /// How files begin.
@@ -77,7 +78,7 @@ impl CompiledGrammar {
         let options = CompileOptions { end, limits, ..CompileOptions::default() };
         let definition = LexedDefinition::from_bytes(rest).ok_or_else(malformed)?;
         let grammar = LexedGrammar::new(&definition, &options.limits)?;
-        Self::from_lexed(grammar, vocabulary, options)
+        Self::from_prepared(|limits| PreparedGrammar::again(grammar, limits), vocabulary, options)
     }
 }
 

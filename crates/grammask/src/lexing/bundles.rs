@@ -174,9 +174,9 @@ impl Bundles {
 }
 
 impl Bundle {
-    /// How many things a walk does here.
-    pub(crate) fn len(&self) -> usize {
-        self.ends.len() + self.branches.len()
+    /// All that it holds of tokens.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.always.iter().chain(self.ends.iter().map(|(_, part)| part))
     }
 }
 

@@ -57,6 +57,15 @@ pub(crate) struct Futures {
     futures: Vec<Future>,
 }
 
+/// Whether it is known that texts exist, and that every stack of the parser can be completed, where that takes a proof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// It has to be shown.
+    Needed,
+    /// It was shown before, when the grammar was saved.
+    Known,
+}
+
 /// The classes of terminals that the lexer looks for, by state of the parser.
 #[derive(Clone, Debug)]
 pub(crate) struct Classes {
@@ -83,11 +92,11 @@ impl Futures {
         lexer: &mut Lexer,
         grammar: &LexedGrammar,
         tables: &ParsingTables,
-        classes: &Classes,
+        (classes, proof): (&Classes, Proof),
     ) -> Result<Self, GrammarError> {
         let mut analysis = Analysis::new(lexer, grammar, tables, classes);
         analysis.explore()?;
-        analysis.solve()
+        analysis.solve(proof)
     }
 }
 
@@ -351,7 +360,7 @@ impl<'a> Analysis<'a> {
         all_missing.iter().filter(|&missing| !avoided.contains(&(terminal, missing))).collect()
     }
 
-    fn solve(mut self) -> Result<Futures, GrammarError> {
+    fn solve(mut self, proof: Proof) -> Result<Futures, GrammarError> {
         let mut avoided: FxHashSet<Pair> = FxHashSet::default();
         let (is_open, outside) = loop {
             match self.open_lexemes(&avoided) {
@@ -360,6 +369,7 @@ impl<'a> Analysis<'a> {
             }
         };
         match self.tables {
+            ParsingTables::Lalr(_) if proof == Proof::Known => {}
             ParsingTables::Lalr(table) if !avoided.is_empty() || !table.resolved().is_empty() => {
                 if let Some(state) = productivity::find_dead_state(self.grammar, table, &avoided) {
                     return Err(match avoided.is_empty() {

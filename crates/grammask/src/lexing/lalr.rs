@@ -55,6 +55,8 @@ pub struct LalrTable {
     gotos: Vec<Option<LrState>>,
     /// Shift/reduce conflicts that were decided.
     resolved: Vec<Conflict>,
+    /// States in which priorities decided between reductions.
+    decided_by_priority: Vec<LrState>,
 }
 
 impl LalrTable {
@@ -76,7 +78,14 @@ impl LalrTable {
                 }
             }
         }
-        let mut table = Self { automaton, width, actions: Vec::new(), gotos, resolved: Vec::new() };
+        let mut table = Self {
+            automaton,
+            width,
+            actions: Vec::new(),
+            gotos,
+            resolved: Vec::new(),
+            decided_by_priority: Vec::new(),
+        };
         let refused = table.fill(grammar, lookaheads);
         if refused.is_empty() {
             return Ok(table);
@@ -120,6 +129,11 @@ impl LalrTable {
     #[must_use]
     pub fn resolved(&self) -> &[Conflict] {
         &self.resolved
+    }
+
+    /// States in which priorities decided between reductions, some more than once.
+    pub(super) fn states_decided_by_priority(&self) -> &[LrState] {
+        &self.decided_by_priority
     }
 
     /// The end of the text, as a terminal.
@@ -192,7 +206,12 @@ impl LalrTable {
                     self.resolved.push(conflict);
                 }
                 Some(_) if can_shift => refused.push(conflict()),
-                Some(production) => self.actions[cell] = Action::Reduce(production),
+                Some(production) => {
+                    self.actions[cell] = Action::Reduce(production);
+                    if at_place.len() > 1 {
+                        self.decided_by_priority.push(state);
+                    }
+                }
             }
         }
         refused

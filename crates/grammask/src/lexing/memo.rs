@@ -65,6 +65,14 @@ impl Part {
         }
     }
 
+    /// Where it is: the same part is at one place as long as it is there.
+    pub(crate) fn address(&self) -> usize {
+        match self {
+            Self::Few(words) => words.as_ptr().addr(),
+            Self::Set(set) => Arc::as_ptr(set).addr(),
+        }
+    }
+
     /// A list if there are few words in it.
     fn few(set: &TokenSet) -> Option<Self> {
         let most = set.words().len() / WORDS_PER_LISTED;
@@ -95,11 +103,6 @@ impl Gathered {
     /// No tokens of a vocabulary of this size.
     pub(crate) fn new(size: usize) -> Self {
         Self { few: Vec::new(), set: None, size }
-    }
-
-    /// No tokens, to become many.
-    pub(crate) fn of_many(size: usize) -> Self {
-        Self { few: Vec::new(), set: Some(TokenSet::new(size)), size }
     }
 
     pub(crate) fn add(&mut self, part: &Part) {
@@ -150,11 +153,23 @@ impl Gathered {
             None => Some(Part::Few(self.few.into())),
         }
     }
+}
 
-    /// The tokens as a set.
-    pub(crate) fn into_set(mut self) -> TokenSet {
-        self.as_set();
-        self.set.unwrap_or_else(|| TokenSet::new(self.size))
+/// Parts whose tokens make up something, together.
+#[derive(Debug)]
+pub(crate) struct Collected {
+    parts: Vec<Part>,
+    size: usize,
+}
+
+impl Collected {
+    /// No tokens of a vocabulary of this size.
+    pub(crate) fn new(size: usize) -> Self {
+        Self { parts: Vec::new(), size }
+    }
+
+    pub(crate) fn add(&mut self, part: &Part) {
+        self.parts.push(part.clone());
     }
 }
 
@@ -180,6 +195,8 @@ pub(crate) struct MaskMemo {
     /// Results that depend on layouts.
     parts: FxHashMap<(NodeId, LayoutExtent, LayoutId), Part>,
     distinct: FxHashSet<Arc<TokenSet>>,
+    /// What was made of several parts, by their addresses, which they keep as long as they are here.
+    unions: FxHashMap<Box<[usize]>, (Box<[Part]>, Part)>,
     path: Vec<LrState>,
     part_bytes: usize,
     node_bytes: usize,
@@ -222,11 +239,19 @@ impl MaskMemo {
     pub(crate) fn insert_mask(
         &mut self,
         key: MemoKey,
-        (parser, parse, extent): (&mut Parser, Parse, Extent),
-        mask: TokenSet,
+        seen: (&mut Parser, Parse, Extent),
+        tokens: Collected,
     ) -> Arc<TokenSet> {
-        let mask = self.share(mask);
-        self.insert(key, (parser, parse, extent), Part::Set(mask.clone()));
+        let size = tokens.size;
+        let mask = match self.union(tokens) {
+            Part::Set(set) => set,
+            few @ Part::Few(_) => {
+                let mut set = TokenSet::new(size);
+                few.add_to(&mut set);
+                self.share(set)
+            }
+        };
+        self.insert(key, seen, Part::Set(mask.clone()));
         mask
     }
 
@@ -235,18 +260,43 @@ impl MaskMemo {
         &mut self,
         key: MemoKey,
         seen: (&mut Parser, Parse, Extent),
-        mut tokens: Gathered,
+        tokens: Collected,
     ) -> Part {
-        tokens.merge();
-        let part = match tokens.set {
-            None => Part::Few(tokens.few.into()),
+        let part = self.union(tokens);
+        self.insert(key, seen, part.clone());
+        part
+    }
+
+    /// The tokens of some parts as one: most masks are made of the parts of a mask that is known.
+    fn union(&mut self, tokens: Collected) -> Part {
+        let Collected { mut parts, size } = tokens;
+        parts.sort_unstable_by_key(Part::address);
+        parts.dedup_by_key(|part| part.address());
+        if let [one] = &parts[..] {
+            return one.clone();
+        }
+        let addresses: Vec<usize> = parts.iter().map(Part::address).collect();
+        if let Some((_, known)) = self.unions.get(&addresses[..]) {
+            return known.clone();
+        }
+        let mut union = Gathered::new(size);
+        for part in &parts {
+            union.add(part);
+        }
+        union.merge();
+        let union = match union.set {
+            None => Part::Few(union.few.into()),
             Some(set) => match Part::few(&set) {
                 Some(few) => few,
                 None => Part::Set(self.share(set)),
             },
         };
-        self.insert(key, seen, part.clone());
-        part
+        if let Part::Few(_) = union {
+            self.part_bytes += union.memory_bytes();
+        }
+        self.part_bytes += 64 + parts.len() * (size_of::<usize>() + size_of::<Part>());
+        self.unions.insert(addresses.into(), (parts.into(), union.clone()));
+        union
     }
 
     fn share(&mut self, mask: TokenSet) -> Arc<TokenSet> {
@@ -262,9 +312,6 @@ impl MaskMemo {
     }
 
     fn insert(&mut self, key: MemoKey, (parser, parse, extent): (&mut Parser, Parse, Extent), part: Part) {
-        if let Part::Few(_) = part {
-            self.part_bytes += part.memory_bytes();
-        }
         let mut path = std::mem::take(&mut self.path);
         path.clear();
         path.extend(parser.states(parse.stack).take(extent.states as usize));

@@ -17,8 +17,10 @@
 //! | `indentation` | what grammars with blocks by indentation must look like |
 //! | `parsing_tables`, `terminal_language` | what the parser reads with: LALR(1) tables, or Earley's algorithm over terminals |
 //! | `parser` | stacks, blocks and brackets of a text |
+//! | `alike` | stacks that go on alike, so that one stands for all |
 //! | `spanners` | tokens by the terminals that they emit, as a tree that grows where parsers go |
 //! | `bundles`, `pairs` | nodes of spanner tables that are walked together, without what can never come there |
+//! | `views` | bundles as a state of the parser sees them |
 //! | `memo` | masks by what was looked at on the stack |
 //! | `recognizer` | sets of runs as interned values, and their masks |
 //! | `streamlining` | which terminals can follow each other, whatever was read before |
@@ -29,6 +31,7 @@
 //! What cannot be exact is refused when a grammar is prepared: conflicts of the parser that its policy does not decide,
 //! terminals that cannot be written where the rules need them, and layouts that no column can make.
 
+mod alike;
 mod bundles;
 mod definition_bytes;
 mod definition_of_rules;
@@ -53,6 +56,7 @@ mod streamlining;
 mod terminal_automaton;
 mod terminal_language;
 mod terminal_set;
+mod views;
 mod walk;
 
 pub use definition_of_rules::{InlinePatterns, LexedRules, definition_of_rules};

@@ -481,7 +481,8 @@ impl Parser {
         }
     }
 
-    fn push(&mut self, below: StackId, state: LrState) -> StackId {
+    /// The stack with one more state on top.
+    pub(crate) fn push(&mut self, below: StackId, state: LrState) -> StackId {
         if let Some(&known) = self.node_ids.get(&(below, state)) {
             return known;
         }

@@ -9,20 +9,22 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
+use super::alike::Alike;
 use super::bundles::{self, BundleId, Bundles};
 use super::emptiness;
-use super::futures::{Classes, FutureId, Futures};
+use super::futures::{Classes, FutureId, Futures, Proof};
 use super::grammar::{LexedGrammar, LexerKind, TerminalRole};
 use super::indentation;
 use super::lalr::LalrTable;
 use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
 use super::lr_automaton::LrState;
-use super::memo::{Gathered, MaskMemo, Part};
+use super::memo::{Collected, MaskMemo, Part};
 use super::pairs::Pairs;
 use super::parser::{Look, Parse, Parser};
 use super::parsing_tables::ParsingTables;
 use super::spanners::{Column, Columns, Place, Spanners};
 use super::terminal_set::TerminalSet;
+use super::views::{Nesting, Sources, ViewId, Views};
 use crate::append_only::AppendOnly;
 use crate::grammar::{GrammarError, TerminalId, id_type};
 use crate::vocabulary::{TokenId, TokenSet, TokenTrie, Vocabulary};
@@ -39,10 +41,10 @@ const UNKNOWN: u32 = u32::MAX;
 const DEAD: u32 = u32::MAX - 1;
 /// Steps of a set that are kept without a row of all.
 const FIRST_STEPS: usize = 2;
-/// What large bundles add to a mask is kept too, down to so many levels of them.
+/// What large views of bundles add to a mask is kept too, down to so many levels of them.
 const MOST_LEVELS: u32 = 3;
-/// A bundle with so many ends and branches is large.
-const LARGE_BUNDLE: usize = 8;
+/// A view with so much that depends on the stack is large.
+const LARGE_VIEW: usize = 8;
 /// Most runs of a set. No grammar of a real language has more than a few.
 const MOST_RUNS: usize = 1 << 10;
 
@@ -63,6 +65,18 @@ impl PreparedGrammar {
     /// Conflicts; terminals that cannot follow each other though the rules say so; a grammar without texts; a limit that was
     /// passed.
     pub fn new(grammar: LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
+        Self::with_proof(grammar, limits, Proof::Needed)
+    }
+
+    /// The same, of a grammar for which it was done before without an error.
+    ///
+    /// # Errors
+    /// A limit that was passed; errors if it was not done before, but not all of them.
+    pub(crate) fn again(grammar: LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
+        Self::with_proof(grammar, limits, Proof::Known)
+    }
+
+    fn with_proof(grammar: LexedGrammar, limits: &Limits, proof: Proof) -> Result<Self, GrammarError> {
         if let Some(fault) = indentation::find_fault(&grammar) {
             return Err(fault.into());
         }
@@ -70,11 +84,14 @@ impl PreparedGrammar {
         let classes = classes(&grammar, &tables);
         let mut lexer =
             Lexer::new(&grammar, &classes.terminals, limits).map_err(|limit| limit.diagnostic())?;
-        let futures = Futures::of_lexer(&mut lexer, &grammar, &tables, &classes)?;
+        let futures = Futures::of_lexer(&mut lexer, &grammar, &tables, (&classes, proof))?;
         let (grammar, tables) = (Arc::new(grammar), Arc::new(tables));
-        let empty = emptiness::find_emptiness(&grammar, &tables, (&classes, &futures), &mut lexer, limits);
-        if let Some(empty) = empty.map_err(|limit| limit.diagnostic())? {
-            return Err(empty.into());
+        if proof == Proof::Needed {
+            let empty =
+                emptiness::find_emptiness(&grammar, &tables, (&classes, &futures), &mut lexer, limits);
+            if let Some(empty) = empty.map_err(|limit| limit.diagnostic())? {
+                return Err(empty.into());
+            }
         }
         Ok(Self { grammar, tables, classes: Arc::new(classes), futures: Arc::new(futures), lexer })
     }
@@ -95,6 +112,26 @@ impl PreparedGrammar {
     #[cfg(test)]
     pub(super) fn lexer_and_futures(&self) -> (Lexer, &Futures) {
         (self.lexer.clone(), &self.futures)
+    }
+
+    /// A parser of its own.
+    #[cfg(test)]
+    pub(super) fn parser(&self) -> Result<Parser, LimitExceeded> {
+        Parser::new(self.grammar.clone(), self.tables.clone(), &Limits::default())
+    }
+
+    /// What the lexer looks for in a state of the parser.
+    #[cfg(test)]
+    pub(super) fn class_of_state(&self, state: LrState) -> ClassId {
+        self.classes.of_state[state.index()]
+    }
+
+    /// What finds stacks that go on alike, where there are stacks.
+    pub(super) fn alike(&self) -> Option<Alike> {
+        match &*self.tables {
+            ParsingTables::Lalr(table) => Some(Alike::new(table, &self.classes)),
+            ParsingTables::Earley(_) => None,
+        }
     }
 
     /// How many configurations of the lexer texts can lead to.
@@ -187,8 +224,10 @@ impl Set {
 struct Builder {
     lexer: Lexer,
     parser: Parser,
+    alike: Option<Alike>,
     spanners: Spanners,
     bundles: Bundles,
+    views: Views,
     pairs: Pairs,
     memo: MaskMemo,
     set_ids: FxHashMap<Arc<[Run]>, RunsId>,
@@ -211,7 +250,7 @@ type Fed = (Option<(Parse, ClassId)>, Look);
 #[derive(Debug, Default)]
 struct Tried {
     fed: FxHashMap<(Parse, TerminalId, u32), Fed>,
-    alive: FxHashMap<(Parse, FutureId), (bool, Look)>,
+    taken: FxHashMap<(Parse, TerminalId), (bool, Look)>,
 }
 
 /// What does not change while a mask is made.
@@ -261,11 +300,14 @@ impl LexedRecognizer {
         let mut lexer = prepared.lexer.clone();
         let class = prepared.classes.of_state[LrState::START.index()];
         let starts = lexer.starts(class)?;
+        let alike = prepared.alike();
         let mut builder = Builder {
             lexer,
             parser: Parser::new(prepared.grammar.clone(), prepared.tables.clone(), limits)?,
+            alike,
             spanners: Spanners::new(columns, vocabulary_size),
             bundles: Bundles::default(),
+            views: Views::default(),
             pairs: Pairs::new(prepared.grammar.clone(), prepared.tables.clone()),
             memo: MaskMemo::default(),
             set_ids: FxHashMap::default(),
@@ -655,25 +697,32 @@ impl Builder {
     ) -> Result<Arc<TokenSet>, LimitExceeded> {
         let making =
             Making { recognizer, trie: vocabulary.trie(), vocabulary_size: vocabulary.size(), deadline };
-        let before = self.parser.begin_look();
         let class = recognizer.class_at(self.parser.top(run.parse.stack));
         let place = Place::before_token(run.configuration);
         let root = self.with_tables(making, |bundles, tables| bundles.at(place, class, tables))?;
         let key = (root, run.column);
-        if let Some((Part::Set(known), _)) = self.memo.get(key, &mut self.parser, run.parse) {
+        let mut parse = run.parse;
+        let mut known = self.memo.get(key, &mut self.parser, parse);
+        if let (None, Some(alike)) = (&known, &mut self.alike) {
+            parse.stack = alike.representative(&mut self.parser, parse.stack, class);
+            known = self.memo.get(key, &mut self.parser, parse);
+        }
+        if let Some((Part::Set(known), _)) = known {
             self.mask_counts.0 += 1;
             return Ok(known);
         }
+        let before = self.parser.begin_look();
         self.mask_counts.1 += 1;
         // The stacks that a mask tries are of no use for other masks: most texts take another way.
         let stacks = self.parser.stack_count();
-        let mask = self.tokens_below(making, (root, run.parse, run.column), 0);
+        let view = self.view(making, root, parse);
+        let mask = self.tokens_below(making, (root, view, parse, run.column), 0);
         self.parser.forget_stacks(stacks);
         self.tried.fed.clear();
-        self.tried.alive.clear();
+        self.tried.taken.clear();
         let look = self.parser.end_look(before);
-        let extent = self.parser.extent(run.parse, look);
-        Ok(self.memo.insert_mask(key, (&mut self.parser, run.parse, extent), mask?.into_set()))
+        let extent = self.parser.extent(parse, look);
+        Ok(self.memo.insert_mask(key, (&mut self.parser, parse, extent), mask?))
     }
 
     fn with_tables<R>(
@@ -693,32 +742,41 @@ impl Builder {
         action(&mut self.bundles, tables)
     }
 
+    /// A bundle as a parse sees it.
+    fn view(&mut self, making: Making<'_>, bundle: BundleId, parse: Parse) -> ViewId {
+        let PreparedGrammar { grammar, tables, futures, .. } = &making.recognizer.prepared;
+        let top = self.parser.top(parse.stack);
+        let nesting = match self.parser.is_in_brackets(parse.layout) {
+            true => Nesting::Inside,
+            false => Nesting::Outside,
+        };
+        let sources = Sources { grammar, tables, futures, vocabulary_size: making.vocabulary_size };
+        self.views.of((bundle, top, nesting), self.bundles.get(bundle), sources)
+    }
+
     /// The tokens below a bundle that a parse takes, in step with the parser.
     ///
     /// Calls itself for large bundles, `MOST_LEVELS` deep at most.
     fn tokens_below(
         &mut self,
         making: Making<'_>,
-        start: (BundleId, Parse, u32),
+        start: (BundleId, ViewId, Parse, u32),
         level: u32,
-    ) -> Result<Gathered, LimitExceeded> {
+    ) -> Result<Collected, LimitExceeded> {
         let recognizer = making.recognizer;
-        let mut tokens = match level {
-            0 => Gathered::of_many(making.vocabulary_size),
-            _ => Gathered::new(making.vocabulary_size),
-        };
+        let mut tokens = Collected::new(making.vocabulary_size);
         let mut pending = vec![start];
-        while let Some((bundle, parse, column)) = pending.pop() {
-            if let Some(always) = &self.bundles.get(bundle).always {
-                tokens.add(always);
+        while let Some((bundle, view, parse, column)) = pending.pop() {
+            if let Some(certain) = &self.views.get(view).certain {
+                tokens.add(certain);
             }
-            for index in 0..self.bundles.get(bundle).ends.len() {
-                let future = self.bundles.get(bundle).ends[index].0;
-                if self.can_go_on(recognizer, parse, future) {
-                    tokens.add(&self.bundles.get(bundle).ends[index].1);
+            for index in 0..self.views.get(view).dependent.len() {
+                if self.takes_one(recognizer, parse, (view, index)) {
+                    tokens.add(&self.views.get(view).dependent[index].tokens);
                 }
             }
-            for index in 0..self.bundles.get(bundle).branches.len() {
+            for index in 0..self.views.get(view).branches.len() {
+                let index = self.views.get(view).branches[index] as usize;
                 let branch = &self.bundles.get(bundle).branches[index];
                 let (terminal, emitted) = (branch.terminal, branch.column.resolve(column));
                 let Some((parse, class)) = self.try_feed(recognizer, parse, terminal, emitted) else {
@@ -729,8 +787,9 @@ impl Builder {
                     Some(known) => known,
                     None => self.with_tables(making, |bundles, tables| bundles.child(place, tables))?,
                 };
-                if level == MOST_LEVELS || self.bundles.get(child).len() < LARGE_BUNDLE {
-                    pending.push((child, parse, 0));
+                let view = self.view(making, child, parse);
+                if level == MOST_LEVELS || self.views.get(view).len() < LARGE_VIEW {
+                    pending.push((child, view, parse, 0));
                     continue;
                 }
                 if let Some((known, extent)) = self.memo.get((child, 0), &mut self.parser, parse) {
@@ -739,7 +798,8 @@ impl Builder {
                     continue;
                 }
                 let before = self.parser.begin_look();
-                let part = self.tokens_below(making, (child, parse, 0), level + 1);
+                let _ = self.view(making, child, parse);
+                let part = self.tokens_below(making, (child, view, parse, 0), level + 1);
                 let look = self.parser.end_look(before);
                 let extent = self.parser.extent(parse, look);
                 let part = self.memo.insert_part((child, 0), (&mut self.parser, parse, extent), part?);
@@ -753,18 +813,33 @@ impl Builder {
         Ok(tokens)
     }
 
-    /// Whether a parse can go on with a future after some tokens.
-    fn can_go_on(&mut self, recognizer: &LexedRecognizer, parse: Parse, future: FutureId) -> bool {
-        let (is_alive, look) = match self.tried.alive.get(&(parse, future)) {
-            Some(&known) => known,
-            None => {
-                let found = self.parser.observing(|parser| recognizer.is_alive(parser, parse, future));
-                self.tried.alive.insert((parse, future), found);
-                found
+    /// Whether a parse can go on with one of the terminals that some tokens depend on.
+    fn takes_one(
+        &mut self,
+        recognizer: &LexedRecognizer,
+        parse: Parse,
+        (view, index): (ViewId, usize),
+    ) -> bool {
+        let end = recognizer.prepared.grammar.end();
+        let terminals = &self.views.get(view).dependent[index].terminals;
+        for &terminal in terminals {
+            let (is_taken, look) = match self.tried.taken.get(&(parse, terminal)) {
+                Some(&known) => known,
+                None => {
+                    let found = self.parser.observing(|parser| match terminal == end {
+                        true => parser.can_end(parse, None),
+                        false => parser.accepts(parse.stack, terminal),
+                    });
+                    self.tried.taken.insert((parse, terminal), found);
+                    found
+                }
+            };
+            self.parser.count_look(look);
+            if is_taken {
+                return true;
             }
-        };
-        self.parser.count_look(look);
-        is_alive
+        }
+        false
     }
 
     /// The parse after a lexeme, with the class of the next one.
@@ -835,6 +910,8 @@ impl Builder {
             + self.parser.memory_bytes()
             + self.spanners.memory_bytes()
             + self.bundles.memory_bytes()
+            + self.views.memory_bytes()
+            + self.alike.as_ref().map_or(0, Alike::memory_bytes)
             + self.memo.memory_bytes()
     }
 }

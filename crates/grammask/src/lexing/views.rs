@@ -1,0 +1,196 @@
+//! Bundles as a parser sees them that has a certain state on top of its stack.
+//!
+//! Most of what a mask asks about a bundle that state answers alone: a terminal that it shifts can come whatever is
+//! below, and one for which it has no action cannot. Only where it reduces first does the rest of the stack count. So a
+//! *view* holds the tokens that are certain, as one part, those that depend on what is below, by the terminals of which
+//! one has to be taken, and the branches that may be. It divides tokens as the tables of K. Park, T. Zhou and L.
+//! D'Antoni, "Flexible and Efficient Grammar-Constrained Decoding" (2025), do, but only for the pairs of bundles and states
+//! that texts lead to.
+
+use rustc_hash::FxHashMap;
+
+use super::bundles::{Bundle, BundleId};
+use super::futures::{Future, Futures};
+use super::grammar::LexedGrammar;
+use super::lalr::Action;
+use super::lr_automaton::LrState;
+use super::memo::{Gathered, Part};
+use super::parsing_tables::ParsingTables;
+use crate::grammar::{TerminalId, id_type};
+
+id_type! {
+    /// A view.
+    ViewId
+}
+
+/// Whether a bracket is open, so that newlines mean nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Nesting {
+    /// None is.
+    Outside,
+    /// One is.
+    Inside,
+}
+
+/// Tokens that can come if the parser takes one of some terminals.
+#[derive(Debug)]
+pub(crate) struct Dependent {
+    /// The end of the text may be among them.
+    pub(crate) terminals: Box<[TerminalId]>,
+    pub(crate) tokens: Part,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct View {
+    pub(crate) certain: Option<Part>,
+    pub(crate) dependent: Box<[Dependent]>,
+    /// The branches of the bundle that the parser may take.
+    pub(crate) branches: Box<[u32]>,
+}
+
+impl View {
+    /// How many things a walk does here.
+    pub(crate) fn len(&self) -> usize {
+        self.dependent.len() + self.branches.len()
+    }
+}
+
+/// What views are made from.
+#[derive(Clone, Copy)]
+pub(crate) struct Sources<'a> {
+    pub(crate) grammar: &'a LexedGrammar,
+    pub(crate) tables: &'a ParsingTables,
+    pub(crate) futures: &'a Futures,
+    pub(crate) vocabulary_size: usize,
+}
+
+/// All views.
+#[derive(Debug, Default)]
+pub(crate) struct Views {
+    views: Vec<View>,
+    ids: FxHashMap<(BundleId, LrState, Nesting), ViewId>,
+    memory_bytes: usize,
+}
+
+impl Views {
+    pub(crate) fn get(&self, id: ViewId) -> &View {
+        &self.views[id.index()]
+    }
+
+    /// The view of a bundle.
+    #[inline]
+    pub(crate) fn of(
+        &mut self,
+        key: (BundleId, LrState, Nesting),
+        bundle: &Bundle,
+        sources: Sources<'_>,
+    ) -> ViewId {
+        if let Some(&known) = self.ids.get(&key) {
+            return known;
+        }
+        let id = ViewId::new(self.views.len());
+        let view = sources.view(bundle, key.1, key.2);
+        self.memory_bytes += view.memory_bytes(bundle);
+        self.views.push(view);
+        self.ids.insert(key, id);
+        id
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory_bytes + self.ids.capacity() * 20
+    }
+}
+
+impl View {
+    /// Parts that the bundle has are counted there.
+    fn memory_bytes(&self, bundle: &Bundle) -> usize {
+        let made = |part: &Part| {
+            let is_of_bundle = bundle.parts().any(|of_bundle| of_bundle.address() == part.address());
+            if is_of_bundle { 0 } else { part.memory_bytes() }
+        };
+        let dependent: usize =
+            self.dependent.iter().map(|one| 64 + size_of_val(&one.terminals[..]) + made(&one.tokens)).sum();
+        size_of::<Self>()
+            + self.certain.as_ref().map_or(0, made)
+            + dependent
+            + size_of_val(&self.branches[..])
+    }
+}
+
+/// What is known about tokens that emit nothing more.
+enum Fate {
+    Certain,
+    Dependent(Box<[TerminalId]>),
+    Dead,
+}
+
+impl Sources<'_> {
+    fn view(self, bundle: &Bundle, top: LrState, nesting: Nesting) -> View {
+        let mut certain: Vec<&Part> = bundle.always.iter().collect();
+        let mut dependent: FxHashMap<Box<[TerminalId]>, Vec<&Part>> = FxHashMap::default();
+        for (future, tokens) in &bundle.ends {
+            match self.fate(self.futures.get(*future), top, nesting) {
+                Fate::Certain => certain.push(tokens),
+                Fate::Dependent(terminals) => dependent.entry(terminals).or_default().push(tokens),
+                Fate::Dead => {}
+            }
+        }
+        let may_come = |&index: &u32| {
+            let terminal = bundle.branches[index as usize].terminal;
+            self.leaves_parser(terminal) || self.action(top, terminal) != Some(Action::Error)
+        };
+        let mut dependent: Vec<Dependent> = dependent
+            .into_iter()
+            .filter_map(|(terminals, parts)| Some(Dependent { terminals, tokens: self.union(&parts)? }))
+            .collect();
+        dependent.sort_unstable_by(|left, right| left.terminals.cmp(&right.terminals));
+        View {
+            certain: self.union(&certain),
+            dependent: dependent.into(),
+            branches: (0..bundle.branches.len() as u32).filter(may_come).collect(),
+        }
+    }
+
+    /// What becomes of tokens with a future.
+    fn fate(self, future: &Future, top: LrState, nesting: Nesting) -> Fate {
+        let terminals = match nesting {
+            Nesting::Outside => &future.outside,
+            Nesting::Inside => &future.inside,
+        };
+        let mut open = Vec::new();
+        for terminal in terminals.iter() {
+            let is_end = terminal == self.grammar.end();
+            match self.action(top, terminal) {
+                Some(Action::Shift(_)) => return Fate::Certain,
+                // Blocks may have to end before the text can.
+                Some(Action::Error) if !is_end || self.grammar.indentation.is_none() => {}
+                _ => open.push(terminal),
+            }
+        }
+        if open.is_empty() { Fate::Dead } else { Fate::Dependent(open.into()) }
+    }
+
+    /// The action of LALR(1) tables.
+    fn action(self, top: LrState, terminal: TerminalId) -> Option<Action> {
+        self.tables.lalr().map(|table| table.action(top, terminal))
+    }
+
+    /// Whether a lexeme may be read without the parser.
+    fn leaves_parser(self, terminal: TerminalId) -> bool {
+        let indentation = self.grammar.indentation.as_ref();
+        self.grammar.terminals[terminal.index()].is_ignored()
+            || indentation.is_some_and(|indentation| indentation.newline == terminal)
+    }
+
+    fn union(self, parts: &[&Part]) -> Option<Part> {
+        if let [one] = parts {
+            return Some((*one).clone());
+        }
+        let mut tokens = Gathered::new(self.vocabulary_size);
+        for part in parts {
+            tokens.add(part);
+        }
+        tokens.into_part()
+    }
+}
