@@ -204,3 +204,37 @@ fn counted_characters() {
         compare(&format!(r#"start ::= "\"" {body} "\"" [":" start];"#), 3, 12);
     }
 }
+
+/// What is made of the classes of bytes over which a state is kept is known; only what leaves them is walked.
+#[test]
+fn patterns_over_classes_of_bytes() {
+    for pattern in [
+        r"[A-Za-z0-9_%+-]+(\.[A-Za-z0-9_%+-]+)*@([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}",
+        r"https?://([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(:[0-9]{1,5})?(/([a-z0-9._~-]|=[0-9a-f]{2})*)*",
+        r"[\p{L}_][\p{L}\p{M}\p{N}_]*",
+        r"[b-rt-z]+(a[b-z]*s|é+)*",
+        r"([a-zéü你🙂]|th[^a-z])*",
+        r"[^\x00-\x1f]*",
+        r"[^é\n]+",
+        r"(?s-u:.)*",
+        r"([a-z ]|[^\x00-\x7f]{2})*",
+        r"[a-z][a-z0-9.@/-]*",
+    ] {
+        compare(&format!(r#"start ::= #r"{pattern}" [";" start];"#), 4, 10);
+    }
+}
+
+/// Many words are walked along with the trie, whatever comes after them.
+#[test]
+fn many_words() {
+    let mut random = Random(11);
+    let pieces = ["th", "er", "in", "a", "é", "你", "s", "-", "0", "e"];
+    let words: Vec<String> = (0..600)
+        .map(|_| (0..=random.below(6)).map(|_| *random.pick(&pieces)).collect::<String>())
+        .map(|word| format!("{word:?}"))
+        .collect();
+    let words = words.join(" | ");
+    for rest in [r#""""#, r#""," start"#, r#"["." word {"," word}]"#, r##"#"[a-z]*" word ";""##] {
+        compare(&format!("start ::= word {rest};\nword ::= {words};"), 6, 10);
+    }
+}

@@ -98,6 +98,15 @@ impl Terms {
         match self.get(self.split(term).0) {
             Term::Bytes(set) => Some(*set),
             Term::Literal(chunk) => Some(ByteSet::single(chunk.as_slice()[0])),
+            Term::Table { table, state } => {
+                let table = self.get_table(*table);
+                // Behind a word that is empty the tail would count too.
+                if table.is_accepting(*state) && !matches!(self.get(term), Term::Table { .. }) {
+                    return None;
+                }
+                let ranges = table.edges(*state).map(|(low, high, _)| ByteSet::range(low, high));
+                Some(ranges.fold(ByteSet::EMPTY, ByteSet::union))
+            }
             _ => None,
         }
     }

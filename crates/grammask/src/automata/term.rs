@@ -299,6 +299,13 @@ impl Terms {
         }
     }
 
+    /// The table whose words those of `term` begin with, its state, and what comes after them.
+    pub(crate) fn leading_table(&self, term: TermId) -> Option<(&Arc<Table>, TableState, TermId)> {
+        let (head, tail) = self.split(term);
+        let Term::Table { table, state } = self.get(head) else { return None };
+        Some((self.shared_table(*table), *state, tail))
+    }
+
     fn facts(&self, term: TermId) -> Facts {
         self.nodes[term.index()].facts
     }

@@ -97,14 +97,14 @@ impl Walk<'_> {
                 && let Some(which) = characters.kept(columns.groups_below[current])
             {
                 self.found.add_tokens(trie, current..below, difference);
-                self.found.add_ends(current..below, difference, which);
+                self.found.add_ends(trie, current..below, difference, which);
                 work += (below - current) / 4;
                 current = below;
                 continue;
             }
             self.found.add_tokens(trie, current..current + 1, difference);
             if is_between_words {
-                self.found.add_ends(current..current + 1, difference, WhichNodes::All);
+                self.found.add_ends(trie, current..current + 1, difference, WhichNodes::All);
             }
             let cell = if is_between_words { first.cell } else { cell };
             self.path[depth] = Place { cell, begun, is_between_words };

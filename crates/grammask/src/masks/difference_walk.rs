@@ -6,7 +6,7 @@
 
 use crate::LimitExceeded;
 use crate::automata::{Automata, ByteSet, StateId};
-use crate::vocabulary::{NodeSet, TrieNode, Vocabulary, WhichNodes, words_of};
+use crate::vocabulary::{NodeSet, TrieNode, Vocabulary, words_of};
 
 use super::terminal_walk::{Known, Walked};
 
@@ -49,28 +49,48 @@ pub(super) fn walk_differences(
             }
         }
     }
-    let mut refused = Vec::new();
-    let mut ends = known.summary.ends.to_bits(trie);
     let mut work = different.len();
+    let mut refused = Vec::new();
+    // Nodes of which nothing is known any more, and those of them where words end.
+    let (mut gone, mut ended) = (Vec::with_capacity(different.len()), Vec::new());
     for (node, state) in different {
-        let index = node.index();
-        match state {
+        let end = match state {
             Some(state) => {
-                clear(index..index + 1, &mut ends);
-                if automata.is_accepting(state) {
-                    trie.set_bits(index..index + 1, WhichNodes::All, &mut ends);
-                }
+                ended.extend(automata.is_accepting(state).then_some(node.0));
+                node.0 + 1
             }
             None => {
                 let tokens = trie.subtree_tokens(node);
                 work += tokens.len();
                 refused.extend_from_slice(tokens);
-                clear(index..trie.subtree_end(node).index(), &mut ends);
+                trie.subtree_end(node).0
             }
-        }
+        };
+        gone.push(node.0..end);
     }
     let live = known.summary.live.but(refused, vocabulary.size());
-    Ok(Some(Walked { live, ends: NodeSet::from_bits(ends, trie), work }))
+    let ends = if known.summary.ends.is_dense() {
+        let mut ends = known.summary.ends.to_bits(trie);
+        for range in gone {
+            clear(range.start as usize..range.end as usize, &mut ends);
+        }
+        for node in ended {
+            ends[node as usize >> 6] |= 1 << (node & 63);
+        }
+        NodeSet::from_bits(ends, trie)
+    } else {
+        gone.sort_unstable_by_key(|range| range.start);
+        let mut rest = &gone[..];
+        let kept = known.summary.ends.iter().map(|node| node.0).filter(|node| {
+            while rest.first().is_some_and(|range| range.end <= *node) {
+                rest = &rest[1..];
+            }
+            rest.first().is_none_or(|range| *node < range.start)
+        });
+        ended.extend(kept);
+        NodeSet::new(ended, trie)
+    };
+    Ok(Some(Walked { live, ends, work }))
 }
 
 fn clear(nodes: std::ops::Range<usize>, bits: &mut [u64]) {

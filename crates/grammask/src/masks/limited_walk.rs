@@ -167,7 +167,7 @@ impl Walk<'_> {
                 {
                     self.found.add_tokens(trie, current..below, difference + more as i32);
                     if is_word {
-                        self.found.add_ends(current..below, difference, which);
+                        self.found.add_ends(trie, current..below, difference, which);
                     }
                     work += (below - current) / 4;
                     current = below;
@@ -176,7 +176,7 @@ impl Walk<'_> {
             }
             self.found.add_tokens(trie, current..current + 1, difference + more as i32);
             if is_word {
-                self.found.add_ends(current..current + 1, difference, WhichNodes::All);
+                self.found.add_ends(trie, current..current + 1, difference, WhichNodes::All);
             }
             self.path[depth] = Place { head, copy, begun, is_between };
             current += 1;

@@ -20,6 +20,7 @@ mod observed;
 mod rows;
 mod store;
 mod summaries;
+mod table_walk;
 mod terminal_walk;
 mod walk;
 

@@ -120,12 +120,14 @@ impl MaskStore {
         });
         let base_bytes = new_base.map_or(0, |base| size_of_val(base.words()));
         let bytes = size_of::<Mask>() + mask.live_tokens().memory_bytes() + base_bytes;
-        if self.memory_bytes() + bytes + ENTRY_BYTES <= max_bytes {
-            self.bytes.fetch_add(bytes, Ordering::Relaxed);
-            distinct.bases.extend(new_base.map(|base| Arc::as_ptr(base).addr()));
-            distinct.masks.insert(kept);
-            self.by_set.set(set.index(), mask.clone());
+        if self.memory_bytes() + bytes + ENTRY_BYTES > max_bytes {
+            // What is made of a mask that is not kept goes with it.
+            return Arc::new(Mask::new(mask.live_tokens().clone(), size));
         }
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        distinct.bases.extend(new_base.map(|base| Arc::as_ptr(base).addr()));
+        distinct.masks.insert(kept);
+        self.by_set.set(set.index(), mask.clone());
         mask
     }
 

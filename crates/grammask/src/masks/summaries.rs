@@ -22,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::automata::{Automata, ByteSet, StateId};
+use crate::automata::{ByteSet, StateId};
 use crate::lowering::{Advance, DotId, NormalForm, Symbol};
 use crate::recognizer::{ContinuationId, Continuations, Item, ItemState, Machine, Recognizer, SetId};
 use crate::vocabulary::{
@@ -35,7 +35,8 @@ use super::counted_walk::walk_counted;
 use super::difference_walk::walk_differences;
 use super::length_limits::Clamped;
 use super::observed::{Observation, ObservedMasks, View};
-use super::terminal_walk::{Known, Walked, walk_terminal, walk_word};
+use super::table_walk::walk_table;
+use super::terminal_walk::{Known, Walked, kept_bytes, walk_terminal, walk_word};
 
 /// Deepest nesting of nonterminals within one token. The computation recurses that deep at most.
 const MOST_NESTED: usize = 200;
@@ -439,11 +440,15 @@ impl Composition<'_> {
             let walked = walk_word(self.vocabulary, &word, is_whole, nodes);
             return self.finish(walked);
         }
+        if let Some(walked) = walk_table(automata, self.vocabulary, state, nodes)? {
+            return self.finish(walked);
+        }
+        let automata = &mut *self.machine.automata;
         if nodes.contains(TrieNode::ROOT)
             && nodes.len() == 1
             && let Some(wider) = automata.terms_mut().without_exclusions(term)
             && let Some(wider) = automata.start(wider)?
-            && keeps_many(automata, wider)?
+            && kept_bytes(automata, wider)? >= MANY_BYTES
         {
             let summary = self.terminal(wider, nodes)?;
             let wider = Known { state: wider, summary };
@@ -526,15 +531,6 @@ impl Composition<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether many bytes lead from a state back to it, so that it is cheap to walk and worth to be known.
-fn keeps_many(automata: &mut Automata, state: StateId) -> Result<bool, LimitExceeded> {
-    let mut kept = 0;
-    for byte in automata.first_bytes(state)?.iter() {
-        kept += usize::from(automata.step(state, byte)? == Some(state));
-    }
-    Ok(kept >= MANY_BYTES)
 }
 
 /// The fixpoint computation of one nonterminal at one node set.

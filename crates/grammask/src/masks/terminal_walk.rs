@@ -81,24 +81,21 @@ pub(super) fn walk_terminal(
             work += children(automata, trie, node, state, first_bytes, &mut entries)?;
         }
     }
-    let ahead = |entries: &[(TrieNode, StateId)]| -> usize {
-        entries.iter().map(|&(node, _)| trie.subtree_end(node).index() - node.index()).sum()
-    };
-    let nodes_ahead = ahead(&entries);
-    let most_listed = match nodes_ahead {
+    let all_ahead = nodes_ahead(trie, &entries);
+    let most_listed = match all_ahead {
         ..MANY_NODES => usize::MAX,
         _ if goes_on_narrowly(automata, &entries)? => usize::MAX,
         _ if loops_widely(automata, &entries)? => 0,
         _ => MOST_TRIED,
     };
     if most_listed > 0 {
-        let mut found = Listed { tokens: Vec::new(), ends: Vec::new(), stack: Vec::new(), work, most_listed };
+        let mut found = Listed::new(Vec::new(), work);
+        found.most_listed = most_listed;
         found.walk(automata, trie, &entries)?;
-        work = found.work;
         if found.stack.is_empty() {
-            let live = LiveTokens::new(found.tokens, vocabulary.size());
-            return Ok(Walked { live, ends: NodeSet::new(found.ends, trie), work });
+            return Ok(found.finish(vocabulary));
         }
+        work = found.work;
     }
     let mut found = Dense {
         rows: Rows::default(),
@@ -110,7 +107,7 @@ pub(super) fn walk_terminal(
     if let Some((similar, differing)) = most_similar(automata, known, state, first_bytes)? {
         let differs = |node: TrieNode| differing.contains(trie.byte(node));
         let others: Vec<_> = entries.iter().copied().filter(|&(node, _)| differs(node)).collect();
-        if ahead(&others) < nodes_ahead / 2 {
+        if nodes_ahead(trie, &others) < all_ahead / 2 {
             let mut live = TokenSet::new(vocabulary.size());
             similar.live.add_to(&mut live);
             similar.ends.copy_range(0..trie.len(), &mut found.ends);
@@ -142,6 +139,15 @@ pub(super) fn walk_terminal(
     Ok(Walked { live, ends: NodeSet::from_bits(found.ends, trie), work })
 }
 
+/// How many bytes lead from a state back to it.
+pub(super) fn kept_bytes(automata: &mut Automata, state: StateId) -> Result<usize, LimitExceeded> {
+    let mut kept = 0;
+    for byte in automata.first_bytes(state)?.iter() {
+        kept += usize::from(automata.step(state, byte)? == Some(state));
+    }
+    Ok(kept)
+}
+
 /// Goes along one word below each node, or along the beginning of it.
 pub(super) fn walk_word(vocabulary: &Vocabulary, word: &[u8], is_whole: bool, nodes: &NodeSet) -> Walked {
     let trie = vocabulary.trie();
@@ -166,7 +172,7 @@ pub(super) fn walk_word(vocabulary: &Vocabulary, word: &[u8], is_whole: bool, no
 
 /// Adds the children of `node` that are words of what `state` goes on with, each with its state; returns how many nodes
 /// it looked at.
-fn children(
+pub(super) fn children(
     automata: &mut Automata,
     trie: &TokenTrie,
     node: TrieNode,
@@ -193,6 +199,11 @@ fn children(
     Ok(work)
 }
 
+/// How many nodes there are at and below some.
+pub(super) fn nodes_ahead(trie: &TokenTrie, entries: &[(TrieNode, StateId)]) -> usize {
+    entries.iter().map(|&(node, _)| trie.subtree_end(node).index() - node.index()).sum()
+}
+
 /// Whether few bytes go on in each state, so that little of what is ahead will be met.
 fn goes_on_narrowly(automata: &mut Automata, entries: &[(TrieNode, StateId)]) -> Result<bool, LimitExceeded> {
     let mut last = None;
@@ -211,11 +222,7 @@ fn loops_widely(automata: &mut Automata, entries: &[(TrieNode, StateId)]) -> Res
         if last.replace(state) == Some(state) {
             continue;
         }
-        let mut kept = 0;
-        for byte in automata.first_bytes(state)?.iter() {
-            kept += usize::from(automata.step(state, byte)? == Some(state));
-        }
-        if kept >= LOOPS_WIDELY {
+        if kept_bytes(automata, state)? >= LOOPS_WIDELY {
             return Ok(true);
         }
     }
@@ -246,20 +253,30 @@ fn most_similar<'k>(
 }
 
 /// Results in lists.
-struct Listed {
+pub(super) struct Listed {
     tokens: Vec<TokenId>,
     ends: Vec<u32>,
     /// Nodes to be entered in a state.
     stack: Vec<(TrieNode, StateId)>,
     /// Nodes looked at, and how many may be.
-    work: usize,
+    pub(super) work: usize,
     most_listed: usize,
 }
 
 impl Listed {
+    /// Nothing yet but some tokens, found by `work`; any number of nodes may be looked at.
+    pub(super) fn new(tokens: Vec<TokenId>, work: usize) -> Self {
+        Self { tokens, ends: Vec::new(), stack: Vec::new(), work, most_listed: usize::MAX }
+    }
+
+    pub(super) fn finish(self, vocabulary: &Vocabulary) -> Walked {
+        let live = LiveTokens::new(self.tokens, vocabulary.size());
+        Walked { live, ends: NodeSet::new(self.ends, vocabulary.trie()), work: self.work }
+    }
+
     /// Goes through the subtrees of nodes that were entered in a state, unless these are too many: then some are left on the
     /// stack.
-    fn walk(
+    pub(super) fn walk(
         &mut self,
         automata: &mut Automata,
         trie: &TokenTrie,

@@ -129,8 +129,30 @@ impl CountedSummaryBuilder {
 
     /// Adds nodes at which as many copies have ended as characters begin on the way to them, and `difference` more; those
     /// inside a character may be left out.
-    pub(crate) fn add_ends(&mut self, nodes: Range<usize>, difference: i32, kept: WhichNodes) {
+    pub(crate) fn add_ends(
+        &mut self,
+        trie: &TokenTrie,
+        nodes: Range<usize>,
+        difference: i32,
+        kept: WhichNodes,
+    ) {
         let only_whole = kept == WhichNodes::WholeCharacters;
+        if let Some(last) = self.nodes.last_mut()
+            && last.difference == difference
+            && last.places.end == nodes.start
+        {
+            // A node that ends a character may be kept either way.
+            let is_one = nodes.len() == 1 && trie.is_whole(TrieNode(nodes.start as u32));
+            if last.only_whole == only_whole || is_one {
+                last.places.end = nodes.end;
+                return;
+            }
+            if last.places.len() == 1 && trie.is_whole(TrieNode(last.places.start as u32)) {
+                last.only_whole = only_whole;
+                last.places.end = nodes.end;
+                return;
+            }
+        }
         self.nodes.push(Segment { places: nodes, difference, only_whole });
     }
 
@@ -344,7 +366,7 @@ mod tests {
             let (mut tokens, mut ends) = (Vec::new(), Vec::new());
             for (nodes, difference) in segments.clone() {
                 builder.add_tokens(trie, nodes.clone(), difference);
-                builder.add_ends(nodes.clone(), difference, WhichNodes::WholeCharacters);
+                builder.add_ends(trie, nodes.clone(), difference, WhichNodes::WholeCharacters);
                 for node in nodes.map(|node| crate::vocabulary::TrieNode(node as u32)) {
                     let count = u32::from(trie.characters(node)) + difference as u32;
                     tokens.extend(trie.tokens(node).iter().map(|&token| (count, token)));

@@ -10,7 +10,10 @@ use std::sync::Arc;
 use super::{TerminalSummaries, TokenId, TokenSet, token_set};
 
 /// Of more than this part of all ids a bitset is added faster than a list.
-const FEW: usize = 512;
+const FEW: usize = 128;
+
+/// Of more tokens than these a bitset finds the order faster than sorting.
+const MOST_SORTED: usize = 256;
 
 /// So many tokens are listed however small a vocabulary is.
 const ALWAYS_LISTED: usize = 16;
@@ -51,12 +54,13 @@ impl LiveTokens {
     /// The given tokens, in any order and with repetition, of a vocabulary of `size` ids.
     #[must_use]
     pub fn new(mut tokens: Vec<TokenId>, size: usize) -> Self {
-        if tokens.len() > most_listed(size) {
+        if tokens.len() > most_listed(size).min(MOST_SORTED) {
             let mut set = TokenSet::new(size);
             set.extend(tokens);
             return Self::from_set(set);
         }
-        sort(&mut tokens);
+        tokens.sort_unstable();
+        tokens.dedup();
         Self::List(tokens.into())
     }
 
@@ -147,7 +151,7 @@ impl LiveTokens {
             less.retain(|&token| !parts.iter().any(|part| part.contains(token)));
         }
         let most = most_listed(size);
-        if more.len() + less.len() > most {
+        if more.len() + less.len() > most || base.is_none() && more.len() > MOST_SORTED {
             let mut set = TokenSet::new(size);
             parts.iter().for_each(|part| part.add_to(&mut set));
             return store.share(Self::from_set(set));

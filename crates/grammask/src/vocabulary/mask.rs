@@ -10,8 +10,9 @@ use std::sync::{Arc, OnceLock};
 use super::live_tokens::Tokens;
 use super::{LiveTokens, TokenId, TokenSet};
 
-/// Listed tokens beside a large set from which on words are worth making.
+/// Listed tokens beside a large set, and by themselves, from which on words are worth making.
 const MANY_LISTED: usize = 32;
+const MANY_ALONE: usize = 256;
 /// So often a mask is written without them.
 const FEW_TIMES: u32 = 2;
 
@@ -110,10 +111,11 @@ impl Mask {
             return copy(words, row);
         }
         let (less, more) = self.tokens.differences();
+        let many = if self.tokens.base().is_some() { MANY_LISTED } else { MANY_ALONE };
+        if less.len() + more.len() >= many && self.is_written_often() {
+            return copy(self.as_set(), row);
+        }
         match self.tokens.base() {
-            Some(_) if less.len() + more.len() >= MANY_LISTED && self.is_written_often() => {
-                return copy(self.as_set(), row);
-            }
             Some(base) => copy(base, row),
             None => row.fill(0),
         }
