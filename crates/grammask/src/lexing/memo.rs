@@ -186,6 +186,14 @@ struct Node {
     layouts: Vec<LayoutExtent>,
 }
 
+/// What was made of several parts, and these.
+#[derive(Debug)]
+struct Union {
+    whole: Part,
+    /// Kept, because it is found by their addresses.
+    _parts: Box<[Part]>,
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct MaskMemo {
@@ -196,7 +204,7 @@ pub(crate) struct MaskMemo {
     parts: FxHashMap<(NodeId, LayoutExtent, LayoutId), Part>,
     distinct: FxHashSet<Arc<TokenSet>>,
     /// What was made of several parts, by their addresses, which they keep as long as they are here.
-    unions: FxHashMap<Box<[usize]>, (Box<[Part]>, Part)>,
+    unions: FxHashMap<Box<[usize]>, Union>,
     path: Vec<LrState>,
     part_bytes: usize,
     node_bytes: usize,
@@ -276,8 +284,8 @@ impl MaskMemo {
             return one.clone();
         }
         let addresses: Vec<usize> = parts.iter().map(Part::address).collect();
-        if let Some((_, known)) = self.unions.get(&addresses[..]) {
-            return known.clone();
+        if let Some(known) = self.unions.get(&addresses[..]) {
+            return known.whole.clone();
         }
         let mut union = Gathered::new(size);
         for part in &parts {
@@ -295,7 +303,8 @@ impl MaskMemo {
             self.part_bytes += union.memory_bytes();
         }
         self.part_bytes += 64 + parts.len() * (size_of::<usize>() + size_of::<Part>());
-        self.unions.insert(addresses.into(), (parts.into(), union.clone()));
+        let whole = union.clone();
+        self.unions.insert(addresses.into(), Union { whole, _parts: parts.into() });
         union
     }
 
