@@ -437,12 +437,13 @@ mod tests {
             let mut parses = vec![parser.start()];
             let mut first = 0;
             for _ in 0..LONGEST {
-                for index in first..parses.len() {
-                    first = index + 1;
+                let last = parses.len();
+                for index in first..last {
                     for terminal in (0..prepared.grammar().terminals().len()).map(TerminalId::new) {
                         parses.extend(parser.feed_lexeme(parses[index], terminal, 0));
                     }
                 }
+                first = last;
             }
             parses.sort_unstable();
             parses.dedup();
