@@ -1,15 +1,14 @@
 """Measures the bundled grammars on real programs: the first mask of a cold grammar, each token after it, and memory.
 
     python benches/lexed.py java cl100k files.txt
-    python benches/lexed.py java cl100k files.txt --engine llguidance --mebibytes 0.05
+    python benches/lexed.py sql cl100k files.txt --engine llguidance --mebibytes 0.05
 
 Each run is a process of its own, on one thread. *First mask* is CPU time from the text of the grammar to the first
 mask, with a vocabulary that was made before. A *token* is filling its mask and accepting it, cold start included, less
 what reading the clock costs. *Memory* is what the peak of the process grew by since before the grammar was read.
 
-The peers get the rules and the terminals as the lark library loads ours, written out without templates and
-priorities: the same parser's language with lexers of their own, so what they allow is not compared here. They have no
-indentation.
+The peers get our grammars in their dialects, which `lexed_dialects.py` writes; they have no indentation.
+`lexed_peers.py` measures several engines beside each other and compares their masks.
 """
 
 from __future__ import annotations
@@ -17,20 +16,22 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import re
 import resource
 import sys
 import time
-from collections import defaultdict
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import lexed_dialects
 import numpy as np
 from comparison import clock, vocabularies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy.typing as npt
     from comparison.vocabularies import TokenTable
 
 
@@ -38,50 +39,16 @@ class Refused(Exception):
     """An engine does not read a grammar, with what it says."""
 
 
-def plain_lark(name: str) -> str:
-    """Return a bundled grammar in the part of the lark language that all engines read."""
-    from grammask.lark_grammars import bundled, lark_definition
-
-    grammar = bundled(name)
-    accepted = list(getattr(grammar.postlex, "always_accept", ()))
-    definition = lark_definition(
-        grammar.path.read_text("utf-8"),
-        path=str(grammar.path),
-        start="start",
-        lexer=grammar.lexer,
-        newline=None,
-        always_accepted=accepted,
-    )
-    spelled = {one[0]: f"T{index}" for index, one in enumerate(definition.terminals)}
-    rules: dict[str, list[str]] = defaultdict(list)
-    for left, right, _ in definition.productions:
-        rules[left].append(" ".join(right))
-    names = {left: "start" if left == "start" else f"r{index}" for index, left in enumerate(rules)}
-    lines = [
-        f"{names[left]}: "
-        + " | ".join(" ".join(spelled.get(s) or names[s] for s in one.split()) for one in bodies)
-        for left, bodies in rules.items()
-    ]
-    for terminal, kind, text, spellings, _, role in definition.terminals:
-        if role == "refused":
-            continue
-        pattern = (
-            json.dumps(text) if kind == "literal" and not spellings else f"/{_slashed(spellings or text)}/"
-        )
-        lines += [f"%ignore {pattern}"] if role == "ignored" else [f"{spelled[terminal]}: {pattern}"]
-    return "\n".join(lines) + "\n"
-
-
-def _slashed(pattern: str) -> str:
-    return re.sub(r"(?<!\\)/", r"\\/", pattern)
-
-
+@dataclass(frozen=True)
 class Steps:
-    """A text under way: ``fill`` makes a mask, ``accept`` takes a token."""
+    """A text under way: ``fill`` makes a mask, ``accept`` takes a token and says whether it was allowed."""
 
-    def __init__(self, fill: Callable[[], object], accept: Callable[[int], bool]) -> None:
-        """Keep both."""
-        self.fill, self.accept = fill, accept
+    fill: Callable[[], object]
+    accept: Callable[[int], bool]
+    allowed: Callable[[], npt.NDArray[np.bool_]]
+    """The mask, by token."""
+    goes_on: bool = False
+    """Whether the engine takes tokens that its masks refuse."""
 
 
 def grammask_engine(name: str, table: TokenTable) -> tuple[Callable[[], object], Callable[[Any], Steps]]:
@@ -94,7 +61,7 @@ def grammask_engine(name: str, table: TokenTable) -> tuple[Callable[[], object],
 
     def begin(compiled: grammask.CompiledGrammar) -> Steps:
         matcher = compiled.matcher()
-        return Steps(lambda: matcher.fill_mask(mask), matcher.accept)
+        return Steps(lambda: matcher.fill_mask(mask), matcher.accept, partial(_bits, mask))
 
     return lambda: grammask.Grammar.bundled(name).compile(vocabulary, cache=False), begin
 
@@ -104,33 +71,59 @@ def llguidance_engine(name: str, table: TokenTable) -> tuple[Callable[[], object
     from engines import llguidance
 
     vocabulary, mask = llguidance.vocabulary(table), _mask(table)
-    source = '%llguidance {"no_forcing": true}\n' + plain_lark(name)
+    source = lexed_dialects.llguidance_lark(name)
 
     def begin(compiled: Any) -> Steps:
         steps = llguidance.start(compiled, mask)
-        return Steps(steps.fill, steps.accept)
+        return Steps(steps.fill, steps.accept, partial(_bits, mask))
 
     return lambda: llguidance.compile("lark", source, vocabulary), begin
 
 
-def glrmask_engine(name: str, table: TokenTable) -> tuple[Callable[[], object], Callable[[Any], Steps]]:
+def glrmask_engine(
+    name: str, table: TokenTable, strategy: str = "AUTO"
+) -> tuple[Callable[[], object], Callable[[Any], Steps]]:
     """Return what compiles, and what begins a text."""
     glrmask: Any = importlib.import_module("glrmask")
     vocabulary = glrmask.Vocab.from_id_to_bytes({id: token for id, token in enumerate(table.tokens) if token})
-    source, mask = plain_lark(name), _mask(table)[0]
+    source, mask = lexed_dialects.glrmask_glrm(name), _mask(table)
+    chosen = getattr(glrmask.MaskStrategy, strategy)
 
     def begin(compiled: Any) -> Steps:
         state = compiled.start()
-        return Steps(lambda: state.fill_mask(mask), state.commit_token)
+        return Steps(lambda: state.fill_mask(mask[0]), state.commit_token, partial(_bits, mask))
 
-    return lambda: glrmask.Grammar.from_lark(source).compile(vocabulary), begin
+    return lambda: glrmask.Grammar.from_glrm(source).compile(vocabulary, mask_strategy=chosen), begin
 
 
-ENGINES = {"grammask": grammask_engine, "llguidance": llguidance_engine, "glrmask": glrmask_engine}
+def syncode_engine(name: str, table: TokenTable) -> tuple[Callable[[], object], Callable[[Any], Steps]]:
+    """Return what compiles, and what begins a text."""
+    import lexed_syncode
+
+    syncode = lexed_syncode.imported()
+
+    def begin(compiled: Any) -> Steps:
+        steps = lexed_syncode.LogitsSteps(compiled, table.size)
+        return Steps(steps.fill, steps.accept, steps.allowed, goes_on=True)
+
+    return lambda: lexed_syncode.logits_processor(syncode, name, table), begin
+
+
+ENGINES: dict[str, Callable[[str, TokenTable], tuple[Callable[[], object], Callable[[Any], Steps]]]] = {
+    "grammask": grammask_engine,
+    "llguidance": llguidance_engine,
+    "glrmask": glrmask_engine,
+    "glrmask-trie": partial(glrmask_engine, strategy="TOKEN_TRIE"),
+    "syncode": syncode_engine,
+}
 
 
 def _mask(table: TokenTable) -> Any:
     return np.zeros((1, (table.size + 31) // 32), dtype=np.int32)
+
+
+def _bits(mask: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+    return np.unpackbits(mask.view(np.uint8)[0], bitorder="little").astype(np.bool_)
 
 
 def _peak() -> float:
@@ -152,20 +145,21 @@ def measure(engine: str, name: str, table: TokenTable, texts: list[str], seconds
     first = time.process_time() - start
     overhead, now = clock.overhead(), clock.now
     times: list[int] = []
-    whole = read = 0
+    whole = read = refused = 0
     limit = time.process_time() + seconds
     for document in documents:
         steps = begin(compiled)
         read += 1
+        refused_before = refused
         for token in document:
             begun = now()
             steps.fill()
             accepted = steps.accept(token)
             times.append(now() - begun - overhead)
-            if not accepted:
+            refused += not accepted
+            if not accepted and not steps.goes_on:
                 break
-        else:
-            whole += 1
+        whole += refused == refused_before
         if time.process_time() > limit:
             break
     micros = np.maximum(np.array(times), 0) / 1e3
@@ -177,6 +171,7 @@ def measure(engine: str, name: str, table: TokenTable, texts: list[str], seconds
         "files": read,
         "files read whole": whole,
         "tokens": len(times),
+        "tokens refused": refused,
         "mean us": round(float(micros.mean()), 2),
         "median us": round(float(np.median(micros)), 2),
         "p99 us": round(float(np.percentile(micros, 99)), 1),
@@ -184,6 +179,17 @@ def measure(engine: str, name: str, table: TokenTable, texts: list[str], seconds
         "max us": round(float(micros.max())),
         "memory MB": round(_peak() - before),
     }
+
+
+def read_texts(files: Path, mebibytes: float) -> list[str]:
+    """Return the programs whose paths a file has, as many as fit."""
+    texts, left = [], mebibytes * 2**20
+    for line in files.read_text("utf-8").splitlines():
+        text = Path(line).read_text("utf-8", errors="ignore")
+        if len(text) < left:
+            texts.append(text)
+            left -= len(text)
+    return texts
 
 
 def main() -> None:
@@ -198,12 +204,7 @@ def main() -> None:
     options.add_argument("--mebibytes", type=float, default=1.0, help="how much text")
     options.add_argument("--seconds", type=float, default=60.0, help="after which no further file is begun")
     given = options.parse_args()
-    texts, left = [], given.mebibytes * 2**20
-    for line in given.files.read_text("utf-8").splitlines():
-        text = Path(line).read_text("utf-8", errors="ignore")
-        if len(text) < left:
-            texts.append(text)
-            left -= len(text)
+    texts = read_texts(given.files, given.mebibytes)
     table = vocabularies.load(given.vocabulary)
     try:
         result = measure(given.engine, given.grammar, table, texts, given.seconds)

@@ -1,0 +1,114 @@
+"""Runs SynCode (https://github.com/structuredllm/syncode) without a model: its logits processor on scores of zero.
+
+    pip install --no-deps syncode==0.4.16 transformers==4.53.2 tokenizers==0.21.2 huggingface_hub==0.33.2
+    pip install torch regex==2024.11.6 interegular fire jsonschema tqdm pyyaml requests filelock fsspec safetensors
+
+SynCode 0.4.16 reads our grammars as they are, with lark's basic lexer, but asks for a tokenizer of transformers and
+imports `datasets` for its evaluations. Here a vocabulary stands for the tokenizer, by what SynCode calls of one, and an
+empty module for `datasets`. There is no indentation for grammars that it does not ship.
+
+A step is what a user of it pays: decoding and lexing the whole text again, parsing what is new, the mask, and setting
+the scores of refused tokens. The mode is `grammar_mask`, its default.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import sys
+import tempfile
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from grammask.lark_grammars import bundled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+    from comparison.vocabularies import TokenTable
+
+
+class VocabularyTokenizer:
+    """What SynCode calls of a byte-level tokenizer: names of tokens as GPT-2 spells bytes, and decoding."""
+
+    def __init__(self, table: TokenTable, spellings: dict[int, str]) -> None:
+        """Spell each token."""
+        self._ids = {
+            "".join(spellings[byte] for byte in token): id for id, token in enumerate(table.tokens) if token
+        }
+        self._ids[table.end_name] = table.eos
+        self._texts = {id: token.decode("utf-8", "replace") for id, token in enumerate(table.tokens) if token}
+        self.eos_token_id = table.eos
+        self.all_special_ids = [table.eos]
+        self.vocab_size = len(self._ids)
+
+    def get_vocab(self) -> dict[str, int]:
+        """Return the tokens with their ids."""
+        return self._ids
+
+    def decode(self, ids: list[int]) -> str:
+        """Return the text of tokens."""
+        return "".join(self._texts.get(id, "") for id in ids)
+
+
+class LogitsSteps:
+    """A text under way."""
+
+    def __init__(self, processor: Any, size: int) -> None:
+        """Begin a text."""
+        self._torch: Any = importlib.import_module("torch")
+        self._processor, self._size = processor, size
+        self._ids: list[int] = []
+        self._scores: Any = None
+        processor.reset()
+
+    def fill(self) -> None:
+        """Make the mask."""
+        scores = self._torch.zeros((1, self._size))
+        ids = self._torch.tensor([self._ids], dtype=self._torch.long)
+        self._scores = self._processor(ids, scores)
+
+    def accept(self, token: int) -> bool:
+        """Take a token, whatever the mask says of it."""
+        self._ids.append(token)
+        return bool(self._scores[0, token] == 0)
+
+    def allowed(self) -> npt.NDArray[np.bool_]:
+        """Return the mask."""
+        return np.asarray(self._scores[0].numpy() == 0)
+
+
+def imported() -> Any:
+    """Import SynCode, with all that takes time."""
+    torch: Any = importlib.import_module("torch")
+    torch.set_num_threads(1)
+    importlib.import_module("transformers.generation.utils")  # Before `datasets`, which it would look for.
+    stand_in: Any = ModuleType("datasets")
+    stand_in.load_dataset = None
+    sys.modules.setdefault("datasets", stand_in)
+    with tempfile.TemporaryDirectory() as cache, _silence():
+        os.environ["SYNCODE_CACHE"] = cache + "/"
+        return importlib.import_module("syncode")
+
+
+def logits_processor(syncode: Any, name: str, table: TokenTable) -> Any:
+    """Make the mask store for a bundled grammar, anew."""
+    spellings = importlib.import_module("syncode.mask_store.byte_tokenizer").bytes_to_unicode()
+    with tempfile.TemporaryDirectory() as cache, _silence():
+        syncode.common.SYNCODE_CACHE = cache + "/"
+        return syncode.SyncodeLogitsProcessor(
+            grammar=syncode.Grammar(bundled(name).path.read_text("utf-8")),
+            tokenizer=VocabularyTokenizer(table, spellings),
+            use_cache=False,
+            parse_output_only=False,
+        )
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        yield
