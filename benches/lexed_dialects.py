@@ -112,15 +112,15 @@ def plain(name: str, rules_instead: str = "") -> PlainGrammar:
     used = [one for one in definition.terminals if one[5] not in ("ignored", "refused")]
     strings = {spelled[one[0]]: one[2] for one in used if one[1] == "literal"}
     terminals, ignored = [], []
-    for terminal, kind, text, spellings, _, role in definition.terminals:
-        expression = spellings or text
+    for terminal, kind, string, spellings, _, role in definition.terminals:
+        expression = spellings or string
         exact = kind == "literal" and not spellings
-        pattern = json.dumps(text) if exact else f"/{_slashed(expression)}/"
+        pattern = json.dumps(string) if exact else f"/{_slashed(expression)}/"
         if role == "ignored":
             ignored.append(pattern)
         elif role != "refused":
             matches = None if kind == "literal" else re.compile(_for_python(expression)).fullmatch
-            without = [other for other, string in strings.items() if matches and matches(string)]
+            without = [other for other, taken in strings.items() if matches and matches(taken)]
             terminals.append(Terminal(spelled[terminal], terminal, pattern, without))
     return PlainGrammar(
         {
