@@ -34,6 +34,7 @@ __all__ = [
     "set_threads",
     "streamlining_report",
     "threads",
+    "xgrammar_expression",
 ]
 
 @disjoint_base

@@ -1,11 +1,14 @@
 //! Compiled grammars as bytes that can be kept in files, and back.
 //!
 //! What is saved is the definition of a lexed grammar and how it was compiled: its tables are made again faster than they
-//! could be checked, but for the proof that every stack of the parser can be completed, which was found before they were saved: a
-//! version that demands more of grammars needs another format. A file begins with a mark and the version of the format; then come a fingerprint of the vocabulary, the
-//! rest, and a checksum over all of it. A file that is damaged, of another kind or version, or made for another vocabulary
-//! is refused. The hash is FNV-1a with 128 bits (G. Fowler, L. C. Noll, K.-P. Vo and D. Eastlake, "The FNV
-//! Non-Cryptographic Hash Algorithm"): it finds accidents, not forgeries, and a forged file can only hold another grammar.
+//! could be checked, but for the proof that every stack of the parser can be completed, which was found before they were
+//! saved: a version that demands more of grammars needs another format.
+//!
+//! A file begins with a mark and the version of the format; then come a fingerprint of the vocabulary, the rest, and a
+//! checksum over all of it. A file that is damaged, of another kind or version, or made for another vocabulary is refused.
+//! The hash is FNV-1a with 128 bits (G. Fowler, L. C. Noll, K.-P. Vo and D. Eastlake, "The FNV Non-Cryptographic Hash
+//! Algorithm"), over words of eight bytes where the original goes byte by byte, since a vocabulary has megabytes. It finds
+//! accidents, not forgeries, and a forged file can only hold another grammar.
 
 use std::sync::Arc;
 
@@ -18,7 +21,7 @@ use crate::vocabulary::Vocabulary;
 /// How files begin.
 const MARK: &[u8; 8] = b"grammask";
 /// The version of the format. Files of other versions are refused.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HASH_BYTES: usize = size_of::<u128>();
 
 impl CompiledGrammar {
@@ -102,7 +105,7 @@ fn fingerprint(vocabulary: &Vocabulary) -> u128 {
     hash.0
 }
 
-/// FNV-1a.
+/// FNV-1a over words. What has no fixed length follows its length, so what fills up the last word says nothing.
 struct Hash(u128);
 
 impl Hash {
@@ -113,17 +116,28 @@ impl Hash {
     }
 
     fn of(bytes: &[u8]) -> u128 {
-        Self::new().bytes(bytes).0
+        Self::new().number(bytes.len()).bytes(bytes).0
     }
 
     fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u128::from(byte)).wrapping_mul(Self::PRIME);
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            self.word(u64::from_le_bytes(*word));
+        }
+        if !rest.is_empty() {
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            self.word(u64::from_le_bytes(last));
         }
         self
     }
 
     fn number(&mut self, number: usize) -> &mut Self {
-        self.bytes(&(number as u64).to_le_bytes())
+        self.word(number as u64)
+    }
+
+    fn word(&mut self, word: u64) -> &mut Self {
+        self.0 = (self.0 ^ u128::from(word)).wrapping_mul(Self::PRIME);
+        self
     }
 }

@@ -300,10 +300,11 @@ impl TokenTrie {
 
     fn collect_bytes_below(&self) -> BytesBelow {
         let mut known: FxHashMap<[u64; 4], u32> = FxHashMap::default();
-        let mut sets: Vec<[u64; 4]> = Vec::new();
+        // Most nodes have nothing below them.
+        let mut sets = vec![[0_u64; 4]];
         let mut set_of = vec![0; self.bytes.len()].into_boxed_slice();
         // Children come after their parents.
-        for node in (0..self.bytes.len() as u32).rev().map(TrieNode) {
+        for node in (0..self.bytes.len() as u32).rev().map(TrieNode).filter(|&node| self.has_children(node)) {
             let mut set = *self.child_bytes(node);
             for child in self.children(node) {
                 let below = &sets[set_of[child.index()] as usize];
