@@ -8,7 +8,7 @@
 //! checksum over all of it. A file that is damaged, of another kind or version, or made for another vocabulary is refused.
 //! The hash is FNV-1a with 128 bits (G. Fowler, L. C. Noll, K.-P. Vo and D. Eastlake, "The FNV Non-Cryptographic Hash
 //! Algorithm"), over words of eight bytes where the original goes byte by byte, since a vocabulary has megabytes. It finds
-//! accidents, not forgeries, and a forged file can only hold another grammar.
+//! accidents, not forgeries: a forged file can hold another grammar, or one whose texts come to a dead end.
 
 use std::sync::Arc;
 

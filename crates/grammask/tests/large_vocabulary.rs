@@ -205,7 +205,7 @@ fn counted_characters() {
     }
 }
 
-/// What is made of the classes of bytes over which a state is kept is known; only what leaves them is walked.
+/// Below bytes over which a state is kept nothing is looked at; what leaves it is walked.
 #[test]
 fn patterns_over_classes_of_bytes() {
     for pattern in [
