@@ -79,6 +79,15 @@ def test_the_older_form() -> None:
         assert compiled.is_valid(b"text <f>12</f> text")
         assert not compiled.is_valid(b"text <f>x</f>")
         assert not compiled.is_valid(b"<fx")
+        assert compiled.is_valid(b"text")
+    # SGLang asks so for calls that are required.
+    required = Grammar.from_structural_tag({**tag, "at_least_one": True}).compile(BYTES)
+    assert required.is_valid(b"<f>12</f> text")
+    assert not required.is_valid(b"text <f>12</f>")
+    free = {"structures": [{"begin": "<f>", "schema": None, "end": "</f>"}], "triggers": ["<f"]}
+    assert Grammar.from_structural_tag(free).compile(BYTES).is_valid(b"<f>[null]</f>")
+    with pytest.raises(StructuralTagError, match="no field `stop`"):
+        Grammar.from_structural_tag({**tag, "stop": True})
 
 
 TOKENS = grammask.Vocabulary(
