@@ -150,6 +150,14 @@ def test_bounds_of_text() -> None:
     assert [compiled.is_valid(text.encode()) for text in (".", "éé.", "ééé.")] == [True, True, False]
 
 
+def test_white_space_between_parameters() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    content = {"type": "json_schema", "json_schema": schema, "style": "qwen_xml", "max_whitespace_cnt": 2}
+    compiled = Grammar.from_structural_tag({"format": content}).compile(BYTES)
+    assert compiled.is_valid(b" \n<parameter=a> 1</parameter>\r\t")
+    assert not compiled.is_valid(b"   <parameter=a>1</parameter>")
+
+
 def test_everything_wrong_is_reported_with_its_place() -> None:
     tag = {
         "format": {

@@ -242,17 +242,20 @@ class _Translator:
         if not isinstance(schema, bool | Mapping):
             self.refusals.invalid(place, "`json_schema` is a schema: an object, true or false")
             return _leaf(_EMPTY)
-        if self._words(node, "excludes", pointer):
+        style = node.get("style", "json")
+        excludes = self._words(node, "excludes", pointer)
+        if excludes and style not in PARAMETER_STYLES:
             self.refusals.unsupported(
-                f"{pointer}/excludes", "words cannot be excluded from the values of a schema"
+                f"{pointer}/excludes", f"words cannot be excluded from values in the style {style!r}"
             )
+        if any(word.strip() != word for word in excludes):
+            self.refusals.unsupported(f"{pointer}/excludes", "words with white space at an end")
         most = self._bound(node, "max_whitespace_cnt", pointer)
         options: dict[str, Any] = {"limits": self.limits}
         if most is not None:
             options["max_whitespace"] = most
         if self._flag(node, "any_order", pointer):
             options["key_order"] = "any"
-        style = node.get("style", "json")
         if style == "json":
             return _leaf(self._grammar(place, lambda: self.grammars.from_json_schema(schema, **options)))
         if style not in PARAMETER_STYLES and style not in NESTED_STYLES:
@@ -265,8 +268,9 @@ class _Translator:
         if style in NESTED_STYLES:
             nested = NESTED_STYLES[style]
             return _leaf(nested_parameters_part(schema, nested, place, self.refusals, self.grammars, options))
+        flat = PARAMETER_STYLES[style]
         return _leaf(
-            parameters_part(schema, PARAMETER_STYLES[style], place, self.refusals, self.grammars, options)
+            parameters_part(schema, flat, place, self.refusals, self.grammars, options, excludes=excludes)
         )
 
     def format_qwen_xml_parameter(

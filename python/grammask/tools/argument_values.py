@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JsonValue", "Parameters", "is_one_of", "json_end", "json_string"]
 
-_SPACE = re.compile(r"[ \n\t]*")
+_SPACE = re.compile(r"[ \n\r\t]*")
 _IN_STRING = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 _BETWEEN = re.compile(r'[^"{}\[\]]*')
 _SCALAR = re.compile(r"[-+.0-9A-Za-z]*")
@@ -207,7 +207,7 @@ def _value(
             if isinstance(value, str)
             and text is not None
             and value in text
-            and value.strip(" \n\t") == text.strip(" \n\t")
+            and value.strip(" \n\r\t") == text.strip(" \n\r\t")
         ]
         return (json_string(max(meant, key=len)), end) if meant else other
     kinds = _kinds(schema, keywords)
