@@ -170,7 +170,15 @@ def test_what_cannot_be_written_exactly_is_refused(style: str, inner: Any, point
 
 
 def test_schemas_that_are_none() -> None:
-    for schema in ({"type": 5}, {"anyOf": []}, {"type": "string", "maxLength": -1}, {"$ref": "#/x"}, 5):
+    for schema in (
+        {"type": 5},
+        {"type": 5, "enum": [1]},
+        {"anyOf": []},
+        {"type": "string", "maxLength": -1},
+        {"type": "object", "required": [[]]},
+        {"$ref": "#/x"},
+        5,
+    ):
         with pytest.raises(StructuralTagError):
             is_valid({"type": "object", "properties": {"a": schema}}, COHERE, "")
     for root in ({"type": "string"}, {"anyOf": [{"type": "object"}, {"type": "null"}]}, {"$ref": "#"}):
