@@ -176,7 +176,10 @@ def test_schemas_that_are_none() -> None:
         {"anyOf": []},
         {"type": "string", "maxLength": -1},
         {"type": "object", "required": [[]]},
+        {"type": "array", "minItems": 1 << 40},
         {"$ref": "#/x"},
+        {"const": "\ud800"},
+        {"const": float("nan")},
         5,
     ):
         with pytest.raises(StructuralTagError):

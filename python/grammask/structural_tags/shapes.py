@@ -311,9 +311,9 @@ class Shapes:
 
     def _bound(self, schema: Mapping[str, Any], name: str, pointer: str) -> int | None:
         bound = schema.get(name)
-        if bound is None or (isinstance(bound, int) and not isinstance(bound, bool) and bound >= 0):
+        if bound is None or (isinstance(bound, int) and not isinstance(bound, bool) and 0 <= bound < 1 << 31):
             return bound
-        self.refusals.invalid(f"{pointer}/{name}", f"`{name}` is a number that is not negative")
+        self.refusals.invalid(f"{pointer}/{name}", f"`{name}` is a number from 0 to 2147483647")
         return None
 
     def _are_disjoint(self, one: Shape, other: Shape) -> bool:
