@@ -7,7 +7,8 @@ Each run is a process of its own, on one thread. *First mask* is CPU time from t
 mask, with a vocabulary that was made before. A *token* is filling its mask and accepting it, cold start included, less
 what reading the clock costs. *Memory* is what the peak of the process grew by since before the grammar was read.
 
-The peers get our grammars in their dialects, which `lexed_dialects.py` writes; they have no indentation.
+The peers get our grammars in their dialects, which `lexed_dialects.py` writes; they have no indentation, so for Python
+there is `python-lines`, statements of one line. `syncode-own` is SynCode with the grammar of that name that it ships.
 `lexed_peers.py` measures several engines beside each other and compares their masks.
 """
 

@@ -30,7 +30,6 @@ FOLLOWED_BY_NOTHING = {"json"}
 ON_THE_SAME_LINE = {"javascript": ["IN", "INSTANCEOF", "OF", "AS", "FROM", "INCREMENT"]}
 """Grammars in which line breaks are terminals here, ignored there, and what continues an operand in its line only."""
 
-
 PARTS = {"python-lines": ("python", RefusedTerminals(("UNCLOSED",)))}
 """What is measured of grammars that the peers cannot read whole: the grammar, and what our lexer refuses."""
 
