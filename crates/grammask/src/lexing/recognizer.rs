@@ -664,7 +664,8 @@ impl Builder {
             views: &mut self.views,
             tables,
             prepared: &recognizer.prepared,
-            memory_limit: self.limits.memory_bytes.saturating_sub(self.memory_bytes),
+            memory_limit: self.limits.memory_bytes,
+            memory_elsewhere: self.memory_bytes + self.alive.capacity() * 20,
         };
         let (mask, is_known) = reading.mask((root, run.column), run.parse)?;
         let (known, made) = &mut self.mask_counts;

@@ -172,12 +172,15 @@ pub(crate) struct Spanners {
     nodes: Vec<Spanner>,
     /// The nodes of places.
     shared: FxHashMap<Place, SpannerId>,
-    /// The nodes of several places, by those that are walked and those that are linked to.
-    together: FxHashMap<(Box<[Place]>, Box<[Place]>), SpannerId>,
+    /// The nodes of several places.
+    together: FxHashMap<Places, SpannerId>,
     columns: Columns,
     vocabulary_size: usize,
     memory_bytes: usize,
 }
+
+/// Places that are walked together, and those that are linked to.
+type Places = (Box<[Place]>, Box<[Place]>);
 
 /// A place of a walk: the text of `node` was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

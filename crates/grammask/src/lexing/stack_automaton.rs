@@ -208,8 +208,9 @@ pub(crate) struct Reading<'a> {
     pub(crate) views: &'a mut Views,
     pub(crate) tables: bundles::Tables<'a>,
     pub(crate) prepared: &'a PreparedGrammar,
-    /// Memory that all of these may take.
+    /// Memory that all of these may take, with what others have taken.
     pub(crate) memory_limit: usize,
+    pub(crate) memory_elsewhere: usize,
 }
 
 impl Reading<'_> {
@@ -277,16 +278,9 @@ impl Reading<'_> {
         }
         while let Some(seen) = found.pending.pop() {
             self.look_at(seen, &mut found)?;
-            self.parser.check()?;
-            let memory = self.automaton.memory_bytes()
-                + self.parser.memory_bytes()
-                + self.bundles.memory_bytes()
-                + self.views.memory_bytes()
-                + self.tables.spanners.memory_bytes();
-            if memory > self.memory_limit {
-                return Err(LimitExceeded::new("memory_bytes", self.memory_limit));
-            }
+            self.check_limits()?;
         }
+        self.check_limits()?;
         let Found { mut tokens, mut waits, .. } = found;
         let automaton = &mut *self.automaton;
         waits.sort_unstable();
@@ -302,6 +296,20 @@ impl Reading<'_> {
         let transition = Transition { tokens, next };
         automaton.transitions.insert((state, top), transition);
         Ok(transition)
+    }
+
+    fn check_limits(&mut self) -> Result<(), LimitExceeded> {
+        self.parser.check()?;
+        let memory = self.memory_elsewhere
+            + self.automaton.memory_bytes()
+            + self.parser.memory_bytes()
+            + self.bundles.memory_bytes()
+            + self.views.memory_bytes()
+            + self.tables.spanners.memory_bytes();
+        if memory > self.memory_limit {
+            return Err(LimitExceeded::new("memory_bytes", self.memory_limit));
+        }
+        Ok(())
     }
 
     /// Goes on with what waited for a state of the stack.
