@@ -42,7 +42,8 @@ ENVIRONMENT = {
         "VLLM_NO_USAGE_STATS": "1",
         "VLLM_TARGET_DEVICE": "cpu",
     },
-    "sglang": {},
+    # More threads than one only wait for each other where the machine is busy.
+    "sglang": {"OMP_NUM_THREADS": "1"},
 }
 SEEDS = range(4)
 COUNT = {"type": "function", "function": {"name": "count", "parameters": SCHEMA, "strict": True}}
@@ -185,7 +186,7 @@ def test_calls(client: Any, choice: Any) -> None:
         assert calls or found.finish_reason == "length", found
         # The last one may be cut off.
         read += calls if found.finish_reason != "length" else calls[:-1]
-        if len(read) > 2:
+        if len(read) > 1:
             break
     assert read
     for call in read:
