@@ -3,8 +3,9 @@
 //! Derivatives are built from the same byte sets, words and tables as their terms, so classes that hold for
 //! the terms hold for every state that they reach.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
+use super::byte_ranges::ByteRanges;
 use super::byte_set::ByteSet;
 use super::term::{Term, TermId, Terms};
 
@@ -12,43 +13,51 @@ impl Terms {
     /// A class for each byte, numbered from 0 in order of first bytes; bytes of one class are interchangeable
     /// in all words of `terms`.
     ///
-    /// Cost: linear in the size of the terms and tables, and for each different byte set in them a step per run of bytes
-    /// that all sets treat alike.
+    /// Cost: linear in the size of the terms and tables, where tables are gone through once for all calls, and for each
+    /// different byte set in them a few steps per class.
     #[must_use]
     pub fn byte_classes(&self, terms: &[TermId]) -> [u8; 256] {
         let (sets, single) = self.byte_sets(terms);
         // Between two boundaries of all sets bytes are alike, so one byte of each interval is enough.
         let boundaries = sets.iter().fold(ByteSet::single(0), |all, set| all.union(set.boundaries()));
-        let boundaries =
-            single.iter().fold(boundaries, |all, byte| all.union(ByteSet::single(byte).boundaries()));
-        let starts: Vec<u8> = boundaries.iter().collect();
-        // In which of the sets each interval is, as bits; then bytes that are told apart from all others.
-        let words = (sets.len() + 1).div_ceil(64) + 1;
-        let mut membership = vec![0_u64; starts.len() * words];
-        for (index, set) in sets.iter().enumerate() {
-            for (&start, row) in starts.iter().zip(membership.chunks_exact_mut(words)) {
-                row[index / 64] |= u64::from(set.contains(start)) << (index % 64);
+        let starts = boundaries.union(single).union(single.boundaries());
+        // The blocks of the coarsest partition that has each set as a union of blocks, refined set by set.
+        let mut blocks = vec![starts];
+        for &set in &sets {
+            for index in 0..blocks.len() {
+                let (inside, outside) = (blocks[index].intersection(set), blocks[index].without(set));
+                if !inside.is_empty() && !outside.is_empty() {
+                    blocks[index] = inside;
+                    blocks.push(outside);
+                }
             }
         }
-        for (&start, row) in starts.iter().zip(membership.chunks_exact_mut(words)) {
-            row[words - 1] = if single.contains(start) { u64::from(start) + 1 } else { 0 };
+        let mut block_of = [0; 256];
+        for (index, block) in blocks.iter().enumerate() {
+            // There are at most 256 blocks, and one more for each byte that is told apart from all others.
+            block.without(single).iter().for_each(|start| block_of[usize::from(start)] = index);
         }
-        let mut known: FxHashMap<&[u64], u8> = FxHashMap::default();
-        let mut classes = [0; 256];
-        for (&start, row) in starts.iter().zip(membership.chunks_exact(words)) {
-            // There are at most 256 intervals.
-            let next = known.len() as u8;
-            classes[usize::from(start)..].fill(*known.entry(row).or_insert(next));
+        for (index, start) in single.iter().enumerate() {
+            block_of[usize::from(start)] = blocks.len() + index;
+        }
+        let mut class_of_block = vec![None; blocks.len() + single.len()];
+        let (mut classes, mut count) = ([0; 256], 0);
+        for start in starts.iter() {
+            let class = *class_of_block[block_of[usize::from(start)]].get_or_insert_with(|| {
+                count += 1;
+                count - 1
+            });
+            // There are at most 256 intervals, so as many classes.
+            classes[usize::from(start)..].fill(class as u8);
         }
         classes
     }
 
-    /// All different byte sets that the terms and their tables test for; those of one byte together.
-    fn byte_sets(&self, terms: &[TermId]) -> (FxHashSet<ByteSet>, ByteSet) {
+    /// The byte sets that the terms and their tables test for, few of them repeated; those of one byte together.
+    fn byte_sets(&self, terms: &[TermId]) -> (Vec<ByteSet>, ByteSet) {
         let mut single = ByteSet::EMPTY;
-        let mut sets = FxHashSet::default();
-        // The ranges of tables, as a set of bits.
-        let mut ranges = vec![0_u64; 1024];
+        let (mut sets, mut known) = (Vec::new(), FxHashSet::default());
+        let mut ranges = ByteRanges::default();
         let mut tables = FxHashSet::default();
         let mut seen: FxHashSet<TermId> = terms.iter().copied().collect();
         let mut stack: Vec<TermId> = terms.to_vec();
@@ -58,9 +67,7 @@ impl Terms {
                 Term::Bytes(set) => {
                     match set.only() {
                         Some(byte) => single.insert(byte),
-                        None => {
-                            sets.insert(*set);
-                        }
+                        None => sets.extend(known.insert(*set).then_some(*set)),
                     }
                     &[]
                 }
@@ -70,15 +77,11 @@ impl Terms {
                 }
                 Term::Table { table, .. } => {
                     if tables.insert(table.index()) {
-                        for (low, high) in self.get_table(*table).ranges() {
+                        for &(low, high) in self.get_table(*table).ranges() {
                             if low == high {
                                 single.insert(low);
-                            } else {
-                                let bit = usize::from(low) << 8 | usize::from(high);
-                                if ranges[bit / 64] >> (bit % 64) & 1 == 0 {
-                                    ranges[bit / 64] |= 1 << (bit % 64);
-                                    sets.insert(ByteSet::range(low, high));
-                                }
+                            } else if ranges.insert(low, high) {
+                                sets.push(ByteSet::range(low, high));
                             }
                         }
                     }
@@ -116,6 +119,35 @@ mod tests {
         assert_eq!(class(b'c'), class(0xff));
         assert_eq!(classes.iter().max(), Some(&3));
         assert_eq!(terms.byte_classes(&[]), [0; 256]);
+    }
+
+    #[test]
+    fn bytes_are_alike_where_no_set_tells_them_apart() {
+        let mut terms = Terms::new();
+        let (mut all, mut sets) = (Vec::new(), Vec::new());
+        for number in 0..24_u32 {
+            let byte = |number: u32| u8::try_from(number % 256).expect("below 256");
+            let low = byte(number * 37);
+            let range = ByteSet::range(low, low.saturating_add(byte(number * 13 % 60)));
+            let set = range.union(ByteSet::single(byte(number * 91)));
+            all.push(terms.bytes(set));
+            // A table, each of whose edges is over one byte.
+            let words = [[byte(number * 5), byte(number * 7)], [byte(number * 11), 0]];
+            all.push(terms.literals(&words));
+            sets.push(set);
+            sets.extend(words.as_flattened().iter().map(|&byte| ByteSet::single(byte)));
+            let classes = terms.byte_classes(&all);
+            let mut count = 0;
+            for byte in 0..=u8::MAX {
+                let class = classes[usize::from(byte)];
+                assert!(class <= count, "classes are numbered in order of their first bytes");
+                count = count.max(class + 1);
+                for other in 0..byte {
+                    let are_alike = sets.iter().all(|set| set.contains(byte) == set.contains(other));
+                    assert_eq!(class == classes[usize::from(other)], are_alike, "{byte} and {other}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -23,11 +23,15 @@ impl ByteSet {
     /// All bytes from `low` to `high`, both included; empty where `low` is above `high`.
     #[must_use]
     pub fn range(low: u8, high: u8) -> Self {
-        let mut set = Self::EMPTY;
-        for byte in low..=high {
-            set.insert(byte);
-        }
-        set
+        Self::below(u16::from(high) + 1).intersection(Self::below(u16::from(low)).complement())
+    }
+
+    /// All bytes below `end`, which is 256 at the most.
+    fn below(end: u16) -> Self {
+        Self(std::array::from_fn(|word| match usize::from(end).saturating_sub(word * 64) {
+            bits @ 0..64 => (1 << bits) - 1,
+            _ => u64::MAX,
+        }))
     }
 
     /// Adds `byte`.
@@ -61,6 +65,11 @@ impl ByteSet {
     #[must_use]
     pub fn intersection(self, other: Self) -> Self {
         self.zip(other, |a, b| a & b)
+    }
+
+    /// The bytes of this set that are not in the other.
+    pub(super) fn without(self, other: Self) -> Self {
+        self.zip(other, |a, b| a & !b)
     }
 
     /// The bytes that are not in the set.
@@ -189,6 +198,16 @@ mod tests {
         assert_eq!(ByteSet::ALL.ranges().collect::<Vec<_>>(), [(0, 255)]);
         assert_eq!(ByteSet::range(3, 2), ByteSet::EMPTY);
         assert_eq!((set.only(), ByteSet::single(7).only()), (None, Some(7)));
+    }
+
+    #[test]
+    fn a_range_is_all_bytes_between_its_ends() {
+        let ends = [0, 1, 62, 63, 64, 65, 127, 128, 129, 191, 192, 254, 255];
+        for low in ends {
+            for high in ends {
+                assert_eq!(ByteSet::range(low, high), (low..=high).collect(), "{low} to {high}");
+            }
+        }
     }
 
     #[test]

@@ -24,6 +24,7 @@
 mod acyclic;
 mod adoption;
 mod alphabet;
+mod byte_ranges;
 mod byte_set;
 mod clamp;
 mod content_hash;

@@ -5,6 +5,9 @@
 //! state's future is a tree without cycles, so equal futures in different tables are the same term, and by
 //! position in a canonical numbering of the whole table otherwise.
 
+use std::sync::OnceLock;
+
+use super::byte_ranges::ByteRanges;
 use super::content_hash::ContentHasher;
 use super::minimize::minimize;
 
@@ -99,6 +102,8 @@ pub struct Table {
     edges: Box<[Edge]>,
     accepting: Box<[u64]>,
     fingerprints: Fingerprints,
+    /// As [`Table::ranges`] returns them.
+    ranges: OnceLock<Box<[(u8, u8)]>>,
 }
 
 impl Table {
@@ -118,6 +123,7 @@ impl Table {
             edges: rows.edges.into(),
             accepting: accepting.into(),
             fingerprints,
+            ranges: OnceLock::new(),
         }
     }
 
@@ -128,6 +134,7 @@ impl Table {
             edges: Box::default(),
             accepting: Box::default(),
             fingerprints: Fingerprints::Contents(Box::default()),
+            ranges: OnceLock::new(),
         }
     }
 
@@ -173,9 +180,13 @@ impl Table {
         self.row(state).iter().map(|edge| (edge.low, edge.high, edge.target))
     }
 
-    /// The byte ranges of all transitions, with repetition.
-    pub(super) fn ranges(&self) -> impl Iterator<Item = (u8, u8)> {
-        self.edges.iter().map(|edge| (edge.low, edge.high))
+    /// The different byte ranges of all transitions. Remembered, since ready-made tables are in many grammars.
+    pub(super) fn ranges(&self) -> &[(u8, u8)] {
+        self.ranges.get_or_init(|| {
+            let mut known = ByteRanges::default();
+            let new = self.edges.iter().filter(|edge| known.insert(edge.low, edge.high));
+            new.map(|edge| (edge.low, edge.high)).collect()
+        })
     }
 
     /// Whether exactly the empty word is accepted from `state`.
@@ -199,6 +210,7 @@ impl Table {
             + size_of_val(&self.edges[..])
             + size_of_val(&self.accepting[..])
             + fingerprints
+            + self.ranges.get().map_or(0, |ranges| size_of_val(&ranges[..]))
     }
 
     fn row(&self, state: TableState) -> &[Edge] {

@@ -312,15 +312,23 @@ impl Reader<'_> {
         let mut decoded = String::new();
         loop {
             let rest = &self.text[self.at..];
-            let plain = rest.find(|c: char| c == '"' || c == '\\' || c < ' ').unwrap_or(rest.len());
-            decoded.push_str(&rest[..plain]);
-            self.at += plain;
+            // All of these are characters of one byte.
+            let plain = rest.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < b' ');
+            let plain = &rest[..plain.unwrap_or(rest.len())];
+            self.at += plain.len();
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
+                    if decoded.is_empty() {
+                        return Ok(plain.into());
+                    }
+                    decoded.push_str(plain);
                     return Ok(decoded.into());
                 }
-                Some(b'\\') => decoded.push(self.escape()?),
+                Some(b'\\') => {
+                    decoded.push_str(plain);
+                    decoded.push(self.escape()?);
+                }
                 Some(_) => return Err(self.error("a control character must be escaped in a string")),
                 None => return Err(self.error("a string should end before the text does")),
             }

@@ -55,7 +55,9 @@ impl Contexts {
                 return Err(PatternError::unsupported(pattern.offset(id), message));
             }
         }
-        contexts.words = contexts.atoms_in(&classes::word());
+        if contexts.has_word_boundary {
+            contexts.words = contexts.atoms_in(&classes::word());
+        }
         Ok(contexts)
     }
 
