@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import grammask
+import jsonschema
 import pytest
 from grammask import Grammar
+from grammask.structural_tags.nested_parameters import NESTED_STYLES
 from grammask.structural_tags.places import StructuralTagError
+from grammask.tools.nested_values import NestedParameters
 from nested_samples import COHERE, MINIMAX, STYLES, Samples, cohere, minimax, tag
 from peer_verdicts import BYTES
 
@@ -32,6 +36,24 @@ def test_texts_are_those_of_xgrammar(style: str) -> None:
             assert ours.is_valid(text.encode()) == expected, (text, samples.schema)
             counts[expected] += 1
     assert min(counts.values()) > 30
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_what_is_read_satisfies_the_schema(style: str) -> None:
+    count = 0
+    for seed in range(100, 130):
+        samples = Samples(style, seed)
+        compiled = Grammar.from_structural_tag(tag(samples.schema, style)).compile(BYTES)
+        validator = jsonschema.Draft202012Validator(samples.schema)
+        for _ in range(12):
+            text = samples.text()
+            parameters = NestedParameters(0, NESTED_STYLES[style], samples.schema, "<end>")
+            end = parameters.end(text + "<end>", is_whole=True)
+            if compiled.is_valid(text.encode()):
+                assert end == len(text), text
+                validator.validate(json.loads(parameters.written(text)))
+                count += 1
+    assert count > 50
 
 
 WORDS = {"properties": {"a": {"enum": ["x", 1]}}, "required": ["a"]}
@@ -170,7 +192,18 @@ def test_what_cannot_be_written_exactly_is_refused(style: str, inner: Any, point
 
 
 def test_schemas_that_are_none() -> None:
-    for schema in ({"type": 5}, {"anyOf": []}, {"type": "string", "maxLength": -1}, {"$ref": "#/x"}, 5):
+    for schema in (
+        {"type": 5},
+        {"type": 5, "enum": [1]},
+        {"anyOf": []},
+        {"type": "string", "maxLength": -1},
+        {"type": "object", "required": [[]]},
+        {"type": "array", "minItems": 1 << 40},
+        {"$ref": "#/x"},
+        {"const": "\ud800"},
+        {"const": float("nan")},
+        5,
+    ):
         with pytest.raises(StructuralTagError):
             is_valid({"type": "object", "properties": {"a": schema}}, COHERE, "")
     for root in ({"type": "string"}, {"anyOf": [{"type": "object"}, {"type": "null"}]}, {"$ref": "#"}):

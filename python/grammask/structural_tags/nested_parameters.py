@@ -115,11 +115,10 @@ def nested_parameters_part(
         options: The options for doing so.
     """
     try:
-        writer = _Writer(object_schema(schema, style), style, pointer, refusals, grammars, options)
-    except (TypeError, ValueError) as error:
+        return _Writer(object_schema(schema, style), style, pointer, refusals, grammars, options).parameters()
+    except (TypeError, ValueError) as error:  # What JSON has not, and texts that have no bytes.
         refusals.invalid(pointer, str(error))
         return _EMPTY
-    return writer.parameters()
 
 
 def object_schema(schema: Any, style: NestedStyle) -> Any:
@@ -168,6 +167,7 @@ class _Writer:
         """The containers of which some value is a finite text."""
 
     def parameters(self) -> Part:
+        known = len(self.refusals.diagnostics)
         objects = self.shapes.of(self.root)
         if not objects or not all(isinstance(shape, Members) for shape in objects):
             self.refusals.unsupported(
@@ -175,7 +175,7 @@ class _Writer:
             )
             return _EMPTY
         containers = self.containers(objects)
-        if self.refusals.diagnostics:
+        if len(self.refusals.diagnostics) > known:
             return _EMPTY
         self.find_finite(containers)
         found = [shape for shape in objects if isinstance(shape, Members) and shape in self.finite]
@@ -234,7 +234,9 @@ class _Writer:
 
     def can_be_finite(self, shape: Members | Items) -> bool:
         if isinstance(shape, Members):
-            return all(self.has_value(shape.properties[name]) for name in shape.required)
+            return all(
+                name in shape.properties and self.has_value(shape.properties[name]) for name in shape.required
+            )
         needed = [*shape.first[: shape.least]]
         if shape.least > len(needed):
             if shape.rest is None:

@@ -207,11 +207,7 @@ class Shapes:
         if not keywords and not self.has_anything:
             self.refusals.unsupported(pointer, "a value of any type: this style writes no types")
             return []
-        given = schema.get("type", list(_TYPES))
-        types = [given] if isinstance(given, str) else given
-        if not isinstance(types, list) or not all(kind in _TYPES for kind in types):
-            self.refusals.invalid(f"{pointer}/type", "`type` is a type or a list of types")
-            return []
+        types = self._types(schema, pointer)
         of_others = {keyword for kind in _OF_TYPE for keyword in _OF_TYPE[kind]}
         understood = {"type"} | _NUMBERS
         for kind in types:
@@ -235,6 +231,14 @@ class Shapes:
             found += self._items(schema, pointer)
         return found
 
+    def _types(self, schema: Mapping[str, Any], pointer: str) -> list[str]:
+        given = schema.get("type", [*_TYPES])
+        types = [given] if isinstance(given, str) else given
+        if isinstance(types, list) and all(kind in _TYPES for kind in types):
+            return types
+        self.refusals.invalid(f"{pointer}/type", "`type` is a type or a list of types")
+        return []
+
     def _listed(self, schema: Mapping[str, Any], keywords: set[str], pointer: str) -> list[Shape]:
         for keyword in sorted(keywords - {"type", "enum", "const"}):
             self.refusals.unsupported(f"{pointer}/{escaped(keyword)}", f"`{keyword}` beside listed values")
@@ -244,8 +248,7 @@ class Shapes:
                 f"{pointer}/enum", "`enum` is a list of values, without `const` beside it"
             )
             return []
-        given = schema.get("type", list(_TYPES))
-        types = [given] if isinstance(given, str) else given
+        types = self._types(schema, pointer)
         allowed = [value for value in listed if any(_is_of_type(value, kind) for kind in types)]
         found: list[Shape] = []
         words = tuple(dict.fromkeys(value for value in allowed if isinstance(value, str)))
@@ -268,7 +271,11 @@ class Shapes:
         properties = schema.get("properties", {})
         required = schema.get("required", [])
         others = schema.get("additionalProperties", "properties" not in schema)
-        if not isinstance(properties, Mapping) or not isinstance(required, list):
+        if not (
+            isinstance(properties, Mapping)
+            and isinstance(required, list)
+            and all(isinstance(name, str) for name in required)
+        ):
             self.refusals.invalid(pointer, "`properties` is an object, `required` a list of names")
             return []
         for name in required:
@@ -304,9 +311,9 @@ class Shapes:
 
     def _bound(self, schema: Mapping[str, Any], name: str, pointer: str) -> int | None:
         bound = schema.get(name)
-        if bound is None or (isinstance(bound, int) and not isinstance(bound, bool) and bound >= 0):
+        if bound is None or (isinstance(bound, int) and not isinstance(bound, bool) and 0 <= bound < 1 << 31):
             return bound
-        self.refusals.invalid(f"{pointer}/{name}", f"`{name}` is a number that is not negative")
+        self.refusals.invalid(f"{pointer}/{name}", f"`{name}` is a number from 0 to 2147483647")
         return None
 
     def _are_disjoint(self, one: Shape, other: Shape) -> bool:
