@@ -7,7 +7,8 @@ Each run is a process of its own, on one thread. *First mask* is CPU time from t
 mask, with a vocabulary that was made before. A *token* is filling its mask and accepting it, cold start included, less
 what reading the clock costs. *Memory* is what the peak of the process grew by since before the grammar was read.
 
-The peers get our grammars in their dialects, which `lexed_dialects.py` writes; they have no indentation.
+The peers get our grammars in their dialects, which `lexed_dialects.py` writes; they have no indentation, so for Python
+there is `python-lines`, statements of one line. `syncode-own` is SynCode with the grammar of that name that it ships.
 `lexed_peers.py` measures several engines beside each other and compares their masks.
 """
 
@@ -63,7 +64,13 @@ def grammask_engine(name: str, table: TokenTable) -> tuple[Callable[[], object],
         matcher = compiled.matcher()
         return Steps(lambda: matcher.fill_mask(mask), matcher.accept, partial(_bits, mask))
 
-    return lambda: grammask.Grammar.bundled(name).compile(vocabulary, cache=False), begin
+    def compile_it() -> grammask.CompiledGrammar:
+        if name not in lexed_dialects.PARTS:
+            return grammask.Grammar.bundled(name).compile(vocabulary, cache=False)
+        text, lexer, refused = lexed_dialects.source(name)
+        return grammask.Grammar.from_lark(text, lexer=lexer, postlex=refused).compile(vocabulary, cache=False)
+
+    return compile_it, begin
 
 
 def llguidance_engine(name: str, table: TokenTable) -> tuple[Callable[[], object], Callable[[Any], Steps]]:
@@ -96,8 +103,10 @@ def glrmask_engine(
     return lambda: glrmask.Grammar.from_glrm(source).compile(vocabulary, mask_strategy=chosen), begin
 
 
-def syncode_engine(name: str, table: TokenTable) -> tuple[Callable[[], object], Callable[[Any], Steps]]:
-    """Return what compiles, and what begins a text."""
+def syncode_engine(
+    name: str, table: TokenTable, author: str = "grammask"
+) -> tuple[Callable[[], object], Callable[[Any], Steps]]:
+    """Return what compiles, and what begins a text: our grammar, or SynCode's own of that name."""
     import lexed_syncode
 
     syncode = lexed_syncode.imported()
@@ -106,7 +115,8 @@ def syncode_engine(name: str, table: TokenTable) -> tuple[Callable[[], object], 
         steps = lexed_syncode.LogitsSteps(compiled, table.size)
         return Steps(steps.fill, steps.accept, steps.allowed, goes_on=True)
 
-    return lambda: lexed_syncode.logits_processor(syncode, name, table), begin
+    grammar = lexed_syncode.grammar(syncode, name, author)
+    return lambda: lexed_syncode.logits_processor(syncode, grammar, table), begin
 
 
 ENGINES: dict[str, Callable[[str, TokenTable], tuple[Callable[[], object], Callable[[Any], Steps]]]] = {
@@ -115,6 +125,7 @@ ENGINES: dict[str, Callable[[str, TokenTable], tuple[Callable[[], object], Calla
     "glrmask": glrmask_engine,
     "glrmask-trie": partial(glrmask_engine, strategy="TOKEN_TRIE"),
     "syncode": syncode_engine,
+    "syncode-own": partial(syncode_engine, author="syncode"),
 }
 
 
@@ -143,6 +154,7 @@ def measure(engine: str, name: str, table: TokenTable, texts: list[str], seconds
     except Exception as error:
         raise Refused(f"{type(error).__name__}: {error}"[:300]) from error
     first = time.process_time() - start
+    sys.stderr.write(f"{engine} made its first mask of {name} in {first:.1f} s\n")
     overhead, now = clock.overhead(), clock.now
     times: list[int] = []
     whole = read = refused = 0
@@ -159,7 +171,10 @@ def measure(engine: str, name: str, table: TokenTable, texts: list[str], seconds
             refused += not accepted
             if not accepted and not steps.goes_on:
                 break
-        whole += refused == refused_before
+            if time.process_time() > limit:
+                break
+        else:
+            whole += refused == refused_before
         if time.process_time() > limit:
             break
     micros = np.maximum(np.array(times), 0) / 1e3
@@ -202,7 +217,7 @@ def main() -> None:
     options.add_argument("files", type=Path, help="a file with the path of a program in each line")
     options.add_argument("--engine", choices=ENGINES, default="grammask")
     options.add_argument("--mebibytes", type=float, default=1.0, help="how much text")
-    options.add_argument("--seconds", type=float, default=60.0, help="after which no further file is begun")
+    options.add_argument("--seconds", type=float, default=60.0, help="CPU time for reading")
     given = options.parse_args()
     texts = read_texts(given.files, given.mebibytes)
     table = vocabularies.load(given.vocabulary)

@@ -5,7 +5,8 @@
 
 SynCode 0.4.16 reads our grammars as they are, with lark's basic lexer, but asks for a tokenizer of transformers and
 imports `datasets` for its evaluations. Here a vocabulary stands for the tokenizer, by what SynCode calls of one, and an
-empty module for `datasets`. There is no indentation for grammars that it does not ship.
+empty module for `datasets`. There is no indentation for grammars that it does not ship. Of those that it ships, only
+the files that its own parser reads should be given to it: `lexed_syncode.py java files.txt` prints their paths.
 
 A step is what a user of it pays: decoding and lexing the whole text again, parsing what is new, the mask, and setting
 the scores of refused tokens. The mode is `grammar_mask`, its default.
@@ -19,14 +20,15 @@ import io
 import os
 import sys
 import tempfile
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import lexed_dialects
 import numpy as np
-from grammask.lark_grammars import bundled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy.typing as npt
     from comparison.vocabularies import TokenTable
@@ -95,20 +97,59 @@ def imported() -> Any:
         return importlib.import_module("syncode")
 
 
-def logits_processor(syncode: Any, name: str, table: TokenTable) -> Any:
-    """Make the mask store for a bundled grammar, anew."""
+def logits_processor(syncode: Any, grammar: Any, table: TokenTable) -> Any:
+    """Make the mask store for a grammar, anew."""
     spellings = importlib.import_module("syncode.mask_store.byte_tokenizer").bytes_to_unicode()
     with tempfile.TemporaryDirectory() as cache, _silence():
         syncode.common.SYNCODE_CACHE = cache + "/"
         return syncode.SyncodeLogitsProcessor(
-            grammar=syncode.Grammar(bundled(name).path.read_text("utf-8")),
+            grammar=grammar,
             tokenizer=VocabularyTokenizer(table, spellings),
             use_cache=False,
             parse_output_only=False,
+            indent=grammar.name == "python",
         )
+
+
+def grammar(syncode: Any, name: str, author: str) -> Any:
+    """Return a grammar that comes with grammask or with SynCode."""
+    return syncode.Grammar(name if author == "syncode" else lexed_dialects.source(name).text)
+
+
+def reader(syncode: Any, name: str) -> Callable[[str], bool]:
+    """Return what says whether SynCode's parser reads a text whole by its own grammar."""
+    parsers: Any = importlib.import_module("syncode.parsers")
+    errors: Any = importlib.import_module("syncode.larkm.exceptions")
+    indenter = parsers.PythonIndenter() if name == "python" else None
+    parser = parsers.create_base_parser(grammar(syncode, name, "syncode"), indenter=indenter)
+
+    def reads(text: str) -> bool:
+        steps = parser.parse_interactive(text)
+        try:
+            for token in steps.lexer_thread.lex(steps.parser_state):
+                if token.type != "EOS" or "EOS" in steps.accepts():  # Which its parser of Go leaves out.
+                    steps.feed_token(token)
+        except (errors.LarkError, AssertionError):
+            return False
+        return bool(steps.accepts() & {"$END", "EOF", "EOS"})
+
+    return reads
 
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         yield
+
+
+def main() -> None:
+    """Print the paths of the files that SynCode's parser reads by its own grammar."""
+    name, files = sys.argv[1:]
+    reads = reader(imported(), name)
+    for path in Path(files).read_text("utf-8").splitlines():
+        if reads(Path(path).read_text("utf-8", errors="ignore")):
+            sys.stdout.write(path + "\n")
+
+
+if __name__ == "__main__":
+    main()

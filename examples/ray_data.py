@@ -86,7 +86,8 @@ def main() -> None:
 
     import ray
 
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    # Each of the processor's four stages holds one of these, and the tasks around them need some; more is not used.
+    ray.init(num_cpus=8 if model else 2, include_dashboard=False, log_to_driver=False)
     ray.data.DataContext.get_current().enable_progress_bars = False
     rows = ray.data.from_items(ROWS)
     if model:

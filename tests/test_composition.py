@@ -8,7 +8,7 @@ import re
 
 import grammask
 import pytest
-from grammask import Grammar
+from grammask import Grammar, composition
 from peer_verdicts import BYTES
 
 TEXTS = ["".join(letters) for length in range(7) for letters in itertools.product("ab.", repeat=length)]
@@ -39,6 +39,21 @@ def test_texts_are_those_of_the_expression(grammar: Grammar, pattern: str) -> No
     compiled = grammar.compile(BYTES)
     accepted = [text for text in TEXTS if compiled.is_valid(text.encode())]
     assert accepted == [text for text in TEXTS if re.fullmatch(pattern, text)]
+
+
+def test_rules_that_refer_to_themselves() -> None:
+    inner = composition.choice([composition.literal("."), composition.reference("pairs")])
+    pair = composition.sequence([composition.literal("a"), inner, composition.literal("b")])
+    compiled = Grammar.of_part(composition.rules({"pairs": pair}, "pairs")).compile(BYTES)
+    for depth in range(1, 4):
+        assert compiled.is_valid(b"a" * depth + b"." + b"b" * depth)
+        assert not compiled.is_valid(b"a" * depth + b"." + b"b" * (depth + 1))
+
+
+def test_matching_without_texts() -> None:
+    compiled = Grammar.of_part(composition.matching("[ab]+", without=["ab", "b"])).compile(BYTES)
+    accepted = [text for text in TEXTS if compiled.is_valid(text.encode())]
+    assert accepted == [text for text in TEXTS if re.fullmatch("[ab]+", text) and text not in ("ab", "b")]
 
 
 def test_grammars_of_all_kinds_are_parts() -> None:

@@ -30,12 +30,23 @@ DEEPSEEK = (
 MINIMAX = '<parameter name="city">Paris</parameter>\n<parameter name="days">2</parameter>\n'
 
 
+COHERE = (
+    '<cofl:value name="city" type="raw">Paris</cofl:value><cofl:value name="days" type="json">2</cofl:value>'
+)
+
+
 def deepseek(text: str) -> str:
     """Write the marks of DeepSeek with ASCII characters."""
     return text.replace("|", "\uff5c").replace("_", "\u2581")
 
 
+def minimax_m3(text: str) -> str:
+    """Write the mark of MiniMax M3 where the text has an `@`."""
+    return text.replace("@", "]<]minimax[>[")
+
+
 CALLS = {
+    "cohere": f'<cofl:tool_calls><cofl:tool_call id="0" name="weather">{COHERE}</cofl:tool_call></cofl:tool_calls>',
     "deepseek_v3": deepseek("<|tool_calls_begin|><|tool_call_begin|>function<|tool_sep|>weather\n```json\n")
     + JSON
     + deepseek("\n```<|tool_call_end|><|tool_calls_end|>"),
@@ -54,6 +65,9 @@ CALLS = {
     f"{JSON}<|tool_call_end|><|tool_calls_section_end|>",
     "llama3": f'{{"name": "weather", "parameters": {JSON}}}',
     "minimax_m2": f'<minimax:tool_call>\n<invoke name="weather">\n{MINIMAX}</invoke>\n</minimax:tool_call>',
+    "minimax_m3": minimax_m3(
+        '@<tool_call>\n@<invoke name="weather">\n@<city>Paris@</city>\n@<days>2@</days>\n@</invoke>\n@</tool_call>'
+    ),
     "mistral": f'[TOOL_CALLS] [{{"name": "weather", "arguments": {JSON}}}]',
     "mistral_v11": f"[TOOL_CALLS]weather[ARGS]{JSON}",
     "phi4_mini": f'<|tool_call|>[{{"name": "weather", "arguments": {JSON}}}]<|/tool_call|>',

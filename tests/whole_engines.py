@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
+import time
+import urllib.request
+from contextlib import contextmanager, suppress
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grammask import Grammar
 from grammask.integrations.server_vocabulary import vocabulary_of
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+START_SECONDS = 600
+"""How long a server may take to start."""
 SERVERS = Path(__file__).parent / "integrations" / "servers"
 WIDTH = 320
 """The width of the tiny model's logits, which is more than its tokenizer has tokens."""
@@ -52,6 +62,73 @@ def run_engine(
         plugins: Entry points by group, which the engine finds in all its processes, unless what is installed has them.
         environment: Further variables.
     """
+    ended = subprocess.run(
+        [sys.executable, str(SERVERS / program), str(folder)],
+        input=json.dumps(jobs),
+        env=engine_environment(folder, plugins, environment),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, (ended.stdout + ended.stderr)[-6000:]
+    return json.loads(ended.stdout.rsplit("RESULTS", 1)[1].splitlines()[0])
+
+
+@contextmanager
+def served(
+    arguments: list[str], folder: Path, plugins: dict[str, dict[str, str]], **environment: str
+) -> Iterator[str]:
+    """Run a server of OpenAI's interface on this machine, and give its address.
+
+    Args:
+        arguments: The module and its options, without the host and the port.
+        folder: Where its output goes.
+        plugins: As for :func:`run_engine`.
+        environment: Further variables.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    output = folder / "server.log"
+    command = [sys.executable, "-m", *arguments, "--host", "127.0.0.1", "--port", str(port)]
+    with (
+        output.open("wb") as log,
+        subprocess.Popen(
+            command,
+            env=engine_environment(folder, plugins, environment),
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as server,
+    ):
+        try:
+            deadline = time.monotonic() + START_SECONDS
+            while not _is_up(port):
+                assert server.poll() is None, output.read_text(errors="replace")[-6000:]
+                assert time.monotonic() < deadline, output.read_text(errors="replace")[-6000:]
+                time.sleep(2)
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            os.killpg(server.pid, signal.SIGTERM)
+            try:
+                server.wait(60)
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(server.pid, signal.SIGKILL)
+
+
+def _is_up(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=30) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def engine_environment(
+    folder: Path, plugins: dict[str, dict[str, str]], variables: dict[str, str]
+) -> dict[str, str]:
+    """Return the environment of an engine that finds grammask and plugins, which are described in a folder."""
     for group, entries in plugins.items():
         known = {point.name for point in metadata.entry_points(group=group)}
         for name, entry in entries.items():
@@ -61,19 +138,9 @@ def run_engine(
                 (described / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n")
                 (described / "entry_points.txt").write_text(f"[{group}]\n{name} = {entry}\n")
     paths = [folder / "plugins", SERVERS, SERVERS.parents[2] / "python", os.environ.get("PYTHONPATH", "")]
-    variables = {
+    return {
         **os.environ,
-        **environment,
+        **variables,
         "HF_HUB_OFFLINE": "1",
         "PYTHONPATH": os.pathsep.join(map(str, paths)),
     }
-    ended = subprocess.run(
-        [sys.executable, str(SERVERS / program), str(folder)],
-        input=json.dumps(jobs),
-        env=variables,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 0, (ended.stdout + ended.stderr)[-6000:]
-    return json.loads(ended.stdout.rsplit("RESULTS", 1)[1].splitlines()[0])

@@ -68,6 +68,9 @@ def load(name: str) -> TokenTable:
     else:
         ranks = (line.split() for line in path.read_bytes().splitlines() if line)
         by_id = {int(rank): base64.b64decode(text) for text, rank in ranks}
+        by_id = {
+            id: token for id, token in by_id.items() if id < definition["eos"]
+        }  # Some take the first ones.
         tokens = [by_id.get(id) for id in range(max(by_id) + 1)]
     return TokenTable(
         name,

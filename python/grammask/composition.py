@@ -2,7 +2,7 @@
 
 A :class:`Part` is an immutable description; :func:`build` turns it into one grammar of the engine. Parts are known by a
 digest of their content, so what occurs several times is built once. Nothing here recurses: parts may be nested as
-deep as memory allows.
+deep as memory allows. What contains itself is written with rules, which refer to each other by their names.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from grammask import _grammask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from grammask.grammar import Grammar
 
@@ -25,8 +25,11 @@ __all__ = [
     "choice",
     "free_text",
     "literal",
+    "matching",
     "named",
+    "reference",
     "repeat",
+    "rules",
     "sequence",
     "token",
     "tokens",
@@ -112,6 +115,16 @@ def free_text(
     return Part("text", (*encoded, max_characters, max_tokens))
 
 
+def matching(pattern: str, *, without: Sequence[str] = ()) -> Part:
+    """Returns the part that matches what an expression matches as a whole, but for some texts.
+
+    Args:
+        pattern: The expression, in the syntax of the Rust crate ``regex``.
+        without: The texts.
+    """
+    return Part("matching", (pattern, tuple(text.encode() for text in without)))
+
+
 def sequence(parts: Iterable[Part]) -> Part:
     """Returns the part that matches all parts in order; sequences in it are taken apart."""
     flat: list[Part] = []
@@ -152,6 +165,22 @@ def named(part: Part, name: str) -> Part:
     return Part("named", (name,), (part,))
 
 
+def reference(rule: str) -> Part:
+    """Returns the part that matches what a rule does; a part of :func:`rules` around it has the rule."""
+    return Part("reference", (rule,))
+
+
+def rules(parts: Mapping[str, Part], start: str) -> Part:
+    """Returns the part that matches what a rule does, with rules that may refer to each other and to themselves.
+
+    Args:
+        parts: The rules by their names. These must not be those of other rules in the same grammar, so names hold a
+            hash of what the rules are made from.
+        start: The rule to begin with.
+    """
+    return Part("rules", (tuple(parts), start), tuple(parts.values()))
+
+
 def build(root: Part) -> _grammask.Grammar:
     """Returns the grammar of a part."""
     order: list[Part] = []
@@ -168,15 +197,23 @@ def build(root: Part) -> _grammask.Grammar:
             stack.extend((inner, False) for inner in reversed(part.parts))
     composition = _grammask.Composition()
     numbers: dict[bytes, int] = {}
+    named_rules: dict[str, int] = {}
     for part in order:
-        number = _make(composition, part, [numbers[inner.digest] for inner in part.parts])
+        number = _make(composition, part, [numbers[inner.digest] for inner in part.parts], named_rules)
         if uses[part.digest] > 1 and part.kind in ("sequence", "choice", "repeat"):
             number = composition.named("part", number)
         numbers[part.digest] = number
     return composition.finish(numbers[root.digest])
 
 
-def _make(composition: _grammask.Composition, part: Part, inner: list[int]) -> int:
+def _make(
+    composition: _grammask.Composition, part: Part, inner: list[int], named_rules: dict[str, int]
+) -> int:
+    def rule(name: str) -> int:
+        if name not in named_rules:
+            named_rules[name] = composition.rule(name)
+        return named_rules[name]
+
     arguments = part.arguments
     match part.kind:
         case "literal":
@@ -189,14 +226,31 @@ def _make(composition: _grammask.Composition, part: Part, inner: list[int]) -> i
             return composition.tokens(*arguments)
         case "text":
             return composition.text(*arguments)
+        case "matching":
+            return _matching(composition, *arguments)
         case "sequence":
             return composition.sequence(inner)
         case "choice":
             return composition.choice(inner)
         case "repeat":
             return composition.repeat(inner[0], *arguments)
+        case "reference":
+            return composition.reference(rule(arguments[0]))
+        case "rules":
+            names, start = arguments
+            for name, number in zip(names, inner, strict=True):
+                composition.define(rule(name), number)
+            return composition.reference(rule(start))
         case _:
             return composition.named(str(arguments[0]), inner[0])
+
+
+def _matching(composition: _grammask.Composition, pattern: str, without: tuple[bytes, ...]) -> int:
+    language = composition.regex_language(pattern)
+    if without:
+        listed = composition.union_language([composition.literal_language(text) for text in without])
+        language = composition.intersection_language([language, composition.complement_language(listed)])
+    return composition.terminal(language, "text")
 
 
 def _grafted(composition: _grammask.Composition, grammar: Grammar) -> int:

@@ -26,6 +26,7 @@ WORDS = [
     "answer",
     "12",
 ]
+CHAT_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 SPECIAL = ["<|end|>", "<|stop|>", "<think>", "</think>"]
 
 
@@ -61,11 +62,12 @@ def _byte_level(word: str, tokenizers: Any) -> list[tuple[str, Any]]:
 
 @pytest.fixture(scope="session")
 def model_folder(tokenizer: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a Llama with random weights and the small tokenizer, for whole engines on a CPU."""
+    """Return the folder of a Llama with random weights, the small tokenizer and a chat template, for whole engines."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     folder = tmp_path_factory.mktemp("model")
     tokenizer.save_pretrained(folder)
+    (folder / "chat_template.jinja").write_text(CHAT_TEMPLATE)
     torch.manual_seed(0)
     config = transformers.LlamaConfig(
         vocab_size=WIDTH,

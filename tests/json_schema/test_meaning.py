@@ -6,58 +6,33 @@ exact decimals. It knows no spelling, so instances are spelled here in the ways 
 
 from __future__ import annotations
 
-import decimal
 import itertools
 import json
 import math
-import os
 import random
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
-from grammask import (
-    CompiledGrammar,
-    Grammar,
-    GrammarError,
-    LimitExceeded,
-    Limits,
-    UnsupportedSchema,
-    Vocabulary,
-)
-from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
-
-LONG = os.environ.get("GRAMMASK_PROFILE") == "long"
-PROFILE = settings(
-    max_examples=5_000 if LONG else 60,
-    deadline=None,
-    derandomize=not LONG,
-    suppress_health_check=list(HealthCheck),
+from hypothesis_jsonschema import from_schema
+from schema_oracle import (
+    END,
+    NAMES,
+    PROFILE,
+    VOCABULARY,
+    Oracle,
+    accepts,
+    compiled_or_none,
+    is_plain,
+    slip,
+    with_python_patterns,
 )
-LIMITS = Limits(seconds=10)
-EXACT = decimal.Context(prec=2_000, Emax=10_000, Emin=-10_000)
 
-PIECES = [
-    b"true",
-    b"false",
-    b"null",
-    b'"a"',
-    b'":',
-    b'",',
-    b"\\u00",
-    b"10",
-    b".0",
-    b"},",
-    b"]}",
-    b"ab",
-    "é".encode(),
-]
-VOCABULARY = Vocabulary([*(bytes([byte]) for byte in range(256)), *PIECES, None], eos=256 + len(PIECES))
-END = VOCABULARY.eos[0]
+if TYPE_CHECKING:
+    from grammask import CompiledGrammar
 
-NAMES = ["a", "b", "c", "ab", "é", 'x"']
 TEXTS = ["", "a", "b", "ab", "ba", "aab", "é", "你", "a/b", '"', "\\", "\n", "2020-01-01"]
 PATTERNS = ["a", "^a", "^[ab]*$", "b{2}", "^.?$", "^(a|b)+é?$", "[^a]"]
 NUMBERS = [0, 1, -1, 2, 3, 5, 10, -10, 0.5, 1.5, -2.5, 100]
@@ -200,65 +175,6 @@ def schemas(draw: st.DrawFn, draft: str) -> dict[str, Any]:
 DRAFTED = st.sampled_from(["7", "2020-12"]).flatmap(schemas)
 
 
-class Oracle:
-    """The ``jsonschema`` library with exact numbers, and without formats."""
-
-    def __init__(self, schema: dict[str, Any]) -> None:
-        exact = with_ends(read(json.dumps(schema)))
-        kind = (
-            jsonschema.Draft7Validator if "draft-07" in schema["$schema"] else jsonschema.Draft202012Validator
-        )
-        self._validator = kind(exact)
-
-    def is_valid(self, text: str) -> bool:
-        with decimal.localcontext(EXACT):
-            return bool(self._validator.is_valid(read(text)))
-
-
-def with_ends(schema: Any) -> Any:
-    """Write the ends of patterns as Python writes them, where `$` also matches before a last line end."""
-    if isinstance(schema, list):
-        return [with_ends(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        name.replace("$", r"\Z") if name.startswith("^") else name: (
-            part.replace("$", r"\Z") if name == "pattern" and isinstance(part, str) else with_ends(part)
-        )
-        for name, part in schema.items()
-    }
-
-
-def read(text: str) -> Any:
-    """Read JSON with exact numbers; whole numbers are integers however they are written."""
-
-    def number(digits: str) -> Any:
-        value = EXACT.create_decimal(digits)
-        whole = value == value.to_integral_value(context=EXACT) and value.adjusted() < 1_000
-        return int(value) if whole else value
-
-    return json.loads(text, parse_float=number)
-
-
-def compile(schema: dict[str, Any], **options: Any) -> CompiledGrammar | None:
-    """Compile a schema; None if nothing satisfies it. What cannot be enforced is no example."""
-    try:
-        grammar = Grammar.from_json_schema(schema, limits=LIMITS, **options)
-        return grammar.compile(VOCABULARY, limits=LIMITS, cache=False)
-    except (UnsupportedSchema, LimitExceeded) as error:
-        event(error.code)
-        assume(condition=False)
-    except GrammarError as error:
-        if error.code != "unsatisfiable-schema":
-            raise
-        event(error.code)
-    return None
-
-
-def accepts(compiled: CompiledGrammar | None, text: str) -> bool:
-    return compiled is not None and compiled.is_valid(text.encode())
-
-
 def orders(value: Any) -> list[Any] | None:
     """Return the value with the members of its objects in every order; None if these are too many."""
     found: Any = [value]
@@ -285,7 +201,7 @@ def orders(value: Any) -> list[Any] | None:
 @given(DRAFTED, st.lists(values(), min_size=8, max_size=8), st.integers(0, 2**32))
 def test_verdicts_are_those_of_the_oracle(schema: dict[str, Any], instances: list[Any], seed: int) -> None:
     oracle = Oracle(schema)
-    declared, free = compile(schema), compile(schema, key_order="any")
+    declared, free = compiled_or_none(schema), compiled_or_none(schema, key_order="any")
     for value in [*instances, *likely(free, random.Random(seed))]:
         text = json.dumps(value)
         expected = oracle.is_valid(text)
@@ -297,6 +213,19 @@ def test_verdicts_are_those_of_the_oracle(schema: dict[str, Any], instances: lis
             assert any(accepts(declared, json.dumps(order)) for order in in_order) == expected, text
         if accepts(declared, text):
             assert expected, text
+
+
+@PROFILE
+@given(schemas("7"), st.data())
+def test_instances_that_another_generator_makes(schema: dict[str, Any], data: st.DataObject) -> None:
+    oracle = Oracle(schema)
+    free = compiled_or_none(schema, key_order="any")
+    made = data.draw(st.lists(from_schema(with_python_patterns(schema)), max_size=5)) if free else []
+    for value in filter(is_plain, made):
+        text = json.dumps(value)
+        expected = oracle.is_valid(text)
+        event(f"valid: {expected}")
+        assert accepts(free, text) == expected, text
 
 
 @PROFILE
@@ -327,7 +256,7 @@ def test_many_members_are_judged_as_by_the_oracle(seed: int) -> None:
         ),
     }
     oracle = Oracle(schema)
-    declared, free = compile(schema), compile(schema, key_order="any")
+    declared, free = compiled_or_none(schema), compiled_or_none(schema, key_order="any")
     for _ in range(20):
         chosen = random_.sample(names, random_.randrange(min(9, len(names) + 1)))
         needs = schema["dependentRequired"]
@@ -361,41 +290,6 @@ def likely(compiled: CompiledGrammar | None, random_: random.Random) -> list[Any
             near = [value, slip(value, random_), slip(slip(value, random_), random_)]
             found += [value for value in near if is_plain(value)]
     return found
-
-
-def slip(value: Any, random_: random.Random) -> Any:
-    """A value that differs a little."""
-    kind = random_.randrange(4)
-    if isinstance(value, dict) and value and kind:
-        name = random_.choice(list(value))
-        others = {other: part for other, part in value.items() if other != name}
-        if kind == 1:
-            return others
-        return (
-            {**others, name: slip(value[name], random_)}
-            if kind == 2
-            else {**others, random_.choice(NAMES): 1}
-        )
-    if isinstance(value, list) and value and kind:
-        place = random_.randrange(len(value))
-        inside = {1: [], 2: [slip(value[place], random_)], 3: [value[place]] * 2}[kind]
-        return [*value[:place], *inside, *value[place + 1 :]]
-    if isinstance(value, str) and kind:
-        return value[1:] if kind == 1 else value + random_.choice("ab1é")
-    if isinstance(value, int | float) and not isinstance(value, bool) and kind:
-        return value + random_.choice([1, -1, 0.5])
-    return random_.choice([None, True, 0, 1.5, "a", [], {}, {"a": 1}, ["a", 1]])
-
-
-def is_plain(value: Any) -> bool:
-    """Whether a value can be written so that it means the same to everybody."""
-    if isinstance(value, dict):
-        return all(is_plain(name) and is_plain(part) for name, part in value.items())
-    if isinstance(value, list):
-        return all(map(is_plain, value))
-    if isinstance(value, str):
-        return not any(0xD800 <= ord(character) < 0xE000 for character in value)
-    return not isinstance(value, float) or value == 0 or 1e-4 < abs(value) < 1e15
 
 
 UNENFORCEABLE = st.sampled_from(
@@ -434,7 +328,7 @@ def test_relaxing_only_loosens(schema: dict[str, Any], data: st.DataObject) -> N
         **schema,
         "definitions": {"shared": True},
     }
-    compiled = compile(schema, key_order="any", on_unsupported="relax")
+    compiled = compiled_or_none(schema, key_order="any", on_unsupported="relax")
     oracle = Oracle(schema)
     for value in data.draw(st.lists(values(), min_size=10, max_size=10)):
         text = json.dumps(value)
@@ -465,7 +359,7 @@ def test_each_spelling_is_that_of_json_dumps(
 ) -> None:
     oracle = Oracle(schema)
     options, spelling = SPELLINGS[index]
-    free = compile(schema, key_order="any", **options)
+    free = compiled_or_none(schema, key_order="any", **options)
     for value in instances:
         text = json.dumps(value, **spelling)
         assert accepts(free, text) == oracle.is_valid(text), text
@@ -486,7 +380,7 @@ def test_each_spelling_is_that_of_json_dumps(
 def test_generated_texts_are_valid(
     schema: dict[str, Any], key_order: str, spelling: tuple[dict[str, Any], dict[str, Any]], seed: int
 ) -> None:
-    compiled = compile(schema, key_order=key_order, **spelling[0])
+    compiled = compiled_or_none(schema, key_order=key_order, **spelling[0])
     assume(compiled is not None)
     assert compiled is not None
     oracle = Oracle(schema)

@@ -79,6 +79,15 @@ def test_the_older_form() -> None:
         assert compiled.is_valid(b"text <f>12</f> text")
         assert not compiled.is_valid(b"text <f>x</f>")
         assert not compiled.is_valid(b"<fx")
+        assert compiled.is_valid(b"text")
+    # SGLang asks so for calls that are required.
+    required = Grammar.from_structural_tag({**tag, "at_least_one": True}).compile(BYTES)
+    assert required.is_valid(b"<f>12</f> text")
+    assert not required.is_valid(b"text <f>12</f>")
+    free = {"structures": [{"begin": "<f>", "schema": None, "end": "</f>"}], "triggers": ["<f"]}
+    assert Grammar.from_structural_tag(free).compile(BYTES).is_valid(b"<f>[null]</f>")
+    with pytest.raises(StructuralTagError, match="no field `stop`"):
+        Grammar.from_structural_tag({**tag, "stop": True})
 
 
 TOKENS = grammask.Vocabulary(
@@ -139,6 +148,14 @@ def test_bounds_of_text() -> None:
         {"format": {"type": "tag", "begin": "", "content": {"type": "any_text", "max_chars": 2}, "end": "."}}
     ).compile(BYTES)
     assert [compiled.is_valid(text.encode()) for text in (".", "éé.", "ééé.")] == [True, True, False]
+
+
+def test_white_space_between_parameters() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    content = {"type": "json_schema", "json_schema": schema, "style": "qwen_xml", "max_whitespace_cnt": 2}
+    compiled = Grammar.from_structural_tag({"format": content}).compile(BYTES)
+    assert compiled.is_valid(b" \n<parameter=a> 1</parameter>\r\t")
+    assert not compiled.is_valid(b"   <parameter=a>1</parameter>")
 
 
 def test_everything_wrong_is_reported_with_its_place() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import grammask
 import pytest
 from grammask import Grammar
+from grammask.structural_tags.nested_parameters import NESTED_STYLES
 from grammask.structural_tags.parameters import PARAMETER_STYLES
 from grammask.tool_styles import tool_style, tool_styles
 from grammask.tools import Call, function_of, read_calls
@@ -142,6 +143,10 @@ def sampled_call(style: str, text: str) -> str:
                 written += "note"
             case {"arguments": "json"}:
                 written += json.dumps({"input": text})
+            case {"arguments": form} if form in NESTED_STYLES:
+                nested = NESTED_STYLES[form]
+                begin = nested.begin.replace("{key}", "input").replace("{type}", "raw")
+                written += begin + text + nested.ends("input")
             case {"arguments": form}:
                 parameter = PARAMETER_STYLES[form]
                 begin = (

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from grammask import Grammar, Vocabulary
+from grammask.structural_tags.nested_parameters import NESTED_STYLES
 from grammask.structural_tags.parameters import PARAMETER_STYLES
 from grammask.tool_styles import tool_style, tool_styles
 from grammask.tools import Call, CallFragment, CallStream, read_calls
@@ -28,20 +29,47 @@ PARAMETERS: list[Any] = [
     {"type": "object", "properties": {"x": {"type": "number"}}, "additionalProperties": False},
     {"description": "anything"},
 ]
-ENDS = [style.end for style in PARAMETER_STYLES.values()]
+NESTED: list[Any] = [
+    {"$ref": "#/$defs/list"},
+    {"type": "array", "items": {"type": ["string", "null"]}, "minItems": 1, "maxItems": 3},
+    {"anyOf": [{"type": "integer"}, {"$ref": "#/$defs/list"}]},
+    {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "integer"}}]},
+    {"type": "object", "properties": {"a": {"type": "string"}, "é": {"type": "boolean"}}, "required": ["é"]},
+    {"enum": ["", {"k": ["v", None]}]},
+]
+DEFINITIONS = {
+    "list": {
+        "type": "object",
+        "properties": {"next": {"$ref": "#/$defs/list"}, "v": {"type": "string", "maxLength": 3}},
+        "required": ["v"],
+        "additionalProperties": False,
+    }
+}
+ENDS = [style.end for style in PARAMETER_STYLES.values()] + [
+    style.end.replace("{key}", "") for style in NESTED_STYLES.values()
+]
 
 
-def random_tools(rng: random.Random) -> list[dict[str, Any]]:
+def random_tools(rng: random.Random, style: str) -> list[dict[str, Any]]:
     tools = []
+    (form,) = {
+        piece["arguments"]
+        for piece in tool_style(style)["call"][0]
+        if isinstance(piece, dict) and "arguments" in piece
+    }
+    parameters = PARAMETERS + (NESTED if form in NESTED_STYLES else [])
+    if form in NESTED_STYLES and not NESTED_STYLES[form].tells_types:
+        parameters = [schema for schema in parameters if schema != {"description": "anything"}]
     for name in rng.sample(["get", "get_all", 'say "é"', "now"], 2):
         properties = {
-            key: rng.choice(PARAMETERS) for key in rng.sample(["a", "ab", "é", "b c"], rng.randint(0, 3))
+            key: rng.choice(parameters) for key in rng.sample(["a", "ab", "é", "b c"], rng.randint(0, 3))
         }
         schema = {
             "type": "object",
             "properties": properties,
             "required": [key for key in properties if rng.random() < 0.7],
             "additionalProperties": False,
+            "$defs": DEFINITIONS,
         }
         tools.append({"type": "function", "function": {"name": name, "parameters": schema}})
     return tools
@@ -127,7 +155,7 @@ def test_random_outputs(style: str, has_special: bool) -> None:  # noqa: FBT001
     vocabulary = Vocabulary(tokens, special=special, eos=eos, size=eos + 1)
     calls_read = 0
     for _ in range(6):
-        tools = random_tools(rng)
+        tools = random_tools(rng, style)
         choice = rng.choice(["auto", "required", "required"])
         grammar = Grammar.from_tools(tools, style=style, tool_choice=choice, vocabulary=vocabulary)
         for _ in range(3):

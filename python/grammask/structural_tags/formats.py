@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from grammask import _grammask, composition
 from grammask.errors import GrammarError
 from grammask.schemas.keywords import escaped
+from grammask.structural_tags.nested_parameters import NESTED_STYLES, nested_parameters_part
 from grammask.structural_tags.parameters import PARAMETER_STYLES, parameters_part
 from grammask.structural_tags.places import Refusals
 
@@ -92,14 +93,27 @@ def _root_format(tag: Any, refusals: Refusals) -> tuple[Any, str]:
                 else one
                 for one in structures
             ]
-            return {"type": "triggered_tags", "triggers": tag["triggers"], "tags": tags}, "#"
+            for name in tag.keys() - _LEGACY_FIELDS:
+                refusals.invalid(
+                    f"#/{escaped(str(name))}", f"the older form of structural tags has no field `{name}`"
+                )
+            # Not of XGrammar: SGLang adds it, and asks so for calls that are required.
+            required = tag.get("at_least_one", False)
+            return {
+                "type": "triggered_tags",
+                "triggers": tag["triggers"],
+                "tags": tags,
+                "at_least_one": required,
+            }, "#"
         refusals.invalid("#", "a structural tag has a `format`, or `structures` and `triggers`")
         return {"type": "any_text"}, "#"
     return tag, "#"
 
 
 def _schema_of(schema: Any) -> Any:
-    """A schema of the older form, which may be given as text."""
+    """A schema of the older form, which may be given as text, or left out for any value."""
+    if schema is None:
+        return {}
     try:
         return json.loads(schema) if isinstance(schema, str) else schema
     except (ValueError, RecursionError):
@@ -228,28 +242,35 @@ class _Translator:
         if not isinstance(schema, bool | Mapping):
             self.refusals.invalid(place, "`json_schema` is a schema: an object, true or false")
             return _leaf(_EMPTY)
-        if self._words(node, "excludes", pointer):
+        style = node.get("style", "json")
+        excludes = self._words(node, "excludes", pointer)
+        if excludes and style not in PARAMETER_STYLES:
             self.refusals.unsupported(
-                f"{pointer}/excludes", "words cannot be excluded from the values of a schema"
+                f"{pointer}/excludes", f"words cannot be excluded from values in the style {style!r}"
             )
+        if any(word.strip() != word for word in excludes):
+            self.refusals.unsupported(f"{pointer}/excludes", "words with white space at an end")
         most = self._bound(node, "max_whitespace_cnt", pointer)
         options: dict[str, Any] = {"limits": self.limits}
         if most is not None:
             options["max_whitespace"] = most
         if self._flag(node, "any_order", pointer):
             options["key_order"] = "any"
-        style = node.get("style", "json")
         if style == "json":
             return _leaf(self._grammar(place, lambda: self.grammars.from_json_schema(schema, **options)))
-        if style not in PARAMETER_STYLES:
-            known = ", ".join(["json", *PARAMETER_STYLES])
+        if style not in PARAMETER_STYLES and style not in NESTED_STYLES:
+            known = ", ".join(["json", *PARAMETER_STYLES, *NESTED_STYLES])
             self.refusals.unsupported(f"{pointer}/style", f"there is no style {style!r}", f"styles: {known}")
             return _leaf(_EMPTY)
         if "key_order" in options:
             self.refusals.unsupported(f"{pointer}/any_order", "parameters in any order are not supported")
             options.pop("key_order")
+        if style in NESTED_STYLES:
+            nested = NESTED_STYLES[style]
+            return _leaf(nested_parameters_part(schema, nested, place, self.refusals, self.grammars, options))
+        flat = PARAMETER_STYLES[style]
         return _leaf(
-            parameters_part(schema, PARAMETER_STYLES[style], place, self.refusals, self.grammars, options)
+            parameters_part(schema, flat, place, self.refusals, self.grammars, options, excludes=excludes)
         )
 
     def format_qwen_xml_parameter(
@@ -594,6 +615,7 @@ _WITH_ENDS_OF_THEIR_OWN = frozenset(
 )  # fmt: skip
 """Formats whose texts do not depend on what follows."""
 
+_LEGACY_FIELDS = {"at_least_one", "structures", "tags", "triggers", "type"}
 _FIELDS: dict[str, tuple[str, ...]] = {
     "any_text": ("excludes", "max_tokens", "max_chars"),
     "any_tokens": ("exclude_tokens", "max_tokens"),

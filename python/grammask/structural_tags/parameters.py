@@ -6,7 +6,7 @@ only strings without constraints, and constant ones, are enforced exactly; the r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from grammask.structural_tags.places import Refusals
 
 __all__ = ["PARAMETER_STYLES", "ParameterStyle", "parameters_part"]
-
-_SPACE = r"[ \n\t]{0,32}"
 
 
 @dataclass(frozen=True)
@@ -69,6 +67,8 @@ def parameters_part(
     refusals: Refusals,
     grammars: type[Grammar],
     options: Mapping[str, Any],
+    *,
+    excludes: Sequence[str] = (),
 ) -> Part:
     """Returns the part that matches the properties of an object in a style, in the order of the schema.
 
@@ -79,8 +79,9 @@ def parameters_part(
         refusals: Where refusals go.
         grammars: The class that reads the schemas of values.
         options: The options for doing so.
+        excludes: Words that are in no string and in no name.
     """
-    space = grammars.from_regex(_SPACE).as_part()
+    space = grammars.from_regex(rf"[ \n\r\t]{{0,{options.get('max_whitespace', 32)}}}").as_part()
     if not isinstance(schema, Mapping) or not isinstance(schema.get("properties", {}), Mapping):
         refusals.unsupported(pointer, "parameters need a schema with `properties`")
         return composition.literal("")
@@ -104,9 +105,14 @@ def parameters_part(
             )
     definitions = {name: schema[name] for name in ("$defs", "definitions") if name in schema}
     parts = [space]
+    writer = _Values(style, definitions, refusals, grammars, options, space, excludes)
     for name, inner in properties.items():
         place = f"{pointer}/properties/{escaped(name)}"
-        values = _values(inner, definitions, style, place, refusals, grammars, options, space)
+        if _has_one_of(excludes, name):
+            if name in required:
+                refusals.unsupported(place, f"the name {name!r} is required, and contains an excluded word")
+            continue
+        values = writer.of(inner, place)
         written = [
             composition.sequence([*_begin(style, name, space, kind), value, composition.literal(style.end)])
             for kind, value in values
@@ -123,82 +129,115 @@ def _begin(style: ParameterStyle, name: str, space: Part, kind: str) -> list[Par
     return [*parts, space, composition.literal(after)] if after else parts
 
 
-def _values(
-    schema: Any,
-    definitions: Mapping[str, Any],
-    style: ParameterStyle,
-    pointer: str,
-    refusals: Refusals,
-    grammars: type[Grammar],
-    options: Mapping[str, Any],
-    space: Part,
-) -> list[tuple[str, Part]]:
-    """Returns the parts of a value, each with its type; strings apart, others together if the style does not tell."""
-    text = composition.free_text(before=style.end)
-    if schema is True or (
-        isinstance(schema, Mapping) and not any(keyword in CONSTRAINTS for keyword in schema)
-    ):
-        # Anything: every JSON value is a text, too, unless the style tells them apart.
-        if "{is_string}" not in style.begin and not style.tells_types:
-            return [("string", text)]
-        other = {"type": ["null", "boolean", "number", "array", "object"]}
-        return [
-            ("string", text),
-            *_json(_by_type(other, style), definitions, pointer, refusals, grammars, options, space),
-        ]
-    if not isinstance(schema, Mapping):
-        refusals.unsupported(pointer, "a parameter that no value satisfies")
-        return []
-    keywords = {keyword for keyword in schema if keyword in CONSTRAINTS}
-    listed = schema.get("enum") if "enum" in schema else [schema["const"]] if "const" in schema else None
-    if isinstance(listed, list) and keywords <= {"type", "enum", "const"}:
-        strings = [value for value in listed if isinstance(value, str)]
-        for value in strings:
-            if style.end in value:
-                refusals.unsupported(pointer, f"the value {value!r} contains the end of its parameter")
-        padded = [composition.sequence([space, composition.literal(value), space]) for value in strings]
-        found = [("string", part) for part in padded]
-        others = [value for value in listed if not isinstance(value, str)]
-        if others:
-            groups: dict[str, list[Any]] = {}
-            for value in others:
-                kind = _KINDS.get(type(value), "number") if style.tells_types else ""
-                groups.setdefault(kind, []).append(value)
-            schemas = {kind: {**schema, "enum": values} for kind, values in groups.items()}
-            found += _json(schemas, definitions, pointer, refusals, grammars, options, space)
-        return found
-    types = schema.get("type")
-    kinds: Any = [types] if isinstance(types, str) else types
-    if not isinstance(kinds, list) or not kinds:
-        refusals.unsupported(
-            pointer, "a parameter needs a `type`, so that strings and other values can be told apart"
-        )
-        return []
-    found = []
-    if "string" in kinds:
-        bounds = {"maxLength"} if kinds == ["string"] else set()
-        for keyword in sorted(keywords - {"type"} - bounds):
-            if keyword in ("minLength", "maxLength", "pattern", "format") or kinds == ["string"]:
-                refusals.unsupported(
-                    f"{pointer}/{escaped(keyword)}",
-                    f"`{keyword}` is not supported for strings without quotes",
+@dataclass(frozen=True)
+class _Values:
+    """Makes the parts of values."""
+
+    style: ParameterStyle
+    definitions: Mapping[str, Any]
+    refusals: Refusals
+    grammars: type[Grammar]
+    options: Mapping[str, Any]
+    space: Part
+    excludes: Sequence[str]
+
+    def of(self, schema: Any, pointer: str) -> list[tuple[str, Part]]:
+        """Returns the parts of a value, each with its type.
+
+        Strings are apart, others together if the style does not tell types.
+        """
+        text = composition.free_text(before=self.style.end, without=self.excludes)
+        if schema is True or (
+            isinstance(schema, Mapping) and not any(keyword in CONSTRAINTS for keyword in schema)
+        ):
+            # Anything: every JSON value is a text, too, unless the style tells them apart.
+            if "{is_string}" not in self.style.begin and not self.style.tells_types:
+                return [("string", text)]
+            other = {"type": ["null", "boolean", "number", "array", "object"]}
+            return [("string", text), *self.json(_by_type(other, self.style), pointer)]
+        if not isinstance(schema, Mapping):
+            self.refusals.unsupported(pointer, "a parameter that no value satisfies")
+            return []
+        keywords = {keyword for keyword in schema if keyword in CONSTRAINTS}
+        listed = schema.get("enum") if "enum" in schema else [schema["const"]] if "const" in schema else None
+        if isinstance(listed, list) and keywords <= {"type", "enum", "const"}:
+            return self.listed(listed, schema, pointer)
+        types = schema.get("type")
+        kinds: Any = [types] if isinstance(types, str) else types
+        if not isinstance(kinds, list) or not kinds:
+            self.refusals.unsupported(
+                pointer, "a parameter needs a `type`, so that strings and other values can be told apart"
+            )
+            return []
+        found = []
+        if "string" in kinds:
+            bounds = {"maxLength"} if kinds == ["string"] else set()
+            for keyword in sorted(keywords - {"type"} - bounds):
+                if keyword in ("minLength", "maxLength", "pattern", "format") or kinds == ["string"]:
+                    self.refusals.unsupported(
+                        f"{pointer}/{escaped(keyword)}",
+                        f"`{keyword}` is not supported for strings without quotes",
+                    )
+            most = schema.get("maxLength") if bounds else None
+            if most is not None:
+                text = composition.free_text(
+                    before=self.style.end, without=self.excludes, max_characters=most
                 )
-        most = schema.get("maxLength") if bounds else None
-        found.append(
-            ("string", text if most is None else composition.free_text(before=style.end, max_characters=most))
-        )
-    rest = [kind for kind in kinds if kind != "string"]
-    if rest:
-        found += _json(
-            _by_type({**schema, "type": rest}, style),
-            definitions,
-            pointer,
-            refusals,
-            grammars,
-            options,
-            space,
-        )
-    return found
+            found.append(("string", text))
+        rest = [kind for kind in kinds if kind != "string"]
+        if rest:
+            found += self.json(_by_type({**schema, "type": rest}, self.style), pointer)
+        return found
+
+    def listed(self, listed: list[Any], schema: Mapping[str, Any], pointer: str) -> list[tuple[str, Part]]:
+        """Returns the parts of values that are listed."""
+        strings = [
+            value for value in listed if isinstance(value, str) and not _has_one_of(self.excludes, value)
+        ]
+        for value in strings:
+            if self.style.end in value:
+                self.refusals.unsupported(pointer, f"the value {value!r} contains the end of its parameter")
+        found = [
+            ("string", composition.sequence([self.space, composition.literal(value), self.space]))
+            for value in strings
+        ]
+        groups: dict[str, list[Any]] = {}
+        for value in listed:
+            if not isinstance(value, str):
+                kind = _KINDS.get(type(value), "number") if self.style.tells_types else ""
+                groups.setdefault(kind, []).append(value)
+        schemas = {kind: {**schema, "enum": values} for kind, values in groups.items()}
+        found += self.json(schemas, pointer)
+        if not strings and not groups:
+            self.refusals.unsupported(pointer, "a parameter that has no value")
+        return found
+
+    def json(self, schemas: Mapping[str, Mapping[str, Any]], pointer: str) -> list[tuple[str, Part]]:
+        """Returns the values of schemas, written as JSON, with what the schemas are called."""
+        found = []
+        for kind, schema in schemas.items():
+            if self.excludes and _may_have_strings(schema):
+                self.refusals.unsupported(pointer, "words cannot be excluded from arrays and objects")
+                return []
+            try:
+                value = self.grammars.from_json_schema({**schema, **self.definitions}, **self.options)
+            except GrammarError as error:
+                self.refusals.of_part(pointer, error)
+                return []
+            found.append((kind, composition.sequence([self.space, value.as_part(), self.space])))
+        return found
+
+
+def _has_one_of(words: Sequence[str], text: str) -> bool:
+    return any(word in text for word in words)
+
+
+def _may_have_strings(schema: Mapping[str, Any]) -> bool:
+    """Whether values of a schema for what is no string, which lists values or types, may have strings in them."""
+    if "enum" in schema:
+        return any(isinstance(value, list | Mapping) for value in schema["enum"])
+    types = schema["type"]
+    return not {"array", "object"}.isdisjoint([types] if isinstance(types, str) else types)
 
 
 _KINDS = {bool: "boolean", type(None): "null", list: "array", dict: "object"}
@@ -215,25 +254,4 @@ def _by_type(schema: Mapping[str, Any], style: ParameterStyle) -> dict[str, Mapp
     }
     if "integer" in kinds:
         found.setdefault("number", {**schema, "type": "integer"})
-    return found
-
-
-def _json(
-    schemas: Mapping[str, Mapping[str, Any]],
-    definitions: Mapping[str, Any],
-    pointer: str,
-    refusals: Refusals,
-    grammars: type[Grammar],
-    options: Mapping[str, Any],
-    space: Part,
-) -> list[tuple[str, Part]]:
-    """Returns the values of schemas, written as JSON, with what the schemas are called."""
-    found = []
-    for kind, schema in schemas.items():
-        try:
-            value = grammars.from_json_schema({**schema, **definitions}, **options).as_part()
-        except GrammarError as error:
-            refusals.of_part(pointer, error)
-            return []
-        found.append((kind, composition.sequence([space, value, space])))
     return found

@@ -10,8 +10,9 @@ A style has:
 - ``preamble``: what can come first, any number of times. ``answer``: an output without calls; any text if absent.
 
 Each of these is a list of pieces: a string stands for itself; ``{"mark": ...}`` for a special token, or for its text
-where the vocabulary has no such token; ``{"name": "plain" | "json"}`` for the tool's name;
-``{"arguments": "json" | "custom" | STYLE}``, where STYLE is one of :mod:`grammask.structural_tags.parameters`;
+where the vocabulary has no such token; ``{"name": "plain" | "json" | "attribute"}`` for the tool's name, where
+``attribute`` has XML's entities; ``{"arguments": "json" | "custom" | STYLE}``, where STYLE is one of
+:mod:`grammask.structural_tags.parameters` or :mod:`grammask.structural_tags.nested_parameters`;
 ``{"number": true}``; ``{"optional": ...}`` for a string or nothing; ``{"text": true}`` for any text without the marks
 that begin calls; ``{"text_before": ...}`` for any text before a mark.
 """

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from grammask.structural_tags.parameters import ParameterStyle
 
-__all__ = ["JsonValue", "Parameters"]
+__all__ = ["JsonValue", "Parameters", "is_one_of", "json_end", "json_string"]
 
-_SPACE = re.compile(r"[ \n\t]*")
+_SPACE = re.compile(r"[ \n\r\t]*")
 _IN_STRING = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 _BETWEEN = re.compile(r'[^"{}\[\]]*')
 _SCALAR = re.compile(r"[-+.0-9A-Za-z]*")
@@ -51,7 +51,7 @@ class JsonValue:
             if self.at == len(output) and not is_whole:
                 self.at = self.begin
                 return None
-            return _json_end(output, self.begin)
+            return json_end(output, self.begin)
         while self.at < len(output):
             pattern = _IN_STRING if self._is_in_string else _BETWEEN
             self.at = pattern.match(output, self.at).end()  # type: ignore[union-attr] # Matches anything.
@@ -64,7 +64,7 @@ class JsonValue:
             else:
                 self._depth += 1 if found in "{[" else -1
             if not self._is_in_string and self._depth <= 0:
-                return self.at if _json_end(output, self.begin) == self.at else None
+                return self.at if json_end(output, self.begin) == self.at else None
         return None
 
 
@@ -116,7 +116,7 @@ class Parameters:
 
     def _key(self, index: int) -> str:
         comma = "" if self._told == "{" else ", "
-        return f"{self._told}{comma}{_string(self._properties[index][0])}: "
+        return f"{self._told}{comma}{json_string(self._properties[index][0])}: "
 
     def _is_one_required(self, count: int) -> bool:
         """Whether one of so many properties, which are not there, is required."""
@@ -145,7 +145,7 @@ class Parameters:
                 text = without_beginning_of(ends, output[begin:])
                 if style.has_own_lines:
                     text = text.removeprefix("\n")
-                return self._key(index)[len(self._told) :] + _string(text)[:-1]
+                return self._key(index)[len(self._told) :] + json_string(text)[:-1]
         return ""
 
 
@@ -190,10 +190,10 @@ def _value(
     """
     keywords = _keywords(schema)
     json_begin = _after_space(output, at)
-    json_end = _json_end(output, json_begin)
+    ended = json_end(output, json_begin)
     other = None
-    if json_end is not None and output.startswith(style.end, end := _after_space(output, json_end)):
-        other = output[json_begin:json_end], end
+    if ended is not None and output.startswith(style.end, end := _after_space(output, ended)):
+        other = output[json_begin:ended], end
     if is_string is False:
         return other
     end = output.find(style.end, at)
@@ -207,13 +207,13 @@ def _value(
             if isinstance(value, str)
             and text is not None
             and value in text
-            and value.strip(" \n\t") == text.strip(" \n\t")
+            and value.strip(" \n\r\t") == text.strip(" \n\r\t")
         ]
-        return (_string(max(meant, key=len)), end) if meant else other
+        return (json_string(max(meant, key=len)), end) if meant else other
     kinds = _kinds(schema, keywords)
     if "string" not in kinds:
         return other
-    if is_string is None and other is not None and keywords <= {"type"} and _is_one_of(other[0], kinds):
+    if is_string is None and other is not None and keywords <= {"type"} and is_one_of(other[0], kinds):
         return other
     if text is None:
         return None
@@ -223,7 +223,7 @@ def _value(
         return None
     if style.has_own_lines:
         text = text.removeprefix("\n").removesuffix("\n")
-    return _string(text), end
+    return json_string(text), end
 
 
 _KINDS = {
@@ -237,11 +237,13 @@ _KINDS = {
 """What JSON values of the types other than strings look like."""
 
 
-def _is_one_of(value: str, kinds: Iterable[str]) -> bool:
+def is_one_of(value: str, kinds: Iterable[str]) -> bool:
+    """Whether a text that is JSON is a value of some types; strings are none."""
     return any(kind in _KINDS and re.fullmatch(_KINDS[kind], value, re.DOTALL) for kind in kinds)
 
 
-def _string(text: str) -> str:
+def json_string(text: str) -> str:
+    """A text as a string of JSON."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -259,7 +261,7 @@ def _no_number(name: str) -> str:
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_number)
 
 
-def _json_end(output: str, at: int) -> int | None:
+def json_end(output: str, at: int) -> int | None:
     """Where the JSON value that begins here ends."""
     try:
         return _DECODER.raw_decode(output, at)[1]

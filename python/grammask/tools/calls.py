@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from grammask import composition
 from grammask.errors import GrammarError
+from grammask.structural_tags.nested_parameters import NESTED_STYLES, nested_parameters_part
 from grammask.structural_tags.parameters import PARAMETER_STYLES, parameters_part
 from grammask.structural_tags.places import Refusals
 from grammask.tool_styles import tool_style, tool_styles
 from grammask.tools.custom_inputs import input_schema
 from grammask.tools.definitions import Tool
+from grammask.tools.following import spelled_name
 from grammask.tools.response_formats import text_format_grammar
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class _Writer:
             case {"text_before": mark}:
                 return composition.free_text(before=mark)
             case {"name": spelling} if tool is not None:
-                return composition.literal(json.dumps(tool.name)[1:-1] if spelling == "json" else tool.name)
+                return composition.literal(spelled_name(tool.name, spelling))
             case {"arguments": form} if tool is not None:
                 # A call that can be written in several ways has the same arguments in all of them.
                 known = self.known_arguments.get((tool.name, form))
@@ -173,6 +174,9 @@ class _Writer:
                 return _EMPTY
             if form == "json":
                 return grammar.as_part()
+        if form in NESTED_STYLES:
+            nested = NESTED_STYLES[form]
+            return nested_parameters_part(schema, nested, place, self.refusals, self.grammars, options)
         style = PARAMETER_STYLES[form]
         return parameters_part(schema, style, place, self.refusals, self.grammars, options)
 

@@ -11,17 +11,19 @@ import re
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from grammask.structural_tags.nested_parameters import NESTED_STYLES, with_entities
 from grammask.structural_tags.parameters import PARAMETER_STYLES
 from grammask.tools.argument_values import JsonValue, Parameters
 from grammask.tools.custom_inputs import INPUT_SCHEMA, input_of
 from grammask.tools.growing_text import without_beginning_of
+from grammask.tools.nested_values import NestedParameters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grammask.tools.definitions import Tool
 
-__all__ = ["Following", "Status", "text_of"]
+__all__ = ["Following", "Status", "spelled_name", "text_of"]
 
 _DIGITS = re.compile(r"[0-9]*")
 
@@ -76,7 +78,7 @@ class Following:
         self._pieces = pieces
         self._is_input = is_input
         self._next = 0
-        self._value: JsonValue | Parameters | None = None
+        self._value: JsonValue | Parameters | NestedParameters | None = None
 
     def advance(self, output: str, *, is_whole: bool) -> Status:
         """Follow the pieces further through an output that begins as it did the last time."""
@@ -112,8 +114,7 @@ class Following:
             case {"text_before": mark}:
                 return self._until([mark], output, is_whole=is_whole)[1]
             case {"name": spelling} if self.tool is not None:
-                name = json.dumps(self.tool.name)[1:-1] if spelling == "json" else self.tool.name
-                end = _word(name, output, self.at)
+                end = _word(spelled_name(self.tool.name, spelling), output, self.at)
                 self.has_name = isinstance(end, int)
                 return end
             case {"arguments": "custom"}:
@@ -132,7 +133,11 @@ class Following:
             parameters = (
                 INPUT_SCHEMA if self._is_input else None if self.tool is None else self.tool.parameters
             )
-            self._value = Parameters(self.at, PARAMETER_STYLES[form], parameters, following)
+            self._value = (
+                NestedParameters(self.at, NESTED_STYLES[form], parameters, following)
+                if form in NESTED_STYLES
+                else Parameters(self.at, PARAMETER_STYLES[form], parameters, following)
+            )
         end = self._value.end(output, is_whole=is_whole)
         written = self._value.written(output)
         if not self._is_input:
@@ -158,6 +163,17 @@ class Following:
 def text_of(piece: Any) -> str:
     """The text of a piece that stands for itself, or for a mark."""
     return piece if isinstance(piece, str) else str(piece["mark"])
+
+
+def spelled_name(name: str, spelling: str) -> str:
+    """The name of a tool as it is written: within a string of JSON, in an attribute of a tag, or as it is."""
+    match spelling:
+        case "json":
+            return json.dumps(name)[1:-1]
+        case "attribute":
+            return with_entities(name)
+        case _:
+            return name
 
 
 def _word(word: str, output: str, at: int) -> _End:

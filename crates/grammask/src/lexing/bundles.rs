@@ -15,8 +15,8 @@ use rustc_hash::FxHashMap;
 
 use super::futures::{FutureId, Futures};
 use super::lexer::{ClassId, Lexer};
-use super::memo::{Gathered, Part};
 use super::pairs::Pairs;
+use super::parts::{Gathered, Part};
 use super::spanners::{Column, Place, SpannerId, Spanners};
 use super::streamlining::Legality;
 use crate::grammar::{TerminalId, id_type};
@@ -86,13 +86,13 @@ impl Bundles {
         &mut self,
         place: Place,
         class: ClassId,
-        mut tables: Tables<'_>,
+        tables: &mut Tables<'_>,
     ) -> Result<BundleId, LimitExceeded> {
         if let Some(&known) = self.roots.get(&(place, class)) {
             return Ok(known);
         }
         let node = tables.at(place)?;
-        let id = self.intern(vec![node], (class, None), &mut tables)?;
+        let id = self.intern(vec![node], (class, None), tables)?;
         self.roots.insert((place, class), id);
         Ok(id)
     }
@@ -114,7 +114,7 @@ impl Bundles {
     pub(crate) fn child(
         &mut self,
         (parent, branch, class): (BundleId, usize, ClassId),
-        mut tables: Tables<'_>,
+        tables: &mut Tables<'_>,
     ) -> Result<BundleId, LimitExceeded> {
         let Bundle { last, branches, .. } = &self.bundles[parent.index()];
         let BundleBranch { terminal, parts, .. } = &branches[branch];
@@ -128,7 +128,7 @@ impl Bundles {
                 tables.deadline,
             )?);
         }
-        let id = self.intern(nodes, (class, last), &mut tables)?;
+        let id = self.intern(nodes, (class, last), tables)?;
         self.bundles[parent.index()].branches[branch].children.push((class, id));
         Ok(id)
     }
@@ -170,13 +170,6 @@ impl Bundles {
 
     pub(crate) fn memory_bytes(&self) -> usize {
         self.memory_bytes
-    }
-}
-
-impl Bundle {
-    /// All that it holds of tokens.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = &Part> {
-        self.always.iter().chain(self.ends.iter().map(|(_, part)| part))
     }
 }
 

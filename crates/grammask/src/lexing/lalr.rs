@@ -55,8 +55,6 @@ pub struct LalrTable {
     gotos: Vec<Option<LrState>>,
     /// Shift/reduce conflicts that were decided.
     resolved: Vec<Conflict>,
-    /// States in which priorities decided between reductions.
-    decided_by_priority: Vec<LrState>,
 }
 
 impl LalrTable {
@@ -78,14 +76,7 @@ impl LalrTable {
                 }
             }
         }
-        let mut table = Self {
-            automaton,
-            width,
-            actions: Vec::new(),
-            gotos,
-            resolved: Vec::new(),
-            decided_by_priority: Vec::new(),
-        };
+        let mut table = Self { automaton, width, actions: Vec::new(), gotos, resolved: Vec::new() };
         let refused = table.fill(grammar, lookaheads);
         if refused.is_empty() {
             return Ok(table);
@@ -129,11 +120,6 @@ impl LalrTable {
     #[must_use]
     pub fn resolved(&self) -> &[Conflict] {
         &self.resolved
-    }
-
-    /// States in which priorities decided between reductions, some more than once.
-    pub(super) fn states_decided_by_priority(&self) -> &[LrState] {
-        &self.decided_by_priority
     }
 
     /// The end of the text, as a terminal.
@@ -206,12 +192,7 @@ impl LalrTable {
                     self.resolved.push(conflict);
                 }
                 Some(_) if can_shift => refused.push(conflict()),
-                Some(production) => {
-                    self.actions[cell] = Action::Reduce(production);
-                    if at_place.len() > 1 {
-                        self.decided_by_priority.push(state);
-                    }
-                }
+                Some(production) => self.actions[cell] = Action::Reduce(production),
             }
         }
         refused

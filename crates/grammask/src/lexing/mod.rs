@@ -17,11 +17,10 @@
 //! | `indentation` | what grammars with blocks by indentation must look like |
 //! | `parsing_tables`, `terminal_language` | what the parser reads with: LALR(1) tables, or Earley's algorithm over terminals |
 //! | `parser` | stacks, blocks and brackets of a text |
-//! | `alike` | stacks that go on alike, so that one stands for all |
 //! | `spanners` | tokens by the terminals that they emit, as a tree that grows where parsers go |
 //! | `bundles`, `pairs` | nodes of spanner tables that are walked together, without what can never come there |
 //! | `views` | bundles as a state of the parser sees them |
-//! | `memo` | masks by what was looked at on the stack |
+//! | `stack_automaton`, `parts` | masks by an automaton that reads the stack from the top; the tokens that they are made of |
 //! | `recognizer` | sets of runs as interned values, and their masks |
 //! | `streamlining` | which terminals can follow each other, whatever was read before |
 //! | `entry_counts`, `neighbours` | what streamlining leaves of the tables of a whole lexer |
@@ -31,7 +30,6 @@
 //! What cannot be exact is refused when a grammar is prepared: conflicts of the parser that its policy does not decide,
 //! terminals that cannot be written where the rules need them, and layouts that no column can make.
 
-mod alike;
 mod bundles;
 mod definition_bytes;
 mod definition_of_rules;
@@ -43,15 +41,16 @@ mod indentation;
 mod lalr;
 mod lexer;
 mod lr_automaton;
-mod memo;
 mod neighbours;
 mod pairs;
 mod parser;
 mod parsing_tables;
+mod parts;
 mod productivity;
 mod recognizer;
 pub mod reference;
 mod spanners;
+mod stack_automaton;
 mod streamlining;
 mod terminal_automaton;
 mod terminal_language;

@@ -1,8 +1,8 @@
 //! The parser while a text is read: stacks that share their lower parts, blocks by indentation, and feeding terminals.
 //!
-//! Stacks are interned: equal stacks have one id, so equal parses are found by comparing numbers. Whoever feeds
-//! terminals can ask how deep the stack, the open blocks and the open brackets were looked into ([`Look`]), because
-//! nothing below that had an influence.
+//! Stacks are interned: equal stacks have one id, so equal parses are found by comparing numbers. Of an *open* stack only the
+//! states on top are known: feeding it terminals either stays above what is not known, or says what it needs of it
+//! ([`Beneath`]).
 //!
 //! Without LALR(1) tables the sets of the Earley recogniser stand for stacks of one state, which is looked at as a whole.
 
@@ -14,8 +14,9 @@ use super::grammar::{Indentation, LexedGrammar};
 use super::lalr::Action;
 use super::lr_automaton::LrState;
 use super::parsing_tables::ParsingTables;
+use super::parts::hash_bytes;
 use super::spanners::Column;
-use crate::grammar::{TerminalId, id_type};
+use crate::grammar::{NonterminalId, TerminalId, id_type};
 use crate::recognizer::{Recognizer, SetId};
 use crate::{LimitExceeded, Limits};
 
@@ -39,52 +40,44 @@ pub(crate) struct Parse {
 struct Node {
     below: StackId,
     state: LrState,
-    depth: u32,
 }
 
-/// How deep a parse was looked into: the smallest height at which the stack, the list of open blocks and the number of
-/// open brackets were looked at; [`NOTHING`] where they were not. What was made of a parse by feeding shares
-/// with it what is below, so heights mean the same for both.
+/// What stands under the known states of an open stack.
+const UNKNOWN: StackId = StackId(1);
+
+/// A reduction that goes on below what is known of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Beneath {
+    /// So many states are still to be taken off the stack.
+    pub(crate) pops: u32,
+    /// Then this is what was read.
+    pub(crate) lhs: NonterminalId,
+}
+
+/// What a terminal does to a stack of which not all may be known.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
-    state: u32,
-    block: u32,
-    bracket: u32,
+pub(crate) enum Attempt<T> {
+    Taken(T),
+    Refused,
+    /// It is not known yet.
+    Beneath(Beneath),
 }
 
-/// The height of a look at nothing.
-const NOTHING: u32 = u32::MAX;
+/// What a lexeme is to the parser: the terminals that it feeds, and the layout after it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lexeme {
+    first: Option<TerminalId>,
+    /// A terminal, so many times.
+    more: Option<(TerminalId, usize)>,
+    pub(crate) layout: LayoutId,
+}
 
-impl Look {
-    const NONE: Self = Self { state: NOTHING, block: NOTHING, bracket: NOTHING };
-
-    fn with(self, other: Self) -> Self {
-        Self {
-            state: self.state.min(other.state),
-            block: self.block.min(other.block),
-            bracket: self.bracket.min(other.bracket),
-        }
+impl Lexeme {
+    /// The terminals in turn.
+    pub(crate) fn terminals(self) -> impl Iterator<Item = TerminalId> {
+        let more = self.more.into_iter().flat_map(|(terminal, count)| std::iter::repeat_n(terminal, count));
+        self.first.into_iter().chain(more)
     }
-}
-
-/// How much of a parse was looked at, from the top: states, blocks and brackets. The bottom counts as one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Extent {
-    pub(crate) states: u32,
-    pub(crate) layout: LayoutExtent,
-}
-
-/// Most stacks after terminals that are kept at a time.
-const MOST_FED: usize = 1 << 12;
-/// The blocks and brackets of an [`Extent`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct LayoutExtent {
-    blocks: u32,
-    brackets: u32,
-}
-
-impl LayoutExtent {
-    pub(crate) const NOTHING: Self = Self { blocks: 0, brackets: 0 };
 }
 
 /// The columns of open blocks, and how many brackets are open.
@@ -99,6 +92,7 @@ enum Outcome {
     Shift(LrState),
     Accept,
     Error,
+    Beneath(Beneath),
 }
 
 /// See the module.
@@ -115,14 +109,10 @@ pub(crate) struct Parser {
     layouts: Vec<Layout>,
     layout_ids: FxHashMap<Layout, LayoutId>,
     layout_bytes: usize,
+    /// Newlines that mean something, by layout and column.
+    newlines: FxHashMap<(LayoutId, u32), Option<Lexeme>>,
     /// States above `base` while a terminal is fed.
     above: Vec<LrState>,
-    /// What was looked at since the innermost [`Parser::observing`] began.
-    look: Look,
-    /// Stacks after terminals, with what was looked at, for [`Parser::feed_again`].
-    fed: FxHashMap<(StackId, TerminalId), (Option<StackId>, Look)>,
-    /// Layouts as far as they were looked at.
-    views: FxHashMap<(LayoutId, LayoutExtent), LayoutId>,
 }
 
 impl Parser {
@@ -144,15 +134,17 @@ impl Parser {
             tables,
             recognizer,
             failure: None,
-            nodes: vec![Node { below: StackId(0), state: LrState::START, depth: 0 }],
+            nodes: vec![
+                Node { below: StackId(0), state: LrState::START },
+                // The state is never looked at.
+                Node { below: UNKNOWN, state: LrState::START },
+            ],
             node_ids: FxHashMap::default(),
             layouts: vec![Layout::default()],
             layout_ids: FxHashMap::from_iter([(Layout::default(), LayoutId(0))]),
             layout_bytes: 0,
+            newlines: FxHashMap::default(),
             above: Vec::new(),
-            look: Look::NONE,
-            fed: FxHashMap::default(),
-            views: FxHashMap::default(),
         })
     }
 
@@ -175,23 +167,13 @@ impl Parser {
         self.failure.is_some()
     }
 
-    /// How many states a stack has, less one.
-    fn depth(&self, stack: StackId) -> u32 {
-        if self.recognizer.is_some() { 0 } else { self.nodes[stack.index()].depth }
-    }
-
     /// The state on top of a stack. What stands for a stack without LALR(1) tables has none that makes a difference.
     #[inline]
-    pub(crate) fn top(&mut self, stack: StackId) -> LrState {
-        if self.recognizer.is_some() {
-            return LrState::START;
-        }
-        let node = self.nodes[stack.index()];
-        self.look.state = self.look.state.min(node.depth);
-        node.state
+    pub(crate) fn top(&self, stack: StackId) -> LrState {
+        if self.recognizer.is_some() { LrState::START } else { self.nodes[stack.index()].state }
     }
 
-    /// The states of a stack, top down, without counting as a look.
+    /// The states of a stack, top down.
     pub(crate) fn states(&self, stack: StackId) -> impl Iterator<Item = LrState> {
         let mut next = Some(stack);
         std::iter::from_fn(move || {
@@ -201,14 +183,19 @@ impl Parser {
         })
     }
 
-    /// The state on top of a stack and the stack below, without counting as a look.
+    /// The state on top of a stack and the stack below, if anything is known about that.
     #[inline]
     pub(crate) fn state_and_below(&self, stack: StackId) -> (LrState, Option<StackId>) {
         if self.recognizer.is_some() {
             return (LrState::new(stack.index()), None);
         }
         let node = self.nodes[stack.index()];
-        (node.state, (node.depth > 0).then_some(node.below))
+        (node.state, Some(node.below).filter(|&below| below != stack && below != UNKNOWN))
+    }
+
+    /// The open stack of which only the state on top is known; without LALR(1) tables that is the whole stack.
+    pub(crate) fn open_stack(&mut self, top: LrState) -> StackId {
+        if self.recognizer.is_some() { StackId::new(top.index()) } else { self.push(UNKNOWN, top) }
     }
 
     /// How many different stacks there are.
@@ -218,169 +205,100 @@ impl Parser {
 
     /// Forgets all stacks but the first `count`; nobody may refer to the others.
     pub(crate) fn forget_stacks(&mut self, count: usize) {
-        self.fed.clear();
         for node in self.nodes.drain(count..) {
             self.node_ids.remove(&(node.below, node.state));
         }
     }
 
-    /// Does something, and says what was looked at for it.
-    pub(crate) fn observing<R>(&mut self, action: impl FnOnce(&mut Self) -> R) -> (R, Look) {
-        let before = self.begin_look();
-        let result = action(self);
-        (result, self.end_look(before))
-    }
-
-    /// Begins to watch what is looked at. What was looked at before is to be given to [`Parser::end_look`].
-    pub(crate) fn begin_look(&mut self) -> Look {
-        std::mem::replace(&mut self.look, Look::NONE)
-    }
-
-    /// What was looked at since [`Parser::begin_look`].
-    pub(crate) fn end_look(&mut self, before: Look) -> Look {
-        let look = self.look;
-        self.look = before.with(look);
-        look
-    }
-
-    /// Counts what was looked at when a known result was made.
-    pub(crate) fn count_look(&mut self, look: Look) {
-        self.look = self.look.with(look);
-    }
-
-    /// How much of `parse` a look at it, or at what was made of it by feeding, has seen.
-    pub(crate) fn extent(&self, parse: Parse, look: Look) -> Extent {
-        let seen = |height: u32, lowest: u32| if lowest > height { 0 } else { height - lowest + 1 };
-        let layout = &self.layouts[parse.layout.index()];
-        Extent {
-            states: seen(self.depth(parse.stack), look.state),
-            layout: LayoutExtent {
-                blocks: seen(layout.blocks.len() as u32, look.block),
-                brackets: seen(layout.brackets, look.bracket),
-            },
-        }
-    }
-
-    /// The look at `parse` that sees so much of it.
-    pub(crate) fn look_of(&self, parse: Parse, extent: Extent) -> Look {
-        let lowest =
-            |height: u32, seen: u32| if seen == 0 { NOTHING } else { (height + 1).saturating_sub(seen) };
-        let layout = &self.layouts[parse.layout.index()];
-        Look {
-            state: lowest(self.depth(parse.stack), extent.states),
-            block: lowest(layout.blocks.len() as u32, extent.layout.blocks),
-            bracket: lowest(layout.brackets, extent.layout.brackets),
-        }
-    }
-
-    /// What can be seen of a layout: layouts that look alike have the same view. A view with less in it than was
-    /// looked at is the whole layout.
-    pub(crate) fn view(&mut self, layout: LayoutId, extent: LayoutExtent) -> LayoutId {
-        if extent == LayoutExtent::NOTHING {
-            return LayoutId(0);
-        }
-        if let Some(&known) = self.views.get(&(layout, extent)) {
-            return known;
-        }
-        let whole = &self.layouts[layout.index()];
-        let hidden = whole.blocks.len().saturating_sub(extent.blocks as usize);
-        let seen =
-            Layout { blocks: whole.blocks[hidden..].to_vec(), brackets: whole.brackets.min(extent.brackets) };
-        let view = self.intern_layout(seen);
-        self.views.insert((layout, extent), view);
-        view
-    }
-
-    fn look_at_brackets(&mut self, layout: LayoutId) -> u32 {
-        let brackets = self.layouts[layout.index()].brackets;
-        self.look.bracket = self.look.bracket.min(brackets);
-        brackets
-    }
-
     /// Whether a bracket is open, so that newlines mean nothing.
-    pub(crate) fn is_in_brackets(&mut self, layout: LayoutId) -> bool {
-        // Without indentation there are no layouts to look at.
-        self.grammar.indentation.is_some() && self.look_at_brackets(layout) > 0
+    pub(crate) fn is_in_brackets(&self, layout: LayoutId) -> bool {
+        self.layouts[layout.index()].brackets > 0
     }
 
     /// The parse after a lexeme; none if it cannot come here. `column` counts for newlines only: where they mean
     /// something they have a line break.
     pub(crate) fn feed_lexeme(&mut self, parse: Parse, terminal: TerminalId, column: u32) -> Option<Parse> {
-        if self.grammar.terminals[terminal.index()].is_ignored() {
-            return Some(parse);
+        let lexeme = self.lexeme(parse.layout, terminal, column)?;
+        Some(Parse { stack: self.feed_all(parse.stack, lexeme)?, layout: lexeme.layout })
+    }
+
+    fn feed_all(&mut self, mut stack: StackId, lexeme: Lexeme) -> Option<StackId> {
+        for terminal in lexeme.terminals() {
+            match self.feed(stack, terminal) {
+                Attempt::Taken(next) => stack = next,
+                Attempt::Refused | Attempt::Beneath(_) => return None,
+            }
         }
+        Some(stack)
+    }
+
+    /// What a lexeme feeds to the parser, as far as the layout allows it. Most columns of newlines are wrong.
+    pub(crate) fn lexeme(&mut self, layout: LayoutId, terminal: TerminalId, column: u32) -> Option<Lexeme> {
+        if self.grammar.terminals[terminal.index()].is_ignored() {
+            return Some(Lexeme { first: None, more: None, layout });
+        }
+        let alone = Lexeme { first: Some(terminal), more: None, layout };
         let grammar = self.grammar.clone();
-        let Some(indentation) = &grammar.indentation else {
-            return Some(Parse { stack: self.feed(parse.stack, terminal)?, ..parse });
-        };
+        let Some(indentation) = &grammar.indentation else { return Some(alone) };
         if terminal == indentation.newline {
-            if self.is_in_brackets(parse.layout) {
-                return Some(parse);
+            if self.is_in_brackets(layout) {
+                return Some(Lexeme { first: None, ..alone });
             }
             if column == Column::NO_BREAK {
                 return None;
             }
-            return self.feed_newline(parse, indentation, column);
+            if let Some(&known) = self.newlines.get(&(layout, column)) {
+                return known;
+            }
+            let lexeme = self.newline(layout, indentation, column);
+            self.newlines.insert((layout, column), lexeme);
+            return lexeme;
         }
-        let stack = self.feed(parse.stack, terminal)?;
-        let opens = indentation.open.contains(&terminal);
-        if !opens && !indentation.close.contains(&terminal) {
-            return Some(Parse { stack, ..parse });
-        }
-        let mut layout = self.layouts[parse.layout.index()].clone();
-        layout.brackets =
-            if opens { layout.brackets + 1 } else { self.look_at_brackets(parse.layout).checked_sub(1)? };
-        Some(Parse { stack, layout: self.intern_layout(layout) })
+        let brackets = self.layouts[layout.index()].brackets;
+        let brackets = if indentation.open.contains(&terminal) {
+            brackets + 1
+        } else if indentation.close.contains(&terminal) {
+            brackets.checked_sub(1)?
+        } else {
+            return Some(alone);
+        };
+        let after = Layout { brackets, ..self.layouts[layout.index()].clone() };
+        Some(Lexeme { layout: self.intern_layout(after), ..alone })
     }
 
-    /// The parse after a newline that means something. The columns of blocks are looked at first: most columns are wrong,
-    /// and to the parser all that begin a block are alike.
-    fn feed_newline(&mut self, parse: Parse, indentation: &Indentation, column: u32) -> Option<Parse> {
-        let blocks = &self.layouts[parse.layout.index()].blocks;
+    /// What a newline that means something feeds to the parser.
+    fn newline(&mut self, layout: LayoutId, indentation: &Indentation, column: u32) -> Option<Lexeme> {
+        let blocks = &self.layouts[layout.index()].blocks;
         let height = blocks.len();
         let mut kept = height;
         while kept > 0 && blocks[kept - 1] > column {
             kept -= 1;
         }
         let innermost = kept.checked_sub(1).map_or(0, |last| blocks[last]);
-        // The bottom counts as one.
-        self.look.block = self.look.block.min(kept as u32);
         let begins = column > innermost;
         if begins && kept < height {
             return None;
         }
-        let mut stack = self.feed_again(parse.stack, indentation.newline)?;
-        if begins {
-            stack = self.feed_again(stack, indentation.indent)?;
-        }
-        for _ in kept..height {
-            stack = self.feed_again(stack, indentation.dedent)?;
-        }
+        let first = Some(indentation.newline);
         if !begins && kept == height {
-            return Some(Parse { stack, ..parse });
+            return Some(Lexeme { first, more: None, layout });
         }
-        let mut layout = self.layouts[parse.layout.index()].clone();
-        layout.blocks.truncate(kept);
-        if begins {
-            layout.blocks.push(column);
-        }
-        Some(Parse { stack, layout: self.intern_layout(layout) })
+        let mut after = self.layouts[layout.index()].clone();
+        after.blocks.truncate(kept);
+        let more = if begins {
+            after.blocks.push(column);
+            (indentation.indent, 1)
+        } else {
+            (indentation.dedent, height - kept)
+        };
+        Some(Lexeme { first, more: Some(more), layout: self.intern_layout(after) })
     }
 
-    /// As [`Parser::feed`], for terminals that are fed to one stack again and again.
-    fn feed_again(&mut self, stack: StackId, terminal: TerminalId) -> Option<StackId> {
-        if let Some(&(next, look)) = self.fed.get(&(stack, terminal)) {
-            self.count_look(look);
-            return next;
-        }
-        let (next, look) = self.observing(|parser| parser.feed(stack, terminal));
-        if self.failure.is_none() {
-            if self.fed.len() >= MOST_FED {
-                self.fed.clear();
-            }
-            self.fed.insert((stack, terminal), (next, look));
-        }
-        next
+    /// What has to be fed before a text can end: the ends of all open blocks.
+    pub(crate) fn ends_of_blocks(&self, layout: LayoutId) -> Lexeme {
+        let blocks = self.layouts[layout.index()].blocks.len();
+        let dedent = self.grammar.indentation.as_ref().map(|indentation| (indentation.dedent, blocks));
+        Lexeme { first: None, more: dedent, layout }
     }
 
     /// Whether the text may end here, after a last lexeme if there is one.
@@ -390,54 +308,64 @@ impl Parser {
             None => Some(parse),
         };
         let Some(parse) = parse else { return false };
-        let mut stack = parse.stack;
-        if let Some(dedent) = self.grammar.indentation.as_ref().map(|indentation| indentation.dedent) {
-            self.look.block = 0;
-            for _ in 0..self.layouts[parse.layout.index()].blocks.len() {
-                let Some(next) = self.feed(stack, dedent) else { return false };
-                stack = next;
-            }
+        let ends = self.ends_of_blocks(parse.layout);
+        match self.feed_all(parse.stack, ends) {
+            Some(stack) => self.accepts(stack, self.grammar.end()),
+            None => false,
         }
-        self.is_complete(stack)
     }
 
-    /// Whether the sequence of terminals that led to a stack is complete.
-    fn is_complete(&mut self, stack: StackId) -> bool {
-        if let Some(recognizer) = &self.recognizer {
-            self.look.state = 0;
-            return recognizer.is_complete(SetId::new(stack.index()));
-        }
-        let end = self.grammar.end();
-        matches!(self.reduce(stack, end).1, Outcome::Accept)
-    }
-
-    /// Whether a terminal, as the parser sees it, can come next.
+    /// Whether a terminal, as the parser sees it, or the end of the text can come next, on a stack that is not open.
     pub(crate) fn accepts(&mut self, stack: StackId, terminal: TerminalId) -> bool {
-        if self.recognizer.is_some() {
-            return self.feed(stack, terminal).is_some();
+        matches!(self.probe(stack, terminal), Attempt::Taken(()))
+    }
+
+    /// The same, as far as it is known.
+    pub(crate) fn probe(&mut self, stack: StackId, terminal: TerminalId) -> Attempt<()> {
+        if let Some(recognizer) = &self.recognizer {
+            let is_taken = match terminal == self.grammar.end() {
+                true => recognizer.is_complete(SetId::new(stack.index())),
+                false => matches!(self.feed(stack, terminal), Attempt::Taken(_)),
+            };
+            return if is_taken { Attempt::Taken(()) } else { Attempt::Refused };
         }
-        matches!(self.reduce(stack, terminal).1, Outcome::Shift(_))
+        match self.reduce(stack, terminal).1 {
+            Outcome::Shift(_) | Outcome::Accept => Attempt::Taken(()),
+            Outcome::Error => Attempt::Refused,
+            Outcome::Beneath(beneath) => Attempt::Beneath(beneath),
+        }
     }
 
     /// The stack after a terminal.
-    fn feed(&mut self, stack: StackId, terminal: TerminalId) -> Option<StackId> {
+    pub(crate) fn feed(&mut self, stack: StackId, terminal: TerminalId) -> Attempt<StackId> {
         if let (Some(recognizer), ParsingTables::Earley(language)) = (&self.recognizer, &*self.tables) {
-            self.look.state = 0;
-            let next = language.step(recognizer, SetId::new(stack.index()), terminal);
-            return next
-                .unwrap_or_else(|limit| {
+            return match language.step(recognizer, SetId::new(stack.index()), terminal) {
+                Ok(Some(next)) => Attempt::Taken(StackId::new(next.index())),
+                Ok(None) => Attempt::Refused,
+                Err(limit) => {
                     self.failure = Some(limit);
-                    None
-                })
-                .map(|next| StackId::new(next.index()));
+                    Attempt::Refused
+                }
+            };
         }
         let (base, outcome) = self.reduce(stack, terminal);
-        let Outcome::Shift(target) = outcome else { return None };
+        let target = match outcome {
+            Outcome::Shift(target) => target,
+            Outcome::Accept | Outcome::Error => return Attempt::Refused,
+            Outcome::Beneath(beneath) => return Attempt::Beneath(beneath),
+        };
         let mut stack = base;
         for index in 0..self.above.len() {
             stack = self.push(stack, self.above[index]);
         }
-        Some(self.push(stack, target))
+        Attempt::Taken(self.push(stack, target))
+    }
+
+    /// The open stack of which the state `top` becomes known when a nonterminal was read on it, if it may come there.
+    pub(crate) fn after_nonterminal(&mut self, top: LrState, lhs: NonterminalId) -> Option<StackId> {
+        let next = self.tables.lalr()?.goto(top, lhs)?;
+        let base = self.open_stack(top);
+        Some(self.push(base, next))
     }
 
     /// Reduces as long as the tables say so before a terminal. The stack is then the returned one with `above` on it.
@@ -460,9 +388,15 @@ impl Parser {
                     let (lhs, length) = (production.lhs, production.rhs.len());
                     let from_above = length.min(self.above.len());
                     self.above.truncate(self.above.len() - from_above);
-                    for _ in from_above..length {
-                        self.look.state = self.look.state.min(self.nodes[base.index()].depth);
+                    for popped in from_above..length {
+                        if base == UNKNOWN {
+                            let pops = (length - popped) as u32;
+                            return (base, Outcome::Beneath(Beneath { pops, lhs }));
+                        }
                         base = self.nodes[base.index()].below;
+                    }
+                    if base == UNKNOWN && self.above.is_empty() {
+                        return (base, Outcome::Beneath(Beneath { pops: 0, lhs }));
                     }
                     // Decided conflicts may make a parser reduce nothing for ever: it never gets to the terminal.
                     if self.above.len() > table.state_count() {
@@ -487,8 +421,7 @@ impl Parser {
             return known;
         }
         let id = StackId::new(self.nodes.len());
-        let depth = self.nodes[below.index()].depth + 1;
-        self.nodes.push(Node { below, state, depth });
+        self.nodes.push(Node { below, state });
         self.node_ids.insert((below, state), id);
         id
     }
@@ -507,6 +440,6 @@ impl Parser {
     /// Estimate of the memory taken, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         let sets = self.recognizer.as_ref().map_or(0, |recognizer| recognizer.memory_bytes());
-        sets + self.nodes.len() * 48 + self.layout_bytes + self.views.capacity() * 24
+        sets + self.nodes.len() * 48 + self.layout_bytes + hash_bytes(&self.newlines)
     }
 }

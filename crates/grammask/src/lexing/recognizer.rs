@@ -9,8 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use super::alike::Alike;
-use super::bundles::{self, BundleId, Bundles};
+use super::bundles::{self, Bundles};
 use super::emptiness;
 use super::futures::{Classes, FutureId, Futures, Proof};
 use super::grammar::{LexedGrammar, LexerKind, TerminalRole};
@@ -18,16 +17,16 @@ use super::indentation;
 use super::lalr::LalrTable;
 use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
 use super::lr_automaton::LrState;
-use super::memo::{Collected, MaskMemo, Part};
 use super::pairs::Pairs;
-use super::parser::{Look, Parse, Parser};
+use super::parser::{Parse, Parser};
 use super::parsing_tables::ParsingTables;
 use super::spanners::{Column, Columns, Place, Spanners};
+use super::stack_automaton::{Reading, StackAutomaton};
 use super::terminal_set::TerminalSet;
-use super::views::{Nesting, Sources, ViewId, Views};
+use super::views::Views;
 use crate::append_only::AppendOnly;
 use crate::grammar::{GrammarError, TerminalId, id_type};
-use crate::vocabulary::{TokenId, TokenSet, TokenTrie, Vocabulary};
+use crate::vocabulary::{TokenId, TokenSet, Vocabulary};
 use crate::{Deadline, LimitExceeded, Limits};
 
 id_type! {
@@ -41,20 +40,16 @@ const UNKNOWN: u32 = u32::MAX;
 const DEAD: u32 = u32::MAX - 1;
 /// Steps of a set that are kept without a row of all.
 const FIRST_STEPS: usize = 2;
-/// What large views of bundles add to a mask is kept too, down to so many levels of them.
-const MOST_LEVELS: u32 = 3;
-/// A view with so much that depends on the stack is large.
-const LARGE_VIEW: usize = 8;
 /// Most runs of a set. No grammar of a real language has more than a few.
 const MOST_RUNS: usize = 1 << 10;
 
 /// A grammar with all that is known about it before a text is read: immutable, and shared.
 #[derive(Clone, Debug)]
 pub struct PreparedGrammar {
-    grammar: Arc<LexedGrammar>,
-    tables: Arc<ParsingTables>,
-    classes: Arc<Classes>,
-    futures: Arc<Futures>,
+    pub(super) grammar: Arc<LexedGrammar>,
+    pub(super) tables: Arc<ParsingTables>,
+    pub(super) classes: Arc<Classes>,
+    pub(super) futures: Arc<Futures>,
     lexer: Lexer,
 }
 
@@ -112,26 +107,6 @@ impl PreparedGrammar {
     #[cfg(test)]
     pub(super) fn lexer_and_futures(&self) -> (Lexer, &Futures) {
         (self.lexer.clone(), &self.futures)
-    }
-
-    /// A parser of its own.
-    #[cfg(test)]
-    pub(super) fn parser(&self) -> Result<Parser, LimitExceeded> {
-        Parser::new(self.grammar.clone(), self.tables.clone(), &Limits::default())
-    }
-
-    /// What the lexer looks for in a state of the parser.
-    #[cfg(test)]
-    pub(super) fn class_of_state(&self, state: LrState) -> ClassId {
-        self.classes.of_state[state.index()]
-    }
-
-    /// What finds stacks that go on alike, where there are stacks.
-    pub(super) fn alike(&self) -> Option<Alike> {
-        match &*self.tables {
-            ParsingTables::Lalr(table) => Some(Alike::new(table, &self.classes)),
-            ParsingTables::Earley(_) => None,
-        }
     }
 
     /// How many configurations of the lexer texts can lead to.
@@ -224,16 +199,14 @@ impl Set {
 struct Builder {
     lexer: Lexer,
     parser: Parser,
-    alike: Option<Alike>,
     spanners: Spanners,
     bundles: Bundles,
     views: Views,
     pairs: Pairs,
-    memo: MaskMemo,
+    automaton: StackAutomaton,
     set_ids: FxHashMap<Arc<[Run]>, RunsId>,
     /// Whether a parse can go on with a future.
     alive: FxHashMap<(Parse, FutureId), bool>,
-    tried: Tried,
     /// How many masks of runs were known, and how many were made.
     mask_counts: (u64, u64),
     /// Masks of runs by address, which they keep as long as the first of the pair is there, and the same with the
@@ -241,25 +214,6 @@ struct Builder {
     with_end: FxHashMap<usize, (Arc<TokenSet>, Arc<TokenSet>)>,
     memory_bytes: usize,
     limits: Limits,
-}
-
-/// The parse after a lexeme with the class of the next one, if it may come, and what was looked at.
-type Fed = (Option<(Parse, ClassId)>, Look);
-
-/// What was found out with the stacks that one mask tries: the same terminals come from many bundles, and the same ends.
-#[derive(Debug, Default)]
-struct Tried {
-    fed: FxHashMap<(Parse, TerminalId, u32), Fed>,
-    taken: FxHashMap<(Parse, TerminalId), (bool, Look)>,
-}
-
-/// What does not change while a mask is made.
-#[derive(Clone, Copy)]
-struct Making<'a> {
-    recognizer: &'a LexedRecognizer,
-    trie: &'a TokenTrie,
-    vocabulary_size: usize,
-    deadline: &'a Deadline,
 }
 
 /// Recognises texts of one lexed grammar; shared by all that read texts under it.
@@ -300,19 +254,16 @@ impl LexedRecognizer {
         let mut lexer = prepared.lexer.clone();
         let class = prepared.classes.of_state[LrState::START.index()];
         let starts = lexer.starts(class)?;
-        let alike = prepared.alike();
         let mut builder = Builder {
             lexer,
             parser: Parser::new(prepared.grammar.clone(), prepared.tables.clone(), limits)?,
-            alike,
             spanners: Spanners::new(columns, vocabulary_size),
             bundles: Bundles::default(),
             views: Views::default(),
             pairs: Pairs::new(prepared.grammar.clone(), prepared.tables.clone()),
-            memo: MaskMemo::default(),
+            automaton: StackAutomaton::default(),
             set_ids: FxHashMap::default(),
             alive: FxHashMap::default(),
-            tried: Tried::default(),
             mask_counts: (0, 0),
             with_end: FxHashMap::default(),
             memory_bytes: 0,
@@ -695,175 +646,31 @@ impl Builder {
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<Arc<TokenSet>, LimitExceeded> {
-        let making =
-            Making { recognizer, trie: vocabulary.trie(), vocabulary_size: vocabulary.size(), deadline };
         let class = recognizer.class_at(self.parser.top(run.parse.stack));
-        let place = Place::before_token(run.configuration);
-        let root = self.with_tables(making, |bundles, tables| bundles.at(place, class, tables))?;
-        let key = (root, run.column);
-        let mut parse = run.parse;
-        let mut known = self.memo.get(key, &mut self.parser, parse);
-        if let (None, Some(alike)) = (&known, &mut self.alike) {
-            parse.stack = alike.representative(&mut self.parser, parse.stack, class);
-            known = self.memo.get(key, &mut self.parser, parse);
-        }
-        if let Some((Part::Set(known), _)) = known {
-            self.mask_counts.0 += 1;
-            return Ok(known);
-        }
-        let before = self.parser.begin_look();
-        self.mask_counts.1 += 1;
-        // The stacks that a mask tries are of no use for other masks: most texts take another way.
-        let stacks = self.parser.stack_count();
-        let view = self.view(making, root, parse);
-        let mask = self.tokens_below(making, (root, view, parse, run.column), 0);
-        self.parser.forget_stacks(stacks);
-        self.tried.fed.clear();
-        self.tried.taken.clear();
-        let look = self.parser.end_look(before);
-        let extent = self.parser.extent(parse, look);
-        Ok(self.memo.insert_mask(key, (&mut self.parser, parse, extent), mask?))
-    }
-
-    fn with_tables<R>(
-        &mut self,
-        making: Making<'_>,
-        action: impl FnOnce(&mut Bundles, bundles::Tables<'_>) -> R,
-    ) -> R {
-        let tables = bundles::Tables {
+        let mut tables = bundles::Tables {
             spanners: &mut self.spanners,
             lexer: &mut self.lexer,
-            futures: &making.recognizer.prepared.futures,
+            futures: &recognizer.prepared.futures,
             pairs: &mut self.pairs,
-            trie: making.trie,
-            vocabulary_size: making.vocabulary_size,
-            deadline: making.deadline,
+            trie: vocabulary.trie(),
+            vocabulary_size: vocabulary.size(),
+            deadline,
         };
-        action(&mut self.bundles, tables)
-    }
-
-    /// A bundle as a parse sees it.
-    fn view(&mut self, making: Making<'_>, bundle: BundleId, parse: Parse) -> ViewId {
-        let PreparedGrammar { grammar, tables, futures, .. } = &making.recognizer.prepared;
-        let top = self.parser.top(parse.stack);
-        let nesting = match self.parser.is_in_brackets(parse.layout) {
-            true => Nesting::Inside,
-            false => Nesting::Outside,
+        let root = self.bundles.at(Place::before_token(run.configuration), class, &mut tables)?;
+        let mut reading = Reading {
+            automaton: &mut self.automaton,
+            parser: &mut self.parser,
+            bundles: &mut self.bundles,
+            views: &mut self.views,
+            tables,
+            prepared: &recognizer.prepared,
+            memory_limit: self.limits.memory_bytes,
+            memory_elsewhere: self.memory_bytes + self.alive.capacity() * 20,
         };
-        let sources = Sources { grammar, tables, futures, vocabulary_size: making.vocabulary_size };
-        self.views.of((bundle, top, nesting), self.bundles.get(bundle), sources)
-    }
-
-    /// The tokens below a bundle that a parse takes, in step with the parser.
-    ///
-    /// Calls itself for large bundles, `MOST_LEVELS` deep at most.
-    fn tokens_below(
-        &mut self,
-        making: Making<'_>,
-        start: (BundleId, ViewId, Parse, u32),
-        level: u32,
-    ) -> Result<Collected, LimitExceeded> {
-        let recognizer = making.recognizer;
-        let mut tokens = Collected::new(making.vocabulary_size);
-        let mut pending = vec![start];
-        while let Some((bundle, view, parse, column)) = pending.pop() {
-            if let Some(certain) = &self.views.get(view).certain {
-                tokens.add(certain);
-            }
-            for index in 0..self.views.get(view).dependent.len() {
-                if self.takes_one(recognizer, parse, (view, index)) {
-                    tokens.add(&self.views.get(view).dependent[index].tokens);
-                }
-            }
-            for index in 0..self.views.get(view).branches.len() {
-                let index = self.views.get(view).branches[index] as usize;
-                let branch = &self.bundles.get(bundle).branches[index];
-                let (terminal, emitted) = (branch.terminal, branch.column.resolve(column));
-                let Some((parse, class)) = self.try_feed(recognizer, parse, terminal, emitted) else {
-                    continue;
-                };
-                let place = (bundle, index, class);
-                let child = match self.bundles.known_child(place) {
-                    Some(known) => known,
-                    None => self.with_tables(making, |bundles, tables| bundles.child(place, tables))?,
-                };
-                let view = self.view(making, child, parse);
-                if level == MOST_LEVELS || self.views.get(view).len() < LARGE_VIEW {
-                    pending.push((child, view, parse, 0));
-                    continue;
-                }
-                if let Some((known, extent)) = self.memo.get((child, 0), &mut self.parser, parse) {
-                    self.parser.count_look(self.parser.look_of(parse, extent));
-                    tokens.add(&known);
-                    continue;
-                }
-                let before = self.parser.begin_look();
-                let _ = self.view(making, child, parse);
-                let part = self.tokens_below(making, (child, view, parse, 0), level + 1);
-                let look = self.parser.end_look(before);
-                let extent = self.parser.extent(parse, look);
-                let part = self.memo.insert_part((child, 0), (&mut self.parser, parse, extent), part?);
-                tokens.add(&part);
-            }
-            self.parser.check()?;
-            if self.total_memory() > self.limits.memory_bytes {
-                return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));
-            }
-        }
-        Ok(tokens)
-    }
-
-    /// Whether a parse can go on with one of the terminals that some tokens depend on.
-    fn takes_one(
-        &mut self,
-        recognizer: &LexedRecognizer,
-        parse: Parse,
-        (view, index): (ViewId, usize),
-    ) -> bool {
-        let end = recognizer.prepared.grammar.end();
-        let terminals = &self.views.get(view).dependent[index].terminals;
-        for &terminal in terminals {
-            let (is_taken, look) = match self.tried.taken.get(&(parse, terminal)) {
-                Some(&known) => known,
-                None => {
-                    let found = self.parser.observing(|parser| match terminal == end {
-                        true => parser.can_end(parse, None),
-                        false => parser.accepts(parse.stack, terminal),
-                    });
-                    self.tried.taken.insert((parse, terminal), found);
-                    found
-                }
-            };
-            self.parser.count_look(look);
-            if is_taken {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// The parse after a lexeme, with the class of the next one.
-    fn try_feed(
-        &mut self,
-        recognizer: &LexedRecognizer,
-        parse: Parse,
-        terminal: TerminalId,
-        column: u32,
-    ) -> Option<(Parse, ClassId)> {
-        let key = (parse, terminal, column);
-        let (next, look) = match self.tried.fed.get(&key) {
-            Some(&known) => known,
-            None => {
-                let found = self.parser.observing(|parser| {
-                    let parse = parser.feed_lexeme(parse, terminal, column)?;
-                    Some((parse, recognizer.class_at(parser.top(parse.stack))))
-                });
-                self.tried.fed.insert(key, found);
-                found
-            }
-        };
-        self.parser.count_look(look);
-        next
+        let (mask, is_known) = reading.mask((root, run.column), run.parse)?;
+        let (known, made) = &mut self.mask_counts;
+        *(if is_known { known } else { made }) += 1;
+        Ok(mask)
     }
 
     /// The set of some live runs, which may be none only at the beginning.
@@ -911,7 +718,6 @@ impl Builder {
             + self.spanners.memory_bytes()
             + self.bundles.memory_bytes()
             + self.views.memory_bytes()
-            + self.alike.as_ref().map_or(0, Alike::memory_bytes)
-            + self.memo.memory_bytes()
+            + self.automaton.memory_bytes()
     }
 }

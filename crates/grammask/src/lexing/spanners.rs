@@ -172,10 +172,15 @@ pub(crate) struct Spanners {
     nodes: Vec<Spanner>,
     /// The nodes of places.
     shared: FxHashMap<Place, SpannerId>,
+    /// The nodes of several places.
+    together: FxHashMap<Places, SpannerId>,
     columns: Columns,
     vocabulary_size: usize,
     memory_bytes: usize,
 }
+
+/// Places that are walked together, and those that are linked to.
+type Places = (Box<[Place]>, Box<[Place]>);
 
 /// A place of a walk: the text of `node` was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -201,7 +206,14 @@ impl Place {
 
 impl Spanners {
     pub(crate) fn new(columns: Columns, vocabulary_size: usize) -> Self {
-        Self { nodes: Vec::new(), shared: FxHashMap::default(), columns, vocabulary_size, memory_bytes: 0 }
+        Self {
+            nodes: Vec::new(),
+            shared: FxHashMap::default(),
+            together: FxHashMap::default(),
+            columns,
+            vocabulary_size,
+            memory_bytes: 0,
+        }
     }
 
     pub(crate) fn get(&self, id: SpannerId) -> &Spanner {
@@ -253,7 +265,16 @@ impl Spanners {
                 if place.is_shared(trie) { links.push(place) } else { places.push(place) }
             }
         }
-        let id = self.walk(lexer, trie, (places, links), deadline)?;
+        let key = (places.into_boxed_slice(), links.into_boxed_slice());
+        let id = match self.together.get(&key) {
+            Some(&known) => known,
+            None => {
+                let id = self.walk(lexer, trie, (key.0.to_vec(), key.1.to_vec()), deadline)?;
+                self.memory_bytes += size_of_val(&key.0[..]) + size_of_val(&key.1[..]);
+                self.together.insert(key, id);
+                id
+            }
+        };
         self.nodes[parent.index()].branches[branch].children.push((class, id));
         Ok(id)
     }
@@ -340,7 +361,10 @@ impl Spanners {
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.memory_bytes + self.nodes.len() * size_of::<Spanner>() + self.shared.capacity() * 32
+        self.memory_bytes
+            + self.nodes.len() * size_of::<Spanner>()
+            + self.shared.capacity() * 32
+            + self.together.capacity() * 40
     }
 }
 

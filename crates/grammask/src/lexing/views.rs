@@ -7,6 +7,8 @@
 //! D'Antoni, "Flexible and Efficient Grammar-Constrained Decoding" (2025), do, but only for the pairs of bundles and states
 //! that texts lead to.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::bundles::{Bundle, BundleId};
@@ -14,8 +16,8 @@ use super::futures::{Future, Futures};
 use super::grammar::LexedGrammar;
 use super::lalr::Action;
 use super::lr_automaton::LrState;
-use super::memo::{Gathered, Part};
 use super::parsing_tables::ParsingTables;
+use super::parts::{PartId, Parts};
 use crate::grammar::{TerminalId, id_type};
 
 id_type! {
@@ -36,14 +38,14 @@ pub(crate) enum Nesting {
 #[derive(Debug)]
 pub(crate) struct Dependent {
     /// The end of the text may be among them.
-    pub(crate) terminals: Box<[TerminalId]>,
-    pub(crate) tokens: Part,
+    pub(crate) terminals: Arc<[TerminalId]>,
+    pub(crate) tokens: PartId,
 }
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct View {
-    pub(crate) certain: Option<Part>,
+    pub(crate) certain: Option<PartId>,
     pub(crate) dependent: Box<[Dependent]>,
     /// The branches of the bundle that the parser may take.
     pub(crate) branches: Box<[u32]>,
@@ -83,15 +85,15 @@ impl Views {
     pub(crate) fn of(
         &mut self,
         key: (BundleId, LrState, Nesting),
-        bundle: &Bundle,
+        (bundle, parts): (&Bundle, &mut Parts),
         sources: Sources<'_>,
     ) -> ViewId {
         if let Some(&known) = self.ids.get(&key) {
             return known;
         }
         let id = ViewId::new(self.views.len());
-        let view = sources.view(bundle, key.1, key.2);
-        self.memory_bytes += view.memory_bytes(bundle);
+        let view = sources.view((bundle, parts), key.1, key.2);
+        self.memory_bytes += view.memory_bytes();
         self.views.push(view);
         self.ids.insert(key, id);
         id
@@ -103,36 +105,29 @@ impl Views {
 }
 
 impl View {
-    /// Parts that the bundle has are counted there.
-    fn memory_bytes(&self, bundle: &Bundle) -> usize {
-        let made = |part: &Part| {
-            let is_of_bundle = bundle.parts().any(|of_bundle| of_bundle.address() == part.address());
-            if is_of_bundle { 0 } else { part.memory_bytes() }
-        };
-        let dependent: usize =
-            self.dependent.iter().map(|one| 64 + size_of_val(&one.terminals[..]) + made(&one.tokens)).sum();
-        size_of::<Self>()
-            + self.certain.as_ref().map_or(0, made)
-            + dependent
-            + size_of_val(&self.branches[..])
+    fn memory_bytes(&self) -> usize {
+        let dependent: usize = self.dependent.iter().map(|one| 48 + size_of_val(&one.terminals[..])).sum();
+        size_of::<Self>() + dependent + size_of_val(&self.branches[..])
     }
 }
 
 /// What is known about tokens that emit nothing more.
 enum Fate {
     Certain,
-    Dependent(Box<[TerminalId]>),
+    Dependent(Arc<[TerminalId]>),
     Dead,
 }
 
 impl Sources<'_> {
-    fn view(self, bundle: &Bundle, top: LrState, nesting: Nesting) -> View {
-        let mut certain: Vec<&Part> = bundle.always.iter().collect();
-        let mut dependent: FxHashMap<Box<[TerminalId]>, Vec<&Part>> = FxHashMap::default();
+    fn view(self, (bundle, parts): (&Bundle, &mut Parts), top: LrState, nesting: Nesting) -> View {
+        let mut certain: Vec<PartId> = bundle.always.iter().map(|tokens| parts.id(tokens)).collect();
+        let mut dependent: FxHashMap<Arc<[TerminalId]>, Vec<PartId>> = FxHashMap::default();
         for (future, tokens) in &bundle.ends {
             match self.fate(self.futures.get(*future), top, nesting) {
-                Fate::Certain => certain.push(tokens),
-                Fate::Dependent(terminals) => dependent.entry(terminals).or_default().push(tokens),
+                Fate::Certain => certain.push(parts.id(tokens)),
+                Fate::Dependent(terminals) => {
+                    dependent.entry(terminals).or_default().push(parts.id(tokens));
+                }
                 Fate::Dead => {}
             }
         }
@@ -142,11 +137,13 @@ impl Sources<'_> {
         };
         let mut dependent: Vec<Dependent> = dependent
             .into_iter()
-            .filter_map(|(terminals, parts)| Some(Dependent { terminals, tokens: self.union(&parts)? }))
+            .filter_map(|(terminals, mut of)| {
+                Some(Dependent { terminals, tokens: parts.union(&mut of, self.vocabulary_size)? })
+            })
             .collect();
         dependent.sort_unstable_by(|left, right| left.terminals.cmp(&right.terminals));
         View {
-            certain: self.union(&certain),
+            certain: parts.union(&mut certain, self.vocabulary_size),
             dependent: dependent.into(),
             branches: (0..bundle.branches.len() as u32).filter(may_come).collect(),
         }
@@ -181,16 +178,5 @@ impl Sources<'_> {
         let indentation = self.grammar.indentation.as_ref();
         self.grammar.terminals[terminal.index()].is_ignored()
             || indentation.is_some_and(|indentation| indentation.newline == terminal)
-    }
-
-    fn union(self, parts: &[&Part]) -> Option<Part> {
-        if let [one] = parts {
-            return Some((*one).clone());
-        }
-        let mut tokens = Gathered::new(self.vocabulary_size);
-        for part in parts {
-            tokens.add(part);
-        }
-        tokens.into_part()
     }
 }
