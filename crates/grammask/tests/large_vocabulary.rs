@@ -238,3 +238,21 @@ fn many_words() {
         compare(&format!("start ::= word {rest};\nword ::= {words};"), 6, 10);
     }
 }
+
+/// Nearly all strings go on: patterns that match anywhere, least lengths, what is excluded.
+#[test]
+fn patterns_that_nearly_all_strings_may_match() {
+    for keywords in [
+        r#""pattern": "th-[0-9]+""#,
+        r#""pattern": "(there|http:|é\\.).*[a-e]$""#,
+        r#""pattern": "^[^ ]+@[^ ]+\\.[^ ]+$""#,
+        r#""pattern": "s$", "minLength": 5"#,
+        r#""allOf": [{"pattern": "th"}, {"not": {"pattern": "er"}}, {"pattern": "^[^\\n]*$"}]"#,
+        r#""oneOf": [{"pattern": "t-[0-9]"}, {"pattern": "n-[0-9]"}]"#,
+        r#""pattern": "^([a-z]{2,5}-)+[0-9]{0,3}(\\.[^0-9]*)?$""#,
+        r#""format": "uri-reference""#,
+    ] {
+        let string = format!(r#"{{"type": "string", {keywords}}}"#);
+        compare_schema(&format!(r#"{{"type": "array", "items": {string}}}"#), 5, 12);
+    }
+}

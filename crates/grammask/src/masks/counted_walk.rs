@@ -9,9 +9,7 @@
 
 use crate::LimitExceeded;
 use crate::automata::{Automata, StateId};
-use crate::vocabulary::{
-    Bounds, CountedSummary, CountedSummaryBuilder, NodeSet, TrieNode, Vocabulary, WhichNodes,
-};
+use crate::vocabulary::{CountedSummary, CountedSummaryBuilder, NodeSet, TrieNode, Vocabulary, WhichNodes};
 
 use super::loops::Loops;
 use super::rows::Rows;
@@ -25,7 +23,6 @@ pub(super) fn walk_counted(
     vocabulary: &Vocabulary,
     start: StateId,
     nodes: &NodeSet,
-    bounds: Bounds,
 ) -> Result<(CountedSummary, usize), LimitExceeded> {
     let mut rows = Rows::default();
     let start_cell = rows.of_state(automata, start);
@@ -42,7 +39,7 @@ pub(super) fn walk_counted(
     for node in nodes.iter() {
         work += walk.below(node, first)?;
     }
-    Ok((walk.found.finish(vocabulary, bounds), work))
+    Ok((walk.found.finish(vocabulary), work))
 }
 
 struct Walk<'a> {
@@ -96,13 +93,13 @@ impl Walk<'_> {
                 && let Some(characters) = self.characters
                 && let Some(which) = characters.kept(columns.groups_below[current])
             {
-                self.found.add_tokens(trie, current..below, difference);
+                self.found.add_tokens(current..below, difference);
                 self.found.add_ends(trie, current..below, difference, which);
                 work += (below - current) / 4;
                 current = below;
                 continue;
             }
-            self.found.add_tokens(trie, current..current + 1, difference);
+            self.found.add_tokens(current..current + 1, difference);
             if is_between_words {
                 self.found.add_ends(trie, current..current + 1, difference, WhichNodes::All);
             }

@@ -8,10 +8,10 @@
 use std::sync::Arc;
 
 use crate::automata::{LengthLimit, StateId};
-use crate::vocabulary::{Bounds, CountedSummary, GrowingNodeSet, LiveTokens, NodeSetRef, TerminalSummary};
+use crate::vocabulary::{CountedSummary, GrowingNodeSet, LiveTokens, NodeSetRef, TerminalSummary};
 
 use super::limited_walk::{LimitedState, walk_limited};
-use super::summaries::{Composition, FAR, Refusal};
+use super::summaries::{Composition, Refusal};
 
 /// Copies of a wide thing, such as a word of a text, that few tokens hold.
 const FEW_COPIES: u32 = 6;
@@ -46,15 +46,8 @@ impl Composition<'_> {
             if limit.most < FEW_COPIES {
                 continue;
             }
-            let mut counted = None;
-            for bounds in if limit.most >= FAR { &[Bounds::Far, Bounds::All][..] } else { &[Bounds::All] } {
-                counted = self.all_limits(limit, nodes, *bounds)?;
-                if counted.as_ref().is_none_or(|counted| limit.most >= counted.least_bound()) {
-                    break;
-                }
-            }
-            let Some(counted) = counted else { continue };
-            let mut live = vec![counted.live(Some(limit.most), self.vocabulary.size())];
+            let Some(counted) = self.all_limits(limit, nodes)? else { continue };
+            let mut live = vec![counted.live(Some(limit.most), self.vocabulary)];
             let ends = counted.ends(0, Some(limit.most), self.trie);
             let mut ends = self.vocabulary.summaries().intern(ends);
             if tail != self.machine.automata.terms().epsilon() {
@@ -81,38 +74,37 @@ impl Composition<'_> {
         &mut self,
         limit: LengthLimit,
         nodes: &NodeSetRef,
-        bounds: Bounds,
     ) -> Result<Option<Arc<CountedSummary>>, Refusal> {
         let languages = self.languages(limit);
-        if let Some(known) = self.vocabulary.summaries().get_limited(languages, nodes, bounds) {
+        if let Some(known) = self.vocabulary.summaries().get_limited(languages, nodes) {
             return Ok(known);
         }
         let Some(between) = self.machine.automata.terms_mut().clamp(limit.unlimited, FEW_COPIES) else {
-            return self.walk_limited(limit, nodes, bounds);
+            return self.walk_limited(limit, nodes);
         };
         let [lower, upper] =
             [between.lower, between.upper].map(|unlimited| LengthLimit { unlimited, ..limit });
-        let key = (self.languages(upper), nodes.clone(), bounds);
+        let key = (self.languages(upper), nodes.clone());
         let mut counted = None;
         match self.known.clamped.get(&key) {
             // The first of those that are alike above is walked as it is: there may be no other.
             None => {
-                counted = self.walk_limited(limit, nodes, bounds)?;
+                counted = self.walk_limited(limit, nodes)?;
                 let clamped = if counted.is_some() { Clamped::Met } else { Clamped::TooHard };
                 self.known.clamped.insert(key, clamped);
                 return Ok(counted);
             }
             Some(Clamped::TooHard) => {}
             Some(Clamped::Met) => {
-                let upper = self.walk_limited(upper, nodes, bounds)?;
-                let lower = if upper.is_some() { self.walk_limited(lower, nodes, bounds)? } else { None };
+                let upper = self.walk_limited(upper, nodes)?;
+                let lower = if upper.is_some() { self.walk_limited(lower, nodes)? } else { None };
                 counted = upper.filter(|upper| lower.is_some_and(|lower| lower == *upper));
                 if counted.is_none() {
-                    return self.walk_limited(limit, nodes, bounds);
+                    return self.walk_limited(limit, nodes);
                 }
             }
         }
-        self.vocabulary.summaries().insert_limited(languages, nodes.clone(), bounds, counted.clone());
+        self.vocabulary.summaries().insert_limited(languages, nodes.clone(), counted.clone());
         Ok(counted)
     }
 
@@ -126,10 +118,9 @@ impl Composition<'_> {
         &mut self,
         limit: LengthLimit,
         nodes: &NodeSetRef,
-        bounds: Bounds,
     ) -> Result<Option<Arc<CountedSummary>>, Refusal> {
         let languages = self.languages(limit);
-        if let Some(known) = self.vocabulary.summaries().get_limited(languages, nodes, bounds) {
+        if let Some(known) = self.vocabulary.summaries().get_limited(languages, nodes) {
             return Ok(known);
         }
         let automata = &mut *self.machine.automata;
@@ -152,7 +143,7 @@ impl Composition<'_> {
             let state = LimitedState { unlimited, unit, inside };
             let (automata, vocabulary) = (&mut *self.machine.automata, self.vocabulary);
             let setbacks = self.known.limited_setbacks;
-            match walk_limited(automata, vocabulary, state, nodes, bounds, setbacks)? {
+            match walk_limited(automata, vocabulary, state, nodes, setbacks)? {
                 Some((found, work)) => {
                     self.spend(work)?;
                     counted = Some(Arc::new(found));
@@ -160,7 +151,7 @@ impl Composition<'_> {
                 None => self.known.limited_setbacks += 1,
             }
         }
-        self.vocabulary.summaries().insert_limited(languages, nodes.clone(), bounds, counted.clone());
+        self.vocabulary.summaries().insert_limited(languages, nodes.clone(), counted.clone());
         Ok(counted)
     }
 }

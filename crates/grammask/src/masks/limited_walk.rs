@@ -15,9 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::LimitExceeded;
 use crate::automata::{Automata, ByteSet, StateId};
-use crate::vocabulary::{
-    Bounds, CountedSummary, CountedSummaryBuilder, NodeSet, TrieNode, Vocabulary, WhichNodes,
-};
+use crate::vocabulary::{CountedSummary, CountedSummaryBuilder, NodeSet, TrieNode, Vocabulary, WhichNodes};
 
 use super::loops::Loops;
 use super::rows::Rows;
@@ -52,7 +50,6 @@ pub(super) fn walk_limited(
     vocabulary: &Vocabulary,
     state: LimitedState,
     nodes: &NodeSet,
-    bounds: Bounds,
     setbacks: u32,
 ) -> Result<Option<(CountedSummary, usize)>, LimitExceeded> {
     let (mut heads, mut copies) = (Rows::default(), Rows::default());
@@ -88,7 +85,7 @@ pub(super) fn walk_limited(
         }
     }
     work += walk.ends.transitions;
-    Ok(Some((walk.found.finish(vocabulary, bounds), work)))
+    Ok(Some((walk.found.finish(vocabulary), work)))
 }
 
 struct Walk<'a> {
@@ -165,7 +162,7 @@ impl Walk<'_> {
                     && let Some(loops) = self.heads.loops(automata, head, next_byte, groups)?
                     && loops.kept(groups).is_some()
                 {
-                    self.found.add_tokens(trie, current..below, difference + more as i32);
+                    self.found.add_tokens(current..below, difference + more as i32);
                     if is_word {
                         self.found.add_ends(trie, current..below, difference, which);
                     }
@@ -174,7 +171,7 @@ impl Walk<'_> {
                     continue;
                 }
             }
-            self.found.add_tokens(trie, current..current + 1, difference + more as i32);
+            self.found.add_tokens(current..current + 1, difference + more as i32);
             if is_word {
                 self.found.add_ends(trie, current..current + 1, difference, WhichNodes::All);
             }

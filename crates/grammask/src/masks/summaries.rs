@@ -26,8 +26,7 @@ use crate::automata::{ByteSet, StateId};
 use crate::lowering::{Advance, DotId, NormalForm, Symbol};
 use crate::recognizer::{ContinuationId, Continuations, Item, ItemState, Machine, Recognizer, SetId};
 use crate::vocabulary::{
-    Bounds, GrowingNodeSet, LiveTokens, Mask, NodeSet, NodeSetRef, TerminalSummary, TokenTrie, TrieNode,
-    Vocabulary,
+    GrowingNodeSet, LiveTokens, Mask, NodeSet, NodeSetRef, TerminalSummary, TokenTrie, TrieNode, Vocabulary,
 };
 use crate::{Deadline, LimitExceeded};
 
@@ -48,8 +47,6 @@ const MOST_WORK: usize = 4_000_000;
 const MOST_WIDE: usize = 8;
 /// How often the work for one mask is halved at the most.
 const MOST_SETBACKS: u32 = 6;
-/// Copies from which a bound is far above what most tokens hold.
-pub(super) const FAR: u32 = 20;
 /// Bytes that keep a state of free text.
 const MANY_BYTES: usize = 64;
 /// What it costs to look at a nonterminal that begins another, in visited trie nodes.
@@ -91,7 +88,7 @@ pub struct RuleSummaries {
     /// How often a walk without a limit was given up.
     pub(super) limited_setbacks: u32,
     /// Intersections that are alike but for the bounds of repetitions, by the one without bounds.
-    pub(super) clamped: FxHashMap<([u128; 3], NodeSetRef, Bounds), Clamped>,
+    pub(super) clamped: FxHashMap<([u128; 3], NodeSetRef), Clamped>,
     observed: ObservedMasks,
     /// Large sets of tokens that summaries refer to, by where they are: these keep them there.
     token_sets: FxHashSet<usize>,
@@ -352,28 +349,17 @@ impl Composition<'_> {
         }
         let automata = &self.machine.automata;
         let code = automata.terms().content_hash(automata.term(start));
-        // No copy is empty, so at least one is none too few.
-        let is_far = min <= 1 && max.is_none_or(|max| max >= FAR);
-        let mut counted = None;
-        for bounds in if is_far { &[Bounds::Far, Bounds::All][..] } else { &[Bounds::All] } {
-            let found = match self.vocabulary.summaries().get_counted(code, nodes, *bounds) {
-                Some(known) => known,
-                None => {
-                    let (automata, vocabulary) = (&mut *self.machine.automata, self.vocabulary);
-                    let (found, work) = walk_counted(automata, vocabulary, start, nodes, *bounds)?;
-                    self.spend(work)?;
-                    let found = Arc::new(found);
-                    vocabulary.summaries().insert_counted(code, nodes.clone(), *bounds, found.clone());
-                    found
-                }
-            };
-            if max.is_none_or(|max| max >= found.least_bound()) {
-                counted = Some(found);
-                break;
+        let counted = match self.vocabulary.summaries().get_counted(code, nodes) {
+            Some(known) => known,
+            None => {
+                let (found, work) = walk_counted(self.machine.automata, self.vocabulary, start, nodes)?;
+                self.spend(work)?;
+                let found = Arc::new(found);
+                self.vocabulary.summaries().insert_counted(code, nodes.clone(), found.clone());
+                found
             }
-        }
-        let Some(counted) = counted else { return Ok(None) };
-        let live = self.vocabulary.summaries().share(counted.live(max, self.vocabulary.size()));
+        };
+        let live = self.vocabulary.summaries().share(counted.live(max, self.vocabulary));
         let ends = self.vocabulary.summaries().intern(counted.ends(min, max, self.trie));
         let summary = RuleSummary { live, ends };
         self.known.bytes += self.known.bytes_of(&summary.live) + 128;

@@ -12,7 +12,7 @@ use super::{TerminalSummaries, TokenId, TokenSet, token_set};
 /// Of more than this part of all ids a bitset is added faster than a list.
 const FEW: usize = 128;
 
-/// Of more tokens than these a bitset finds the order faster than sorting.
+/// Of more tokens than these, in no order, a bitset finds the order faster than sorting.
 const MOST_SORTED: usize = 256;
 
 /// So many tokens are listed however small a vocabulary is.
@@ -73,9 +73,21 @@ impl LiveTokens {
     /// The tokens of a set that others may hold too.
     #[must_use]
     pub fn from_shared(set: Arc<TokenSet>) -> Self {
-        let most = most_listed(set.size());
-        let few: Vec<TokenId> = set.iter().take(most + 1).collect();
-        if few.len() > most { Self::Set(set) } else { Self::List(few.into()) }
+        match set.up_to(most_listed(set.size())) {
+            Some(few) => Self::List(few.into()),
+            None => Self::Set(set),
+        }
+    }
+
+    /// The tokens of a set, all of which are in `base`.
+    #[must_use]
+    pub(crate) fn within(base: &Arc<TokenSet>, set: TokenSet) -> Self {
+        let most = most_listed(base.size());
+        let less: Vec<TokenId> = base.difference(&set).take(most + 1).collect();
+        if less.len() > most {
+            return Self::from_set(set);
+        }
+        Self::near(base.clone(), less, Vec::new())
     }
 
     /// The tokens of a set without some of them, in any order and with repetition.
@@ -151,7 +163,7 @@ impl LiveTokens {
             less.retain(|&token| !parts.iter().any(|part| part.contains(token)));
         }
         let most = most_listed(size);
-        if more.len() + less.len() > most || base.is_none() && more.len() > MOST_SORTED {
+        if more.len() + less.len() > most {
             let mut set = TokenSet::new(size);
             parts.iter().for_each(|part| part.add_to(&mut set));
             return store.share(Self::from_set(set));

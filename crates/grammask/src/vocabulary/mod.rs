@@ -13,6 +13,7 @@
 //! Several ids may have the same bytes: they share a node of the trie and are legal together.
 
 mod bit_range;
+mod bit_sliced;
 mod byte_groups;
 mod character;
 mod counted_summary;
@@ -29,8 +30,8 @@ mod token_trie;
 pub(crate) use bit_range::words_of;
 pub(crate) use byte_groups::ByteGroups;
 pub(crate) use character::Character;
+pub use counted_summary::CountedSummary;
 pub(crate) use counted_summary::CountedSummaryBuilder;
-pub use counted_summary::{Bounds, CountedSummary};
 pub use error::VocabularyError;
 pub use live_tokens::{LiveTokens, Near, Tokens};
 pub use mask::Mask;
@@ -39,8 +40,8 @@ pub use terminal_summaries::{NodeSetRef, TerminalSummaries, TerminalSummary};
 pub(crate) use token_ranges::TokenRanges;
 pub use token_set::TokenSet;
 pub use token_texts::TokenTexts;
+pub(crate) use token_trie::WhichNodes;
 pub use token_trie::{Children, TokenTrie, TrieNode};
-pub(crate) use token_trie::{MANY_CHARACTERS, WhichNodes};
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
-use super::{Bounds, CountedSummary, LiveTokens, NodeSet, TokenSet};
+use super::{CountedSummary, LiveTokens, NodeSet, TokenSet};
 
 /// Bytes that the store may take by default.
 const DEFAULT_CAPACITY: usize = 256 << 20;
@@ -81,9 +81,9 @@ struct Contents {
     sets: FxHashMap<u64, Vec<NodeSetRef>>,
     /// By content hash of the language, and start nodes.
     summaries: FxHashMap<(u128, NodeSetRef), Arc<TerminalSummary>>,
-    counted: FxHashMap<(u128, NodeSetRef, Bounds), Arc<CountedSummary>>,
+    counted: FxHashMap<(u128, NodeSetRef), Arc<CountedSummary>>,
     /// By content hashes of an intersection without its limit, what ends a copy, and the copy.
-    limited: FxHashMap<([u128; 3], NodeSetRef, Bounds), Option<Arc<CountedSummary>>>,
+    limited: FxHashMap<([u128; 3], NodeSetRef), Option<Arc<CountedSummary>>>,
     /// Large sets of tokens, equal ones once.
     tokens: FxHashSet<Arc<TokenSet>>,
     /// Unions of large sets, by where these are, ascending.
@@ -177,21 +177,15 @@ impl TerminalSummaries {
 
     /// What is known about repetitions of the code with this content hash below these nodes.
     #[must_use]
-    pub fn get_counted(&self, code: u128, nodes: &NodeSetRef, bounds: Bounds) -> Option<Arc<CountedSummary>> {
-        self.lock().counted.get(&(code, nodes.clone(), bounds)).cloned()
+    pub fn get_counted(&self, code: u128, nodes: &NodeSetRef) -> Option<Arc<CountedSummary>> {
+        self.lock().counted.get(&(code, nodes.clone())).cloned()
     }
 
     /// Remembers a summary of repetitions.
-    pub fn insert_counted(
-        &self,
-        code: u128,
-        nodes: NodeSetRef,
-        bounds: Bounds,
-        summary: Arc<CountedSummary>,
-    ) {
+    pub fn insert_counted(&self, code: u128, nodes: NodeSetRef, summary: Arc<CountedSummary>) {
         let mut contents = self.lock();
         contents.make_room(summary.memory_bytes() + 128);
-        contents.counted.insert((code, nodes, bounds), summary);
+        contents.counted.insert((code, nodes), summary);
     }
 
     /// What is known about an intersection with a limit on its length, for all limits; it may be known that it is too hard.
@@ -201,9 +195,8 @@ impl TerminalSummaries {
         &self,
         languages: [u128; 3],
         nodes: &NodeSetRef,
-        bounds: Bounds,
     ) -> Option<Option<Arc<CountedSummary>>> {
-        self.lock().limited.get(&(languages, nodes.clone(), bounds)).cloned()
+        self.lock().limited.get(&(languages, nodes.clone())).cloned()
     }
 
     /// Remembers a summary for all limits, or that there is none.
@@ -211,12 +204,11 @@ impl TerminalSummaries {
         &self,
         languages: [u128; 3],
         nodes: NodeSetRef,
-        bounds: Bounds,
         summary: Option<Arc<CountedSummary>>,
     ) {
         let mut contents = self.lock();
         contents.make_room(summary.as_ref().map_or(0, |summary| summary.memory_bytes()) + 160);
-        contents.limited.insert((languages, nodes, bounds), summary);
+        contents.limited.insert((languages, nodes), summary);
     }
 
     /// Bytes that the store takes, an estimate.

@@ -31,6 +31,11 @@ impl TokenRanges {
         }
     }
 
+    /// How many tokens the ranges have together.
+    pub(crate) fn len(&self) -> usize {
+        self.ranges.iter().map(Range::len).sum()
+    }
+
     /// Adds the tokens to a set.
     pub(crate) fn add_to(&self, set: &mut TokenSet, trie: &TokenTrie) {
         for range in &self.ranges {
@@ -42,7 +47,7 @@ impl TokenRanges {
     pub(crate) fn finish(self, vocabulary: &Vocabulary) -> LiveTokens {
         let ids = vocabulary.trie().sorted_ids();
         let at = |positions: Range<u32>| &ids[positions.start as usize..positions.end as usize];
-        let count: usize = self.ranges.iter().map(Range::len).sum();
+        let count = self.len();
         if count <= vocabulary.size() / 32 {
             let tokens = self.ranges.into_iter().flat_map(|range| at(range).iter().copied()).collect();
             return LiveTokens::new(tokens, vocabulary.size());

@@ -9,6 +9,9 @@ use std::hash::{Hash, Hasher};
 
 use super::TokenId;
 
+/// Words that are looked at as one.
+const COUNTED_TOGETHER: usize = 16;
+
 /// A set of tokens with ids below a fixed size.
 ///
 /// ```
@@ -109,6 +112,57 @@ impl TokenSet {
         }
     }
 
+    /// Adds the tokens of `other`, a set of the same size, whose bits are set in words of 64.
+    pub(crate) fn union_with_within(&mut self, other: &Self, within: &[u64]) {
+        let words = self.words.chunks_mut(2).zip(other.words.chunks(2)).zip(within);
+        for ((words, more), within) in words {
+            // A word of 64 positions is two words of 32.
+            let halves = [*within as u32, (*within >> 32) as u32];
+            for ((word, more), within) in words.iter_mut().zip(more).zip(halves) {
+                *word |= more & within;
+            }
+        }
+    }
+
+    /// The tokens in the set, ascending, if there are at most so many. Costs little if there are not.
+    pub(crate) fn up_to(&self, most: usize) -> Option<Vec<TokenId>> {
+        let mut count = 0;
+        for words in self.words.chunks(COUNTED_TOGETHER) {
+            count += words.iter().map(|word| word.count_ones() as usize).sum::<usize>();
+            if count > most {
+                return None;
+            }
+        }
+        let mut tokens = Vec::with_capacity(count);
+        for (words, first) in self.words.chunks(COUNTED_TOGETHER).zip((0..).step_by(COUNTED_TOGETHER)) {
+            // Small sets are empty nearly everywhere.
+            if words.iter().fold(0, |all, word| all | word) == 0 {
+                continue;
+            }
+            for (&word, index) in words.iter().zip(first..) {
+                let mut rest = word;
+                while rest != 0 {
+                    tokens.push(TokenId(index * 32 + rest.trailing_zeros()));
+                    rest &= rest - 1;
+                }
+            }
+        }
+        Some(tokens)
+    }
+
+    /// The tokens that `other`, a set of the same size, lacks, ascending.
+    pub(crate) fn difference(&self, other: &Self) -> impl Iterator<Item = TokenId> {
+        let words = (0_u32..).zip(self.words.iter().zip(&other.words));
+        words.flat_map(|(index, (word, other))| {
+            let mut rest = word & !other;
+            std::iter::from_fn(move || {
+                let bit = (rest != 0).then(|| rest.trailing_zeros())?;
+                rest &= rest - 1;
+                Some(TokenId(index * 32 + bit))
+            })
+        })
+    }
+
     /// The tokens in the set, ascending.
     #[must_use]
     pub fn iter(&self) -> Iter<'_> {
@@ -124,9 +178,13 @@ impl TokenSet {
 
 impl Extend<TokenId> for TokenSet {
     fn extend<I: IntoIterator<Item = TokenId>>(&mut self, ids: I) {
+        let mut greatest = None;
         for id in ids {
-            self.insert(id);
+            self.words[id.index() >> 5] |= 1 << (id.0 & 31);
+            greatest = greatest.max(Some(id));
         }
+        let is_inside = greatest.is_none_or(|id| id.index() < self.size);
+        assert!(is_inside, "token {greatest:?} is outside a set over {} ids", self.size);
     }
 }
 
@@ -242,6 +300,15 @@ mod tests {
             prop_assert_eq!(set.iter().collect::<Vec<_>>(), model.iter().copied().collect::<Vec<_>>());
             prop_assert_eq!(set.len(), model.len());
             prop_assert_eq!(set.is_empty(), model.is_empty());
+            prop_assert!(set.difference(&other).eq(model.iter().copied().filter(|&id| !other.contains(id))));
+            for most in 0..=size {
+                let few = (model.len() <= most).then(|| model.iter().copied().collect::<Vec<_>>());
+                prop_assert_eq!(set.up_to(most), few);
+            }
+            let mut within = other.clone();
+            within.union_with_within(&set, &[0x5555_5555_5555_5555; 2]);
+            let even = model.iter().copied().filter(|id| id.0 % 2 == 0);
+            prop_assert_eq!(within.iter().collect::<BTreeSet<_>>(), other.iter().chain(even).collect());
             for id in (0..limit + 40).map(TokenId) {
                 prop_assert_eq!(set.contains(id), model.contains(&id));
             }

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
+use super::bit_sliced::BitSliced;
 use super::{ByteGroups, Character, TokenId, TokenTexts, Vocabulary, words_of};
 
 /// A node of a [`TokenTrie`], numbered in preorder: a nonempty prefix of a token, or the root.
@@ -28,9 +29,6 @@ impl TrieNode {
         self.0 as usize
     }
 }
-
-/// From so many characters on a token is long; of 128,000 tokens some 1,600 are.
-pub(crate) const MANY_CHARACTERS: u16 = 16;
 
 /// Up to so many children are looked at one by one for the one over a byte; each may be far from the next.
 const FEW_CHILDREN: u32 = 8;
@@ -70,11 +68,9 @@ pub struct TokenTrie {
     whole_characters: Vec<u64>,
     /// How many characters begin on the way to each node: bytes but those from 0x80 to 0xBF.
     characters: Vec<u16>,
-    /// The same for each entry of `sorted_ids`.
-    token_characters: Vec<u16>,
-    /// Positions in `sorted_ids` of tokens of at least [`MANY_CHARACTERS`], and the nodes with children that are so deep.
-    long_tokens: Vec<u32>,
-    long_nodes: Vec<TrieNode>,
+    /// The same bit by bit, and for each token.
+    characters_of_nodes: BitSliced,
+    characters_of_tokens: BitSliced,
     max_depth: u16,
     bytes_below: OnceLock<BytesBelow>,
 }
@@ -142,9 +138,8 @@ impl TokenTrie {
             groups_below: Vec::new(),
             whole_characters: Vec::new(),
             characters: Vec::new(),
-            token_characters: Vec::new(),
-            long_tokens: Vec::new(),
-            long_nodes: Vec::new(),
+            characters_of_nodes: BitSliced::default(),
+            characters_of_tokens: BitSliced::default(),
             max_depth: 0,
             bytes_below: OnceLock::new(),
         };
@@ -174,6 +169,7 @@ impl TokenTrie {
         trie.edges = trie.edges_by_byte();
         trie.index_child_bytes();
         trie.index_texts_below();
+        trie.index_characters(texts.len());
         trie.bytes.shrink_to_fit();
         trie.depths.shrink_to_fit();
         trie.subtree_ends.shrink_to_fit();
@@ -345,22 +341,16 @@ impl TokenTrie {
         self.characters[node.index()]
     }
 
-    /// The same for each of [`TokenTrie::sorted_ids`].
+    /// The same for all nodes.
     #[must_use]
-    pub(crate) fn token_characters(&self) -> &[u16] {
-        &self.token_characters
+    pub(crate) fn characters_of_nodes(&self) -> &BitSliced {
+        &self.characters_of_nodes
     }
 
-    /// Positions in [`TokenTrie::sorted_ids`] of the tokens of at least [`MANY_CHARACTERS`], ascending.
+    /// The same for all tokens, by id.
     #[must_use]
-    pub(crate) fn long_tokens(&self) -> &[u32] {
-        &self.long_tokens
-    }
-
-    /// The nodes with children to which at least [`MANY_CHARACTERS`] lead, ascending.
-    #[must_use]
-    pub(crate) fn long_nodes(&self) -> &[TrieNode] {
-        &self.long_nodes
+    pub(crate) fn characters_of_tokens(&self) -> &BitSliced {
+        &self.characters_of_tokens
     }
 
     /// Where the tokens of neighbouring nodes are in [`TokenTrie::sorted_ids`].
@@ -422,15 +412,20 @@ impl TokenTrie {
                 let begins = node > 0 && !(0x80..0xc0).contains(&self.bytes[node]);
                 let characters = before + u16::from(begins);
                 self.characters.push(characters);
-                let tokens = self.token_starts[node]..self.token_starts[node + 1];
-                self.token_characters.extend(tokens.clone().map(|_| characters));
-                if characters >= MANY_CHARACTERS {
-                    self.long_tokens.extend(tokens);
-                    let node = TrieNode(node as u32);
-                    self.long_nodes.extend(self.has_children(node).then_some(node));
-                }
             }
         }
+    }
+
+    /// Keeps the characters of nodes and of tokens with ids below `ids` bit by bit.
+    fn index_characters(&mut self, ids: usize) {
+        self.characters_of_nodes = BitSliced::new(&self.characters);
+        let mut of_tokens = vec![0; ids];
+        for (node, &characters) in self.characters.iter().enumerate() {
+            for id in self.tokens(TrieNode(node as u32)) {
+                of_tokens[id.index()] = characters;
+            }
+        }
+        self.characters_of_tokens = BitSliced::new(&of_tokens);
     }
 
     /// All edges over `byte` as (parent, child), ascending by parent.
@@ -520,7 +515,8 @@ impl TokenTrie {
             + size_of_val(&self.groups_below[..])
             + size_of_val(&self.whole_characters[..])
             + size_of_val(&self.characters[..])
-            + size_of_val(&self.token_characters[..])
+            + self.characters_of_nodes.memory_bytes()
+            + self.characters_of_tokens.memory_bytes()
     }
 }
 
@@ -621,7 +617,12 @@ mod tests {
             assert_eq!(usize::from(trie.characters(node)), begun);
             let own = trie.token_positions(node.index()..node.index() + 1);
             assert_eq!(own.len(), trie.tokens(node).len());
-            assert!(trie.token_characters()[own].iter().all(|&characters| usize::from(characters) == begun));
+            let has_begun = |sliced: &BitSliced, place: usize| {
+                let count = begun as u32;
+                sliced.within(count, count)[place / 64] >> (place % 64) & 1 == 1
+            };
+            assert!(has_begun(trie.characters_of_nodes(), node.index()));
+            assert!(trie.tokens(node).iter().all(|id| has_begun(trie.characters_of_tokens(), id.index())));
             let is_broken =
                 |text: &[u8]| std::str::from_utf8(text).is_err_and(|error| error.error_len().is_some());
             let below: Vec<&[u8]> = prefixes
