@@ -92,11 +92,18 @@ def with_python_patterns(schema: Any) -> Any:
     return {keyword: part_of(keyword, part) for keyword, part in schema.items()}
 
 
+WHITE_SPACE = r"\t-\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+"""What `\\s` is in ECMA-262, for a class of characters."""
+
+
 def python_pattern(pattern: str) -> str:
-    outside_classes = re.sub(
-        r"(\\.|\[(?:\\.|[^\]\\])*\])|\$", lambda found: found[1] or r"\Z", pattern, flags=re.DOTALL
-    )
-    return f"(?a:{outside_classes})"
+    def rewritten(found: re.Match[str]) -> str:
+        part = found[0]
+        if part.startswith("["):
+            return re.sub(r"\\(.)", lambda one: WHITE_SPACE if one[1] == "s" else one[0], part)
+        return {"$": r"\Z", r"\s": f"[{WHITE_SPACE}]", r"\S": f"[^{WHITE_SPACE}]"}.get(part, part)
+
+    return "(?a:" + re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]|\$", rewritten, pattern, flags=re.DOTALL) + ")"
 
 
 def read(text: str) -> Any:
