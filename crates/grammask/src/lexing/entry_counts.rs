@@ -269,10 +269,12 @@ impl<'a> Sequences<'a> {
                 if next.is_empty() {
                     continue;
                 }
-                let mut stays = true;
-                for run in &next {
-                    stays &= run.longer.is_empty();
-                    stays &= self.lexer.stays(run.configuration, self.trie.bytes_below(child))?;
+                let mut stays = false;
+                if let Some(bytes) = self.trie.bytes_below(child) {
+                    stays = true;
+                    for run in &next {
+                        stays &= run.longer.is_empty() && self.lexer.stays(run.configuration, bytes)?;
+                    }
                 }
                 if stays || !self.trie.tokens(child).is_empty() {
                     for run in &next {

@@ -297,8 +297,12 @@ impl Spanners {
             if looks % NODES_PER_LOOK == 0 {
                 deadline.check()?;
             }
-            let is_loop = lexer.stays(configuration, trie.bytes_below(node))?
-                && !self.columns.are_tracked(lexer, configuration);
+            let is_loop = match trie.bytes_below(node) {
+                Some(bytes) => {
+                    lexer.stays(configuration, bytes)? && !self.columns.are_tracked(lexer, configuration)
+                }
+                None => false,
+            };
             let end = if is_loop { trie.subtree_end(node) } else { TrieNode(node.0 + 1) };
             let range = (token_starts[node.index()], token_starts[end.index()]);
             if range.0 < range.1 {

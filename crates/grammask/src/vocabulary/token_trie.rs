@@ -75,11 +75,17 @@ pub struct TokenTrie {
     bytes_below: OnceLock<BytesBelow>,
 }
 
-/// For each node which of `sets` holds the bytes on all edges below it.
+/// For each node which of `sets` holds the bytes on all edges below it; [`NONE`](Self::NONE) where few nodes are below.
 #[derive(Clone, Debug)]
 struct BytesBelow {
     set_of: Box<[u32]>,
     sets: Box<[[u64; 4]]>,
+}
+
+impl BytesBelow {
+    const NONE: u32 = u32::MAX;
+    /// How many nodes are below a node that has a set.
+    const LEAST_NODES: usize = 8;
 }
 
 /// Which nodes of a subtree.
@@ -287,24 +293,35 @@ impl TokenTrie {
         }
     }
 
-    /// The bytes on all edges below a node, as a bitset. The first call costs a pass over the trie.
+    /// The bytes on all edges below a node, as a bitset; `None` if so few nodes are below that looking at each costs no
+    /// more. The first call costs a pass over the trie.
     #[must_use]
-    pub fn bytes_below(&self, node: TrieNode) -> &[u64; 4] {
+    pub fn bytes_below(&self, node: TrieNode) -> Option<&[u64; 4]> {
         let below = self.bytes_below.get_or_init(|| self.collect_bytes_below());
-        &below.sets[below.set_of[node.index()] as usize]
+        let set = below.set_of[node.index()];
+        (set != BytesBelow::NONE).then(|| &below.sets[set as usize])
     }
 
     fn collect_bytes_below(&self) -> BytesBelow {
         let mut known: FxHashMap<[u64; 4], u32> = FxHashMap::default();
-        // Most nodes have nothing below them.
-        let mut sets = vec![[0_u64; 4]];
-        let mut set_of = vec![0; self.bytes.len()].into_boxed_slice();
+        let mut sets: Vec<[u64; 4]> = Vec::new();
+        let mut set_of = vec![BytesBelow::NONE; self.bytes.len()].into_boxed_slice();
+        let nodes_below = |node: TrieNode| node.index() + 1..self.subtree_end(node).index();
         // Children come after their parents.
-        for node in (0..self.bytes.len() as u32).rev().map(TrieNode).filter(|&node| self.has_children(node)) {
+        for node in (0..self.bytes.len() as u32).rev().map(TrieNode) {
+            if nodes_below(node).len() < BytesBelow::LEAST_NODES {
+                continue;
+            }
             let mut set = *self.child_bytes(node);
             for child in self.children(node) {
-                let below = &sets[set_of[child.index()] as usize];
-                set.iter_mut().zip(below).for_each(|(word, more)| *word |= more);
+                match set_of[child.index()] {
+                    BytesBelow::NONE => {
+                        for &byte in &self.bytes[nodes_below(child)] {
+                            set[usize::from(byte >> 6)] |= 1 << (byte & 63);
+                        }
+                    }
+                    below => set.iter_mut().zip(sets[below as usize]).for_each(|(word, more)| *word |= more),
+                }
             }
             set_of[node.index()] = *known.entry(set).or_insert_with(|| {
                 sets.push(set);
@@ -599,9 +616,11 @@ mod tests {
                 .filter(|other| other.starts_with(prefix))
                 .flat_map(|other| other[prefix.len()..].iter().copied())
                 .collect();
-            let found = trie.bytes_below(node);
-            let is_found = |byte: &u8| found[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
-            assert_eq!((0..=255).filter(is_found).collect::<BTreeSet<u8>>(), below);
+            assert_eq!(trie.bytes_below(node).is_some(), subtree > BytesBelow::LEAST_NODES);
+            if let Some(found) = trie.bytes_below(node) {
+                let is_found = |byte: &u8| found[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
+                assert_eq!((0..=255).filter(is_found).collect::<BTreeSet<u8>>(), below);
+            }
             let children: Vec<&[u8]> = prefixes
                 .iter()
                 .copied()
