@@ -77,7 +77,7 @@ impl LalrTable {
             }
         }
         let mut table = Self { automaton, width, actions: Vec::new(), gotos, resolved: Vec::new() };
-        let refused = table.fill(grammar, lookaheads);
+        let refused = table.fill(grammar, &lookaheads);
         if refused.is_empty() {
             return Ok(table);
         }
@@ -143,19 +143,11 @@ impl LalrTable {
     fn fill(
         &mut self,
         grammar: &LexedGrammar,
-        lookaheads: Vec<(LrState, usize, TerminalSet)>,
+        lookaheads: &[(LrState, usize, TerminalSet)],
     ) -> Vec<Conflict> {
         let start_production = self.automaton.productions.len() - 1;
         let end = self.end();
         self.actions = vec![Action::Error; self.state_count() * self.width];
-        let mut reductions: Vec<(LrState, TerminalId, ProductionId)> = Vec::new();
-        for (state, production, terminals) in &lookaheads {
-            if *production != start_production {
-                let production = ProductionId::new(*production);
-                reductions.extend(terminals.iter().map(|terminal| (*state, terminal, production)));
-            }
-        }
-        reductions.sort_unstable();
         for (state, transitions) in self.automaton.transitions.iter().enumerate() {
             for &(symbol, target) in transitions {
                 if let Symbol::Terminal(terminal) = symbol {
@@ -166,6 +158,30 @@ impl LalrTable {
         if let Some(accepting) = self.automaton.step(LrState::START, Symbol::Nonterminal(grammar.start)) {
             self.actions[accepting.index() * self.width + end.index()] = Action::Accept;
         }
+        // Where no terminal has two actions, which is in most states, there is nothing to decide.
+        let mut reductions: Vec<(LrState, TerminalId, ProductionId)> = Vec::new();
+        for of_state in lookaheads.chunk_by(|left, right| left.0 == right.0) {
+            let state = of_state[0].0;
+            let mut taken = self.accepts(state);
+            let of_state = of_state.iter().filter(|&&(_, production, _)| production != start_production);
+            let is_decided = of_state.clone().all(|(_, _, terminals)| {
+                let is_apart = !taken.intersects(terminals);
+                taken.union_with(terminals);
+                is_apart
+            });
+            for (_, production, terminals) in of_state {
+                let production = ProductionId::new(*production);
+                if is_decided {
+                    for terminal in terminals.iter() {
+                        self.actions[state.index() * self.width + terminal.index()] =
+                            Action::Reduce(production);
+                    }
+                } else {
+                    reductions.extend(terminals.iter().map(|terminal| (state, terminal, production)));
+                }
+            }
+        }
+        reductions.sort_unstable();
         let mut refused = Vec::new();
         for at_place in reductions.chunk_by(|left, right| (left.0, left.1) == (right.0, right.1)) {
             let (state, terminal, _) = at_place[0];
@@ -281,7 +297,8 @@ fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Vec<(LrState, 
     }
     unite_along(&mut follow, &reads);
     let mut includes: Vec<Vec<usize>> = vec![Vec::new(); gotos.len()];
-    let mut lookback: Vec<(LrState, usize, usize)> = Vec::new();
+    // By state the productions that can be reduced there, with the transitions that come after.
+    let mut lookback: Vec<Vec<(usize, Vec<usize>)>> = vec![Vec::new(); automaton.state_count()];
     for (id, &(from, nonterminal)) in gotos.iter().enumerate() {
         for &production in &automaton.productions_of[nonterminal.index()] {
             let rhs = &automaton.productions[production].rhs;
@@ -301,19 +318,26 @@ fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Vec<(LrState, 
                 }
                 state = automaton.transitions[state.index()][position].1;
             }
-            lookback.push((state, production, id));
+            let of_state = &mut lookback[state.index()];
+            match of_state.iter_mut().find(|(of, _)| *of == production) {
+                Some((_, gotos)) => gotos.push(id),
+                None => of_state.push((production, vec![id])),
+            }
         }
     }
     unite_along(&mut follow, &includes);
-    lookback.sort_unstable();
-    let of_place = |group: &[(LrState, usize, usize)]| {
-        let mut terminals = TerminalSet::new(width);
-        for &(_, _, goto) in group {
-            terminals.union_with(&follow[goto]);
+    let mut lookaheads = Vec::new();
+    for (state, mut of_state) in lookback.into_iter().enumerate() {
+        of_state.sort_unstable_by_key(|&(production, _)| production);
+        for (production, gotos) in of_state {
+            let mut terminals = TerminalSet::new(width);
+            for goto in gotos {
+                terminals.union_with(&follow[goto]);
+            }
+            lookaheads.push((LrState::new(state), production, terminals));
         }
-        (group[0].0, group[0].1, terminals)
-    };
-    lookback.chunk_by(|left, right| (left.0, left.1) == (right.0, right.1)).map(of_place).collect()
+    }
+    lookaheads
 }
 
 /// The nonterminals that derive the empty text.

@@ -10,6 +10,9 @@
 //! [`LexingRule::Lark`](super::LexingRule::Lark) they come in groups: once a group has matched, later ones are out, and
 //! what is left in the list is exactly what can still outdo the match; so a state serves as guard as it is.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::grammar::{LexedGrammar, LexerKind, LexingRule};
@@ -54,7 +57,7 @@ struct Part {
     state: StateId,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 struct LexState {
     parts: Box<[Part]>,
     /// Whether nothing of the lexeme was read.
@@ -95,7 +98,8 @@ pub(crate) struct Lexer {
     /// Whether a lexeme of each terminal is wrong where a longer one is possible.
     is_longest: Vec<bool>,
     states: Vec<LexState>,
-    state_ids: FxHashMap<LexState, LexStateId>,
+    /// The states by their parts: those inside a lexeme, and those before one.
+    state_ids: [FxHashMap<Box<[Part]>, LexStateId>; 2],
     labels: Vec<Option<TerminalId>>,
     state_rows: Vec<u32>,
     guards: Vec<Box<[LexStateId]>>,
@@ -103,8 +107,9 @@ pub(crate) struct Lexer {
     guard_rows: Vec<u32>,
     configurations: Vec<(LexStateId, GuardsId)>,
     configuration_ids: FxHashMap<(LexStateId, GuardsId), ConfigurationId>,
-    /// For each configuration and byte class: where it goes on, and the guards after a commit.
-    configuration_rows: Vec<(u32, u32)>,
+    /// For each configuration and byte class: where it goes on, and the guards after a commit. Copies of a lexer share
+    /// them until one of them meets a configuration that the other does not know.
+    configuration_rows: Arc<Vec<(u32, u32)>>,
     /// For each configuration the bytes that leave it as it is, once they were asked for.
     loops: Vec<Option<ByteSet>>,
     most_states: usize,
@@ -153,15 +158,15 @@ impl Lexer {
                 .map(|terminal| grammar.lexer != LexerKind::DynamicComplete || terminal.is_ignored())
                 .collect(),
             states: Vec::new(),
-            state_ids: FxHashMap::default(),
+            state_ids: Default::default(),
             labels: Vec::new(),
             state_rows: Vec::new(),
             guards: vec![Box::default()],
-            guard_ids: FxHashMap::from_iter([(Box::default(), GuardsId::NONE)]),
-            guard_rows: vec![UNKNOWN; class_count],
+            guard_ids: FxHashMap::default(),
+            guard_rows: vec![GuardsId::NONE.0; class_count],
             configurations: Vec::new(),
             configuration_ids: FxHashMap::default(),
-            configuration_rows: Vec::new(),
+            configuration_rows: Arc::default(),
             loops: Vec::new(),
             most_states: limits.automaton_states,
         };
@@ -229,14 +234,12 @@ impl Lexer {
     /// When a limit is passed.
     #[inline]
     pub(crate) fn step(&mut self, from: ConfigurationId, byte: u8) -> Result<Steps, LimitExceeded> {
-        let class = self.class_of_byte[usize::from(byte)];
-        let cell = from.index() * self.byte_of_class.len() + usize::from(class);
-        let (mut go_on, mut commit) = self.configuration_rows[cell];
-        if go_on == UNKNOWN {
-            (go_on, commit) = self.make_step(from, class)?;
-            self.configuration_rows[cell] = (go_on, commit);
+        let class = usize::from(self.class_of_byte[usize::from(byte)]);
+        let cell = from.index() * self.byte_of_class.len() + class;
+        if self.configuration_rows[cell].0 == UNKNOWN {
+            self.fill_row(from)?;
         }
-        Ok(Steps::of_cell((go_on, commit)))
+        Ok(Steps::of_cell(self.configuration_rows[cell]))
     }
 
     /// What the bytes of each class do to a configuration.
@@ -247,14 +250,11 @@ impl Lexer {
         &mut self,
         from: ConfigurationId,
     ) -> Result<impl Iterator<Item = Steps>, LimitExceeded> {
-        let first = from.index() * self.byte_of_class.len();
-        let end = first + self.byte_of_class.len();
-        for (cell, class) in (first..end).zip(0..=u8::MAX) {
-            if self.configuration_rows[cell].0 == UNKNOWN {
-                self.configuration_rows[cell] = self.make_step(from, class)?;
-            }
+        let row = self.row(from.index());
+        if self.configuration_rows[row.start].0 == UNKNOWN {
+            self.fill_row(from)?;
         }
-        Ok(self.configuration_rows[first..end].iter().map(|&cell| Steps::of_cell(cell)))
+        Ok(self.configuration_rows[row].iter().map(|&cell| Steps::of_cell(cell)))
     }
 
     /// The configurations after the first byte of a lexeme.
@@ -268,11 +268,14 @@ impl Lexer {
         byte: u8,
         guards: GuardsId,
     ) -> Result<Vec<ConfigurationId>, LimitExceeded> {
-        let byte_class = self.class_of_byte[usize::from(byte)];
+        let byte_class = usize::from(self.class_of_byte[usize::from(byte)]);
         let mut entered = Vec::new();
         for index in 0..self.classes[class.index()].len() {
-            if let Some(state) = self.step_state(self.classes[class.index()][index], byte_class)? {
-                entered.push(self.intern_configuration(state, guards)?);
+            let start = self.classes[class.index()][index];
+            self.fill_state_row(start)?;
+            let state = self.state_rows[self.row(start.index()).start + byte_class];
+            if state != DEAD {
+                entered.push(self.intern_configuration(LexStateId(state), guards)?);
             }
         }
         Ok(entered)
@@ -304,83 +307,122 @@ impl Lexer {
         Ok(!own.complement().intersects(bytes))
     }
 
-    fn make_step(&mut self, from: ConfigurationId, class: u8) -> Result<(u32, u32), LimitExceeded> {
+    /// The cells of a state, of guards or of a configuration among those of all, one per class of bytes.
+    fn row(&self, index: usize) -> Range<usize> {
+        let classes = self.byte_of_class.len();
+        index * classes..(index + 1) * classes
+    }
+
+    /// Finds all steps of a configuration.
+    fn fill_row(&mut self, from: ConfigurationId) -> Result<(), LimitExceeded> {
         let (state, guards) = self.configurations[from.index()];
-        let Some(guards) = self.advance(guards, class)? else { return Ok((DEAD, DEAD)) };
-        let next = self.step_state(state, class)?;
+        self.fill_state_row(state)?;
+        self.fill_guard_row(guards)?;
+        let states = self.state_rows[self.row(state.index())].to_vec();
+        let guards = self.guard_rows[self.row(guards.index())].to_vec();
+        let mut cells = Vec::with_capacity(states.len());
+        // Most bytes lead to a few places.
+        let mut last = ((UNKNOWN, UNKNOWN), (DEAD, DEAD));
+        for place in states.into_iter().zip(guards) {
+            if last.0 != place {
+                last = (place, self.make_step(state, place)?);
+            }
+            cells.push(last.1);
+        }
+        let row = self.row(from.index());
+        Arc::make_mut(&mut self.configuration_rows)[row].copy_from_slice(&cells);
+        Ok(())
+    }
+
+    /// The step over a byte that leads from a state and some guards to these.
+    fn make_step(
+        &mut self,
+        from: LexStateId,
+        (next, guards): (u32, u32),
+    ) -> Result<(u32, u32), LimitExceeded> {
+        if guards == DEAD {
+            return Ok((DEAD, DEAD));
+        }
+        let next = (next != DEAD).then_some(LexStateId(next));
         let go_on = match next {
-            Some(next) => self.intern_configuration(next, guards)?.0,
+            Some(next) => self.intern_configuration(next, GuardsId(guards))?.0,
             None => DEAD,
         };
-        let commit = match (self.labels[state.index()], next) {
+        let commit = match (self.labels[from.index()], next) {
             (None, _) => DEAD,
-            (Some(_), None) => guards.0,
-            (Some(terminal), Some(_)) if !self.is_longest[terminal.index()] => guards.0,
+            (Some(_), None) => guards,
+            (Some(terminal), Some(_)) if !self.is_longest[terminal.index()] => guards,
             (Some(_), Some(next)) if self.labels[next.index()].is_some() => DEAD,
             (Some(_), Some(next)) => {
-                let mut members = Vec::with_capacity(self.guards[guards.index()].len() + 1);
-                members.extend_from_slice(&self.guards[guards.index()]);
+                let mut members = self.guards[guards as usize].to_vec();
                 members.push(next);
-                self.intern_guards(members).0
+                self.intern_guards(&mut members).0
             }
         };
         Ok((go_on, commit))
     }
 
-    /// The guards after a byte; none if one of them accepts.
-    fn advance(&mut self, guards: GuardsId, class: u8) -> Result<Option<GuardsId>, LimitExceeded> {
-        if guards == GuardsId::NONE {
-            return Ok(Some(guards));
+    /// Finds the guards after each byte; none after those that make one of them accept.
+    fn fill_guard_row(&mut self, guards: GuardsId) -> Result<(), LimitExceeded> {
+        if self.guard_rows[self.row(guards.index()).start] != UNKNOWN {
+            return Ok(());
         }
-        let cell = guards.index() * self.byte_of_class.len() + usize::from(class);
-        match self.guard_rows[cell] {
-            DEAD => return Ok(None),
-            UNKNOWN => {}
-            known => return Ok(Some(GuardsId(known))),
-        }
-        let mut members = Vec::new();
-        let mut is_right = true;
         for index in 0..self.guards[guards.index()].len() {
-            let state = self.guards[guards.index()][index];
-            if let Some(next) = self.step_state(state, class)? {
-                is_right &= self.labels[next.index()].is_none();
-                members.push(next);
-            }
+            self.fill_state_row(self.guards[guards.index()][index])?;
         }
-        let next = is_right.then(|| self.intern_guards(members));
-        self.guard_rows[cell] = next.map_or(DEAD, |next| next.0);
-        Ok(next)
-    }
-
-    fn step_state(&mut self, from: LexStateId, class: u8) -> Result<Option<LexStateId>, LimitExceeded> {
-        let cell = from.index() * self.byte_of_class.len() + usize::from(class);
-        match self.state_rows[cell] {
-            DEAD => return Ok(None),
-            UNKNOWN => {}
-            known => return Ok(Some(LexStateId(known))),
-        }
-        let byte = self.byte_of_class[usize::from(class)];
-        let mut parts = Vec::with_capacity(self.states[from.index()].parts.len());
-        let mut matched = None;
-        for index in 0..self.states[from.index()].parts.len() {
-            let part = self.states[from.index()].parts[index];
-            if matched.is_some_and(|group| part.group > group) {
-                break;
-            }
-            if let Some(state) = self.automata.step(part.state, byte)? {
-                parts.push(Part { state, ..part });
-                if self.automata.is_accepting(state) {
-                    matched = Some(part.group);
+        let mut members = Vec::with_capacity(self.guards[guards.index()].len());
+        for class in 0..self.byte_of_class.len() {
+            members.clear();
+            let mut is_wrong = false;
+            for state in &self.guards[guards.index()] {
+                let next = self.state_rows[self.row(state.index()).start + class];
+                if next != DEAD {
+                    is_wrong |= self.labels[next as usize].is_some();
+                    members.push(LexStateId(next));
                 }
             }
+            let next = if is_wrong { DEAD } else { self.intern_guards(&mut members).0 };
+            let first = self.row(guards.index()).start;
+            self.guard_rows[first + class] = next;
         }
-        let next = if parts.is_empty() {
-            None
-        } else {
-            Some(self.intern_state(LexState { parts: parts.into(), is_fresh: false })?)
-        };
-        self.state_rows[cell] = next.map_or(DEAD, |next| next.0);
-        Ok(next)
+        Ok(())
+    }
+
+    /// Finds the state after each byte.
+    fn fill_state_row(&mut self, from: LexStateId) -> Result<(), LimitExceeded> {
+        if self.state_rows[self.row(from.index()).start] != UNKNOWN {
+            return Ok(());
+        }
+        let parts_before = self.states[from.index()].parts.clone();
+        let mut parts: Vec<Part> = Vec::with_capacity(parts_before.len());
+        // Most bytes lead to a few states.
+        let mut last = LexStateId(DEAD);
+        for class in 0..self.byte_of_class.len() {
+            let byte = self.byte_of_class[class];
+            let mut matched = None;
+            parts.clear();
+            for &part in &parts_before {
+                if matched.is_some_and(|group| part.group > group) {
+                    break;
+                }
+                if let Some(state) = self.automata.step(part.state, byte)? {
+                    parts.push(Part { state, ..part });
+                    if self.automata.is_accepting(state) {
+                        matched = Some(part.group);
+                    }
+                }
+            }
+            let first = self.row(from.index()).start;
+            if parts.is_empty() {
+                self.state_rows[first + class] = DEAD;
+                continue;
+            }
+            if last.0 == DEAD || *self.states[last.index()].parts != parts[..] {
+                last = self.intern_state(&parts, false)?;
+            }
+            self.state_rows[first + class] = last.0;
+        }
+        Ok(())
     }
 
     /// The terminals of a class at their beginnings.
@@ -413,40 +455,38 @@ impl Lexer {
 
     fn start_of(&mut self, class: &TerminalSet) -> Result<LexStateId, LimitExceeded> {
         let parts = self.first_parts(class);
-        self.intern_state(LexState { parts, is_fresh: true })
+        self.intern_state(&parts, true)
     }
 
-    fn intern_state(&mut self, state: LexState) -> Result<LexStateId, LimitExceeded> {
-        if let Some(&known) = self.state_ids.get(&state) {
+    fn intern_state(&mut self, parts: &[Part], is_fresh: bool) -> Result<LexStateId, LimitExceeded> {
+        if let Some(&known) = self.state_ids[usize::from(is_fresh)].get(parts) {
             return Ok(known);
         }
         if self.states.len() >= self.most_states {
             return Err(LimitExceeded::new("automaton_states", self.most_states));
         }
         let id = LexStateId::new(self.states.len());
-        let label = if state.is_fresh {
-            None
-        } else {
-            state.parts.iter().find(|part| self.automata.is_accepting(part.state)).map(|part| part.terminal)
-        };
-        self.labels.push(label);
-        self.states.push(state.clone());
-        self.state_ids.insert(state, id);
+        let mut accepting = parts.iter().filter(|part| !is_fresh && self.automata.is_accepting(part.state));
+        self.labels.push(accepting.next().map(|part| part.terminal));
+        self.states.push(LexState { parts: parts.into(), is_fresh });
+        self.state_ids[usize::from(is_fresh)].insert(parts.into(), id);
         self.state_rows.resize(self.states.len() * self.byte_of_class.len(), UNKNOWN);
         Ok(id)
     }
 
-    fn intern_guards(&mut self, mut members: Vec<LexStateId>) -> GuardsId {
+    fn intern_guards(&mut self, members: &mut Vec<LexStateId>) -> GuardsId {
+        if members.is_empty() {
+            return GuardsId::NONE;
+        }
         members.sort_unstable();
         members.dedup();
         if let Some(&known) = self.guard_ids.get(&members[..]) {
             return known;
         }
         let id = GuardsId::new(self.guards.len());
-        let members: Box<[LexStateId]> = members.into();
-        self.guards.push(members.clone());
+        self.guards.push(members[..].into());
         self.guard_rows.resize(self.guards.len() * self.byte_of_class.len(), UNKNOWN);
-        self.guard_ids.insert(members, id);
+        self.guard_ids.insert(members[..].into(), id);
         id
     }
 
@@ -465,8 +505,8 @@ impl Lexer {
         self.configurations.push((state, guards));
         self.loops.push(None);
         self.configuration_ids.insert((state, guards), id);
-        self.configuration_rows
-            .resize(self.configurations.len() * self.byte_of_class.len(), (UNKNOWN, UNKNOWN));
+        let cells = self.configurations.len() * self.byte_of_class.len();
+        Arc::make_mut(&mut self.configuration_rows).resize(cells, (UNKNOWN, UNKNOWN));
         Ok(id)
     }
 }

@@ -65,33 +65,45 @@ impl LrAutomaton {
         };
         let mut ids: FxHashMap<Box<[Item]>, LrState> = FxHashMap::default();
         ids.insert(automaton.kernels[0].clone(), LrState::START);
+        // The items after each symbol of a state, and the symbols that have some.
+        let place = |symbol| match symbol {
+            Symbol::Terminal(terminal) => terminal.index(),
+            Symbol::Nonterminal(nonterminal) => grammar.terminals.len() + nonterminal.index(),
+        };
+        let mut items_after: Vec<Vec<Item>> =
+            vec![Vec::new(); grammar.terminals.len() + automaton.productions_of.len()];
+        let mut symbols: Vec<Symbol> = Vec::new();
         while automaton.transitions.len() < automaton.kernels.len() {
             let from = LrState::new(automaton.transitions.len());
-            let mut targets: Vec<(Symbol, Item)> = automaton
-                .closure(from)
-                .into_iter()
-                .filter_map(|item| Some((automaton.symbol_after(item)?, Item { dot: item.dot + 1, ..item })))
-                .collect();
-            targets.sort_unstable();
-            targets.dedup();
-            let mut transitions = Vec::new();
-            for group in targets.chunk_by(|left, right| left.0 == right.0) {
-                let kernel: Box<[Item]> = group.iter().map(|&(_, item)| item).collect();
-                let next = match ids.get(&kernel) {
+            for item in automaton.closure(from) {
+                let Some(symbol) = automaton.symbol_after(item) else { continue };
+                let items = &mut items_after[place(symbol)];
+                if items.is_empty() {
+                    symbols.push(symbol);
+                }
+                items.push(Item { dot: item.dot + 1, ..item });
+            }
+            symbols.sort_unstable();
+            let mut transitions = Vec::with_capacity(symbols.len());
+            for symbol in symbols.drain(..) {
+                let kernel = &mut items_after[place(symbol)];
+                kernel.sort_unstable();
+                let next = match ids.get(&kernel[..]) {
                     Some(&known) => known,
                     None => {
                         let next = LrState::new(automaton.kernels.len());
                         if next.index() >= most_states {
                             return Err(LimitExceeded::new("automaton_states", most_states));
                         }
-                        automaton.kernels.push(kernel.clone());
-                        automaton.entered_by.push(Some(group[0].0));
+                        automaton.kernels.push(kernel[..].into());
+                        automaton.entered_by.push(Some(symbol));
                         automaton.first_reached_from.push(from);
-                        ids.insert(kernel, next);
+                        ids.insert(kernel[..].into(), next);
                         next
                     }
                 };
-                transitions.push((group[0].0, next));
+                kernel.clear();
+                transitions.push((symbol, next));
             }
             automaton.transitions.push(transitions);
         }

@@ -50,7 +50,7 @@ pub struct PreparedGrammar {
     pub(super) tables: Arc<ParsingTables>,
     pub(super) classes: Arc<Classes>,
     pub(super) futures: Arc<Futures>,
-    lexer: Lexer,
+    lexer: Arc<Lexer>,
 }
 
 impl PreparedGrammar {
@@ -88,7 +88,8 @@ impl PreparedGrammar {
                 return Err(empty.into());
             }
         }
-        Ok(Self { grammar, tables, classes: Arc::new(classes), futures: Arc::new(futures), lexer })
+        let (classes, futures, lexer) = (Arc::new(classes), Arc::new(futures), Arc::new(lexer));
+        Ok(Self { grammar, tables, classes, futures, lexer })
     }
 
     /// The grammar.
@@ -106,7 +107,7 @@ impl PreparedGrammar {
     /// A lexer of its own, with what can come out of its configurations.
     #[cfg(test)]
     pub(super) fn lexer_and_futures(&self) -> (Lexer, &Futures) {
-        (self.lexer.clone(), &self.futures)
+        (Lexer::clone(&self.lexer), &self.futures)
     }
 
     /// How many configurations of the lexer texts can lead to.
@@ -251,7 +252,7 @@ impl LexedRecognizer {
         limits: &Limits,
     ) -> Result<Self, LimitExceeded> {
         let columns = Columns::of(&prepared.grammar);
-        let mut lexer = prepared.lexer.clone();
+        let mut lexer = Lexer::clone(&prepared.lexer);
         let class = prepared.classes.of_state[LrState::START.index()];
         let starts = lexer.starts(class)?;
         let mut builder = Builder {

@@ -43,6 +43,11 @@ impl TerminalSet {
         grew
     }
 
+    /// Whether some terminal is in both.
+    pub(crate) fn intersects(&self, other: &Self) -> bool {
+        self.words.iter().zip(&other.words).any(|(&word, &more)| word & more != 0)
+    }
+
     /// The terminals of `self` that `other` lacks.
     pub(crate) fn without(&self, other: &Self) -> Self {
         Self { words: self.words.iter().zip(&other.words).map(|(&word, &less)| word & !less).collect() }
