@@ -4,8 +4,8 @@
 //! was just read, a sequence of terminals may be legal always, never, or depending on what came before; only the last
 //! kind needs the parser's stack. For context-free grammars this is undecidable. For LR tables it is not: the stacks after a terminal are the paths of the automaton
 //! that end in a state which that terminal enters, and reading a sequence looks at such a path from the top down. So
-//! the sequence is followed on all paths at once, and a path is only made longer, by all predecessors of its lowest
-//! state, where a reduction needs it. Without decided conflicts every path is the stack of some text, and the answers
+//! the sequence is followed on all paths at once, and where a reduction takes more states than are known it goes on from
+//! every state so far below the lowest known one. Without decided conflicts every path is the stack of some text, and the answers
 //! are exact; with them [`Legality::Always`] and [`Legality::Never`] still hold.
 //!
 //! The terminals here are those that the parser reads: ignored ones are left out, and the beginnings and ends of blocks
@@ -137,10 +137,11 @@ impl<T: Borrow<LalrTable>> Streamlining<T> {
                     let production = &table.automaton.productions[production.index()];
                     let length = production.rhs.len();
                     if known.len() <= length {
-                        // What is below is every state from which the lowest known one is entered.
-                        for &below in &self.predecessors[known[0].index()] {
-                            let longer = std::iter::once(below).chain(known.iter().copied()).collect();
-                            pending.push((longer, read));
+                        for base in self.states_below(known[0], length + 1 - known.len()) {
+                            match table.goto(base, production.lhs) {
+                                Some(next) => pending.push((vec![base, next], read)),
+                                None => is_refused = true,
+                            }
                         }
                         continue;
                     }
@@ -162,6 +163,17 @@ impl<T: Borrow<LalrTable>> Streamlining<T> {
             (true, true) => Legality::Sometimes,
             (false, _) => Legality::Never,
         }
+    }
+
+    /// The states that stacks can have so far below a state.
+    fn states_below(&self, state: LrState, distance: usize) -> Vec<LrState> {
+        let mut states = vec![state];
+        for _ in 0..distance {
+            states = states.iter().flat_map(|state| &self.predecessors[state.index()]).copied().collect();
+            states.sort_unstable();
+            states.dedup();
+        }
+        states
     }
 
     /// The beginning of `sequence` that decides whether it is legal: what follows is always legal behind it. Sequences
