@@ -20,7 +20,7 @@ use super::parts::{Gathered, Part};
 use super::spanners::{Column, Place, SpannerId, Spanners};
 use super::streamlining::Legality;
 use crate::grammar::{TerminalId, id_type};
-use crate::vocabulary::{TokenSet, TokenTrie};
+use crate::vocabulary::TokenTrie;
 use crate::{Deadline, LimitExceeded};
 
 id_type! {
@@ -179,15 +179,15 @@ impl Tables<'_> {
     }
 
     fn bundle(&mut self, nodes: &[SpannerId], class: ClassId, last: Option<TerminalId>) -> Bundle {
-        let mut ends: FxHashMap<FutureId, TokenSet> = FxHashMap::default();
+        let mut ends: FxHashMap<FutureId, Gathered> = FxHashMap::default();
         let mut branches: FxHashMap<(TerminalId, Column), Vec<(SpannerId, usize)>> = FxHashMap::default();
         for &node in nodes {
             let spanner = self.spanners.get(node);
             for end in &spanner.ends {
                 // What has no future is dead whatever the parser does.
                 let Some(future) = self.futures.of(end.configuration, class) else { continue };
-                let tokens = ends.entry(future).or_insert_with(|| TokenSet::new(self.vocabulary_size));
-                end.tokens.add_to(tokens, self.trie);
+                let tokens = ends.entry(future).or_insert_with(|| Gathered::new(self.vocabulary_size));
+                end.tokens.gather(tokens, self.trie);
             }
             for (index, branch) in spanner.branches.iter().enumerate() {
                 branches.entry((branch.terminal, branch.column)).or_default().push((node, index));
@@ -197,10 +197,14 @@ impl Tables<'_> {
         let mut parts: Vec<(FutureId, Part)> = Vec::with_capacity(ends.len());
         for (future, tokens) in ends {
             let of_future = self.futures.get(future);
-            match last.map_or(Legality::Sometimes, |last| self.pairs.future(last, of_future)) {
-                Legality::Never => {}
-                Legality::Sometimes => parts.push((future, Part::of(tokens))),
-                Legality::Always => always.add(&Part::of(tokens)),
+            let legality = last.map_or(Legality::Sometimes, |last| self.pairs.future(last, of_future));
+            if legality == Legality::Never {
+                continue;
+            }
+            let Some(tokens) = tokens.into_part() else { continue };
+            match legality {
+                Legality::Always => always.add(&tokens),
+                Legality::Never | Legality::Sometimes => parts.push((future, tokens)),
             }
         }
         let mut ends = parts;

@@ -21,7 +21,8 @@ pub(crate) struct Pairs {
     grammar: Arc<LexedGrammar>,
     tables: Arc<ParsingTables>,
     streamlining: Option<Streamlining<Arc<LalrTable>>>,
-    known: FxHashMap<(TerminalId, TerminalId), Legality>,
+    /// By the terminal that was read last, whether each terminal can come next.
+    known: FxHashMap<TerminalId, Box<[Legality]>>,
 }
 
 impl Pairs {
@@ -46,18 +47,16 @@ impl Pairs {
         if self.is_newline(next) || self.grammar.terminals[next.index()].is_ignored() {
             return Legality::Sometimes;
         }
-        if let Some(&known) = self.known.get(&(last, next)) {
-            return known;
-        }
-        let legality = match (&self.streamlining, &*self.tables) {
-            (Some(streamlining), _) => streamlining.legality(last, &[next]),
+        match (&self.streamlining, &*self.tables) {
+            (Some(streamlining), _) => {
+                let known = self.known.entry(last).or_insert_with(|| streamlining.legalities_after(last));
+                known[next.index()]
+            }
             (None, ParsingTables::Earley(language)) if !language.neighbours().are(last, next) => {
                 Legality::Never
             }
             (None, _) => Legality::Sometimes,
-        };
-        self.known.insert((last, next), legality);
-        legality
+        }
     }
 
     /// Whether a text can go on with a future when the parser has just read `last`.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::grammar::id_type;
-use crate::vocabulary::TokenSet;
+use crate::vocabulary::{TokenId, TokenSet};
 
 id_type! {
     /// A part that is kept.
@@ -37,11 +37,6 @@ impl Part {
             Self::Few(words) => mask.union_with_words(words),
             Self::Set(set) => mask.union_with(set),
         }
-    }
-
-    /// The tokens of a set.
-    pub(crate) fn of(set: TokenSet) -> Self {
-        Self::few(&set).unwrap_or_else(|| Self::Set(Arc::new(set)))
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
@@ -97,7 +92,7 @@ impl Gathered {
             (None, Part::Set(_)) => part.add_to(self.as_set()),
             (None, Part::Few(words)) => {
                 self.few.extend_from_slice(words);
-                let most = self.size.div_ceil(u32::BITS as usize) / WORDS_PER_LISTED;
+                let most = self.most_listed();
                 if self.few.len() > most {
                     self.merge();
                     if self.few.len() > most / 2 {
@@ -106,6 +101,23 @@ impl Gathered {
                 }
             }
         }
+    }
+
+    pub(crate) fn add_set(&mut self, set: &TokenSet) {
+        self.as_set().union_with(set);
+    }
+
+    pub(crate) fn add_tokens(&mut self, tokens: &[TokenId]) {
+        if self.set.is_none() && self.few.len() + tokens.len() <= self.most_listed() / 2 {
+            self.few.extend(tokens.iter().map(|id| (id.0 / u32::BITS, 1 << (id.0 % u32::BITS))));
+        } else {
+            self.as_set().extend(tokens.iter().copied());
+        }
+    }
+
+    /// How many words are kept as a list at the most.
+    fn most_listed(&self) -> usize {
+        self.size.div_ceil(u32::BITS as usize) / WORDS_PER_LISTED
     }
 
     /// Makes one of the entries for the same word.
@@ -134,7 +146,7 @@ impl Gathered {
     pub(crate) fn into_part(mut self) -> Option<Part> {
         self.merge();
         match self.set {
-            Some(set) => Some(Part::of(set)),
+            Some(set) => Some(Part::few(&set).unwrap_or_else(|| Part::Set(Arc::new(set)))),
             None if self.few.is_empty() => None,
             None => Some(Part::Few(self.few.into())),
         }

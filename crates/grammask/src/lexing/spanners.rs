@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::grammar::LexedGrammar;
 use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
+use super::parts::Gathered;
 use crate::grammar::{TerminalId, id_type};
 use crate::vocabulary::{TokenSet, TokenTrie, TrieNode};
 use crate::{Deadline, LimitExceeded};
@@ -128,6 +129,18 @@ impl Tokens {
             Self::Ranges(ranges) => {
                 for &(start, end) in ranges {
                     mask.extend(trie.sorted_ids()[start as usize..end as usize].iter().copied());
+                }
+            }
+        }
+    }
+
+    /// Adds the tokens to what is collected.
+    pub(crate) fn gather(&self, gathered: &mut Gathered, trie: &TokenTrie) {
+        match self {
+            Self::Set(set) => gathered.add_set(set),
+            Self::Ranges(ranges) => {
+                for &(start, end) in ranges {
+                    gathered.add_tokens(&trie.sorted_ids()[start as usize..end as usize]);
                 }
             }
         }

@@ -13,11 +13,12 @@
 
 use std::borrow::Borrow;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::grammar::Symbol;
+use super::grammar::{ProductionId, Symbol};
 use super::lalr::{Action, LalrTable};
 use super::lr_automaton::LrState;
+use super::terminal_set::TerminalSet;
 use crate::grammar::TerminalId;
 
 /// Most places that are followed for one answer.
@@ -134,35 +135,103 @@ impl<T: Borrow<LalrTable>> Streamlining<T> {
                 }
                 Action::Error | Action::Accept => is_refused = true,
                 Action::Reduce(production) => {
-                    let production = &table.automaton.productions[production.index()];
-                    let length = production.rhs.len();
-                    if known.len() <= length {
-                        for base in self.states_below(known[0], length + 1 - known.len()) {
-                            match table.goto(base, production.lhs) {
-                                Some(next) => pending.push((vec![base, next], read)),
-                                None => is_refused = true,
-                            }
+                    for known in self.reduced(known, production, sequence.len()) {
+                        match known {
+                            Some(known) => pending.push((known, read)),
+                            None => is_refused = true,
                         }
-                        continue;
-                    }
-                    known.truncate(known.len() - length);
-                    let next = known.last().and_then(|&base| table.goto(base, production.lhs));
-                    match next {
-                        // Decided conflicts may make a parser reduce nothing for ever.
-                        Some(next) if known.len() <= table.state_count() + sequence.len() => {
-                            known.push(next);
-                            pending.push((known, read));
-                        }
-                        _ => is_refused = true,
                     }
                 }
             }
         }
-        match (is_read, is_refused) {
-            (true, false) => Legality::Always,
-            (true, true) => Legality::Sometimes,
-            (false, _) => Legality::Never,
+        legality(is_read, is_refused)
+    }
+
+    /// For each terminal, in order, whether it can come after texts that end with `last`. The terminals for which a parser
+    /// does the same are followed together.
+    #[must_use]
+    pub fn legalities_after(&self, last: TerminalId) -> Box<[Legality]> {
+        let table = self.table.borrow();
+        let terminals = || (0..self.entered.len()).map(TerminalId::new);
+        let none = TerminalSet::new(self.entered.len());
+        let mut all = none.clone();
+        terminals().for_each(|terminal| {
+            all.insert(terminal);
+        });
+        let (mut read, mut refused) = (none.clone(), none.clone());
+        let mut seen: FxHashMap<Vec<LrState>, TerminalSet> = FxHashMap::default();
+        let mut pending: Vec<(Vec<LrState>, TerminalSet)> =
+            self.entered[last.index()].iter().map(|&state| (vec![state], all.clone())).collect();
+        while let Some((known, looked_for)) = pending.pop() {
+            if seen.len() > MOST_PLACES {
+                return terminals().map(|_| Legality::Sometimes).collect();
+            }
+            let Some(&top) = known.last() else { continue };
+            let seen = seen.entry(known.clone()).or_insert_with(|| none.clone());
+            let mut reductions: Vec<(ProductionId, TerminalSet)> = Vec::new();
+            for terminal in looked_for.without(seen).iter() {
+                if read.contains(terminal) && refused.contains(terminal) {
+                    continue;
+                }
+                match table.action(top, terminal) {
+                    Action::Shift(_) => {
+                        read.insert(terminal);
+                    }
+                    Action::Error | Action::Accept => {
+                        refused.insert(terminal);
+                    }
+                    Action::Reduce(production) => {
+                        let of = reductions.iter().position(|&(of, _)| of == production);
+                        let of = of.unwrap_or_else(|| {
+                            reductions.push((production, none.clone()));
+                            reductions.len() - 1
+                        });
+                        reductions[of].1.insert(terminal);
+                    }
+                }
+            }
+            seen.union_with(&looked_for);
+            for (production, terminals) in reductions {
+                for known in self.reduced(known.clone(), production, 1) {
+                    match known {
+                        Some(known) => pending.push((known, terminals.clone())),
+                        None => {
+                            refused.union_with(&terminals);
+                        }
+                    }
+                }
+            }
         }
+        terminals().map(|terminal| legality(read.contains(terminal), refused.contains(terminal))).collect()
+    }
+
+    /// What can be known of stacks after a reduction; `None` for those on which the parser gets no further.
+    fn reduced(
+        &self,
+        mut known: Vec<LrState>,
+        production: ProductionId,
+        terminals: usize,
+    ) -> Vec<Option<Vec<LrState>>> {
+        let table = self.table.borrow();
+        let production = &table.automaton.productions[production.index()];
+        let length = production.rhs.len();
+        if known.len() <= length {
+            let bases = self.states_below(known[0], length + 1 - known.len());
+            return bases
+                .into_iter()
+                .map(|base| table.goto(base, production.lhs).map(|next| vec![base, next]))
+                .collect();
+        }
+        known.truncate(known.len() - length);
+        // Decided conflicts may make a parser reduce nothing for ever.
+        let next = known
+            .last()
+            .and_then(|&base| table.goto(base, production.lhs))
+            .filter(|_| known.len() <= table.state_count() + terminals);
+        vec![next.map(|next| {
+            known.push(next);
+            known
+        })]
     }
 
     /// The states that stacks can have so far below a state.
@@ -201,6 +270,15 @@ impl<T: Borrow<LalrTable>> Streamlining<T> {
             }
         }
         counts
+    }
+}
+
+/// What it means that the parser takes something on some stack, and that it refuses it on some.
+fn legality(is_read: bool, is_refused: bool) -> Legality {
+    match (is_read, is_refused) {
+        (true, false) => Legality::Always,
+        (true, true) => Legality::Sometimes,
+        (false, _) => Legality::Never,
     }
 }
 
@@ -287,6 +365,7 @@ mod tests {
                     .filter(|text| text.len() <= LONGEST_BEFORE && text.ends_with(&name(last)))
                     .collect();
                 assert!(!texts.is_empty());
+                let of_pairs = streamlining.legalities_after(TerminalId::new(last));
                 for code in 0..width + width * width {
                     let sequence: Vec<usize> = match code.checked_sub(width) {
                         None => vec![code],
@@ -303,6 +382,7 @@ mod tests {
                     let sequence: Vec<TerminalId> = sequence.into_iter().map(TerminalId::new).collect();
                     let found = streamlining.legality(TerminalId::new(last), &sequence);
                     assert_eq!(found, expected, "{productions:?}: {more} after {}", name(last));
+                    assert!(sequence.len() > 1 || of_pairs[sequence[0].index()] == expected);
                     let deciding: String =
                         streamlining.deciding(&sequence).iter().map(|part| name(part.index())).collect();
                     for text in &texts {
