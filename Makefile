@@ -88,11 +88,11 @@ $(FREE_THREADED)/.created: pyproject.toml
 		echo "$(FREE_THREADED_PYTHON) is no free-threaded Python that runs here: name one, FREE_THREADED_PYTHON=..." >&2; exit 1; }
 	$(FREE_THREADED_PYTHON) -m venv $(FREE_THREADED)
 	$(FREE_THREADED)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(FREE_THREADED)/bin/python -m pip install --quiet --group freethreaded
+	$(FREE_THREADED)/bin/python -m pip install --quiet --prefer-binary --group freethreaded
 	touch $@
 
 $(FREE_THREADED)/.package: $(FREE_THREADED)/.created $(RUST_SOURCES)
-	$(FREE_THREADED)/bin/python -m pip install --quiet --no-build-isolation --editable .
+	$(FREE_THREADED)/bin/python -m pip install --quiet --prefer-binary --no-build-isolation --editable .
 	touch $@
 
 # These environments see what .venv has, so torch is there once.

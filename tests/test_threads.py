@@ -4,6 +4,7 @@
 elsewhere the interpreter changes threads as often as it can.
 """
 
+import gc
 import itertools
 import random
 import sys
@@ -311,6 +312,29 @@ def test_branches_of_one_matcher() -> None:
         return True
 
     assert all(at_once(work))
+
+
+def test_garbage_is_collected_while_masks_are_made() -> None:
+    # Without a global lock collecting stops all threads, also those that wait for tables.
+    expected = alone("schema", range(THREADS))
+    vocabulary = make_vocabulary()
+    compiled = GRAMMARS["schema"]().compile(vocabulary, cache=False)
+    forced = Grammar.from_kbnf('start ::= "forced" #"[0-9]";').compile(vocabulary, cache=False)
+
+    def encode(text: str) -> list[int]:
+        gc.collect()
+        return list(text.encode())
+
+    def work(number: int) -> list[bytes]:
+        if number % 4 == 0:
+            for _ in range(4):
+                gc.collect()
+                assert forced.matcher().forced_tokens(encode) == list(b"forced")
+                with pytest.raises(grammask.GrammarError):
+                    Grammar.from_kbnf("start ::= missing;")
+        return walk(compiled, number)
+
+    assert at_once(work) == expected
 
 
 def test_the_number_of_threads_changes_while_batches_are_made() -> None:
