@@ -569,8 +569,8 @@ class CompiledGrammar:
 class Matcher:
     """One text being generated under a :class:`CompiledGrammar`.
 
-    For one thread at a time; fork it for others. What a thread asks of a matcher while another thread changes it, or asks
-    to change while another reads, is a ``RuntimeError`` and changes nothing.
+    For one thread at a time; fork it for others. What a thread asks of a matcher while another thread changes it, or
+    asks to change while another reads, is a ``RuntimeError`` and changes nothing.
     """
 
     def accept(self, token: int) -> bool:
