@@ -6,6 +6,8 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 ENGINES := .venv-engines/all
 FORMATRON := .venv-engines/formatron
+FREE_THREADED_PYTHON ?= python3.14t
+FREE_THREADED := .venv-freethreaded
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 VENV := .venv/.created
@@ -15,7 +17,7 @@ PEERS := .venv/.peers
 DOCUMENTATION := .venv/.documentation
 BENCH ?=
 
-.PHONY: demo test test-engines bench lint docs build clean
+.PHONY: demo test test-engines test-freethreaded bench lint docs build clean
 
 demo: $(PACKAGE)
 	$(BIN)/python examples/demo.py
@@ -30,6 +32,12 @@ test: $(PACKAGE) lint
 test-engines: $(ENGINES)/.created $(FORMATRON)/.created
 	$(ENGINES)/bin/python -m pytest tests/integrations tests/compat/test_programs.py tests/server/test_openai_client.py tests/test_apply_mask.py
 	GRAMMASK_FORMATRON_TESTS=$(FORMATRON)/formatron-0.5.0/tests $(FORMATRON)/bin/python -m pytest tests/formatron/test_drop_in.py
+
+# A quarter of an hour. Packages that have nothing for such an interpreter are left out, and their tests skip.
+test-freethreaded: $(FREE_THREADED)/.package
+	$(FREE_THREADED)/bin/python -W error -c "import grammask, sys; assert not sys._is_gil_enabled()"
+	for run in 1 2 3 4 5 6 7 8 9 10; do $(FREE_THREADED)/bin/python -m pytest -q tests/test_threads.py || exit 1; done
+	$(FREE_THREADED)/bin/python -m pytest
 
 # About an hour; BENCH=--quick takes some minutes. benches/README.md says what else can be chosen.
 bench: $(PACKAGE) $(PEERS)
@@ -51,7 +59,7 @@ build: $(DEVELOPMENT)
 	$(BIN)/python -m maturin build --release --strip --out dist
 
 clean:
-	rm -rf .venv .venv-engines dist target
+	rm -rf .venv .venv-engines .venv-freethreaded dist target
 
 $(VENV):
 	$(PYTHON) -m venv .venv
@@ -73,6 +81,18 @@ $(PEERS): $(VENV) pyproject.toml
 # An editable install: a change of a Python file needs no new one.
 $(PACKAGE): $(VENV) pyproject.toml $(RUST_SOURCES)
 	$(PIP) install --quiet --no-build-isolation --editable .
+	touch $@
+
+$(FREE_THREADED)/.created: pyproject.toml
+	@$(FREE_THREADED_PYTHON) -c "import sys; sys.exit(sys._is_gil_enabled())" 2>/dev/null || { \
+		echo "$(FREE_THREADED_PYTHON) is no free-threaded Python that runs here: name one, FREE_THREADED_PYTHON=..." >&2; exit 1; }
+	$(FREE_THREADED_PYTHON) -m venv $(FREE_THREADED)
+	$(FREE_THREADED)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(FREE_THREADED)/bin/python -m pip install --quiet --prefer-binary --group freethreaded
+	touch $@
+
+$(FREE_THREADED)/.package: $(FREE_THREADED)/.created $(RUST_SOURCES)
+	$(FREE_THREADED)/bin/python -m pip install --quiet --prefer-binary --no-build-isolation --editable .
 	touch $@
 
 # These environments see what .venv has, so torch is there once.

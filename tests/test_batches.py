@@ -104,6 +104,34 @@ def test_rows_are_checked_before_anything_is_written() -> None:
     assert (mask[1] != -1).any()
 
 
+def test_rows_may_lie_anywhere() -> None:
+    several = matchers()[:3]
+    expected = allocate_mask(3, BYTES.size)
+    fill_masks(several, expected)
+    words = expected.shape[1]
+    unaligned = np.zeros(expected.nbytes + 1, np.uint8)[1:].view(np.int32).reshape(expected.shape)
+    assert not unaligned.flags.aligned
+    backwards = np.zeros((6, words * 2), np.int32)[::-2, ::-2]
+    by_column = np.zeros((words, 3), np.int32).T
+    for mask in (unaligned, backwards, by_column):
+        fill_masks(several, mask)
+        assert (mask == expected).all()
+        mask[:] = -1
+        several[2].fill_mask(mask, 1)
+        assert (mask[1] == expected[2]).all()
+        assert (mask[[0, 2]] == -1).all()
+    fixed = np.full_like(expected, -1)
+    fixed.flags.writeable = False
+    for fill in (
+        lambda: fill_masks(several, fixed),
+        lambda: several[0].fill_mask(fixed),
+        lambda: several[0].fill_mask(fixed[0]),
+    ):
+        with pytest.raises(ValueError, match="not writeable"):
+            fill()
+    assert (fixed == -1).all()
+
+
 @pytest.mark.parametrize("value", ["0", "-1", "many"])
 def test_a_wrong_environment_is_refused(value: str) -> None:
     run = subprocess.run(

@@ -567,7 +567,11 @@ class CompiledGrammar:
 
 @final
 class Matcher:
-    """One text being generated under a :class:`CompiledGrammar`. Not for several threads at once; fork it instead."""
+    """One text being generated under a :class:`CompiledGrammar`.
+
+    For one thread at a time; fork it for others. What a thread asks of a matcher while another thread changes it, or
+    asks to change while another reads, is a ``RuntimeError`` and changes nothing.
+    """
 
     def accept(self, token: int) -> bool:
         """Append a token and return True; if it cannot come next, change nothing and return False.

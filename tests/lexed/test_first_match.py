@@ -90,6 +90,7 @@ def test_written_out_expressions_have_the_same_words(pattern: str) -> None:
         (r"(?i:straße|k)", ["STRAßE", "\N{KELVIN SIGN}", "K"], ["STRASSE"]),
         (r"[^\W\d]\w*", ["a1", "ä", "_", "\N{MATHEMATICAL SCRIPT CAPITAL A}"], ["1a", "", "-a"]),
         (r"(?a:\w)", ["a"], ["ä"]),
+        (r"(?!)a|b", ["b"], ["a", ""]),
         (r".", ["\r", "\u2028"], ["\n"]),
     ],
 )

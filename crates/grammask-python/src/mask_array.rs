@@ -2,13 +2,14 @@
 
 #![allow(unsafe_code, reason = "memory that Python and Rust share")]
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use grammask::batch;
 use grammask::vocabulary::Mask;
 use numpy::ndarray::ArrayView1;
 use numpy::npyffi::{self, flags};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{BorrowError, PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -41,21 +42,11 @@ pub(crate) fn view(py: Python<'_>, mask: Arc<Mask>) -> PyResult<Bound<'_, PyArra
 pub(crate) fn write_row(array: &Bound<'_, PyAny>, row: usize, mask: &Mask) -> PyResult<()> {
     let need = mask.word_count();
     if let Ok(matrix) = array.cast::<PyArray2<i32>>() {
-        if copy_to_row(matrix, row, mask) {
-            return Ok(());
+        let rows = Rows::of(matrix)?;
+        if row >= rows.count || rows.columns != need {
+            return Err(shape_error(matrix.shape(), row, need));
         }
-        let mut matrix = matrix.try_readwrite().map_err(value_error)?;
-        let mut view = matrix.as_array_mut();
-        if row >= view.nrows() || view.ncols() != need {
-            return Err(shape_error(view.shape(), row, need));
-        }
-        let mut view = view.row_mut(row);
-        match view.as_slice_mut() {
-            Some(target) => mask.write_to(target),
-            None => {
-                view.iter_mut().zip(mask.words()).for_each(|(target, &word)| *target = word.cast_signed());
-            }
-        }
+        rows.write(row, mask);
         return Ok(());
     }
     if let Ok(vector) = array.cast::<PyArray1<i32>>() {
@@ -70,29 +61,6 @@ pub(crate) fn write_row(array: &Bound<'_, PyAny>, row: usize, mask: &Mask) -> Py
     write_row(&array_of_tensor(array)?, row, mask)
 }
 
-/// Writes a mask into a row whose memory is plain: contiguous, aligned and writable. Returns false, and changes nothing,
-/// if it is not, or has not as many words. Registering a borrow of the array first nearly doubles the time of `fill_mask`.
-fn copy_to_row(matrix: &Bound<'_, PyArray2<i32>>, row: usize, mask: &Mask) -> bool {
-    const PLAIN: i32 = flags::NPY_ARRAY_WRITEABLE | flags::NPY_ARRAY_ALIGNED;
-    let (&[rows, columns], &[row_stride, stride]) = (matrix.shape(), matrix.strides()) else { return false };
-    // SAFETY: `matrix` is a numpy array and alive, so its fields can be read.
-    let flags = unsafe { (*npyffi::_PyArray_GET_ITEM_DATA(matrix.as_array_ptr())).flags };
-    let word_bytes = size_of::<i32>().cast_signed();
-    if row >= rows || columns != mask.word_count() || stride != word_bytes || flags & PLAIN != PLAIN {
-        return false;
-    }
-    // SAFETY: the row exists, so its first word is `row * row_stride` bytes from that of the array, and as many words
-    // follow it as were counted. They are initialised, aligned and writable as the flags say. Nobody else reads or writes
-    // them meanwhile: other threads are kept out as from any assignment to an array of numpy, by the interpreter's lock or,
-    // without it, by the caller. The words of a mask are memory of Rust that is never writable through an array.
-    let target = unsafe {
-        let start = matrix.data().byte_offset(row.cast_signed() * row_stride);
-        std::slice::from_raw_parts_mut(start, columns)
-    };
-    mask.write_to(target);
-    true
-}
-
 /// Writes each mask into its row of an array. Rows that do not exist, or occur twice, change nothing.
 pub(crate) fn write_rows(array: &Bound<'_, PyAny>, rows: &[usize], masks: &[Arc<Mask>]) -> PyResult<()> {
     if let ([row], [mask]) = (rows, masks) {
@@ -105,32 +73,100 @@ pub(crate) fn write_rows(array: &Bound<'_, PyAny>, rows: &[usize], masks: &[Arc<
         }
         return write_rows(&array_of_tensor(array)?, rows, masks);
     };
-    let mut matrix = matrix.try_readwrite().map_err(value_error)?;
-    let mut view = matrix.as_array_mut();
-    let mut is_taken = vec![false; view.nrows()];
+    let targets = Rows::of(matrix)?;
+    let mut is_taken = vec![false; targets.count];
     for (&row, mask) in rows.iter().zip(masks) {
-        if row >= is_taken.len() || mask.word_count() != view.ncols() {
-            return Err(shape_error(view.shape(), row, need));
+        if row >= targets.count || mask.word_count() != targets.columns {
+            return Err(shape_error(matrix.shape(), row, need));
         }
         if std::mem::replace(&mut is_taken[row], true) {
             return Err(PyValueError::new_err(format!("row {row} is given twice")));
         }
     }
-    let Some(words) = view.as_slice_mut() else {
-        for (&row, mask) in rows.iter().zip(masks) {
-            let words = mask.words().iter().map(|word| word.cast_signed());
-            view.row_mut(row).iter_mut().zip(words).for_each(|(target, word)| *target = word);
-        }
+    if masks.len() * need * size_of::<i32>() < DETACHED_COPY_BYTES || !targets.are_slices_apart() {
+        rows.iter().zip(masks).for_each(|(&row, mask)| targets.write(row, mask));
         return Ok(());
-    };
-    let mut by_row: Vec<Option<&mut [i32]>> = words.chunks_exact_mut(need).map(Some).collect();
-    let mut targets: Vec<&mut [i32]> = rows.iter().filter_map(|&row| by_row[row].take()).collect();
-    if masks.len() * need * size_of::<i32>() < DETACHED_COPY_BYTES {
-        batch::copy_masks(masks, &mut targets);
-    } else {
-        array.py().detach(|| batch::copy_masks(masks, &mut targets));
     }
+    // SAFETY: the rows are slices that do not overlap, and each is there once.
+    let mut slices: Vec<&mut [i32]> = rows.iter().map(|&row| unsafe { targets.slice(row) }).collect();
+    array.py().detach(|| batch::copy_masks(masks, &mut slices));
     Ok(())
+}
+
+/// Where the words of a writable array are. No borrow of the array is registered while they are written: that would nearly
+/// double the time of `fill_mask`, and keep out other threads that fill other rows. Nobody else reads or writes a row
+/// meanwhile: other threads are kept out as from any assignment to an array of numpy, by the interpreter's lock or, without
+/// it, by the caller. The words of a mask are memory of Rust that is never writable through an array.
+struct Rows<'a> {
+    start: *mut u8,
+    count: usize,
+    columns: usize,
+    /// Bytes from a row to the next, and from a word to the next.
+    row_stride: isize,
+    stride: isize,
+    is_aligned: bool,
+    /// The array lives as long.
+    array: PhantomData<&'a PyArray2<i32>>,
+}
+
+impl<'a> Rows<'a> {
+    fn of(matrix: &'a Bound<'_, PyArray2<i32>>) -> PyResult<Self> {
+        let (shape, strides) = (matrix.shape(), matrix.strides());
+        // SAFETY: `matrix` is a numpy array and alive, so its fields can be read.
+        let flags = unsafe { (*npyffi::_PyArray_GET_ITEM_DATA(matrix.as_array_ptr())).flags };
+        if flags & flags::NPY_ARRAY_WRITEABLE == 0 {
+            return Err(value_error(BorrowError::NotWriteable));
+        }
+        Ok(Self {
+            start: matrix.data().cast(),
+            count: shape[0],
+            columns: shape[1],
+            row_stride: strides[0],
+            stride: strides[1],
+            is_aligned: flags & flags::NPY_ARRAY_ALIGNED != 0,
+            array: PhantomData,
+        })
+    }
+
+    /// Whether each row is a slice.
+    fn are_slices(&self) -> bool {
+        self.is_aligned && self.stride == size_of::<i32>().cast_signed()
+    }
+
+    /// Whether each row is a slice that overlaps no other.
+    fn are_slices_apart(&self) -> bool {
+        self.are_slices() && self.row_stride.unsigned_abs() >= self.columns * size_of::<i32>()
+    }
+
+    fn row(&self, row: usize) -> *mut u8 {
+        assert!(row < self.count, "callers check that the row exists");
+        // SAFETY: the row exists, so its first word is that many bytes from that of the array.
+        unsafe { self.start.offset(row.cast_signed() * self.row_stride) }
+    }
+
+    /// The words of a row.
+    ///
+    /// # Safety
+    /// The rows are slices, and no other slice of the row is alive.
+    unsafe fn slice(&self, row: usize) -> &'a mut [i32] {
+        // SAFETY: as many words as were counted follow the first one of a row. They are initialised, and aligned and
+        // writable as the flags say.
+        unsafe { std::slice::from_raw_parts_mut(self.row(row).cast(), self.columns) }
+    }
+
+    /// Writes a mask of as many words as there are columns into a row.
+    fn write(&self, row: usize, mask: &Mask) {
+        if self.are_slices() {
+            // SAFETY: the slice lives for this call only.
+            return mask.write_to(unsafe { self.slice(row) });
+        }
+        let first = self.row(row);
+        for (column, word) in (0..self.columns.cast_signed()).zip(mask.words()) {
+            // SAFETY: the word is that many bytes from the first one of the row, and writable as the flags say; here it need
+            // not be aligned.
+            unsafe { first.offset(column * self.stride).cast::<i32>().write_unaligned(word.cast_signed()) };
+        }
+    }
 }
 
 /// How many rows an array for masks has.

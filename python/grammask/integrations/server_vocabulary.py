@@ -35,15 +35,17 @@ def vocabulary_of(tokenizer: Any, width: int, *, eos: tuple[int, ...] | None = N
         of_tokenizer = {}  # It cannot be a key.
     key = (width, eos)
     found = of_tokenizer.get(key)
-    if found is None:
-        try:
-            found = _read(tokenizer, eos, width)
-        except VocabularyError as error:
-            if error.code != "size-too-small":
-                raise
-            found = _cut(_read(tokenizer, eos, None), width)
-        of_tokenizer[key] = found
-    return found
+    # Threads that read at the same time all get the vocabulary of the first: grammars are compiled for one object.
+    return of_tokenizer.setdefault(key, _wide(tokenizer, eos, width)) if found is None else found
+
+
+def _wide(tokenizer: Any, eos: tuple[int, ...] | None, width: int) -> Vocabulary:
+    try:
+        return _read(tokenizer, eos, width)
+    except VocabularyError as error:
+        if error.code != "size-too-small":
+            raise
+        return _cut(_read(tokenizer, eos, None), width)
 
 
 def _read(tokenizer: Any, eos: tuple[int, ...] | None, size: int | None) -> Vocabulary:

@@ -117,6 +117,8 @@ def _node(operation: Any, argument: Any, flags: int, name: str) -> Node:
     if kind in {"ASSERT", "ASSERT_NOT"}:
         direction, body = argument
         return Look(_sequence(body, flags, name), direction > 0, kind == "ASSERT_NOT")
+    if kind == "FAILURE":  # What Python 3.13 makes of `(?!)`.
+        return Look(Sequence(()), is_ahead=True, is_negated=True)
     what = {
         "AT": "a position such as `^`, `$` or `\\b`",
         "GROUPREF": "a back-reference",

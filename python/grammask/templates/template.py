@@ -177,12 +177,15 @@ class Template(Part):
     def _parser_for(self, vocabulary: _grammask.Vocabulary | None) -> _grammask.Parser:
         if vocabulary is None:
             return self._parser
-        if vocabulary not in self._parsers:
+        # Other threads may make the same parser, or drop all, meanwhile: each step stands alone.
+        parser = self._parsers.get(vocabulary)
+        if parser is None:
+            root, joining = self._built
+            parser = joining.parser(root, vocabulary)
             if len(self._parsers) >= _MOST_PARSERS:
                 self._parsers.clear()
-            root, joining = self._built
-            self._parsers[vocabulary] = joining.parser(root, vocabulary)
-        return self._parsers[vocabulary]
+            self._parsers[vocabulary] = parser
+        return parser
 
     def build(self, joining: Joining) -> composition.Part:
         """Make the grammar."""

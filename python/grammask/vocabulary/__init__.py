@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from grammask import _grammask
@@ -45,13 +46,14 @@ class Vocabulary(_grammask.Vocabulary):
 
         Needs no file and no network. Cost: 0.3 s the first time, nothing after that.
         """
-        vocabulary = _DEFAULTS.get(cls)
-        if not isinstance(vocabulary, cls):
-            from grammask.vocabulary import tiktoken
+        with _DEFAULTS_LOCK:
+            vocabulary = _DEFAULTS.get(cls)
+            if not isinstance(vocabulary, cls):
+                from grammask.vocabulary import tiktoken
 
-            tokens, special = _grammask.embedded_vocabulary("o200k_base")
-            vocabulary = cls(tokens, special=special, eos=tiktoken.END_OF_TEXT)
-            _DEFAULTS[cls] = vocabulary
+                tokens, special = _grammask.embedded_vocabulary("o200k_base")
+                vocabulary = cls(tokens, special=special, eos=tiktoken.END_OF_TEXT)
+                _DEFAULTS[cls] = vocabulary
         return vocabulary
 
     @classmethod
@@ -264,3 +266,4 @@ class Vocabulary(_grammask.Vocabulary):
 
 
 _DEFAULTS: dict[type[Vocabulary], Vocabulary] = {}
+_DEFAULTS_LOCK = threading.Lock()
