@@ -54,6 +54,8 @@ class Figures:
     """Mean of mask and accept on states seen before, without a clock in between."""
     compile: float
     first_mask: float
+    again: float | None
+    """Compile and first mask of the same grammar once more, on a vocabulary that is in use."""
     growth: float | None
     """Median of the last tenth of the longest document over that of the first tenth, warm."""
     memory: int | None
@@ -87,6 +89,7 @@ def figures(measurement: Measurement, documents: list[list[int]]) -> Figures | N
         stream=stream and stream / 1000,
         compile=facts["compile_ns"] / 1000,
         first_mask=facts["first_mask_ns"] / 1000,
+        again=facts["again_ns"] / 1000 if "again_ns" in facts else None,
         growth=_growth(measurement),
         memory=facts.get("memory_bytes"),
         refused=len(facts.get("refused", [])),
