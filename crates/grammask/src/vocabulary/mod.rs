@@ -21,6 +21,7 @@ mod error;
 mod live_tokens;
 mod mask;
 mod node_set;
+mod sharded_map;
 mod terminal_summaries;
 mod token_ranges;
 mod token_set;

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
+use super::sharded_map::ShardedMap;
 use super::{CountedSummary, LiveTokens, NodeSet, TokenSet};
 
 /// Bytes that the store may take by default.
@@ -78,9 +79,9 @@ struct UnionOfSets {
 #[derive(Debug)]
 struct Contents {
     /// Node sets by the hash of their content.
-    sets: FxHashMap<u64, Vec<NodeSetRef>>,
+    sets: ShardedMap<u64, Vec<NodeSetRef>>,
     /// By content hash of the language, and start nodes.
-    summaries: FxHashMap<(u128, NodeSetRef), Arc<TerminalSummary>>,
+    summaries: ShardedMap<(u128, NodeSetRef), Arc<TerminalSummary>>,
     counted: FxHashMap<(u128, NodeSetRef), Arc<CountedSummary>>,
     /// By content hashes of an intersection without its limit, what ends a copy, and the copy.
     limited: FxHashMap<([u128; 3], NodeSetRef), Option<Arc<CountedSummary>>>,
@@ -95,8 +96,8 @@ struct Contents {
 impl Default for TerminalSummaries {
     fn default() -> Self {
         let contents = Contents {
-            sets: FxHashMap::default(),
-            summaries: FxHashMap::default(),
+            sets: ShardedMap::default(),
+            summaries: ShardedMap::default(),
             counted: FxHashMap::default(),
             limited: FxHashMap::default(),
             tokens: FxHashSet::default(),
@@ -121,7 +122,7 @@ impl TerminalSummaries {
         }
         contents.make_room(set.memory_bytes() + 64);
         let set = NodeSetRef(Arc::new(set));
-        contents.sets.entry(hash).or_default().push(set.clone());
+        contents.sets.entry_or_default(hash).push(set.clone());
         set
     }
 
