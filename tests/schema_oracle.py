@@ -140,6 +140,11 @@ def accepts(compiled: CompiledGrammar | None, text: str) -> bool:
     return compiled is not None and compiled.is_valid(text.encode())
 
 
+def string_bodies(text: str) -> list[str]:
+    """The strings and names in a JSON text, as they are written between their quotes."""
+    return re.findall(r'"((?:[^"\\]|\\.)*)"', text)
+
+
 def slip(value: Any, random_: random.Random) -> Any:
     """A value that differs a little."""
     kind = random_.randrange(4)

@@ -56,6 +56,32 @@ def test_matching_without_texts() -> None:
     assert accepted == [text for text in TEXTS if re.fullmatch("[ab]+", text) and text not in ("ab", "b")]
 
 
+def test_matching_without_words() -> None:
+    compiled = Grammar.of_part(composition.matching("[ab]+", without=["b"], excludes=["ab"])).compile(BYTES)
+    accepted = [text for text in TEXTS if compiled.is_valid(text.encode())]
+    assert accepted == [
+        text for text in TEXTS if re.fullmatch("[ab]+", text) and text != "b" and "ab" not in text
+    ]
+
+
+def test_selections() -> None:
+    parts = [composition.literal("a"), composition.literal("b"), B.as_part()]
+    part = composition.selection(parts[:2], required=[1], separator=composition.literal("."))
+    compiled = Grammar.of_part(part).compile(BYTES)
+    assert [text for text in TEXTS if compiled.is_valid(text.encode())] == ["b", "a.b", "b.a"]
+    part = composition.selection(parts, required=[0], repeatable=[2], separator=composition.literal("."))
+    compiled = Grammar.of_part(part).compile(BYTES)
+    for text in TEXTS:
+        items = text.split(".")
+        expected = items.count("a") == 1 and all(re.fullmatch("a|b+", item) for item in items)
+        assert compiled.is_valid(text.encode()) == expected, text
+    for required in ([], [2]):
+        with pytest.raises(ValueError, match="selection"):
+            composition.build(
+                composition.selection(parts[: len(required)], required=required, separator=parts[0])
+            )
+
+
 def test_grammars_of_all_kinds_are_parts() -> None:
     grammar = Grammar.union(
         Grammar.from_json_schema({"type": "integer"}),

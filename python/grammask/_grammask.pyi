@@ -30,6 +30,7 @@ __all__ = [
     "json_schema_grammar",
     "kbnf_syntax_tree",
     "missing_documents",
+    "plain_text_grammar",
     "quote_bytes",
     "set_threads",
     "streamlining_report",
@@ -242,6 +243,9 @@ class Composition:
     def sequence(self, parts: Sequence[int]) -> int: ...
     def choice(self, parts: Sequence[int]) -> int: ...
     def repeat(self, part: int, least: int, most: int | None = None) -> int: ...
+    def selection(
+        self, parts: Sequence[int], required: Sequence[int], repeatable: Sequence[int], separator: int
+    ) -> int: ...
     def named(self, name: str, part: int) -> int: ...
     def rule(self, name: str) -> int: ...
     def reference(self, rule: int) -> int: ...
@@ -445,6 +449,7 @@ class SchemaOptions:
         formats: bool,
         openapi_nullable: bool,
         resources: list[tuple[str, str]],
+        excludes: list[str],
     ) -> Self:
         """Make options. The first of ``indent``, ``separators`` and ``max_whitespace`` that is given counts.
 
@@ -851,6 +856,9 @@ def streamlining_report(
 
 def json_schema_grammar(schema: str, options: SchemaOptions, limits: Limits | None = None) -> Grammar:
     """Make the grammar of the JSON texts that are valid under a schema. Use :class:`grammask.Grammar`."""
+
+def plain_text_grammar(schema: str, options: SchemaOptions, limits: Limits | None = None) -> Grammar:
+    """Make the grammar of the strings that are valid under a schema, written as they are."""
 
 def missing_documents(schema: str, options: SchemaOptions, limits: Limits | None = None) -> list[str]:
     """List the URIs of documents that a schema refers to and that the options do not have."""

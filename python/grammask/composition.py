@@ -30,6 +30,7 @@ __all__ = [
     "reference",
     "repeat",
     "rules",
+    "selection",
     "sequence",
     "token",
     "tokens",
@@ -115,14 +116,16 @@ def free_text(
     return Part("text", (*encoded, max_characters, max_tokens))
 
 
-def matching(pattern: str, *, without: Sequence[str] = ()) -> Part:
+def matching(pattern: str, *, without: Sequence[str] = (), excludes: Sequence[str] = ()) -> Part:
     """Returns the part that matches what an expression matches as a whole, but for some texts.
 
     Args:
         pattern: The expression, in the syntax of the Rust crate ``regex``.
         without: The texts.
+        excludes: Words; texts that contain one are left out too.
     """
-    return Part("matching", (pattern, tuple(text.encode() for text in without)))
+    lists = (tuple(text.encode() for text in listed) for listed in (without, excludes))
+    return Part("matching", (pattern, *lists))
 
 
 def sequence(parts: Iterable[Part]) -> Part:
@@ -146,6 +149,28 @@ def choice(parts: Iterable[Part]) -> Part:
         msg = "a choice needs at least one part"
         raise ValueError(msg)
     return flat[0] if len(flat) == 1 else Part("choice", (), tuple(flat))
+
+
+def selection(
+    parts: Sequence[Part], *, required: Iterable[int], repeatable: Iterable[int] = (), separator: Part
+) -> Part:
+    """Returns the part that matches some of several parts, at least one, in any order, each at most once.
+
+    Neither a part nor the separator may match the empty text.
+
+    Args:
+        parts: The parts.
+        required: The positions of those that must come.
+        repeatable: The positions of those that may come any number of times, which are not required.
+        separator: What is between each two.
+
+    Raises:
+        ValueError: There are no parts.
+    """
+    if not parts:
+        msg = "a selection needs at least one part"
+        raise ValueError(msg)
+    return Part("selection", (tuple(required), tuple(repeatable)), (*parts, separator))
 
 
 def repeat(part: Part, least: int, most: int | None) -> Part:
@@ -200,7 +225,7 @@ def build(root: Part) -> _grammask.Grammar:
     named_rules: dict[str, int] = {}
     for part in order:
         number = _make(composition, part, [numbers[inner.digest] for inner in part.parts], named_rules)
-        if uses[part.digest] > 1 and part.kind in ("sequence", "choice", "repeat"):
+        if uses[part.digest] > 1 and part.kind in ("sequence", "choice", "repeat", "selection"):
             number = composition.named("part", number)
         numbers[part.digest] = number
     return composition.finish(numbers[root.digest])
@@ -232,6 +257,9 @@ def _make(
             return composition.sequence(inner)
         case "choice":
             return composition.choice(inner)
+        case "selection":
+            required, repeatable = arguments
+            return composition.selection(inner[:-1], required, repeatable, inner[-1])
         case "repeat":
             return composition.repeat(inner[0], *arguments)
         case "reference":
@@ -245,11 +273,18 @@ def _make(
             return composition.named(str(arguments[0]), inner[0])
 
 
-def _matching(composition: _grammask.Composition, pattern: str, without: tuple[bytes, ...]) -> int:
+def _matching(
+    composition: _grammask.Composition, pattern: str, without: tuple[bytes, ...], excludes: tuple[bytes, ...]
+) -> int:
     language = composition.regex_language(pattern)
-    if without:
-        listed = composition.union_language([composition.literal_language(text) for text in without])
-        language = composition.intersection_language([language, composition.complement_language(listed)])
+    outside = [composition.literal_language(text) for text in without]
+    if excludes:
+        anything = composition.complement_language(composition.union_language([]))
+        words = composition.union_language([composition.literal_language(word) for word in excludes])
+        outside.append(composition.concatenated_language([anything, words, anything]))
+    if outside:
+        others = composition.complement_language(composition.union_language(outside))
+        language = composition.intersection_language([language, others])
     return composition.terminal(language, "text")
 
 

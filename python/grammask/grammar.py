@@ -693,6 +693,7 @@ class Grammar:
         resolver: Callable[[str], Schema | None] | None = None,
         formats: bool = True,
         openapi_nullable: bool = False,
+        excludes: Sequence[str] = (),
         strict: bool = False,
         limits: Limits | None = None,
     ) -> Grammar:
@@ -728,6 +729,7 @@ class Grammar:
                 returns it as ``schema``, or None. The meta-schemas of all drafts are known.
             formats: Whether ``format`` constrains strings.
             openapi_nullable: Read OpenAPI 3.0's ``nullable``.
+            excludes: Words that no string and no name contains as it is written, between its quotes.
             strict: First check that the schema is in OpenAI's strict subset.
             limits: Budgets for reading the schema.
 
@@ -758,6 +760,7 @@ class Grammar:
             formats=formats,
             openapi_nullable=openapi_nullable,
             resources=[],
+            excludes=excludes,
         )
         if strict:
             _check_strict(schema, text)
@@ -766,6 +769,41 @@ class Grammar:
 
             options = documents.resolve(text, options, resolver, limits)
         return cls._from_schema_text(text, options, limits)
+
+    @classmethod
+    def from_string_schema(
+        cls,
+        schema: Schema,
+        *,
+        formats: bool = True,
+        excludes: Sequence[str] = (),
+        limits: Limits | None = None,
+    ) -> Grammar:
+        """Makes the grammar of the strings that are valid under a JSON Schema, as they are, without quotes and escapes.
+
+        >>> import grammask
+        >>> grammar = grammask.Grammar.from_string_schema({"format": "date", "not": {"const": "2000-01-01"}})
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> compiled = grammar.compile(bytes_only)
+        >>> compiled.is_valid(b"2000-01-02"), compiled.is_valid(b"2000-01-01")
+        (True, False)
+
+        Args:
+            schema: The schema, or its JSON text. What it says of other values does not matter.
+            formats: Whether ``format`` constrains strings.
+            excludes: Words that are not in the strings.
+            limits: Budgets for reading the schema.
+
+        Raises:
+            GrammarError: As :meth:`from_json_schema`; also if no string is valid.
+            TypeError: ``schema`` holds what JSON does not have.
+            ValueError: A word is empty.
+        """
+        from grammask.schemas.json_text import schema_text
+        from grammask.schemas.spelling import plain_options
+
+        options = plain_options(formats=formats, excludes=excludes)
+        return cls._from_string_schema_text(schema_text(schema), options, limits)
 
     @classmethod
     def from_pydantic(cls, model: type, **options: Unpack[SchemaKeywords]) -> Grammar:
@@ -815,6 +853,14 @@ class Grammar:
         core = _grammask.json_schema_grammar(text, options, limits)
         recipe = ("_from_schema_text", (text, options, limits))
         return cls._make(core, text.encode(), ("json_schema", options), recipe)
+
+    @classmethod
+    def _from_string_schema_text(
+        cls, text: str, options: _grammask.SchemaOptions, limits: Limits | None
+    ) -> Grammar:
+        core = _grammask.plain_text_grammar(text, options, limits)
+        recipe = ("_from_string_schema_text", (text, options, limits))
+        return cls._make(core, text.encode(), ("string_schema", options), recipe)
 
     @property
     def source(self) -> str:

@@ -29,6 +29,7 @@ from schema_oracle import (
     compiled_or_none,
     is_plain,
     slip,
+    string_bodies,
     with_python_patterns,
 )
 
@@ -401,6 +402,29 @@ def test_generated_texts_are_valid(
         assert not repeated & declared, text
         if not repeated and not re.search(r"\d[eE][+-]?\d{4}", text):  # What the oracle can compute.
             assert oracle.is_valid(text), text
+
+
+@PROFILE
+@given(
+    DRAFTED,
+    st.sampled_from(["declared", "any"]),
+    st.lists(st.sampled_from(["a", "b", "ab", "é", "\\", "\\n", "\\u00", "0", "c"]), min_size=1, max_size=2),
+    st.integers(0, 2**32),
+)
+def test_excluded_words_take_texts_out_and_change_no_others(
+    schema: dict[str, Any], key_order: str, words: list[str], seed: int
+) -> None:
+    whole = compiled_or_none(schema, key_order=key_order)
+    filtered = compiled_or_none(schema, key_order=key_order, excludes=words)
+    random_ = random.Random(seed)
+    texts = [
+        generated(compiled, random_) for compiled in (whole, whole, whole, filtered) if compiled is not None
+    ]
+    for text in filter(None, texts):
+        has_word = any(word in body for word in words for body in string_bodies(text))
+        event(f"excluded: {has_word}")
+        assert accepts(whole, text)
+        assert accepts(filtered, text) == (not has_word), text
 
 
 def generated(compiled: CompiledGrammar, random_: random.Random) -> str | None:

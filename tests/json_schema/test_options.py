@@ -113,6 +113,7 @@ def test_nullable_and_formats_are_options() -> None:
         ({"escapes": "any", "ensure_ascii": True}, "exclude"),
         ({"numbers": "roman"}, "numbers"),
         ({"on_unsupported": "ignore"}, "on_unsupported"),
+        ({"excludes": ["a", ""]}, "empty text"),
     ],
 )
 def test_wrong_options_are_value_errors(options: dict[str, Any], message: str) -> None:
@@ -195,9 +196,10 @@ def test_the_compile_cache_tells_options_apart() -> None:
             {"key_order": "any"},
             {"indent": 2},
             {"numbers": "plain"},
+            {"excludes": ["z"]},
         )
     ]
-    assert len({id(compiled) for compiled in made}) == 5
+    assert len({id(compiled) for compiled in made}) == 6
     assert Grammar.from_json_schema(dict(POINT)).compile(BYTES, cache=cache) is made[0]
 
 
@@ -207,6 +209,30 @@ def test_schemas_can_be_pickled() -> None:
     assert again.source == grammar.source
     assert again.compile(BYTES).is_valid(b'{"x": 1, "y": 2}')
     assert not again.compile(BYTES).is_valid(b'{"x":1}')
+
+
+def test_strings_without_quotes() -> None:
+    schema = {"type": ["string", "null"], "maxLength": 3, "not": {"const": "ab"}}
+    grammar = Grammar.from_string_schema(schema, excludes=["é"])
+    for again in (grammar, pickle.loads(pickle.dumps(grammar))):
+        compiled = again.compile(BYTES)
+        texts = ["", "a", "ab", "abc", "abcd", "é", '"a"', "null", "\n"]
+        assert [text for text in texts if compiled.is_valid(text.encode())] == ["", "a", "abc", '"a"', "\n"]
+    assert Grammar.from_string_schema({"format": "date"}, formats=False).compile(BYTES).is_valid(b"x")
+    with pytest.raises(GrammarSemanticError, match="no string"):
+        Grammar.from_string_schema({"type": "integer"})
+    with pytest.raises(UnsupportedSchema) as error:
+        Grammar.from_string_schema({"allOf": [{"pattern": r"(a)\1"}]})
+    assert error.value.diagnostics[0].pointer == "#/allOf/0/pattern"
+    with pytest.raises(TypeError, match="list of texts"):
+        Grammar.from_string_schema({}, excludes="ab")
+
+
+def test_excluded_words_can_be_pickled() -> None:
+    grammar = pickle.loads(pickle.dumps(Grammar.from_json_schema({}, excludes=["ab"])))
+    compiled = grammar.compile(BYTES)
+    assert compiled.is_valid(b'["a", "b"]')
+    assert not compiled.is_valid(b'["xab"]')
 
 
 def test_deep_schemas_get_an_answer() -> None:

@@ -200,7 +200,8 @@ def test_everything_wrong_is_reported_with_its_place() -> None:
 
 def test_what_is_not_exact_is_unsupported() -> None:
     for schema in (
-        {"type": "object", "properties": {"a": {"type": "string", "pattern": "x"}}},
+        {"type": "object", "properties": {"a": {"type": ["string", "integer"], "pattern": "x"}}},
+        {"type": "object", "properties": {"a": {"type": ["string", "null"], "not": {"const": "x"}}}},
         {"type": "object", "properties": {"a": {"type": "string"}}, "minProperties": 1},
         {"type": "object", "properties": {"a": {"minimum": 1}}},
     ):

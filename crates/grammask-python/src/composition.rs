@@ -7,8 +7,8 @@ use grammask::automata::TermId;
 use grammask::frontends::free_text::FreeText;
 use grammask::frontends::regex;
 use grammask::grammar::{
-    Code, Diagnostic, Grammar, GrammarBuilder, NodeId, NonterminalId, Span, Terminal, TokenReference,
-    TokenSelection, TokenSense,
+    Clause, Code, Diagnostic, Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, PartOrder, Selection,
+    Span, Terminal, TokenReference, TokenSelection, TokenSense,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -140,6 +140,33 @@ impl PyComposition {
         }
         let node = self.nodes(&[part])?[0];
         let node = self.builder.repeat(node, least, most, Span::default());
+        Ok(self.part(node))
+    }
+
+    /// Some of the parts in any order, with a separator between each two: the required ones once, the repeatable ones any
+    /// number of times, the others at most once; at least one in all. No part and no separator matches the empty text.
+    fn selection(
+        &mut self,
+        parts: Vec<usize>,
+        required: Vec<usize>,
+        repeatable: Vec<usize>,
+        separator: usize,
+    ) -> PyResult<usize> {
+        let nodes = self.nodes(&parts)?;
+        if required.iter().chain(&repeatable).any(|&part| part >= parts.len()) {
+            return Err(PyValueError::new_err("a selection has no such part"));
+        }
+        let separator = self.nodes(&[separator])?[0];
+        let clauses = required
+            .into_iter()
+            .map(|part| Clause { given: Box::default(), then: Some(PartId::new(part)) })
+            .collect();
+        let repeatable: Vec<PartId> = repeatable.into_iter().map(PartId::new).collect();
+        let selection = Selection::new(PartOrder::Any, parts.len(), &repeatable, clauses, (0, None));
+        let selection = selection
+            .filter(Selection::is_satisfiable)
+            .ok_or_else(|| PyValueError::new_err("a selection needs parts, and a required one comes once"))?;
+        let node = self.builder.selection(Arc::new(selection), nodes, separator, Span::default());
         Ok(self.part(node))
     }
 

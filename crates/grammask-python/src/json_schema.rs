@@ -25,7 +25,7 @@ impl PySchemaOptions {
     #[new]
     #[pyo3(signature = (
         *, draft, max_whitespace, separators, indent, key_order, escapes, numbers, on_unsupported, formats,
-        openapi_nullable, resources
+        openapi_nullable, resources, excludes
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
@@ -40,6 +40,7 @@ impl PySchemaOptions {
         formats: bool,
         openapi_nullable: bool,
         resources: Vec<(String, String)>,
+        excludes: Vec<String>,
     ) -> PyResult<Self> {
         let mut options = SchemaOptions::default();
         options.draft = draft.map(|draft| choose("draft", draft, DRAFTS)).transpose()?;
@@ -56,6 +57,7 @@ impl PySchemaOptions {
         options.formats = if formats { Formats::Enforce } else { Formats::Annotate };
         options.openapi = if openapi_nullable { OpenApi::Nullable } else { OpenApi::Ignore };
         options.resources = resources;
+        options.excludes = excludes;
         Ok(Self { options })
     }
 
@@ -86,6 +88,7 @@ impl PySchemaOptions {
         fields.set_item("formats", options.formats == Formats::Enforce)?;
         fields.set_item("openapi_nullable", options.openapi == OpenApi::Nullable)?;
         fields.set_item("resources", &options.resources)?;
+        fields.set_item("excludes", &options.excludes)?;
         Ok((PyTuple::empty(py), fields))
     }
 }
@@ -131,6 +134,22 @@ pub(crate) fn json_schema_grammar(
     let limits = or_default(limits);
     let made = py
         .detach(|| json_schema::grammar(schema, &options.options, &limits))
+        .map_err(|error| grammar_error(py, &error))?;
+    Ok(PyGrammar::new(made.grammar, made.warnings).with_relaxations(made.relaxations))
+}
+
+/// The grammar of the strings that are valid under a schema, written as they are.
+#[pyfunction]
+#[pyo3(signature = (schema, options, limits=None))]
+pub(crate) fn plain_text_grammar(
+    py: Python<'_>,
+    schema: &str,
+    options: &PySchemaOptions,
+    limits: Option<&PyLimits>,
+) -> PyResult<PyGrammar> {
+    let limits = or_default(limits);
+    let made = py
+        .detach(|| json_schema::plain_text_grammar(schema, &options.options, &limits))
         .map_err(|error| grammar_error(py, &error))?;
     Ok(PyGrammar::new(made.grammar, made.warnings).with_relaxations(made.relaxations))
 }

@@ -30,7 +30,7 @@ mod _grammask {
     #[pymodule_export]
     use crate::grammar::{PyGrammar, kbnf_syntax_tree, quote_bytes, xgrammar_expression};
     #[pymodule_export]
-    use crate::json_schema::{PySchemaOptions, json_schema_grammar, missing_documents};
+    use crate::json_schema::{PySchemaOptions, json_schema_grammar, missing_documents, plain_text_grammar};
     #[pymodule_export]
     use crate::lexed::{PyLexedGrammar, PyStreamliningReport, streamlining_report};
     #[pymodule_export]

@@ -29,6 +29,11 @@ struct Case {
     indent: Option<u32>,
     #[serde(default)]
     relax: bool,
+    #[serde(default)]
+    excludes: Vec<String>,
+    /// Strings without quotes, rather than JSON.
+    #[serde(default)]
+    plain: bool,
 }
 
 #[test]
@@ -50,7 +55,9 @@ fn texts_are_in_the_language_or_not() {
         if let Some(width) = case.indent {
             options.whitespace = Whitespace::Indent(width);
         }
-        let made = match json_schema::grammar(&case.schema, &options, &Limits::default()) {
+        options.excludes.clone_from(&case.excludes);
+        let grammar = if case.plain { json_schema::plain_text_grammar } else { json_schema::grammar };
+        let made = match grammar(&case.schema, &options, &Limits::default()) {
             Ok(made) => made,
             Err(error) => {
                 wrong.push(format!("{}: {error}", case.name));

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from grammask import _grammask
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from typing_extensions import TypedDict
 
     class SchemaKeywords(TypedDict, total=False):
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
         numbers: Literal["any", "plain"]
         on_unsupported: Literal["error", "relax"]
         formats: bool
+        excludes: Sequence[str]
         strict: bool
         limits: _grammask.Limits | None
 
@@ -40,6 +43,7 @@ def schema_options(
     separators: tuple[str, str] | None,
     escapes: str,
     ensure_ascii: bool | None,
+    excludes: Sequence[str],
     **others: Any,
 ) -> _grammask.SchemaOptions:
     """Makes the engine's options of those that ``Grammar.from_json_schema`` takes.
@@ -67,8 +71,49 @@ def schema_options(
         separators=None if separators is None else _separators(separators),
         indent=indent,
         escapes=escapes,
+        excludes=excluded_words(excludes),
         **others,
     )
+
+
+def plain_options(*, formats: bool, excludes: Sequence[str]) -> _grammask.SchemaOptions:
+    """Makes the engine's options for strings that are written as they are.
+
+    Raises:
+        ValueError: An option has no such value.
+    """
+    return schema_options(
+        draft=None,
+        whitespace="flexible",
+        max_whitespace=32,
+        indent=None,
+        separators=None,
+        key_order="declared",
+        escapes="natural",
+        ensure_ascii=None,
+        numbers="any",
+        on_unsupported="error",
+        formats=formats,
+        openapi_nullable=False,
+        resources=[],
+        excludes=excludes,
+    )
+
+
+def excluded_words(words: Sequence[str]) -> list[str]:
+    """Checks words that no string may contain; each is listed once.
+
+    Raises:
+        TypeError: They are no list of texts.
+        ValueError: A word is empty.
+    """
+    if isinstance(words, (str, bytes)) or not all(isinstance(word, str) for word in words):
+        msg = f"excludes={words!r} is no list of texts"
+        raise TypeError(msg)
+    if "" in words:
+        msg = "every text contains the empty text"
+        raise ValueError(msg)
+    return sorted(set(words))
 
 
 def _check_count(name: str, value: Any) -> None:

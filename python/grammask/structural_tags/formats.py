@@ -244,14 +244,13 @@ class _Translator:
             return _leaf(_EMPTY)
         style = node.get("style", "json")
         excludes = self._words(node, "excludes", pointer)
-        if excludes and style not in PARAMETER_STYLES:
+        if style != "json" and any(word.strip() != word for word in excludes):
             self.refusals.unsupported(
-                f"{pointer}/excludes", f"words cannot be excluded from values in the style {style!r}"
+                f"{pointer}/excludes",
+                "words with white space at an end, since there may be some around values",
             )
-        if any(word.strip() != word for word in excludes):
-            self.refusals.unsupported(f"{pointer}/excludes", "words with white space at an end")
         most = self._bound(node, "max_whitespace_cnt", pointer)
-        options: dict[str, Any] = {"limits": self.limits}
+        options: dict[str, Any] = {"limits": self.limits, "excludes": excludes}
         if most is not None:
             options["max_whitespace"] = most
         if self._flag(node, "any_order", pointer):
@@ -262,16 +261,11 @@ class _Translator:
             known = ", ".join(["json", *PARAMETER_STYLES, *NESTED_STYLES])
             self.refusals.unsupported(f"{pointer}/style", f"there is no style {style!r}", f"styles: {known}")
             return _leaf(_EMPTY)
-        if "key_order" in options:
-            self.refusals.unsupported(f"{pointer}/any_order", "parameters in any order are not supported")
-            options.pop("key_order")
         if style in NESTED_STYLES:
             nested = NESTED_STYLES[style]
             return _leaf(nested_parameters_part(schema, nested, place, self.refusals, self.grammars, options))
         flat = PARAMETER_STYLES[style]
-        return _leaf(
-            parameters_part(schema, flat, place, self.refusals, self.grammars, options, excludes=excludes)
-        )
+        return _leaf(parameters_part(schema, flat, place, self.refusals, self.grammars, options))
 
     def format_qwen_xml_parameter(
         self, node: Mapping[str, Any], pointer: str, following: _Following

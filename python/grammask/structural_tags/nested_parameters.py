@@ -159,6 +159,8 @@ class _Writer:
         self.options = options
         self.shapes = Shapes(schema, pointer, refusals, has_anything=style.tells_types)
         most = options.get("max_whitespace", 32)
+        self.excludes: list[str] = list(options.get("excludes", ()))
+        self.is_any_order = options.get("key_order") == "any"
         self.space = grammars.from_regex(rf"[ \n\r\t]{{0,{most}}}").as_part()
         # Rules are known by what they are made from.
         made_from = pickle.dumps((style, json_text(schema), sorted(options.items())), protocol=5)
@@ -217,11 +219,20 @@ class _Writer:
                     self.refusals.unsupported(
                         pointer, f"the value {word!r} contains the end of its parameter"
                     )
-        containers = [shape for shape in shapes if isinstance(shape, Members | Items)]
-        if not self.style.tells_types and len(containers) > 1:
+        if self.style.tells_types:
+            return
+        if sum(isinstance(shape, Members | Items) for shape in shapes) > 1:
             self.refusals.unsupported(
                 pointer, "several kinds of objects and arrays: this style does not tell which one is written"
             )
+        if not all(isinstance(shape, Text | Words) for shape in shapes):
+            for shape in shapes:
+                if isinstance(shape, Text) and not shape.is_only_bounded:
+                    self.refusals.unsupported(
+                        shape.pointer,
+                        f"{', '.join(sorted(shape.constraints))} for strings beside other values: "
+                        "this style does not tell which one is written",
+                    )
 
     def find_finite(self, containers: list[Members | Items]) -> None:
         """The least fixpoint: what needs only values that are finite is finite."""
@@ -235,7 +246,8 @@ class _Writer:
     def can_be_finite(self, shape: Members | Items) -> bool:
         if isinstance(shape, Members):
             return all(
-                name in shape.properties and self.has_value(shape.properties[name]) for name in shape.required
+                name in shape.properties and self.is_allowed(name) and self.has_value(shape.properties[name])
+                for name in shape.required
             )
         needed = [*shape.first[: shape.least]]
         if shape.least > len(needed):
@@ -248,7 +260,17 @@ class _Writer:
         return any(self.is_finite(shape) for shape in self.shapes.of(place))
 
     def is_finite(self, shape: Shape) -> bool:
+        if isinstance(shape, Words):
+            return bool(self.allowed(shape))
         return not isinstance(shape, Members | Items) or shape in self.finite
+
+    def is_allowed(self, name: str) -> bool:
+        """Whether a name has no excluded word, as it is written."""
+        return not any(word in self.style.key(name) for word in self.excludes)
+
+    def allowed(self, words: Words) -> list[str]:
+        """The listed strings without excluded words."""
+        return [text for text in words.listed if not any(word in text for word in self.excludes)]
 
     # Parts ------------------------------------------------------------------------------------------------------
 
@@ -257,19 +279,23 @@ class _Writer:
 
     def members(self, shape: Members) -> Part:
         before, after = self.style.begin.split("{key}")
-        parts: list[Part] = []
+        # Each from its name on, and the least and most number of times that it comes.
+        found: list[tuple[Part, int, int | None]] = []
         for name, place in shape.properties.items():
-            if self.has_value(place):
-                begin = composition.literal(before + self.style.key(name))
-                one = composition.sequence([self.element(begin, after, place, name), self.space])
-                parts.append(one if name in shape.required else composition.repeat(one, 0, 1))
+            if self.is_allowed(name) and self.has_value(place):
+                begin = composition.literal(self.style.key(name))
+                one = self.element(begin, after, place, name)
+                found.append((one, int(name in shape.required), 1))
         if shape.others is not None and self.has_value(shape.others):
             declared = [self.style.key(name) for name in shape.properties]
-            begin = composition.sequence(
-                [composition.literal(before), composition.matching(_OTHER_NAME, without=declared)]
-            )
-            one = composition.sequence([self.element(begin, after, shape.others, ""), self.space])
-            parts.append(composition.repeat(one, 0, None))
+            name_part = composition.matching(_OTHER_NAME, without=declared, excludes=self.excludes)
+            found.append((self.element(name_part, after, shape.others, ""), 0, None))
+        if self.is_any_order and len(found) > 1:
+            return self.members_in_any_order(found, composition.literal(before))
+        parts: list[Part] = []
+        for one, least, most in found:
+            whole = composition.sequence([composition.literal(before), one, self.space])
+            parts.append(whole if least else composition.repeat(whole, 0, most))
         if self.style.is_padded or shape.required:
             return composition.sequence([self.space, *parts])
         # White space is only where something is written. Nothing is required, so each part is a repetition of one.
@@ -278,6 +304,20 @@ class _Writer:
             for index, part in enumerate(parts)
         ]
         return composition.choice([_EMPTY, *some])
+
+    def members_in_any_order(self, found: list[tuple[Part, int, int | None]], before: Part) -> Part:
+        required = [index for index, (_, least, _) in enumerate(found) if least]
+        repeatable = [index for index, (_, _, most) in enumerate(found) if most is None]
+        members = composition.selection(
+            [one for one, _, _ in found],
+            required=required,
+            repeatable=repeatable,
+            separator=composition.sequence([self.space, before]),
+        )
+        written = composition.sequence([self.space, before, members, self.space])
+        if required:
+            return written
+        return composition.choice([self.space if self.style.is_padded else _EMPTY, written])
 
     def items(self, shape: Items) -> Part:
         between = _EMPTY if self.style.is_padded else self.space
@@ -336,10 +376,22 @@ class _Writer:
 
     def value(self, shape: Shape, pointer: str) -> Part:
         match shape:
-            case Text(most):
-                return composition.free_text(before=self.style.text_end, max_characters=most)
-            case Words(listed):
-                return composition.choice(composition.literal(word) for word in listed)
+            case Text() if shape.is_only_bounded:
+                return composition.free_text(
+                    before=self.style.text_end, without=self.excludes, max_characters=shape.most
+                )
+            case Text():
+                schema = {"type": "string", **shape.constraints}
+                excludes = [*self.excludes, self.style.text_end]
+                try:
+                    return self.grammars.from_string_schema(
+                        schema, excludes=excludes, limits=self.options.get("limits")
+                    ).as_part()
+                except GrammarError as error:
+                    self.refusals.of_part(shape.pointer, error)
+                    return _EMPTY
+            case Words():
+                return composition.choice(composition.literal(word) for word in self.allowed(shape))
             case Scalar():
                 try:
                     value = self.grammars.from_json_schema(shape.schema, **self.options).as_part()

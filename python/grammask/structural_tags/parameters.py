@@ -1,7 +1,7 @@
 """Arguments of tools that are written as XML in place of JSON: a tag for each property of an object.
 
-Strings are written as they are, without quotes and escapes, up to the first end of the tag; everything else is JSON. So
-only strings without constraints, and constant ones, are enforced exactly; the rest is refused.
+Strings are written as they are, without quotes and escapes, up to the first end of the tag; everything else is JSON.
+Where a style does not tell which of the two is written, what a schema that allows both says of strings is refused.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grammask import composition
-from grammask.errors import GrammarError
+from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.schemas.keywords import CONSTRAINTS, escaped
+from grammask.structural_tags.shapes import ABOUT_OTHERS_THAN_STRINGS
 
 if TYPE_CHECKING:
     from grammask.composition import Part
@@ -43,6 +44,11 @@ class ParameterStyle:
         """Whether it says of each value which type it has."""
         return "{type}" in self.begin
 
+    @property
+    def tells_strings(self) -> bool:
+        """Whether it says of each value whether it is a string."""
+        return self.tells_types or "{is_string}" in self.begin
+
 
 PARAMETER_STYLES = {
     "qwen_xml": ParameterStyle("<parameter={key}>", "</parameter>", has_own_lines=True),
@@ -67,10 +73,8 @@ def parameters_part(
     refusals: Refusals,
     grammars: type[Grammar],
     options: Mapping[str, Any],
-    *,
-    excludes: Sequence[str] = (),
 ) -> Part:
-    """Returns the part that matches the properties of an object in a style, in the order of the schema.
+    """Returns the part that matches the properties of an object in a style, in the order of the schema or in any.
 
     Args:
         schema: The schema of the object.
@@ -78,8 +82,8 @@ def parameters_part(
         pointer: Where the schema stands.
         refusals: Where refusals go.
         grammars: The class that reads the schemas of values.
-        options: The options for doing so.
-        excludes: Words that are in no string and in no name.
+        options: The options for doing so. The order of names is that of parameters too, and no string and no name of a
+            parameter has an excluded word either.
     """
     space = grammars.from_regex(rf"[ \n\r\t]{{0,{options.get('max_whitespace', 32)}}}").as_part()
     if not isinstance(schema, Mapping) or not isinstance(schema.get("properties", {}), Mapping):
@@ -104,29 +108,49 @@ def parameters_part(
                 f"{pointer}/required", f"the parameter {name!r} is required and not declared"
             )
     definitions = {name: schema[name] for name in ("$defs", "definitions") if name in schema}
-    parts = [space]
+    excludes: Sequence[str] = options.get("excludes", ())
     writer = _Values(style, definitions, refusals, grammars, options, space, excludes)
+    before, after = style.begin.split("{key}")
+    end = composition.literal(style.end)
+    # Each from its name on, and whether it must come.
+    found: list[tuple[Part, bool]] = []
     for name, inner in properties.items():
         place = f"{pointer}/properties/{escaped(name)}"
         if _has_one_of(excludes, name):
             if name in required:
                 refusals.unsupported(place, f"the name {name!r} is required, and contains an excluded word")
             continue
-        values = writer.of(inner, place)
-        written = [
-            composition.sequence([*_begin(style, name, space, kind), value, composition.literal(style.end)])
-            for kind, value in values
+        values = [
+            composition.sequence([*_rest_of_tag(after, space, kind), value, end])
+            for kind, value in writer.of(inner, place)
         ]
-        parameter = composition.sequence([composition.choice(written or [composition.literal("")]), space])
-        parts.append(parameter if name in required else composition.repeat(parameter, 0, 1))
+        parameter = composition.choice(values or [composition.literal("")])
+        found.append((composition.sequence([composition.literal(name), parameter]), name in required))
+    lead = composition.literal(before)
+    if options.get("key_order") == "any" and len(found) > 1:
+        written = composition.selection(
+            [part for part, _ in found],
+            required=[index for index, (_, is_required) in enumerate(found) if is_required],
+            separator=composition.sequence([space, lead]),
+        )
+        written = composition.sequence([lead, written, space])
+        is_one_required = any(is_required for _, is_required in found)
+        return composition.sequence(
+            [space, written if is_one_required else composition.repeat(written, 0, 1)]
+        )
+    parts = [space]
+    for part, is_required in found:
+        whole = composition.sequence([lead, part, space])
+        parts.append(whole if is_required else composition.repeat(whole, 0, 1))
     return composition.sequence(parts)
 
 
-def _begin(style: ParameterStyle, name: str, space: Part, kind: str) -> list[Part]:
-    text = style.begin.replace("{is_string}", "true" if kind == "string" else "false").replace("{type}", kind)
-    before, _, after = text.partition("{space}")
-    parts = [composition.literal(before.replace("{key}", name))]
-    return [*parts, space, composition.literal(after)] if after else parts
+def _rest_of_tag(after: str, space: Part, kind: str) -> list[Part]:
+    """What is behind the name of a parameter, up to its value."""
+    text = after.replace("{is_string}", "true" if kind == "string" else "false").replace("{type}", kind)
+    first, _, last = text.partition("{space}")
+    parts = [composition.literal(first)]
+    return [*parts, space, composition.literal(last)] if last else parts
 
 
 @dataclass(frozen=True)
@@ -151,7 +175,7 @@ class _Values:
             isinstance(schema, Mapping) and not any(keyword in CONSTRAINTS for keyword in schema)
         ):
             # Anything: every JSON value is a text, too, unless the style tells them apart.
-            if "{is_string}" not in self.style.begin and not self.style.tells_types:
+            if not self.style.tells_strings:
                 return [("string", text)]
             other = {"type": ["null", "boolean", "number", "array", "object"]}
             return [("string", text), *self.json(_by_type(other, self.style), pointer)]
@@ -170,24 +194,61 @@ class _Values:
             )
             return []
         found = []
+        rest = [kind for kind in kinds if kind != "string"]
         if "string" in kinds:
-            bounds = {"maxLength"} if kinds == ["string"] else set()
-            for keyword in sorted(keywords - {"type"} - bounds):
-                if keyword in ("minLength", "maxLength", "pattern", "format") or kinds == ["string"]:
+            about_strings = keywords - {"type"} - ABOUT_OTHERS_THAN_STRINGS
+            if rest and not self.style.tells_strings:
+                for keyword in sorted(about_strings):
                     self.refusals.unsupported(
                         f"{pointer}/{escaped(keyword)}",
-                        f"`{keyword}` is not supported for strings without quotes",
+                        f"`{keyword}` where both strings and other values are allowed: this style does not tell "
+                        "which one is written",
                     )
-            most = schema.get("maxLength") if bounds else None
-            if most is not None:
-                text = composition.free_text(
-                    before=self.style.end, without=self.excludes, max_characters=most
-                )
+            elif about_strings:
+                text = self.strings(schema, pointer)
             found.append(("string", text))
-        rest = [kind for kind in kinds if kind != "string"]
         if rest:
             found += self.json(_by_type({**schema, "type": rest}, self.style), pointer)
         return found
+
+    def strings(self, schema: Mapping[str, Any], pointer: str) -> Part:
+        """Returns the part of the strings that a schema allows."""
+        part = self.constrained({**schema, "type": "string"}, pointer)
+        if part is None:
+            return composition.literal("")
+        if not self.style.has_own_lines:
+            return part
+        # A line end at either side is no part of the string, so a string that has one there needs another one.
+        line = composition.literal("\n")
+        written = []
+        for before, after in ((True, True), (True, False), (False, True), (False, False)):
+            patterns = [*([] if before else ["^\\n"]), *([] if after else ["\\n$"])]
+            others = [{"not": {"pattern": pattern}} for pattern in patterns]
+            part = self.constrained({"type": "string", "allOf": [schema, *others]}, None)
+            if part is not None:
+                written.append(
+                    composition.sequence([*([line] if before else []), part, *([line] if after else [])])
+                )
+        return composition.choice(written)
+
+    def constrained(self, schema: Mapping[str, Any], pointer: str | None) -> Part | None:
+        """Returns the part of the strings that a schema allows, as they are; None if there are none.
+
+        Args:
+            schema: The schema.
+            pointer: Where to refuse it if there are none.
+        """
+        excludes = [*self.excludes, self.style.end]
+        try:
+            return self.grammars.from_string_schema(
+                {**schema, **self.definitions}, excludes=excludes, limits=self.options.get("limits")
+            ).as_part()
+        except GrammarSemanticError as error:
+            if pointer is not None:
+                self.refusals.of_part(pointer, error)
+        except GrammarError as error:
+            self.refusals.of_part(pointer or "#", error)
+        return None
 
     def listed(self, listed: list[Any], schema: Mapping[str, Any], pointer: str) -> list[tuple[str, Part]]:
         """Returns the parts of values that are listed."""
@@ -216,9 +277,6 @@ class _Values:
         """Returns the values of schemas, written as JSON, with what the schemas are called."""
         found = []
         for kind, schema in schemas.items():
-            if self.excludes and _may_have_strings(schema):
-                self.refusals.unsupported(pointer, "words cannot be excluded from arrays and objects")
-                return []
             try:
                 value = self.grammars.from_json_schema({**schema, **self.definitions}, **self.options)
             except GrammarError as error:
@@ -230,14 +288,6 @@ class _Values:
 
 def _has_one_of(words: Sequence[str], text: str) -> bool:
     return any(word in text for word in words)
-
-
-def _may_have_strings(schema: Mapping[str, Any]) -> bool:
-    """Whether values of a schema for what is no string, which lists values or types, may have strings in them."""
-    if "enum" in schema:
-        return any(isinstance(value, list | Mapping) for value in schema["enum"])
-    types = schema["type"]
-    return not {"array", "object"}.isdisjoint([types] if isinstance(types, str) else types)
 
 
 _KINDS = {bool: "boolean", type(None): "null", list: "array", dict: "object"}

@@ -18,7 +18,17 @@ from grammask.schemas.keywords import CONSTRAINTS, escaped
 if TYPE_CHECKING:
     from grammask.structural_tags.places import Refusals
 
-__all__ = ["Items", "Members", "Place", "Scalar", "Shape", "Shapes", "Text", "Words"]
+__all__ = [
+    "ABOUT_OTHERS_THAN_STRINGS",
+    "Items",
+    "Members",
+    "Place",
+    "Scalar",
+    "Shape",
+    "Shapes",
+    "Text",
+    "Words",
+]
 
 
 @dataclass(frozen=True)
@@ -29,11 +39,28 @@ class Place:
     pointer: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Text:
-    """Any string, or any with at most so many characters."""
+    """Strings that are not listed.
 
-    most: int | None
+    Attributes:
+        constraints: What the schema says of them, if anything.
+        pointer: Where the schema stands.
+    """
+
+    constraints: Mapping[str, Any]
+    pointer: str
+
+    @property
+    def most(self) -> int | None:
+        """The most characters, if there is a bound."""
+        bound: int | None = self.constraints.get("maxLength")
+        return bound
+
+    @property
+    def is_only_bounded(self) -> bool:
+        """Whether the number of characters says all."""
+        return self.constraints.keys() <= {"maxLength"}
 
 
 @dataclass(frozen=True)
@@ -98,8 +125,10 @@ _OF_TYPE = {
     },
 }  # fmt: skip
 """Keywords that say nothing about values of other types."""
+ABOUT_OTHERS_THAN_STRINGS = frozenset().union(*(_OF_TYPE[kind] for kind in _OF_TYPE if kind != "string"))
+"""Keywords that say nothing about strings."""
 _UNDERSTOOD = {
-    "string": {"maxLength"},
+    "string": _OF_TYPE["string"],
     "object": {"additionalProperties", "properties", "required"},
     "array": {"items", "maxItems", "minItems", "prefixItems"},
 }
@@ -220,7 +249,10 @@ class Shapes:
             )
         found: list[Shape] = []
         if "string" in types:
-            found.append(Text(self._bound(schema, "maxLength", pointer)))
+            for name in ("minLength", "maxLength"):
+                self._bound(schema, name, pointer)
+            constraints = {name: schema[name] for name in schema if name in _OF_TYPE["string"]}
+            found.append(Text(constraints, pointer))
         scalars = tuple(kind for kind in types if kind in _SCALARS)
         if scalars:
             bounds = {keyword: schema[keyword] for keyword in schema if keyword in _NUMBERS}

@@ -143,8 +143,8 @@ impl GrammarBuilder {
         self.node(Node::Repeat { node, min, max }, span)
     }
 
-    /// Some of `parts`, with `separator` between each two. What they derive is finite and not empty, all of them.
-    pub(crate) fn selection(
+    /// Some of `parts`, with `separator` between each two. What they derive is not empty, all of them, and some of it finite.
+    pub fn selection(
         &mut self,
         selection: Arc<Selection>,
         parts: Vec<NodeId>,

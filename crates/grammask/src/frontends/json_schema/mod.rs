@@ -23,6 +23,7 @@
 mod arrays;
 mod constants;
 mod emptiness;
+mod excluded_words;
 mod findings;
 mod formats;
 mod formula;
@@ -40,6 +41,7 @@ mod objects;
 mod options;
 mod outcomes;
 mod pattern;
+mod plain_texts;
 mod ready_made;
 mod resources;
 mod rules;
@@ -59,6 +61,7 @@ pub use options::{
     Draft, Escapes, Formats, KeyOrder, Numbers, OnUnsupported, OpenApi, SchemaOptions, Whitespace,
 };
 pub use pattern::grammar as pattern_grammar;
+pub use plain_texts::grammar as plain_text_grammar;
 use shape::Shape;
 
 use std::sync::Arc;

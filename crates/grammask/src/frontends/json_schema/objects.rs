@@ -515,8 +515,9 @@ impl Translation<'_> {
     ) -> Result<Option<Parts>, LimitExceeded> {
         let Some(value) = self.value_parts(value, depth)? else { return Ok(None) };
         let name = self.names.get(name).clone();
+        let word = self.spelling.word(self.automata.terms_mut(), &name);
+        let Some(word) = self.written(word)? else { return Ok(None) };
         let terms = self.automata.terms_mut();
-        let word = self.spelling.word(terms, &name);
         let quote = terms.literal(b"\"");
         let key = terms.concat(&[quote, word, quote]);
         self.rules.label(key, || quote_text(&name));
@@ -624,9 +625,10 @@ impl Translation<'_> {
         value: ValueFormula,
     ) -> Result<Option<Parts>, LimitExceeded> {
         let Some(value) = self.value_parts(value, depth)? else { return Ok(None) };
+        let Some(names) = self.written(class.names)? else { return Ok(None) };
         let terms = self.automata.terms_mut();
         let quote = terms.literal(b"\"");
-        let name = terms.concat(&[quote, class.names, quote]);
+        let name = terms.concat(&[quote, names, quote]);
         let mut parts = vec![Part::Text(name), colon];
         parts.extend(value);
         Ok(Some(parts))

@@ -127,6 +127,9 @@ pub struct SchemaOptions {
     pub openapi: OpenApi,
     /// Schemas that references may name: absolute URI and JSON text.
     pub resources: Vec<(String, String)>,
+    /// Words that no string and no name contains, as they are written: between the quotes, escapes as they stand.
+    /// None of them is empty.
+    pub excludes: Vec<String>,
 }
 
 impl Default for SchemaOptions {
@@ -141,6 +144,7 @@ impl Default for SchemaOptions {
             formats: Formats::default(),
             openapi: OpenApi::default(),
             resources: Vec::new(),
+            excludes: Vec::new(),
         }
     }
 }

@@ -41,6 +41,7 @@ pub(super) struct Spelling {
 
 impl Spelling {
     /// The universe of spellings that `escapes` allows.
+    #[cfg(test)]
     pub(super) fn new(escapes: Escapes) -> Self {
         Self::within(Universe::Json(escapes))
     }

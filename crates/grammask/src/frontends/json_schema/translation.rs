@@ -4,6 +4,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::excluded_words::ExcludedWords;
 use super::findings::Findings;
 use super::formula::{Formula, Formulas, falsehood, truth};
 use super::interner::{Id, Interner};
@@ -16,8 +17,8 @@ use super::numbers::NumberSet;
 use super::resources::{Library, Location, Scope, Unresolved};
 use super::rules::{RuleId, Rules};
 use super::shape::{Shape, StringSet};
-use super::spelling::Spelling;
-use super::{Escapes, Numbers, SchemaOptions};
+use super::spelling::{Spelling, Universe};
+use super::{Numbers, SchemaOptions};
 use crate::automata::{Automata, TermId, Terms};
 use crate::grammar::Code;
 use crate::{Deadline, LimitExceeded, Limits};
@@ -37,6 +38,7 @@ pub(super) struct Translation<'o> {
     pub(super) library: Library<'o>,
     pub(super) automata: Automata,
     pub(super) spelling: Spelling,
+    pub(super) excluded_words: ExcludedWords,
     pub(super) layout: Layout,
     pub(super) values: Formulas<Satisfies>,
     pub(super) arrays: Formulas<AboutArray>,
@@ -81,26 +83,39 @@ struct Beginning {
 }
 
 impl Beginning {
-    fn of(options: &SchemaOptions) -> Self {
-        static KNOWN: LazyLock<Mutex<FxHashMap<(Escapes, Numbers), Beginning>>> =
+    fn of(universe: Universe, numbers: Numbers) -> Self {
+        static KNOWN: LazyLock<Mutex<FxHashMap<(Universe, Numbers), Beginning>>> =
             LazyLock::new(Mutex::default);
         // A thread that panics leaves the map whole.
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || {
             let mut terms = Terms::new();
-            let mut spelling = Spelling::new(options.escapes);
+            let mut spelling = Spelling::within(universe);
             let texts = spelling.texts(&mut terms);
-            let any_number = NumberSet::any(&mut terms, options.numbers);
+            let any_number = NumberSet::any(&mut terms, numbers);
             let any_string = StringSet { yes: texts, no: terms.nothing() };
             Self { terms, spelling, any_number, any_string }
         };
-        known.entry((options.escapes, options.numbers)).or_insert_with(make).clone()
+        known.entry((universe, numbers)).or_insert_with(make).clone()
     }
 }
 
 impl<'o> Translation<'o> {
+    /// Of schemas whose strings are written as JSON.
     pub(super) fn new(library: Library<'o>, options: &'o SchemaOptions, limits: &'o Limits) -> Self {
-        let Beginning { terms, spelling, any_number, any_string } = Beginning::of(options);
+        Self::within(Universe::Json(options.escapes), library, options, limits)
+    }
+
+    /// Of schemas whose strings are written as a universe says.
+    pub(super) fn within(
+        universe: Universe,
+        library: Library<'o>,
+        options: &'o SchemaOptions,
+        limits: &'o Limits,
+    ) -> Self {
+        let Beginning { mut terms, spelling, any_number, any_string } =
+            Beginning::of(universe, options.numbers);
+        let excluded_words = ExcludedWords::new(&mut terms, &options.excludes);
         Self {
             options,
             limits,
@@ -109,6 +124,7 @@ impl<'o> Translation<'o> {
             // Searches for a word of an intersection are the slowest thing that is done with states.
             automata: Automata::new(terms, limits.automaton_states / 4),
             spelling,
+            excluded_words,
             layout: Layout::new(options.whitespace.clone()),
             values: Formulas::new(),
             arrays: Formulas::new(),

@@ -13,7 +13,11 @@ const MOST_KEYWORDS: usize = 24;
 
 /// The error for a schema that nothing satisfies.
 pub(super) fn conflict(schema: &str, options: &SchemaOptions, limits: &Limits) -> Diagnostic {
-    let error = Diagnostic::error(Code::UnsatisfiableSchema, "no value satisfies the schema").at_pointer("#");
+    let message = match options.excludes[..] {
+        [] => "no value satisfies the schema",
+        _ => "no value that satisfies the schema can be written without the excluded words",
+    };
+    let error = Diagnostic::error(Code::UnsatisfiableSchema, message).at_pointer("#");
     let Ok(document) = Document::parse(schema) else { return error };
     let Value::Object(members) = document.get(document.root()) else { return error };
     let mut kept: Vec<usize> = (0..members.len()).collect();

@@ -77,7 +77,8 @@ impl Translation<'_> {
     /// known about a string's body is shared under its own language.
     fn scalars(&mut self, shape: Shape) -> Result<Vec<Parts>, LimitExceeded> {
         let number = !self.is_empty_language(shape.number.yes)?;
-        let string = !self.is_empty_language(shape.string.yes)?;
+        let has_strings = !self.is_empty_language(shape.string.yes)?;
+        let string = if has_strings { self.written(shape.string.yes)? } else { None };
         let terms = self.automata.terms_mut();
         let mut words = Vec::new();
         if shape.null {
@@ -96,9 +97,9 @@ impl Translation<'_> {
         if !words.is_empty() {
             alternatives.push(vec![Part::Text(terms.union(&words))]);
         }
-        if string {
+        if let Some(string) = string {
             let quote = terms.literal(b"\"");
-            alternatives.push(vec![Part::Text(terms.concat(&[quote, shape.string.yes, quote]))]);
+            alternatives.push(vec![Part::Text(terms.concat(&[quote, string, quote]))]);
         }
         Ok(alternatives)
     }

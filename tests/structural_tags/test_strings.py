@@ -1,0 +1,190 @@
+"""Strings and their order in tags: what is read back satisfies the schema, and all that does can be written."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import grammask
+import pytest
+from grammask import Grammar
+from grammask.structural_tags.nested_parameters import NESTED_STYLES
+from grammask.structural_tags.parameters import PARAMETER_STYLES
+from grammask.tools.argument_values import Parameters
+from grammask.tools.nested_values import NestedParameters
+from nested_samples import COHERE, MINIMAX, cohere, minimax, tag
+from peer_verdicts import BYTES
+from schema_oracle import Oracle
+
+SCHEMAS: list[dict[str, Any]] = [
+    {"type": "string", "minLength": 2},
+    {"type": "string", "maxLength": 2},
+    {"type": "string", "minLength": 1, "maxLength": 3, "pattern": "a"},
+    {"type": "string", "pattern": "^[a<\n]*$"},
+    {"type": "string", "pattern": "</"},
+]
+TEXTS = ["".join(letters) for length in range(5) for letters in itertools.product("ab<\n", repeat=length)]
+
+
+def written(name: str, text: str, style: str) -> str:
+    parameter = PARAMETER_STYLES[style]
+    begin = parameter.begin.replace("{key}", name).replace("{is_string}", "true").replace("{type}", "string")
+    return begin.replace("{space}", "") + text + parameter.end
+
+
+def parameters(inner: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"k": inner}, "required": ["k"]}
+
+
+@pytest.mark.parametrize("style", PARAMETER_STYLES)
+@pytest.mark.parametrize("inner", [*SCHEMAS, {"type": "string", "not": {"const": "ab"}}])
+def test_what_is_read_satisfies_the_schema(inner: dict[str, Any], style: str) -> None:
+    schema = parameters(inner)
+    compiled = Grammar.from_structural_tag(tag(schema, style)).compile(BYTES)
+    oracle = Oracle(schema)
+    for text in [*TEXTS, PARAMETER_STYLES[style].end, "a" + PARAMETER_STYLES[style].end[:-1]]:
+        output = written("k", text, style)
+        if PARAMETER_STYLES[style].tells_types:  # Of the families of models that are read back, none does.
+            is_right = PARAMETER_STYLES[style].end not in text and oracle.is_valid(json.dumps({"k": text}))
+        else:
+            reader = Parameters(0, PARAMETER_STYLES[style], schema, "")
+            end = reader.end(output, is_whole=True)
+            is_right = end == len(output) and oracle.is_valid(reader.written(output))
+        assert compiled.is_valid(output.encode()) == is_right, output
+
+
+@pytest.mark.parametrize("style", NESTED_STYLES)
+@pytest.mark.parametrize("inner", SCHEMAS)
+def test_what_is_read_of_nested_tags_satisfies_the_schema(inner: dict[str, Any], style: str) -> None:
+    schema = parameters({"type": "array", "items": inner})
+    compiled = Grammar.from_structural_tag(tag(schema, style)).compile(BYTES)
+    oracle = Oracle(schema)
+    for text in [*TEXTS, NESTED_STYLES[style].text_end, "a" + NESTED_STYLES[style].text_end[:-1]]:
+        if style == COHERE:
+            output = cohere("k", "list", cohere(None, "raw", text))
+        else:
+            output = minimax("k", minimax("item", text))
+        reader = NestedParameters(0, NESTED_STYLES[style], schema, "<end>")
+        end = reader.end(output + "<end>", is_whole=True)
+        is_right = end == len(output) and oracle.is_valid(reader.written(output))
+        assert compiled.is_valid(output.encode()) == is_right, output
+
+
+@pytest.mark.parametrize("style", [*PARAMETER_STYLES, COHERE])
+def test_texts_are_those_of_xgrammar(style: str) -> None:
+    """Where a string has no white space at an end, which XGrammar takes for what may be around values."""
+    xgrammar = pytest.importorskip("xgrammar")
+    testing = pytest.importorskip("xgrammar.testing")
+    for inner in (
+        {"type": "string", "minLength": 2, "maxLength": 3},
+        {"type": "string", "pattern": "^[ab]+<?$"},
+        {"type": "string", "format": "date"},
+    ):
+        described = tag(parameters(inner), style)
+        ours = Grammar.from_structural_tag(described).compile(BYTES)
+        theirs = xgrammar.Grammar.from_structural_tag(described)
+        for text in [*TEXTS[:85], "2024-02-29", "2024-13-01"]:
+            output = cohere("k", "raw", text) if style == COHERE else written("k", text, style)
+            matcher = testing._get_matcher_from_grammar(theirs)
+            if text == text.strip():
+                expected = matcher.accept_string(output) and matcher.is_completed()
+                assert ours.is_valid(output.encode()) == expected, (output, inner)
+
+
+def test_styles_that_tell_strings_constrain_them_beside_other_values() -> None:
+    inner = {"type": ["string", "integer"], "minLength": 2, "minimum": 3, "not": {"enum": ["xx", 5]}}
+    for style in ("deepseek_xml", "deepseek_v4_1_xml", "kimi_k3_xml"):
+        compiled = Grammar.from_structural_tag(tag(parameters(inner), style)).compile(BYTES)
+        parameter = PARAMETER_STYLES[style]
+        for kind, text, expected in (
+            ("string", "xy", True), ("string", "x", False), ("string", "xx", False), ("string", "10", True),
+            ("number", "4", True), ("number", "1", False), ("number", "5", False),
+        ):  # fmt: skip
+            begin = parameter.begin.replace("{key}", "k").replace("{type}", kind)
+            begin = begin.replace("{is_string}", "true" if kind == "string" else "false")
+            assert compiled.is_valid((begin + text + parameter.end).encode()) is expected, (style, text)
+    text = cohere("k", "raw", "x") + " "
+    inner = {"type": ["string", "null"], "minLength": 2}
+    compiled = Grammar.from_structural_tag(tag(parameters(inner), COHERE)).compile(BYTES)
+    assert compiled.is_valid(cohere("k", "raw", "xy").encode())
+    assert compiled.is_valid(cohere("k", "json", "null").encode())
+    assert not compiled.is_valid(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("inner", "style", "pointer"),
+    [
+        # Nothing tells whether `12` is the number or the text.
+        ({"type": ["string", "integer"], "minLength": 3}, "qwen_xml", "/minLength"),
+        ({"type": ["string", "integer"], "not": {"const": "x"}}, "glm_xml", "/not"),
+        ({"type": ["string", "object"], "pattern": "^a", "properties": {}}, MINIMAX, ""),
+        ({"type": "string", "pattern": r"(a)\1"}, "qwen_xml", "/pattern"),
+        ({"type": "string", "pattern": r"(a)\1"}, COHERE, "/pattern"),
+    ],
+)
+def test_what_cannot_be_exact_is_refused(inner: dict[str, Any], style: str, pointer: str) -> None:
+    with pytest.raises(grammask.UnsupportedGrammar) as caught:
+        Grammar.from_structural_tag(tag(parameters(inner), style))
+    place = "#/format/json_schema/properties/k" + pointer
+    assert [found.pointer for found in caught.value.diagnostics] == [place]
+
+
+@pytest.mark.parametrize("style", ["qwen_xml", "minimax_xml", COHERE, MINIMAX])
+def test_parameters_in_any_order(style: str) -> None:
+    """As XGrammar, but what is required comes, and nothing twice."""
+    names = ["a", "b", "c"]
+    schema = {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in names},
+        "required": ["b"],
+        "additionalProperties": False,
+    }
+
+    def one(name: str) -> str:
+        if style in PARAMETER_STYLES:
+            return written(name, "x", style)
+        return cohere(name, "raw", "x") if style == COHERE else minimax(name, "x")
+
+    xgrammar = pytest.importorskip("xgrammar")
+    testing = pytest.importorskip("xgrammar.testing")
+    described = tag(schema, style, any_order=True)
+    ours = Grammar.from_structural_tag(described).compile(BYTES)
+    theirs = xgrammar.Grammar.from_structural_tag(described)
+    for count in range(5):
+        for chosen in itertools.product([*names, "z"], repeat=count):
+            for space in ("", " \n"):
+                text = "".join(one(name) + space for name in chosen)
+                is_right = "b" in chosen and "z" not in chosen and len(set(chosen)) == count
+                assert ours.is_valid(text.encode()) == is_right, text
+                if is_right:
+                    matcher = testing._get_matcher_from_grammar(theirs)
+                    assert matcher.accept_string(text)
+                    assert matcher.is_completed()
+
+
+def test_other_names_in_any_order() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "null"}},
+        "additionalProperties": {"type": "integer"},
+    }
+    compiled = Grammar.from_structural_tag(tag(schema, COHERE, any_order=True)).compile(BYTES)
+    declared, other = cohere("a", "json", "null"), cohere("z", "json", "1")
+    for text, expected in (
+        ("", True), (other + declared + other, True), (declared + declared, False),
+        (other + other, True), (declared, True), (cohere("a", "json", "1"), False),
+    ):  # fmt: skip
+        assert compiled.is_valid(text.encode()) is expected, text
+
+
+def test_objects_inside_are_in_any_order_too() -> None:
+    inner = {"type": "object", "properties": {"x": {}, "y": {}}, "additionalProperties": False}
+    value = json.dumps({"y": 1, "x": 2})
+    for options, expected in (({"any_order": True}, True), ({}, False)):
+        compiled = Grammar.from_structural_tag(tag(parameters(inner), "qwen_xml", **options)).compile(BYTES)
+        assert compiled.is_valid(written("k", value, "qwen_xml").encode()) is expected
+    nested = cohere("k", "dict", cohere("y", "json", "1") + cohere("x", "json", "2"))
+    for options, expected in (({"any_order": True}, True), ({}, False)):
+        compiled = Grammar.from_structural_tag(tag(parameters(inner), COHERE, **options)).compile(BYTES)
+        assert compiled.is_valid(nested.encode()) is expected
