@@ -221,6 +221,42 @@ fn patterns_over_classes_of_bytes() {
         r"[a-z][a-z0-9.@/-]*",
     ] {
         compare(&format!(r#"start ::= #r"{pattern}" [";" start];"#), 4, 10);
+        // Where nothing follows, nobody asks where words end; the same states are met where something does.
+        compare(&format!(r#"start ::= #r"{pattern}";"#), 4, 10);
+        compare(
+            &format!(
+                r##"start ::= #"[a-z]" last | word ";" last; last ::= "@" last | word; word ::= #r"{pattern}";"##
+            ),
+            4,
+            10,
+        );
+    }
+}
+
+/// Patterns of random parts, in which many states are alike but for some bytes; ends of words count, or they do not.
+#[test]
+fn random_patterns() {
+    let mut random = Random(23);
+    let units =
+        ["[a-z]", "[a-z0-9]", "[a-m]", "[^ ]", "[A-Za-z.]", "é", "th", "[0-9]{1,4}", "[a-z]{3,12}", "[^é.]"];
+    let repeats = ["", "?", "*", "+", "{2,}", "{0,5}"];
+    let joints = ["", r"\.", "-", "[.:/]", " ", r"(\.|/)?", "@"];
+    for _ in 0..25 {
+        let parts = 2 + random.below(4);
+        let pattern: String = (0..parts)
+            .map(|_| {
+                let (unit, joint) = (random.pick(&units), random.pick(&joints));
+                match random.below(4) {
+                    0 => format!("({unit}{}{joint}){}", random.pick(&repeats), random.pick(&["*", "+", "?"])),
+                    _ => format!("({unit}){}{joint}", random.pick(&repeats)),
+                }
+            })
+            .collect();
+        for rest in ["", r#"("!" | "9e" start)"#] {
+            let grammar = format!(r##"start ::= #r"x{pattern}" {rest};"##);
+            println!("{grammar}");
+            compare(&grammar, 2, 10);
+        }
     }
 }
 

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::byte_set::ByteSet;
-use super::term::{TermId, Terms};
+use super::table::TableState;
+use super::term::{TableId, TermId, Terms};
 use crate::LimitExceeded;
 
 /// A live state of [`Automata`].
@@ -29,6 +30,14 @@ impl StateId {
     }
 }
 
+/// What two states lead to over the same bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StepOfBoth {
+    pub(crate) bytes: ByteSet,
+    pub(crate) left: Option<StateId>,
+    pub(crate) right: Option<StateId>,
+}
+
 /// Whether an accepting state can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Life {
@@ -42,8 +51,18 @@ struct State {
     term: TermId,
     life: Life,
     row: Option<Row>,
+    /// The first transition that was taken from a state of a table. Most of them are left in one way only, and need no row.
+    only: Option<Range>,
     /// The bytes that lead to a live state, once they were asked for.
     first_bytes: Option<ByteSet>,
+}
+
+/// A transition over the bytes from `low` to `high`.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    low: u8,
+    high: u8,
+    target: StateId,
 }
 
 /// Where the transitions of a state are: one cell per class, from `cells[start]` on.
@@ -164,6 +183,12 @@ impl Automata {
                 Cell::Dead => return Ok(None),
                 Cell::Open | Cell::Candidate(_) => {}
             }
+        } else if let Some(Range { low, high, target }) = self.states[state.index()].only {
+            if (low..=high).contains(&byte) {
+                return Ok(Some(target));
+            }
+        } else if let Some((table, from)) = self.terms.whole_table(self.term(state)) {
+            return self.step_table(state, (table, from), byte);
         }
         let class = self.class_of(state, byte);
         self.step_class(state, class)
@@ -233,6 +258,35 @@ impl Automata {
         Ok(successors)
     }
 
+    /// Ranges of bytes that neither of two states tells apart, with what each state leads to over them. Ranges that neither
+    /// goes on with are left out.
+    ///
+    /// # Errors
+    /// If there would be more states than there may be.
+    pub(crate) fn steps_of_both(
+        &mut self,
+        left: StateId,
+        right: StateId,
+    ) -> Result<Vec<StepOfBoth>, LimitExceeded> {
+        let mut starts = ByteSet::EMPTY;
+        for state in [left, right] {
+            let row = self.row(state);
+            for &start in &self.partitions[row.partition as usize].starts {
+                starts.insert(start);
+            }
+        }
+        let mut starts = starts.iter().peekable();
+        let mut steps = Vec::new();
+        while let Some(first) = starts.next() {
+            let (left, right) = (self.step(left, first)?, self.step(right, first)?);
+            if left.is_some() || right.is_some() {
+                let last = starts.peek().map_or(u8::MAX, |next| next - 1);
+                steps.push(StepOfBoth { bytes: ByteSet::range(first, last), left, right });
+            }
+        }
+        Ok(steps)
+    }
+
     /// Whether `term` is certainly a *code*: not empty, and no word of it begins another. Terms that take more
     /// than `most_states` states to tell are not.
     ///
@@ -287,6 +341,21 @@ impl Automata {
             + self.state_of.capacity() * (size_of::<(TermId, StateId)>() + 1)
             + self.cells.capacity() * size_of::<Cell>()
             + self.partitions.len() * per_partition
+    }
+
+    /// The state after a byte from a state of a table, which has no dead states, and no row yet.
+    #[cold]
+    fn step_table(
+        &mut self,
+        state: StateId,
+        (table, from): (TableId, TableState),
+        byte: u8,
+    ) -> Result<Option<StateId>, LimitExceeded> {
+        let Some((low, high, target)) = self.terms.get_table(table).edge(from, byte) else { return Ok(None) };
+        let target = self.terms.table_state(table, target);
+        let target = self.start(target)?;
+        self.states[state.index()].only = target.map(|target| Range { low, high, target });
+        Ok(target)
     }
 
     /// The live state that a class of bytes leads to.
@@ -380,7 +449,7 @@ impl Automata {
         }
         let life = if self.terms.is_known_inhabited(term) { Life::Live } else { Life::Unknown };
         let state = StateId(self.states.len() as u32);
-        self.states.push(State { term, life, row: None, first_bytes: None });
+        self.states.push(State { term, life, row: None, only: None, first_bytes: None });
         self.state_of.insert(term, state);
         Ok(Some(state))
     }

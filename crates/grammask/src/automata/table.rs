@@ -170,9 +170,14 @@ impl Table {
     /// Where `byte` leads from `state`; nowhere if no accepted word goes on like that.
     #[must_use]
     pub fn next(&self, state: TableState, byte: u8) -> Option<TableState> {
+        self.edge(state, byte).map(|(_, _, target)| target)
+    }
+
+    /// The range of bytes around `byte`, both ends included, that leads from `state` to one state, and that state.
+    pub(super) fn edge(&self, state: TableState, byte: u8) -> Option<(u8, u8, TableState)> {
         let row = self.row(state);
         let edge = row.get(row.partition_point(|edge| edge.high < byte))?;
-        (edge.low <= byte).then_some(edge.target)
+        (edge.low <= byte).then_some((edge.low, edge.high, edge.target))
     }
 
     /// The transitions of `state` as ranges of bytes, both ends included, in ascending order.

@@ -306,6 +306,14 @@ impl Terms {
         Some((self.shared_table(*table), *state, tail))
     }
 
+    /// The table of which a term is a state, and which; none for all other terms.
+    pub(super) fn whole_table(&self, term: TermId) -> Option<(TableId, TableState)> {
+        match self.get(term) {
+            Term::Table { table, state } => Some((*table, *state)),
+            _ => None,
+        }
+    }
+
     fn facts(&self, term: TermId) -> Facts {
         self.nodes[term.index()].facts
     }

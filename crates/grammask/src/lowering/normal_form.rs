@@ -290,6 +290,42 @@ impl NormalForm {
         }
     }
 
+    /// For each nonterminal whether nothing can follow it in any text: it stands at the end only, in productions of
+    /// nonterminals of which the same holds. A greatest fixpoint, in time linear in the grammar.
+    pub(crate) fn last_nonterminals(&self) -> Box<[bool]> {
+        let mut last = vec![true; self.names.len()].into_boxed_slice();
+        let mut followed = Vec::new();
+        let mut follow = |symbol: Symbol, followed: &mut Vec<usize>| {
+            if let Symbol::Nonterminal(id) = symbol
+                && std::mem::replace(&mut last[id.index()], false)
+            {
+                followed.push(id.index());
+            }
+        };
+        for production in &self.productions {
+            match &production.rhs {
+                RightHandSide::Sequence(symbols) => {
+                    let before_last = &symbols[..symbols.len() - 1];
+                    before_last.iter().for_each(|&symbol| follow(symbol, &mut followed));
+                }
+                RightHandSide::Repeat { symbol, .. } => follow(*symbol, &mut followed),
+                RightHandSide::Selection { parts, separator, .. } => {
+                    parts.iter().chain([separator]).for_each(|&symbol| follow(symbol, &mut followed));
+                }
+            }
+        }
+        while let Some(nonterminal) = followed.pop() {
+            for production in self.productions_of(NonterminalId::new(nonterminal)) {
+                if let RightHandSide::Sequence(symbols) = &production.rhs
+                    && let Some(&symbol) = symbols.last()
+                {
+                    follow(symbol, &mut followed);
+                }
+            }
+        }
+        last
+    }
+
     /// The bounds on the copies that can still come after a dot in a repetition of a terminal; none elsewhere.
     #[must_use]
     pub fn copies_left(&self, dot: DotId) -> Option<(TerminalId, u32, Option<u32>)> {

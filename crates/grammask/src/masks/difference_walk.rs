@@ -4,9 +4,11 @@
 //! strings is copied, and both automata walk side by side over the bytes with which something excluded goes on: over all
 //! others they come to the same state, and nothing below differs.
 
+use std::ops::Range;
+
 use crate::LimitExceeded;
 use crate::automata::{Automata, ByteSet, StateId};
-use crate::vocabulary::{NodeSet, TrieNode, Vocabulary, words_of};
+use crate::vocabulary::{NodeSet, TokenTrie, TrieNode, Vocabulary, words_of};
 
 use super::terminal_walk::{Known, Walked};
 
@@ -14,7 +16,7 @@ use super::terminal_walk::{Known, Walked};
 const MOST_DIFFERENCES: usize = 1 << 12;
 
 /// Walks the words that continue `state` below the root, where `known` says what is below it for the state that excludes
-/// nothing. None where they differ much.
+/// nothing. None where they differ much. Ends are found where they are known.
 ///
 /// # Errors
 /// When the automaton passes its limit.
@@ -69,31 +71,41 @@ pub(super) fn walk_differences(
         gone.push(node.0..end);
     }
     let live = known.summary.live.but(refused, vocabulary.size());
-    let ends = if known.summary.ends.is_dense() {
-        let mut ends = known.summary.ends.to_bits(trie);
+    let ends = known.summary.ends.as_ref();
+    let ends = ends.map(|ends| mended(ends, gone, ended, trie));
+    Ok(Some(Walked { live, ends, work }))
+}
+
+/// Nodes without those in some ranges that do not overlap, and with others.
+pub(super) fn mended(
+    ends: &NodeSet,
+    mut gone: Vec<Range<u32>>,
+    mut ended: Vec<u32>,
+    trie: &TokenTrie,
+) -> NodeSet {
+    if ends.is_dense() {
+        let mut ends = ends.to_bits(trie);
         for range in gone {
             clear(range.start as usize..range.end as usize, &mut ends);
         }
         for node in ended {
             ends[node as usize >> 6] |= 1 << (node & 63);
         }
-        NodeSet::from_bits(ends, trie)
-    } else {
-        gone.sort_unstable_by_key(|range| range.start);
-        let mut rest = &gone[..];
-        let kept = known.summary.ends.iter().map(|node| node.0).filter(|node| {
-            while rest.first().is_some_and(|range| range.end <= *node) {
-                rest = &rest[1..];
-            }
-            rest.first().is_none_or(|range| *node < range.start)
-        });
-        ended.extend(kept);
-        NodeSet::new(ended, trie)
-    };
-    Ok(Some(Walked { live, ends, work }))
+        return NodeSet::from_bits(ends, trie);
+    }
+    gone.sort_unstable_by_key(|range| range.start);
+    let mut rest = &gone[..];
+    let kept = ends.iter().map(|node| node.0).filter(|node| {
+        while rest.first().is_some_and(|range| range.end <= *node) {
+            rest = &rest[1..];
+        }
+        rest.first().is_none_or(|range| *node < range.start)
+    });
+    ended.extend(kept);
+    NodeSet::new(ended, trie)
 }
 
-fn clear(nodes: std::ops::Range<usize>, bits: &mut [u64]) {
+fn clear(nodes: Range<usize>, bits: &mut [u64]) {
     for (word, inside) in words_of(nodes) {
         bits[word] &= !inside;
     }

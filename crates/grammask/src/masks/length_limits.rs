@@ -55,16 +55,16 @@ impl Composition<'_> {
                 let mut all_ends = GrowingNodeSet::default();
                 let starts = if is_nullable { &[ends, nodes.clone()][..] } else { &[ends] };
                 for nodes in starts {
-                    let summary = self.terminal(tail, nodes)?;
-                    live.push(summary.live.clone());
-                    let _ = all_ends.add(&summary.ends, self.trie, self.vocabulary.summaries());
+                    let (more, ends) = self.terminal(tail, nodes)?;
+                    live.push(more);
+                    let _ = all_ends.add(&ends, self.trie, self.vocabulary.summaries());
                 }
                 ends = all_ends
                     .finish(self.trie, self.vocabulary.summaries())
                     .unwrap_or_else(|| self.nothing.clone());
             }
             let live = LiveTokens::union(&live, self.vocabulary.size(), self.vocabulary.summaries());
-            return Ok(Some(TerminalSummary { live, ends }));
+            return Ok(Some(TerminalSummary { live, ends: Some(ends) }));
         }
         Ok(None)
     }

@@ -18,6 +18,7 @@ mod limited_walk;
 mod loops;
 mod observed;
 mod rows;
+mod similar_walk;
 mod store;
 mod summaries;
 mod table_walk;

@@ -35,7 +35,7 @@ use super::difference_walk::walk_differences;
 use super::length_limits::Clamped;
 use super::observed::{Observation, ObservedMasks, View};
 use super::table_walk::walk_table;
-use super::terminal_walk::{Known, Walked, kept_bytes, walk_terminal, walk_word};
+use super::terminal_walk::{Known, Walked, Wanted, kept_bytes, walk_terminal, walk_word};
 
 /// Deepest nesting of nonterminals within one token. The computation recurses that deep at most.
 const MOST_NESTED: usize = 200;
@@ -83,6 +83,8 @@ pub struct RuleSummaries {
     wide: Vec<Known>,
     /// Which states begin a code.
     codes: FxHashMap<StateId, bool>,
+    /// The nonterminals that nothing can follow, once that was asked for.
+    last: Option<Box<[bool]>>,
     /// What is live in the copies after a dot, and where the last copy can end.
     repetitions: FxHashMap<(DotId, NodeSetRef), RuleSummary>,
     /// How often a walk without a limit was given up.
@@ -215,9 +217,13 @@ impl Composition<'_> {
         for item in items {
             match item.state.automaton_state() {
                 Some(state) => {
-                    let summary = self.terminal(state, &root)?;
-                    parts.push(summary.live.clone());
-                    resumption.after(self, item.dot, item.continuation, summary.ends.clone())?;
+                    if self.is_last(item.dot) {
+                        parts.push(self.summary(state, &root, Wanted::Live)?.live.clone());
+                        continue;
+                    }
+                    let (live, ends) = self.terminal(state, &root)?;
+                    parts.push(live);
+                    resumption.after(self, item.dot, item.continuation, ends)?;
                 }
                 None => {
                     for dot in self.machine.form.expanded(item.dot)? {
@@ -248,6 +254,17 @@ impl Composition<'_> {
         }
     }
 
+    /// Whether nothing can follow the symbol after a dot, in any text.
+    fn is_last(&mut self, dot: DotId) -> bool {
+        let form = self.machine.form;
+        let Advance { completes, next } = form.advance(dot);
+        if !completes || next.is_some() {
+            return false;
+        }
+        let last = self.known.last.get_or_insert_with(|| form.last_nonterminals());
+        last[form.production_of(dot).lhs.index()]
+    }
+
     /// The summary of the symbol after a dot.
     fn symbol(
         &mut self,
@@ -269,9 +286,7 @@ impl Composition<'_> {
         nodes: &NodeSetRef,
     ) -> Result<(LiveTokens, NodeSetRef), Refusal> {
         match start.automaton_state() {
-            Some(state) => {
-                self.terminal(state, nodes).map(|summary| (summary.live.clone(), summary.ends.clone()))
-            }
+            Some(state) => self.terminal(state, nodes),
             None => Ok((LiveTokens::none(), self.nothing.clone())),
         }
     }
@@ -377,35 +392,49 @@ impl Composition<'_> {
         Ok(is_code)
     }
 
-    /// The summary of a terminal in a state.
+    /// What is live of a terminal in a state, and where its words end.
     pub(super) fn terminal(
         &mut self,
         state: StateId,
         nodes: &NodeSetRef,
-    ) -> Result<Arc<TerminalSummary>, Refusal> {
+    ) -> Result<(LiveTokens, NodeSetRef), Refusal> {
         // Almost all bytes are below the root, and it takes long to find the first bytes of a state that excludes names.
         if !nodes.contains(TrieNode::ROOT) && !self.first_bytes(state)?.intersects(nodes.child_bytes()) {
-            let live = LiveTokens::none();
-            return Ok(Arc::new(TerminalSummary { live, ends: self.nothing.clone() }));
+            return Ok((LiveTokens::none(), self.nothing.clone()));
         }
+        let summary = self.summary(state, nodes, Wanted::LiveAndEnds)?;
+        let ends = summary.ends.clone().expect("ends were asked for");
+        Ok((summary.live.clone(), ends))
+    }
+
+    /// The summary of a terminal in a state.
+    fn summary(
+        &mut self,
+        state: StateId,
+        nodes: &NodeSetRef,
+        wanted: Wanted,
+    ) -> Result<Arc<TerminalSummary>, Refusal> {
+        let suffices = |known: &&Arc<TerminalSummary>| wanted == Wanted::Live || known.ends.is_some();
         let key = (state, nodes.clone());
-        if let Some(known) = self.known.terminals.get(&key) {
+        if let Some(known) = self.known.terminals.get(&key).filter(suffices) {
             return Ok(known.clone());
         }
         let automata = &self.machine.automata;
         let language = automata.terms().content_hash(automata.term(state));
-        let summary = match self.vocabulary.summaries().get(language, nodes) {
+        let known = self.vocabulary.summaries().get(language, nodes);
+        let summary = match known.filter(|known| suffices(&known)) {
             Some(known) => known,
             None => {
                 let summary = Arc::new(match self.limited(state, nodes)? {
                     Some(summary) => summary,
-                    None => self.walk(state, nodes)?,
+                    None => self.walk(state, nodes, wanted)?,
                 });
                 self.vocabulary.summaries().insert(language, nodes.clone(), summary.clone());
                 summary
             }
         };
         if summary.live.base().is_some() && nodes.contains(TrieNode::ROOT) {
+            self.known.wide.retain(|known| known.state != state);
             if self.known.wide.len() >= MOST_WIDE {
                 self.known.wide.remove(0);
             }
@@ -417,7 +446,12 @@ impl Composition<'_> {
     }
 
     /// The summary of a terminal in a state, by going through the trie.
-    fn walk(&mut self, state: StateId, nodes: &NodeSetRef) -> Result<TerminalSummary, Refusal> {
+    fn walk(
+        &mut self,
+        state: StateId,
+        nodes: &NodeSetRef,
+        wanted: Wanted,
+    ) -> Result<TerminalSummary, Refusal> {
         let automata = &mut *self.machine.automata;
         let term = automata.term(state);
         if !nodes.is_dense()
@@ -436,7 +470,7 @@ impl Composition<'_> {
             && let Some(wider) = automata.start(wider)?
             && kept_bytes(automata, wider)? >= MANY_BYTES
         {
-            let summary = self.terminal(wider, nodes)?;
+            let summary = self.summary(wider, nodes, wanted)?;
             let wider = Known { state: wider, summary };
             let walked = walk_differences(self.machine.automata, self.vocabulary, state, &wider)?;
             if let Some(walked) = walked {
@@ -447,13 +481,13 @@ impl Composition<'_> {
         let is_root = nodes.contains(TrieNode::ROOT);
         let known = if is_root { &self.known.wide[..] } else { &[] };
         let (automata, vocabulary) = (&mut *self.machine.automata, self.vocabulary);
-        let walked = walk_terminal(automata, vocabulary, state, first_bytes, nodes, known)?;
+        let walked = walk_terminal(automata, vocabulary, state, first_bytes, nodes, (known, wanted))?;
         self.finish(walked)
     }
 
     fn finish(&mut self, walked: Walked) -> Result<TerminalSummary, Refusal> {
         self.spend(walked.work)?;
-        let ends = self.vocabulary.summaries().intern(walked.ends);
+        let ends = walked.ends.map(|ends| self.vocabulary.summaries().intern(ends));
         Ok(TerminalSummary { live: self.vocabulary.summaries().share(walked.live), ends })
     }
 

@@ -5,8 +5,8 @@
 //! places where they agree, not of the words that are left.
 
 use crate::LimitExceeded;
-use crate::automata::{Automata, StateId, Table, TableState};
-use crate::vocabulary::{LiveTokens, NodeSet, TokenId, TokenTrie, TrieNode, Vocabulary};
+use crate::automata::{Automata, ByteSet, StateId, Table, TableState};
+use crate::vocabulary::{LiveTokens, NodeSet, TokenTrie, TrieNode, Vocabulary};
 
 use super::terminal_walk::{Listed, Walked, children, nodes_ahead};
 
@@ -15,9 +15,6 @@ const MOST_NODES: usize = 1 << 14;
 
 /// Nodes below places where the table ends and something else goes on, after which the same holds.
 const MOST_AHEAD: usize = 1 << 13;
-
-/// Up to so many ranges of bytes, children are looked for byte by byte.
-const FEW_EDGES: usize = 4;
 
 /// Walks the words that continue `state` below `nodes`, if these begin with those of a table. None where that is no help.
 ///
@@ -37,15 +34,20 @@ pub(super) fn walk_table(
     let (table, has_tail) = (table.clone(), tail != terms.epsilon());
     let trie = vocabulary.trie();
     let most_ahead = if has_tail { MOST_AHEAD } else { usize::MAX };
-    let mut walk =
-        Walk { table: &table, trie, tokens: Vec::new(), ended: Vec::new(), ahead: 0, most_ahead, work: 0 };
+    let entered = Vec::with_capacity(USUAL);
+    let mut walk = Walk { table: &table, trie, entered, ended: Vec::new(), ahead: 0, most_ahead };
     if !walk.below(nodes, start) {
         return Ok(None);
     }
-    let Walk { tokens, ended, work, .. } = walk;
+    let Walk { entered, ended, .. } = walk;
+    let work = nodes.len() + entered.len();
+    let mut tokens = Vec::with_capacity(entered.len());
+    for &(node, _) in &entered {
+        tokens.extend_from_slice(trie.tokens(node));
+    }
     if !has_tail {
         let live = LiveTokens::new(tokens, vocabulary.size());
-        return Ok(Some(Walked { live, ends: NodeSet::new(ended, trie), work }));
+        return Ok(Some(Walked { live, ends: Some(NodeSet::new(ended, trie)), work }));
     }
     let Some(tail) = automata.start(tail)? else { return Ok(None) };
     let mut entries: Vec<_> = ended.into_iter().map(|node| (TrieNode(node), tail)).collect();
@@ -63,74 +65,54 @@ pub(super) fn walk_table(
     Ok(Some(found.finish(vocabulary)))
 }
 
+/// Room for so many nodes is made at once; most walks enter fewer.
+const USUAL: usize = 64;
+
 struct Walk<'a> {
     table: &'a Table,
     trie: &'a TokenTrie,
-    tokens: Vec<TokenId>,
+    /// The nodes that words lead to, with the states after them. They are far from each other in memory, so each step is done
+    /// for all of them before the next one is, as none has to wait for another.
+    entered: Vec<(TrieNode, TableState)>,
     /// Nodes at which a word of the table ends and a token goes on.
     ended: Vec<u32>,
     /// Nodes below these, and how many there may be.
     ahead: usize,
     most_ahead: usize,
-    work: usize,
 }
 
 impl Walk<'_> {
     /// Goes on from `start` below each of `nodes`; returns whether that was not too much.
     fn below(&mut self, nodes: &NodeSet, start: TableState) -> bool {
-        let mut stack = Vec::new();
         for node in nodes.iter() {
-            stack.push((node, start));
-            while let Some((node, state)) = stack.pop() {
-                self.work += 1;
-                if self.work > MOST_NODES || self.ahead > self.most_ahead {
-                    return false;
+            self.enter_children(node, start);
+        }
+        let mut next = 0;
+        while let Some(&(node, state)) = self.entered.get(next) {
+            next += 1;
+            if next > MOST_NODES || self.ahead > self.most_ahead {
+                return false;
+            }
+            if self.trie.has_children(node) {
+                if self.table.is_accepting(state) {
+                    self.ended.push(node.0);
+                    self.ahead += self.trie.subtree_end(node).index() - node.index();
                 }
-                if self.table.edges(state).nth(FEW_EDGES).is_none() {
-                    self.by_edges(node, state, &mut stack);
-                } else {
-                    self.by_children(node, state, &mut stack);
-                }
+                self.enter_children(node, state);
             }
         }
         true
     }
 
-    fn by_edges(&mut self, node: TrieNode, state: TableState, stack: &mut Vec<(TrieNode, TableState)>) {
-        let child_bytes = self.trie.child_bytes(node);
+    fn enter_children(&mut self, node: TrieNode, state: TableState) {
         for (low, high, target) in self.table.edges(state) {
-            for byte in low..=high {
-                if child_bytes[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
-                    && let Some(child) = self.trie.child(node, byte)
-                {
-                    self.enter(child, target, stack);
-                }
+            if low == high {
+                self.entered.extend(self.trie.child(node, low).map(|child| (child, target)));
+                continue;
             }
-        }
-    }
-
-    fn by_children(&mut self, node: TrieNode, state: TableState, stack: &mut Vec<(TrieNode, TableState)>) {
-        let mut edges = self.table.edges(state).peekable();
-        for child in self.trie.children(node) {
-            self.work += 1;
-            let byte = self.trie.byte(child);
-            while edges.next_if(|&(_, high, _)| high < byte).is_some() {}
-            match edges.peek() {
-                Some(&(low, _, target)) if low <= byte => self.enter(child, target, stack),
-                Some(_) => {}
-                None => return,
-            }
-        }
-    }
-
-    fn enter(&mut self, child: TrieNode, state: TableState, stack: &mut Vec<(TrieNode, TableState)>) {
-        self.tokens.extend_from_slice(self.trie.tokens(child));
-        if self.trie.has_children(child) {
-            if self.table.is_accepting(state) {
-                self.ended.push(child.0);
-                self.ahead += self.trie.subtree_end(child).index() - child.index();
-            }
-            stack.push((child, state));
+            let bytes = ByteSet::range(low, high).within(self.trie.child_bytes(node));
+            let children = bytes.iter().filter_map(|byte| self.trie.child(node, byte));
+            self.entered.extend(children.map(|child| (child, target)));
         }
     }
 }
@@ -140,7 +122,7 @@ mod tests {
     use super::*;
     use crate::Limits;
     use crate::frontends::regex;
-    use crate::masks::terminal_walk::walk_terminal;
+    use crate::masks::terminal_walk::{Wanted, walk_terminal};
     use crate::vocabulary::{TokenTexts, Vocabulary};
 
     /// The same summary as the walk of the automaton, from each node, and from several.
@@ -181,7 +163,8 @@ mod tests {
                 let Some(walked) = walked else { continue };
                 found += 1;
                 let first_bytes = automata.first_bytes(state).expect("within limits");
-                let expected = walk_terminal(&mut automata, &vocabulary, state, first_bytes, nodes, &[]);
+                let wanted = (&[][..], Wanted::LiveAndEnds);
+                let expected = walk_terminal(&mut automata, &vocabulary, state, first_bytes, nodes, wanted);
                 let expected = expected.expect("within limits");
                 assert_eq!(walked.live.to_set(vocabulary.size()), expected.live.to_set(vocabulary.size()));
                 assert_eq!(walked.ends, expected.ends);

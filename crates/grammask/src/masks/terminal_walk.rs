@@ -20,9 +20,12 @@ use crate::vocabulary::{
 };
 
 use super::rows::Rows;
+use super::similar_walk::walk_similar;
 
-/// Trie nodes ahead from which rows are worth their making.
+/// Trie nodes ahead from which rows are worth their making; and where nobody asks for ends, and states are not left by much of
+/// what is ahead.
 const MANY_NODES: usize = 8192;
+const MANY_LOOPED: usize = 2048;
 
 /// Where at most so many bytes go on, rows are not worth their making.
 const FEW_BYTES: usize = 12;
@@ -31,16 +34,33 @@ const FEW_BYTES: usize = 12;
 /// words meets little of it.
 const MOST_TRIED: usize = 1024;
 
+/// Bytes that keep a state of free text, which is walked soon; letters, digits and some signs are fewer.
+const FREE_BYTES: usize = 80;
+
+/// Where a known state says nothing of a larger part than this of what is ahead, it is worth finding out what tells the states
+/// apart behind their first bytes.
+const FEW_UNKNOWN: usize = 16;
+
 /// Bytes that lead back to a state from which it is likely to go on with much of what is ahead.
 const LOOPS_WIDELY: usize = 8;
 
 /// Nodes of a subtree that are looked at one by one: more of them are mostly left out by the bytes that go on.
 const FEW_NODES: usize = 16;
 
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// What is live, where nothing can follow a word: such walks do not tell apart states that go on alike.
+    Live,
+    /// Where words end, too.
+    LiveAndEnds,
+}
+
 /// What a walk finds.
 pub(super) struct Walked {
     pub(super) live: LiveTokens,
-    pub(super) ends: NodeSet,
+    /// None only where nobody asked for them.
+    pub(super) ends: Option<NodeSet>,
     /// Trie nodes looked at.
     pub(super) work: usize,
 }
@@ -50,6 +70,13 @@ pub(super) struct Walked {
 pub(super) struct Known {
     pub(super) state: StateId,
     pub(super) summary: Arc<TerminalSummary>,
+}
+
+impl Known {
+    /// Whether all that is asked for is known.
+    pub(super) fn suffices(&self, wanted: Wanted) -> bool {
+        wanted == Wanted::Live || self.summary.ends.is_some()
+    }
 }
 
 /// Walks the words that continue `state`, of which `first_bytes` are the first bytes, below `nodes`. What `known` holds
@@ -63,7 +90,7 @@ pub(super) fn walk_terminal(
     state: StateId,
     first_bytes: ByteSet,
     nodes: &NodeSet,
-    known: &[Known],
+    (known, wanted): (&[Known], Wanted),
 ) -> Result<Walked, LimitExceeded> {
     let trie = vocabulary.trie();
     let mut work = 0;
@@ -82,9 +109,31 @@ pub(super) fn walk_terminal(
         }
     }
     let all_ahead = nodes_ahead(trie, &entries);
+    // What is known is known of the root.
+    let is_wide = all_ahead >= MANY_NODES && !goes_on_narrowly(automata, &entries)?;
+    let similar = match is_wide && nodes.contains(TrieNode::ROOT) {
+        true => most_similar(automata, known, state, (first_bytes, wanted))?,
+        false => None,
+    };
+    // Nodes below the bytes over which both states go on differently, of which nothing is known.
+    let differs = |node: TrieNode| similar.is_some_and(|(_, differing)| differing.contains(trie.byte(node)));
+    let unknown = || trie.children(TrieNode::ROOT).filter(|&node| differs(node));
+    let unknown_ahead: usize = unknown().map(|node| trie.subtree_end(node).index() - node.index()).sum();
+    if let Some((similar, _)) = similar
+        && unknown_ahead > all_ahead / FEW_UNKNOWN
+        && kept_bytes(automata, state)? < FREE_BYTES
+    {
+        let last = known.iter().rfind(|last| last.state != similar.state && last.suffices(wanted));
+        let candidates = [Some(similar), last];
+        if let Some(mut walked) = walk_similar(automata, vocabulary, state, candidates, wanted)? {
+            walked.work += work;
+            return Ok(walked);
+        }
+    }
     let most_listed = match all_ahead {
-        ..MANY_NODES => usize::MAX,
-        _ if goes_on_narrowly(automata, &entries)? => usize::MAX,
+        ..MANY_LOOPED => usize::MAX,
+        ..MANY_NODES if wanted == Wanted::Live && loops_widely(automata, &entries)? => 0,
+        _ if !is_wide => usize::MAX,
         _ if loops_widely(automata, &entries)? => 0,
         _ => MOST_TRIED,
     };
@@ -97,34 +146,34 @@ pub(super) fn walk_terminal(
         }
         work = found.work;
     }
-    let mut found = Dense {
-        rows: Rows::default(),
-        tokens: TokenRanges::default(),
-        ends: vec![0; trie.len().div_ceil(64)],
-        path: vec![0; trie.max_depth() + 1],
-    };
+    let mut found = Dense::new(trie, wanted);
     let mut copied = None;
-    if let Some((similar, differing)) = most_similar(automata, known, state, first_bytes)? {
-        let differs = |node: TrieNode| differing.contains(trie.byte(node));
-        let others: Vec<_> = entries.iter().copied().filter(|&(node, _)| differs(node)).collect();
-        if nodes_ahead(trie, &others) < all_ahead / 2 {
-            let mut live = TokenSet::new(vocabulary.size());
-            similar.live.add_to(&mut live);
-            similar.ends.copy_range(0..trie.len(), &mut found.ends);
-            for node in trie.children(TrieNode::ROOT).filter(|&node| differs(node)) {
-                let tokens = trie.subtree_tokens(node);
-                work += tokens.len();
-                for &token in tokens {
-                    live.remove(token);
-                }
+    if let Some((Known { summary: similar, .. }, _)) = similar
+        && unknown_ahead < all_ahead / 2
+    {
+        let others = entries.iter().copied().filter(|&(node, _)| differs(node)).collect();
+        let mut live = TokenSet::new(vocabulary.size());
+        similar.live.add_to(&mut live);
+        if wanted == Wanted::LiveAndEnds
+            && let Some(ends) = &similar.ends
+        {
+            ends.copy_range(0..trie.len(), &mut found.ends);
+        }
+        for node in unknown() {
+            let tokens = trie.subtree_tokens(node);
+            work += tokens.len();
+            for &token in tokens {
+                live.remove(token);
+            }
+            if wanted == Wanted::LiveAndEnds {
                 for (word, bits) in words_of(node.index()..trie.subtree_end(node).index()) {
                     found.ends[word] &= !bits;
                 }
             }
-            work += found.ends.len();
-            entries = others;
-            copied = Some(live);
         }
+        work += found.ends.len();
+        entries = others;
+        copied = Some(live);
     }
     for (node, state) in entries {
         work += found.walk(automata, trie, node, state)?;
@@ -136,7 +185,8 @@ pub(super) fn walk_terminal(
         }
         None => found.tokens.finish(vocabulary),
     };
-    Ok(Walked { live, ends: NodeSet::from_bits(found.ends, trie), work })
+    let ends = (wanted == Wanted::LiveAndEnds).then(|| NodeSet::from_bits(found.ends, trie));
+    Ok(Walked { live, ends, work })
 }
 
 /// How many bytes lead from a state back to it.
@@ -167,7 +217,8 @@ pub(super) fn walk_word(vocabulary: &Vocabulary, word: &[u8], is_whole: bool, no
             ends.push(node.0);
         }
     }
-    Walked { live: LiveTokens::new(tokens, vocabulary.size()), ends: NodeSet::new(ends, trie), work }
+    let live = LiveTokens::new(tokens, vocabulary.size());
+    Walked { live, ends: Some(NodeSet::new(ends, trie)), work }
 }
 
 /// Adds the children of `node` that are words of what `state` goes on with, each with its state; returns how many nodes
@@ -229,24 +280,24 @@ fn loops_widely(automata: &mut Automata, entries: &[(TrieNode, StateId)]) -> Res
     Ok(false)
 }
 
-/// What is known of the state that goes on as `state` does for most first bytes, if there is one, and the bytes for which
-/// it does not.
+/// The known state that goes on as `state` does for most first bytes, if there is one, and the bytes for which it does not.
 fn most_similar<'k>(
     automata: &mut Automata,
     known: &'k [Known],
     state: StateId,
-    first_bytes: ByteSet,
-) -> Result<Option<(&'k TerminalSummary, ByteSet)>, LimitExceeded> {
-    let mut best: Option<(&TerminalSummary, ByteSet)> = None;
-    for candidate in known {
+    (first_bytes, wanted): (ByteSet, Wanted),
+) -> Result<Option<(&'k Known, ByteSet)>, LimitExceeded> {
+    let mut best: Option<(&Known, ByteSet)> = None;
+    for candidate in known.iter().filter(|known| known.suffices(wanted)) {
         let mut differing = ByteSet::EMPTY;
         for byte in first_bytes.union(automata.first_bytes(candidate.state)?).iter() {
             if automata.step(candidate.state, byte)? != automata.step(state, byte)? {
                 differing.insert(byte);
             }
         }
-        if best.is_none_or(|(_, least)| differing.len() < least.len()) {
-            best = Some((&candidate.summary, differing));
+        // Of equals the one that was met last is most likely to be near.
+        if best.is_none_or(|(_, least)| differing.len() <= least.len()) {
+            best = Some((candidate, differing));
         }
     }
     Ok(best)
@@ -271,7 +322,7 @@ impl Listed {
 
     pub(super) fn finish(self, vocabulary: &Vocabulary) -> Walked {
         let live = LiveTokens::new(self.tokens, vocabulary.size());
-        Walked { live, ends: NodeSet::new(self.ends, vocabulary.trie()), work: self.work }
+        Walked { live, ends: Some(NodeSet::new(self.ends, vocabulary.trie())), work: self.work }
     }
 
     /// Goes through the subtrees of nodes that were entered in a state, unless these are too many: then some are left on the
@@ -337,17 +388,29 @@ impl Listed {
 }
 
 /// Results in ranges and bits, with transitions in rows.
-struct Dense {
+pub(super) struct Dense {
     rows: Rows,
-    tokens: TokenRanges,
-    ends: Vec<u64>,
+    pub(super) tokens: TokenRanges,
+    /// Empty where nobody asks for them.
+    pub(super) ends: Vec<u64>,
     /// The cell that led to each node of the path to the current one, by depth.
     path: Vec<u32>,
 }
 
 impl Dense {
+    /// Nothing yet.
+    pub(super) fn new(trie: &TokenTrie, wanted: Wanted) -> Self {
+        let words = if wanted == Wanted::LiveAndEnds { trie.len().div_ceil(64) } else { 0 };
+        Self {
+            rows: Rows::default(),
+            tokens: TokenRanges::default(),
+            ends: vec![0; words],
+            path: vec![0; trie.max_depth() + 1],
+        }
+    }
+
     /// Goes through the subtree of `node`, which was entered in `state`; returns how many nodes it looked at.
-    fn walk(
+    pub(super) fn walk(
         &mut self,
         automata: &mut Automata,
         trie: &TokenTrie,
@@ -356,6 +419,7 @@ impl Dense {
     ) -> Result<usize, LimitExceeded> {
         let columns = trie.columns();
         let end = columns.subtree_ends[node.index()] as usize;
+        let wants_ends = !self.ends.is_empty();
         let mut cell = self.rows.of_state(automata, state);
         let mut current = node.index();
         let mut work = 0;
@@ -376,13 +440,15 @@ impl Dense {
                 let position = |node: usize| columns.token_starts[node] as usize;
                 self.tokens.add(position(current)..position(next));
                 match kept {
-                    Some(kept) if cell & 1 == 1 => {
+                    Some(kept) if cell & 1 == 1 && wants_ends => {
                         work += trie.set_bits(current..next, kept, &mut self.ends);
                     }
                     Some(_) => {}
                     None => {
                         self.path[usize::from(columns.depths[current])] = cell;
-                        self.ends[current >> 6] |= u64::from(cell & 1) << (current & 63);
+                        if wants_ends {
+                            self.ends[current >> 6] |= u64::from(cell & 1) << (current & 63);
+                        }
                     }
                 }
                 current = next;

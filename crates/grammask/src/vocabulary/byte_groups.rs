@@ -101,6 +101,12 @@ impl ByteGroups {
         self.0 & !other.0 == 0
     }
 
+    /// Whether some of it is in `other`.
+    #[inline]
+    pub(crate) fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
     /// Both together.
     pub(crate) fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)

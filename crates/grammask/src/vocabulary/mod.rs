@@ -36,6 +36,7 @@ pub(crate) use counted_summary::CountedSummaryBuilder;
 pub use error::VocabularyError;
 pub use live_tokens::{LiveTokens, Near, Tokens};
 pub use mask::Mask;
+pub(crate) use node_set::ones;
 pub use node_set::{GrowingNodeSet, NodeSet};
 pub use terminal_summaries::{NodeSetRef, TerminalSummaries, TerminalSummary};
 pub(crate) use token_ranges::TokenRanges;

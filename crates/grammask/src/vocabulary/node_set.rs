@@ -306,7 +306,7 @@ fn set_bits(bits: &mut [u64], nodes: &[u32]) {
 }
 
 /// Positions of the bits that are set, ascending.
-fn ones(bits: &[u64]) -> impl Iterator<Item = u32> + '_ {
+pub(crate) fn ones(bits: &[u64]) -> impl Iterator<Item = u32> + '_ {
     bits.iter().enumerate().flat_map(|(index, &word)| {
         let mut rest = word;
         std::iter::from_fn(move || {

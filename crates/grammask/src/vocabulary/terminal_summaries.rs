@@ -12,7 +12,7 @@
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::sharded_map::ShardedMap;
 use super::{CountedSummary, LiveTokens, NodeSet, TokenSet};
@@ -59,8 +59,8 @@ impl Hash for NodeSetRef {
 pub struct TerminalSummary {
     /// Tokens that end inside or right after a word.
     pub live: LiveTokens,
-    /// Nodes where a word ends and a token goes on.
-    pub ends: NodeSetRef,
+    /// Nodes where a word ends and a token goes on; none where nothing can follow, so that nobody has asked for them.
+    pub ends: Option<NodeSetRef>,
 }
 
 /// What is known about terminals on the trie of one vocabulary. Bounded; emptied when it is full.
@@ -85,8 +85,8 @@ struct Contents {
     counted: FxHashMap<(u128, NodeSetRef), Arc<CountedSummary>>,
     /// By content hashes of an intersection without its limit, what ends a copy, and the copy.
     limited: FxHashMap<([u128; 3], NodeSetRef), Option<Arc<CountedSummary>>>,
-    /// Large sets of tokens, equal ones once.
-    tokens: FxHashSet<Arc<TokenSet>>,
+    /// Large sets of tokens, equal ones once, by the hash of their content.
+    tokens: FxHashMap<u64, Vec<Arc<TokenSet>>>,
     /// Unions of large sets, by where these are, ascending.
     unions: FxHashMap<Box<[usize]>, UnionOfSets>,
     bytes: usize,
@@ -100,7 +100,7 @@ impl Default for TerminalSummaries {
             summaries: ShardedMap::default(),
             counted: FxHashMap::default(),
             limited: FxHashMap::default(),
-            tokens: FxHashSet::default(),
+            tokens: FxHashMap::default(),
             unions: FxHashMap::default(),
             bytes: 0,
             capacity: DEFAULT_CAPACITY,
@@ -154,12 +154,15 @@ impl TerminalSummaries {
     }
 
     fn intern_tokens(&self, set: Arc<TokenSet>) -> Arc<TokenSet> {
+        let hash = FxBuildHasher.hash_one(&set);
         let mut contents = self.lock();
-        if let Some(known) = contents.tokens.get(&set) {
+        if let Some(known) =
+            contents.tokens.get(&hash).and_then(|sets| sets.iter().find(|known| **known == set))
+        {
             return known.clone();
         }
         contents.make_room(size_of_val(set.words()) + 64);
-        contents.tokens.insert(set.clone());
+        contents.tokens.entry(hash).or_default().push(set.clone());
         set
     }
 

@@ -30,9 +30,6 @@ impl TrieNode {
     }
 }
 
-/// Up to so many children are looked at one by one for the one over a byte; each may be far from the next.
-const FEW_CHILDREN: u32 = 8;
-
 /// All tokens with text, as a trie over their bytes. See the [module documentation](super).
 ///
 /// ```
@@ -56,10 +53,12 @@ pub struct TokenTrie {
     sorted_ids: Vec<TokenId>,
     /// The nodes that have children, as a bitset.
     inner_nodes: Vec<u64>,
-    /// For each node which of `child_sets` holds the bytes on the edges below it.
-    child_set_of: Vec<u32>,
+    /// What is below each node.
+    families: Vec<Family>,
     /// Different sets of bytes; the first 256 are those of one byte, then comes the empty one.
-    child_sets: Vec<[u64; 4]>,
+    child_sets: Vec<ChildSet>,
+    /// The children of all nodes, those of one node together and ascending.
+    children: Vec<TrieNode>,
     edges: EdgesByByte,
     /// For each node the bytes below it, roughly; broken where the node is inside a character or something below it
     /// belongs to none.
@@ -73,6 +72,39 @@ pub struct TokenTrie {
     characters_of_tokens: BitSliced,
     max_depth: u16,
     bytes_below: OnceLock<BytesBelow>,
+}
+
+/// The children of a node.
+#[derive(Clone, Copy, Debug)]
+struct Family {
+    /// Which of the `child_sets` of the trie holds the bytes on the edges to them.
+    set: u32,
+    /// Where they start in `children`.
+    start: u32,
+}
+
+/// Bytes on the edges below a node.
+#[derive(Clone, Debug)]
+struct ChildSet {
+    bytes: [u64; 4],
+    /// How many bytes are below those of each word.
+    before: [u8; 4],
+}
+
+/// Which of the sets of bytes on edges is empty.
+const NO_CHILDREN: u32 = 256;
+
+impl ChildSet {
+    fn new(bytes: [u64; 4]) -> Self {
+        let mut count = 0;
+        let before = bytes.map(|word| {
+            let before = count;
+            count += word.count_ones();
+            // At most the 192 bytes of the other words.
+            before as u8
+        });
+        Self { bytes, before }
+    }
 }
 
 /// For each node which of `sets` holds the bytes on all edges below it; [`NONE`](Self::NONE) where few nodes are below.
@@ -138,8 +170,9 @@ impl TokenTrie {
             token_starts: vec![0],
             sorted_ids: Vec::with_capacity(sorted.len()),
             inner_nodes: Vec::new(),
-            child_set_of: Vec::new(),
+            families: Vec::new(),
             child_sets: Vec::new(),
+            children: Vec::new(),
             edges: EdgesByByte::default(),
             groups_below: Vec::new(),
             whole_characters: Vec::new(),
@@ -172,8 +205,8 @@ impl TokenTrie {
             trie.inner_nodes[node >> 6] |= u64::from(end as usize > node + 1) << (node & 63);
         }
         trie.max_depth = trie.depths.iter().copied().max().unwrap_or(0);
+        trie.index_children();
         trie.edges = trie.edges_by_byte();
-        trie.index_child_bytes();
         trie.index_texts_below();
         trie.index_characters(texts.len());
         trie.bytes.shrink_to_fit();
@@ -246,7 +279,7 @@ impl TokenTrie {
     #[inline]
     #[must_use]
     pub fn has_children(&self, node: TrieNode) -> bool {
-        self.subtree_ends[node.index()] > node.0 + 1
+        self.families[node.index()].set != NO_CHILDREN
     }
 
     /// The nodes that have children, as a bitset of 64 nodes a word.
@@ -259,38 +292,41 @@ impl TokenTrie {
     #[inline]
     #[must_use]
     pub fn child_bytes(&self, node: TrieNode) -> &[u64; 4] {
-        &self.child_sets[self.child_set_of[node.index()] as usize]
+        &self.child_sets[self.families[node.index()].set as usize].bytes
     }
 
-    fn index_child_bytes(&mut self) {
-        let bit = |byte: u8| {
-            let mut set = [0_u64; 4];
-            set[usize::from(byte >> 6)] = 1 << (byte & 63);
-            set
+    fn index_children(&mut self) {
+        let add = |set: &mut [u64; 4], byte: u8| set[usize::from(byte >> 6)] |= 1 << (byte & 63);
+        let single = |byte: u8| {
+            let mut set = [0; 4];
+            add(&mut set, byte);
+            ChildSet::new(set)
         };
-        self.child_sets = (0..=u8::MAX).map(bit).collect();
-        let none = self.child_sets.len() as u32;
-        self.child_sets.push([0; 4]);
+        self.child_sets = (0..=u8::MAX).map(single).collect();
+        self.child_sets.push(ChildSet::new([0; 4]));
         let mut known: FxHashMap<[u64; 4], u32> = FxHashMap::default();
-        for node in (0..self.bytes.len() as u32).map(TrieNode) {
-            let mut children = self.children(node);
-            let number = match (children.next(), children.next()) {
-                (None, _) => none,
-                (Some(only), None) => u32::from(self.byte(only)),
-                _ => {
-                    let mut set = [0_u64; 4];
-                    for child in self.children(node) {
-                        let byte = self.byte(child);
-                        set[usize::from(byte >> 6)] |= 1 << (byte & 63);
-                    }
+        let count = self.bytes.len();
+        let mut children = Vec::with_capacity(count - 1);
+        self.families.reserve_exact(count);
+        for node in (0..count as u32).map(TrieNode) {
+            let start = children.len();
+            children.extend(self.children(node));
+            let set = match children[start..] {
+                [] => NO_CHILDREN,
+                [only] => u32::from(self.byte(only)),
+                ref several => {
+                    let mut set = [0; 4];
+                    several.iter().for_each(|&child| add(&mut set, self.byte(child)));
                     *known.entry(set).or_insert_with(|| {
-                        self.child_sets.push(set);
+                        self.child_sets.push(ChildSet::new(set));
                         self.child_sets.len() as u32 - 1
                     })
                 }
             };
-            self.child_set_of.push(number);
+            // There are fewer edges than nodes.
+            self.families.push(Family { set, start: start as u32 });
         }
+        self.children = children;
     }
 
     /// The bytes on all edges below a node, as a bitset; `None` if so few nodes are below that looking at each costs no
@@ -490,20 +526,22 @@ impl TokenTrie {
         usize::from(self.max_depth)
     }
 
-    /// The child of a node over `byte`. Looks through the children from the smallest byte on.
+    /// The child of a node over `byte`.
+    #[inline]
     #[must_use]
     pub fn child(&self, node: TrieNode, byte: u8) -> Option<TrieNode> {
-        let bytes = self.child_bytes(node);
-        if bytes[usize::from(byte >> 6)] >> (byte & 63) & 1 == 0 {
+        let Family { set, start } = self.families[node.index()];
+        if set <= u32::from(u8::MAX) {
+            // There is one child, which is the next node.
+            return (set == u32::from(byte)).then_some(TrieNode(node.0 + 1));
+        }
+        let ChildSet { bytes, before } = &self.child_sets[set as usize];
+        let (word, bit) = (usize::from(byte >> 6), 1_u64 << (byte & 63));
+        if bytes[word] & bit == 0 {
             return None;
         }
-        let children: u32 = bytes.iter().map(|word| word.count_ones()).sum();
-        if children <= FEW_CHILDREN {
-            return self.children(node).find(|&child| self.byte(child) == byte);
-        }
-        let edges = self.edges_over(byte);
-        let position = edges.partition_point(|&(parent, _)| parent < node);
-        edges.get(position).filter(|&&(parent, _)| parent == node).map(|&(_, child)| child)
+        let position = u32::from(before[word]) + (bytes[word] & (bit - 1)).count_ones();
+        Some(self.children[(start + position) as usize])
     }
 
     /// The node that stands for `prefix`; `None` if no token starts with it.
@@ -527,8 +565,9 @@ impl TokenTrie {
             + self.sorted_ids.capacity() * size_of::<TokenId>()
             + size_of_val(&self.edges.edges[..])
             + size_of_val(&self.inner_nodes[..])
-            + size_of_val(&self.child_set_of[..])
+            + size_of_val(&self.families[..])
             + size_of_val(&self.child_sets[..])
+            + size_of_val(&self.children[..])
             + size_of_val(&self.groups_below[..])
             + size_of_val(&self.whole_characters[..])
             + size_of_val(&self.characters[..])
@@ -659,7 +698,7 @@ mod tests {
             }
             let is_text = whole && !below.iter().any(|text| is_broken(text));
             assert_eq!(!ByteGroups::broken().is_within(groups), is_text);
-            for byte in [0, b'a', b'b', 255] {
+            for byte in [0, b'a', b'b', 0xa4, 0xc3, 255] {
                 let child = [prefix, &[byte][..]].concat();
                 assert_eq!(trie.child(node, byte), trie.find(&child));
                 assert_eq!(trie.find(&child).is_some(), prefixes.contains(&child[..]));
