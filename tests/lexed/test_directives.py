@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import grammask
 import lark
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lexed.maximal_munch import is_parsed, munching_library
 
@@ -234,7 +234,16 @@ def grammars(draw: st.DrawFn) -> tuple[str, str, str]:
     return ("\n".join(lines[0]), "\n".join(lines[1]), "\n".join(lines[2]))
 
 
+# With a rule for the choice, `aa` would be its second alternative, and `start` would miss another one.
+_COPIES_OF_A_CHOICE = (
+    'A: "a"\nstart: A | (A | A A)~2',
+    'A ::= "a"; %terminal A;\nstart ::= A | (A | A A){2};',
+    'A ::= "a"\n%terminal A\nstart ::= A | (A | A A){2}',
+)
+
+
 @given(grammars(), st.sampled_from(["basic", "contextual"]))
+@example(_COPIES_OF_A_CHOICE, "basic")
 @settings(max_examples=60, deadline=None)
 def test_random_grammars_are_those_of_lark_with_maximal_munch(
     grammar: tuple[str, str, str], lexer: Any

@@ -3,9 +3,10 @@
 //! The symbols that directives name become terminals, with whatever they are made of; a string in any other rule is a
 //! terminal of its own, and so is a pattern in KBNF. The rules that the start symbol reaches become productions, with their
 //! operators written out the way the lark library does it, because LALR(1) tables depend on the way: options, choices and
-//! counts up to fifty are spread over alternatives, and `x+` is a rule `x | x+ x` that all its uses share. So such a grammar
+//! counts up to fifty are spread over alternatives (of choices as far as these are few), and `x+` is a rule `x | x+ x` that all its uses share. So such a grammar
 //! has the conflicts that the same grammar in lark has. Texts are cut by [maximal munch](LexingRule::MaximalMunch).
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -25,6 +26,9 @@ use crate::{LimitExceeded, Limits};
 
 /// From this count on, copies of a repetition are a chain of rules.
 const MOST_COPIES_SPREAD: u32 = 50;
+
+/// Symbols up to which copies of a choice are spread over alternatives; more get a rule for the choice.
+const MOST_SYMBOLS_SPREAD: usize = 1 << 12;
 
 /// Most errors that one grammar is reported to have.
 const MOST_DIAGNOSTICS: usize = 100;
@@ -538,6 +542,11 @@ impl Reading<'_> {
             return Ok(alternatives);
         }
         let is_spread = max.is_none_or(|max| max < MOST_COPIES_SPREAD);
+        if let Some(max) = max.filter(|_| is_spread && inner.len() > 1)
+            && let Some(alternatives) = spread(&inner, min..=max)
+        {
+            return Ok(alternatives);
+        }
         let item = match &inner[..] {
             [only] if is_spread || only.len() == 1 => only.clone(),
             _ => vec![self.shared(rule, Shared::One(inner.clone()), node)?],
@@ -713,6 +722,27 @@ impl Reading<'_> {
 }
 
 /// The alternatives without those that came before.
+/// All ways to write so many copies, if these are few. The library always writes them out, however many they are.
+fn spread(inner: &Alternatives, counts: RangeInclusive<u32>) -> Option<Alternatives> {
+    let mut copies: Alternatives = vec![Vec::new()];
+    let mut found = Vec::new();
+    for count in 0..=*counts.end() {
+        if count > 0 {
+            let size: usize = copies.iter().map(|rhs| rhs.len() + 1).sum();
+            if size.saturating_mul(inner.len()) > MOST_SYMBOLS_SPREAD {
+                return None;
+            }
+            let pairs =
+                copies.iter().flat_map(|one| inner.iter().map(move |other| [&one[..], other].concat()));
+            copies = distinct(pairs);
+        }
+        if counts.contains(&count) {
+            found.extend_from_slice(&copies);
+        }
+    }
+    Some(distinct(found.into_iter()))
+}
+
 fn distinct(alternatives: impl Iterator<Item = Vec<Symbol>>) -> Alternatives {
     let mut seen = FxHashSet::default();
     alternatives.filter(|rhs| seen.insert(rhs.clone())).collect()
