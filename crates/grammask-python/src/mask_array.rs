@@ -110,6 +110,7 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
+    #[inline]
     fn of(matrix: &'a Bound<'_, PyArray2<i32>>) -> PyResult<Self> {
         let (shape, strides) = (matrix.shape(), matrix.strides());
         // SAFETY: `matrix` is a numpy array and alive, so its fields can be read.
@@ -129,6 +130,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Whether each row is a slice.
+    #[inline]
     fn are_slices(&self) -> bool {
         self.is_aligned && self.stride == size_of::<i32>().cast_signed()
     }
@@ -138,6 +140,7 @@ impl<'a> Rows<'a> {
         self.are_slices() && self.row_stride.unsigned_abs() >= self.columns * size_of::<i32>()
     }
 
+    #[inline]
     fn row(&self, row: usize) -> *mut u8 {
         assert!(row < self.count, "callers check that the row exists");
         // SAFETY: the row exists, so its first word is that many bytes from that of the array.
@@ -148,6 +151,7 @@ impl<'a> Rows<'a> {
     ///
     /// # Safety
     /// The rows are slices, and no other slice of the row is alive.
+    #[inline]
     unsafe fn slice(&self, row: usize) -> &'a mut [i32] {
         // SAFETY: as many words as were counted follow the first one of a row. They are initialised, and aligned and
         // writable as the flags say.
@@ -155,6 +159,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Writes a mask of as many words as there are columns into a row.
+    #[inline]
     fn write(&self, row: usize, mask: &Mask) {
         if self.are_slices() {
             // SAFETY: the slice lives for this call only.

@@ -18,6 +18,7 @@
 mod append_only;
 pub mod automata;
 pub mod batch;
+mod blocks;
 mod compiled;
 mod drafts;
 mod engine;

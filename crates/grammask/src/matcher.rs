@@ -1,10 +1,11 @@
 //! A matcher: one text being generated, token by token.
 //!
-//! A matcher is the current set and the sets before it, four bytes a token, so that forking is a copy of that
+//! A matcher is the current set and the sets before it, 32 bytes a token, so that forking is a copy of that
 //! list and rolling back forgets its end. A refused token changes nothing.
 
 use std::sync::Arc;
 
+use crate::blocks::Blocks;
 use crate::compiled::EndMode;
 use crate::grammar::GrammarError;
 use crate::masks::token_event;
@@ -19,7 +20,7 @@ pub struct Matcher {
     /// What the state and the history refer to.
     tables: Arc<Tables>,
     state: State,
-    history: Vec<Step>,
+    history: Blocks<Step>,
     /// New steps of the recogniser when the size of the tables was last looked at.
     steps_seen: usize,
 }
@@ -109,7 +110,7 @@ impl Matcher {
     pub(crate) fn new(compiled: Arc<CompiledGrammar>) -> Self {
         let tables = compiled.tables();
         let state = State { set: tables.recognizer().start(), is_finished: false };
-        Self { compiled, tables, state, history: Vec::new(), steps_seen: 0 }
+        Self { compiled, tables, state, history: Blocks::new(), steps_seen: 0 }
     }
 
     pub(crate) fn state(&self) -> State {
@@ -118,12 +119,13 @@ impl Matcher {
 
     /// A matcher with the same future, which cannot be rolled back.
     pub(crate) fn without_history(&self) -> Self {
-        let tail = Step { before: self.state, accepted: Accepted::Forgotten(self.tail()) };
+        let mut history = Blocks::new();
+        history.push(Step { before: self.state, accepted: Accepted::Forgotten(self.tail()) });
         Self {
             compiled: self.compiled.clone(),
             tables: self.tables.clone(),
             state: self.state,
-            history: vec![tail],
+            history,
             steps_seen: self.steps_seen,
         }
     }
@@ -215,8 +217,8 @@ impl Matcher {
             self.compiled.renew_tables(&self.tables).map_err(|limit| self.tables.limit_error(limit))?;
         let state = State { set: tables.recognizer().start(), is_finished: false };
         let mut moved =
-            Self { compiled: self.compiled.clone(), tables, state, history: Vec::new(), steps_seen: 0 };
-        for step in &self.history {
+            Self { compiled: self.compiled.clone(), tables, state, history: Blocks::new(), steps_seen: 0 };
+        for step in self.history.iter() {
             let next = match &step.accepted {
                 Accepted::Token(token) => moved.next_state(moved.state, *token)?,
                 Accepted::Bytes(bytes) => moved.after_bytes(moved.state, bytes)?,
