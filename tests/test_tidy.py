@@ -19,6 +19,7 @@ ENGINE_PARTS = {"compiled", "engine", "forced", "matcher", "saved", "tables", "v
 """The parts of the engine that users hold; each makes or shows the others."""
 
 LAYERS = [
+    {"slots"},
     {"append_only", "automata", "blocks", "graph", "vocabulary"},
     {"grammar"},
     {"frontends", "lowering"},

@@ -233,8 +233,14 @@ impl PyMatcher {
 
     #[pyo3(signature = (mask, row=0))]
     fn fill_mask(&self, mask: &Bound<'_, PyAny>, row: usize) -> PyResult<()> {
-        let tokens = self.current_mask(mask.py())?;
-        mask_array::write_row(mask, row, &tokens)
+        match self.matcher.known_mask() {
+            Some(known) => mask_array::write_row(mask, row, known),
+            None => {
+                let py = mask.py();
+                let made = self.made_mask(py).map_err(|error| grammar_error(py, &error))?;
+                mask_array::write_row(mask, row, &made)
+            }
+        }
     }
 
     fn mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i32>>> {
@@ -408,12 +414,13 @@ impl PyMatcher {
         PyValueError::new_err(format!("there is no token {token}; ids go from 0 to {}", size - 1))
     }
 
-    /// The mask. One that has to be made is made without the interpreter's lock.
+    /// A mask that is not known. It is made without the interpreter's lock.
+    fn made_mask(&self, py: Python<'_>) -> Result<Arc<Mask>, GrammarError> {
+        py.detach(|| self.matcher.mask())
+    }
+
     fn known_or_made(&self, py: Python<'_>) -> Result<Arc<Mask>, GrammarError> {
-        match self.matcher.known_mask() {
-            Some(known) => Ok(known),
-            None => py.detach(|| self.matcher.mask()),
-        }
+        self.matcher.known_mask().map_or_else(|| self.made_mask(py), |known| Ok(known.clone()))
     }
 
     fn current_mask(&self, py: Python<'_>) -> PyResult<Arc<Mask>> {
@@ -466,7 +473,7 @@ pub(crate) fn fill_masks(
         matchers.iter().map(Bound::try_borrow).collect::<Result<_, _>>().map_err(in_use)?;
     let matchers: Vec<&Matcher> = matchers.iter().map(|matcher| &matcher.matcher).collect();
     // All masks first, so that an error leaves the array as it was.
-    let known: Option<Vec<_>> = matchers.iter().map(|matcher| matcher.known_mask()).collect();
+    let known: Option<Vec<_>> = matchers.iter().map(|matcher| matcher.known_mask().cloned()).collect();
     let masks = match known {
         Some(masks) => masks,
         None => py.detach(|| batch::masks(&matchers)).map_err(|error| row_error(py, &error))?,

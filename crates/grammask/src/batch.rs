@@ -47,7 +47,7 @@ pub fn masks(matchers: &[&Matcher]) -> Result<Vec<Arc<Mask>>, RowError> {
     let mut positions: FxHashMap<(usize, SetId), usize> = FxHashMap::default();
     for &matcher in matchers {
         known.push(match matcher.known_mask() {
-            Some(mask) => Row::Known(mask),
+            Some(mask) => Row::Known(mask.clone()),
             None => {
                 let key = (Arc::as_ptr(matcher.tables()).addr(), matcher.set());
                 Row::Made(*positions.entry(key).or_insert_with(|| {

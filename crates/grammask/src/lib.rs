@@ -35,6 +35,7 @@ mod named_tokens;
 pub mod parsing;
 pub mod recognizer;
 mod saved;
+mod slots;
 mod tables;
 mod validation;
 pub mod vocabulary;

@@ -302,18 +302,15 @@ impl Matcher {
         self.mask_at(self.state)
     }
 
-    /// The mask, if making it costs no more than a lookup.
+    /// The mask, if making it costs no more than some lookups.
     #[must_use]
-    pub fn known_mask(&self) -> Option<Arc<Mask>> {
-        self.known_mask_at(self.state)
-    }
-
-    pub(crate) fn known_mask_at(&self, state: State) -> Option<Arc<Mask>> {
-        if state.is_finished { Some(self.tables.end_mask()) } else { self.tables.known_mask(state.set) }
+    pub fn known_mask(&self) -> Option<&Arc<Mask>> {
+        let State { set, is_finished } = self.state;
+        if is_finished { Some(self.tables.end_mask()) } else { self.tables.known_mask(set) }
     }
 
     pub(crate) fn mask_at(&self, state: State) -> Result<Arc<Mask>, GrammarError> {
-        if state.is_finished { Ok(self.tables.end_mask()) } else { self.tables.mask(state.set) }
+        if state.is_finished { Ok(self.tables.end_mask().clone()) } else { self.tables.mask(state.set) }
     }
 
     /// Why `token` can or cannot come next.

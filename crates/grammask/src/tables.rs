@@ -13,8 +13,8 @@ use crate::compiled::{CompileOptions, EndMode, MaskStatistics, MaskStrategy};
 use crate::engine::{Engine, Language, lexed_mask};
 use crate::forced::ForcedMemo;
 use crate::grammar::{Code, Diagnostic, GrammarError};
-use crate::masks::{MaskStore, Refusal, RuleSummaries, walk, whole_tokens};
-use crate::recognizer::SetId;
+use crate::masks::{KeptMask, MaskStore, Refusal, RuleSummaries, walk, whole_tokens};
+use crate::recognizer::{Recognizer, SetId};
 use crate::vocabulary::{LiveTokens, Mask, Vocabulary};
 use crate::{Deadline, LimitExceeded};
 
@@ -147,9 +147,10 @@ impl Tables {
     /// # Errors
     /// `dead-end` if there is none; a limit that was passed.
     pub fn mask(&self, set: SetId) -> Result<Arc<Mask>, GrammarError> {
-        if let Some(mask) = self.masks.get(set) {
-            return Ok(mask);
+        if let Some(mask) = self.masks.find(set) {
+            return Ok(mask.clone());
         }
+        self.masks.count_miss();
         let deadline = Deadline::after_first_check(self.options.limits.time);
         match self.make_mask(set, &deadline) {
             Ok(Some(mask)) => Ok(mask),
@@ -158,21 +159,47 @@ impl Tables {
         }
     }
 
-    /// The mask of `set`, if it is known.
+    /// The mask of `set`, if it is known, or if sets that look alike have it and nobody else is making masks.
     #[must_use]
-    pub fn known_mask(&self, set: SetId) -> Option<Arc<Mask>> {
-        self.masks.get_known(set)
+    pub fn known_mask(&self, set: SetId) -> Option<&Arc<Mask>> {
+        self.masks.find(set).or_else(|| self.recalled_mask(set))
+    }
+
+    fn recalled_mask(&self, set: SetId) -> Option<&Arc<Mask>> {
+        let recognizer = self.summarised()?;
+        let recalled = self.recall(recognizer, set, &mut *self.rules.try_lock().ok()?)?;
+        self.masks.count_miss();
+        recalled.ok()
+    }
+
+    /// The mask of a set as sets that look alike have it, in the store or, where that is full, by itself.
+    fn recall(
+        &self,
+        recognizer: &Recognizer,
+        set: SetId,
+        rules: &mut RuleSummaries,
+    ) -> Option<Result<&Arc<Mask>, Arc<Mask>>> {
+        let kept = rules.recall(recognizer, &self.vocabulary, set)?;
+        // Whoever has the rules is the only one who counts.
+        self.recalled.store(self.recalled.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        let shared = self.masks.share(set, kept, self.options.limits.memory_bytes);
+        Some(shared.ok_or_else(|| kept.mask.clone()))
+    }
+
+    /// The recogniser, if its masks are composed of summaries.
+    fn summarised(&self) -> Option<&Recognizer> {
+        let recognizer = self.recognizer.context_free()?;
+        (self.options.masks == MaskStrategy::Summaries && !recognizer.counts_tokens()).then_some(recognizer)
     }
 
     /// The mask after the end of a text: the end tokens.
     #[must_use]
-    pub fn end_mask(&self) -> Arc<Mask> {
-        self.end_mask.clone()
+    pub fn end_mask(&self) -> &Arc<Mask> {
+        &self.end_mask
     }
 
     /// Makes the mask of a set that is not in the store; none if no token can follow. Such a mask is not kept.
     fn make_mask(&self, set: SetId, deadline: &Deadline) -> Result<Option<Arc<Mask>>, LimitExceeded> {
-        let max_bytes = self.options.limits.memory_bytes;
         let recognizer = match &self.recognizer {
             Engine::ContextFree(recognizer) => recognizer,
             Engine::Lexed(recognizer) => {
@@ -188,26 +215,22 @@ impl Tables {
                     return Ok(None);
                 }
                 let mask = Arc::new(Mask::new(LiveTokens::Set(mask), self.vocabulary.size()));
-                self.masks.insert_known(set, mask.clone(), max_bytes);
+                self.masks.insert_uncounted(set, mask.clone(), self.options.limits.memory_bytes);
                 return Ok(Some(mask));
             }
         };
-        if self.options.masks == MaskStrategy::Summaries && !recognizer.counts_tokens() {
+        if let Some(recognizer) = self.summarised() {
             let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(mask) = rules.recall(recognizer, &self.vocabulary, set) {
-                self.recalled.fetch_add(1, Ordering::Relaxed);
-                self.masks.insert_known(set, mask.clone(), max_bytes);
-                return Ok(Some(mask));
+            if let Some(mask) = self.recall(recognizer, set, &mut rules) {
+                return Ok(Some(mask.cloned().unwrap_or_else(|mask| mask)));
             }
             match rules.mask(recognizer, &self.vocabulary, set, deadline) {
                 Ok((mut parts, observation)) => {
                     self.composed.fetch_add(1, Ordering::Relaxed);
                     parts.extend(whole_tokens(recognizer, &self.vocabulary, set)?);
-                    let mask = self.finish(set, parts);
-                    if let Some(mask) = &mask {
-                        rules.remember(observation, mask.clone());
-                    }
-                    return Ok(mask);
+                    let Some(kept) = self.finish(set, parts) else { return Ok(None) };
+                    rules.remember(observation, kept.clone());
+                    return Ok(Some(kept.mask));
                 }
                 Err(Refusal::Limit(limit)) => return Err(limit),
                 Err(Refusal::TooMuchWork) => {}
@@ -216,11 +239,11 @@ impl Tables {
         self.walked.fetch_add(1, Ordering::Relaxed);
         let mask = walk(recognizer, &self.vocabulary, set, deadline)?;
         let mask = self.vocabulary.summaries().share(LiveTokens::from_set(mask));
-        Ok(self.finish(set, vec![mask]))
+        Ok(self.finish(set, vec![mask]).map(|kept| kept.mask))
     }
 
     /// The mask of a set from its parts and the end tokens, kept for the next time; none if it is empty.
-    fn finish(&self, set: SetId, mut parts: Vec<LiveTokens>) -> Option<Arc<Mask>> {
+    fn finish(&self, set: SetId, mut parts: Vec<LiveTokens>) -> Option<KeptMask> {
         if self.options.end == EndMode::Eos && self.recognizer.is_complete(set) {
             parts.push(self.end_mask.live_tokens().clone());
         }

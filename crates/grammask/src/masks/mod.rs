@@ -26,7 +26,7 @@ mod terminal_walk;
 mod walk;
 
 pub use observed::Observation;
-pub use store::{MaskStore, StoreStatistics};
+pub use store::{KeptMask, MaskStore, StoreStatistics};
 pub use summaries::{Refusal, RuleSummaries};
 pub use walk::walk;
 pub(crate) use walk::{token_event, whole_tokens};

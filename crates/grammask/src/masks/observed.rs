@@ -7,13 +7,12 @@
 //! the longest token, so those far from a bound are equal too. The computation is deterministic in what it reads, hence a
 //! path that agrees to its end has the same mask.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
 
 use crate::lowering::NormalForm;
 use crate::recognizer::{Branches, ContinuationId, Continuations, Shape, ShapeId};
-use crate::vocabulary::Mask;
+
+use super::store::KeptMask;
 
 /// What was seen of a continuation: how its content looks, and the numbers of the continuations in it.
 type Sight = Box<[u32]>;
@@ -33,7 +32,7 @@ pub(super) struct ObservedMasks {
 #[derive(Debug)]
 enum Node {
     /// Nothing more needs to be seen.
-    Mask(Arc<Mask>),
+    Mask(KeptMask),
     /// The continuation of this number is looked at; where that leads to by what is seen.
     Look { number: u32, branches: Branches },
 }
@@ -180,14 +179,14 @@ impl ObservedMasks {
         &mut self,
         view: View<'_>,
         (shape, parts): (ShapeId, &[ContinuationId]),
-    ) -> Option<Arc<Mask>> {
+    ) -> Option<&KeptMask> {
         let Self { kernels, contents, roots, nodes, numbering, .. } = self;
         let kernel = kernels.number(view, shape, EndFlag::Counts);
         let mut node = (*roots.get(kernel as usize)?)?;
         numbering.begin(parts);
         loop {
             match &nodes[node] {
-                Node::Mask(mask) => return Some(mask.clone()),
+                Node::Mask(mask) => return Some(mask),
                 Node::Look { number, branches } => {
                     let id = *numbering.continuations.get(*number as usize)?;
                     numbering.look(view, contents, id);
@@ -198,7 +197,7 @@ impl ObservedMasks {
     }
 
     /// Remembers the mask of an observation.
-    pub(super) fn remember(&mut self, observation: Observation, mask: Arc<Mask>) {
+    pub(super) fn remember(&mut self, observation: Observation, mask: KeptMask) {
         let Observation { kernel, looks } = observation;
         let mut looks = looks.into_iter().peekable();
         let make = |nodes: &mut Vec<Node>, bytes: &mut usize, number: Option<u32>, words: usize| {

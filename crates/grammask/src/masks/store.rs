@@ -1,34 +1,47 @@
 //! Finished masks of one compiled grammar, by set; equal masks are stored once.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use std::hash::{Hash, Hasher};
-
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::append_only::AppendOnly;
 use crate::recognizer::SetId;
+use crate::slots::Slots;
 use crate::vocabulary::{LiveTokens, Mask, TokenSet};
 
 /// Bytes that an entry of a set takes.
-const ENTRY_BYTES: usize = 16;
+const ENTRY_BYTES: usize = size_of::<AtomicU32>();
 
 /// See the module. Reading a known mask takes no lock.
 #[derive(Debug)]
 pub struct MaskStore {
-    by_set: AppendOnly<Arc<Mask>>,
+    /// By set the number of its mask plus one; zero where it is not known.
+    by_set: Slots<AtomicU32>,
+    masks: AppendOnly<Arc<Mask>>,
     distinct: Mutex<Distinct>,
     /// Bytes of the different masks, what was made of them later too.
     bytes: Arc<AtomicUsize>,
+    /// Sets whose masks were inserted, and those that share masks of others.
+    inserted: AtomicUsize,
+    sharing: AtomicUsize,
     hits: AtomicU64,
     misses: AtomicU64,
+}
+
+/// A mask, and its number if the store keeps it.
+#[derive(Clone, Debug)]
+pub struct KeptMask {
+    /// The mask.
+    pub mask: Arc<Mask>,
+    number: Option<u32>,
 }
 
 /// The different masks.
 #[derive(Debug, Default)]
 struct Distinct {
-    masks: FxHashSet<Kept>,
+    numbers: FxHashMap<Kept, u32>,
     /// Where the large sets are that masks refer to, which keep them there.
     bases: FxHashSet<usize>,
 }
@@ -62,9 +75,12 @@ impl Eq for Kept {}
 impl Default for MaskStore {
     fn default() -> Self {
         Self {
-            by_set: AppendOnly::new(),
+            by_set: Slots::new(),
+            masks: AppendOnly::new(),
             distinct: Mutex::default(),
             bytes: Arc::default(),
+            inserted: AtomicUsize::new(0),
+            sharing: AtomicUsize::new(0),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
         }
@@ -89,29 +105,30 @@ pub struct StoreStatistics {
 impl MaskStore {
     /// The mask of `set`, if it is known.
     #[must_use]
-    pub fn get(&self, set: SetId) -> Option<Arc<Mask>> {
-        let mask = self.get_known(set);
-        self.misses.fetch_add(u64::from(mask.is_none()), Ordering::Relaxed);
-        mask
+    #[inline]
+    pub fn find(&self, set: SetId) -> Option<&Arc<Mask>> {
+        let number = self.by_set.get(set.index())?.load(Ordering::Acquire).checked_sub(1)?;
+        count(&self.hits);
+        Some(self.masks.get(number as usize))
     }
 
-    /// The mask of `set`, if it is known; a lookup that does not find it is not counted.
-    #[must_use]
-    pub fn get_known(&self, set: SetId) -> Option<Arc<Mask>> {
-        let mask = self.by_set.find(set.index()).cloned();
-        self.hits.fetch_add(u64::from(mask.is_some()), Ordering::Relaxed);
-        mask
+    /// Counts a lookup that did not find a mask.
+    pub fn count_miss(&self) {
+        count(&self.misses);
     }
 
     /// Keeps the mask of `set`, over `size` ids, unless the store would grow over `max_bytes`; an equal mask is kept once, if
     /// both refer to the same large set.
-    pub fn insert(&self, set: SetId, tokens: LiveTokens, size: usize, max_bytes: usize) -> Arc<Mask> {
+    pub fn insert(&self, set: SetId, tokens: LiveTokens, size: usize, max_bytes: usize) -> KeptMask {
         let mask = Arc::new(Mask::counted(tokens, size, self.bytes.clone()));
         let kept = Kept(mask.clone());
         let mut distinct = self.distinct.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Kept(equal)) = distinct.masks.get(&kept).cloned() {
+        if let Some((Kept(equal), &number)) = distinct.numbers.get_key_value(&kept) {
+            let equal = KeptMask { mask: equal.clone(), number: Some(number) };
             drop(distinct);
-            self.insert_known(set, equal.clone(), max_bytes);
+            if self.has_room(ENTRY_BYTES, max_bytes) {
+                self.set(set, number);
+            }
             return equal;
         }
         let new_base = mask.live_tokens().base().filter(|base| {
@@ -120,28 +137,59 @@ impl MaskStore {
         });
         let base_bytes = new_base.map_or(0, |base| size_of_val(base.words()));
         let bytes = size_of::<Mask>() + mask.live_tokens().memory_bytes() + base_bytes;
-        if self.memory_bytes() + bytes + ENTRY_BYTES > max_bytes {
+        if !self.has_room(bytes + ENTRY_BYTES, max_bytes) {
             // What is made of a mask that is not kept goes with it.
-            return Arc::new(Mask::new(mask.live_tokens().clone(), size));
+            return KeptMask { mask: Arc::new(Mask::new(mask.live_tokens().clone(), size)), number: None };
         }
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         distinct.bases.extend(new_base.map(|base| Arc::as_ptr(base).addr()));
-        distinct.masks.insert(kept);
-        self.by_set.set(set.index(), mask.clone());
-        mask
+        let number = self.push(mask.clone(), &mut distinct);
+        distinct.numbers.insert(kept, number);
+        self.set(set, number);
+        KeptMask { mask, number: Some(number) }
     }
 
-    /// Keeps a mask that the store gave out before as the mask of `set` too.
-    pub fn insert_known(&self, set: SetId, mask: Arc<Mask>, max_bytes: usize) {
-        if self.memory_bytes() + ENTRY_BYTES <= max_bytes {
-            self.by_set.set(set.index(), mask);
+    /// Keeps the mask of `set`, whose memory is counted elsewhere.
+    pub fn insert_uncounted(&self, set: SetId, mask: Arc<Mask>, max_bytes: usize) {
+        if self.has_room(ENTRY_BYTES, max_bytes) {
+            let mut distinct = self.distinct.lock().unwrap_or_else(PoisonError::into_inner);
+            let number = self.push(mask, &mut distinct);
+            self.set(set, number);
         }
+    }
+
+    /// Keeps a mask that the store gave out before as the mask of `set` too, and returns it; nothing where it is not kept.
+    /// Only one thread may call it at a time.
+    pub fn share(&self, set: SetId, kept: &KeptMask, max_bytes: usize) -> Option<&Arc<Mask>> {
+        let number = kept.number.filter(|_| self.has_room(ENTRY_BYTES, max_bytes))?;
+        self.by_set.reach(set.index()).store(number + 1, Ordering::Release);
+        self.sharing.store(self.sharing.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        Some(self.masks.get(number as usize))
+    }
+
+    /// The number of a mask that is added; it is not yet looked for. Whoever holds `Distinct` is the only one who adds.
+    fn push(&self, mask: Arc<Mask>, _: &mut Distinct) -> u32 {
+        // There are fewer masks than sets, whose numbers have 32 bits.
+        self.masks.push(mask) as u32
+    }
+
+    fn set(&self, set: SetId, number: u32) {
+        self.by_set.reach(set.index()).store(number + 1, Ordering::Release);
+        self.inserted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn has_room(&self, bytes: usize, max_bytes: usize) -> bool {
+        self.memory_bytes() + bytes <= max_bytes
+    }
+
+    fn sets(&self) -> usize {
+        self.inserted.load(Ordering::Relaxed) + self.sharing.load(Ordering::Relaxed)
     }
 
     /// Bytes that the store takes, an estimate.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.bytes.load(Ordering::Relaxed) + self.by_set.len() * ENTRY_BYTES
+        self.bytes.load(Ordering::Relaxed) + self.sets() * ENTRY_BYTES
     }
 
     /// What the store holds and how often it helped.
@@ -150,9 +198,14 @@ impl MaskStore {
         StoreStatistics {
             hits: self.hits.load(Ordering::Relaxed),
             misses: self.misses.load(Ordering::Relaxed),
-            sets: self.by_set.len(),
-            masks: self.distinct.lock().unwrap_or_else(PoisonError::into_inner).masks.len(),
+            sets: self.sets(),
+            masks: self.distinct.lock().unwrap_or_else(PoisonError::into_inner).numbers.len(),
             bytes: self.bytes.load(Ordering::Relaxed),
         }
     }
+}
+
+/// Adds one. What threads count at the same moment may be counted once: to be sure costs as much as the lookup.
+fn count(counter: &AtomicU64) {
+    counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }

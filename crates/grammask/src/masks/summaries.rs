@@ -26,7 +26,7 @@ use crate::automata::{ByteSet, StateId};
 use crate::lowering::{Advance, DotId, NormalForm, Symbol};
 use crate::recognizer::{ContinuationId, Continuations, Item, ItemState, Machine, Recognizer, SetId};
 use crate::vocabulary::{
-    GrowingNodeSet, LiveTokens, Mask, NodeSet, NodeSetRef, TerminalSummary, TokenTrie, TrieNode, Vocabulary,
+    GrowingNodeSet, LiveTokens, NodeSet, NodeSetRef, TerminalSummary, TokenTrie, TrieNode, Vocabulary,
 };
 use crate::{Deadline, LimitExceeded};
 
@@ -34,6 +34,7 @@ use super::counted_walk::walk_counted;
 use super::difference_walk::walk_differences;
 use super::length_limits::Clamped;
 use super::observed::{Observation, ObservedMasks, View};
+use super::store::KeptMask;
 use super::table_walk::walk_table;
 use super::terminal_walk::{Known, Walked, Wanted, kept_bytes, walk_terminal, walk_word};
 
@@ -131,7 +132,7 @@ impl RuleSummaries {
         recognizer: &Recognizer,
         vocabulary: &Vocabulary,
         set: SetId,
-    ) -> Option<Arc<Mask>> {
+    ) -> Option<&KeptMask> {
         let form = recognizer.normal_form();
         recognizer.look(set, |kernel, continuations| {
             self.observed.recall(view(form, continuations, vocabulary), kernel)
@@ -145,7 +146,7 @@ impl RuleSummaries {
     }
 
     /// Remembers the finished mask of all sets that look as the observation says.
-    pub fn remember(&mut self, observation: Observation, mask: Arc<Mask>) {
+    pub fn remember(&mut self, observation: Observation, mask: KeptMask) {
         self.observed.remember(observation, mask);
     }
 

@@ -32,7 +32,6 @@ pub use kernel::SetId;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::append_only::AppendOnly;
 use crate::automata::Automata;
 use crate::grammar::Terminal;
 use crate::lowering::{NormalForm, Symbol};
@@ -44,7 +43,7 @@ use id_table::IdTable;
 use kernel::Kernel;
 use prediction::{ClassOfByte, Predictor};
 use recipe::{Followed, Recipes, Recording};
-use set::{Known, Set};
+use set::{Known, Set, Sets};
 use shape::{hash_of, intern_kernel};
 use stepping::{LimitedState, Stepper};
 
@@ -56,7 +55,7 @@ pub(crate) use shape::{Shape, ShapeId};
 
 /// New sets between two looks at the memory that is taken.
 const SETS_PER_SUM: usize = 8;
-/// New steps between two looks at the clock. `Limits::set_items` bounds the work of each.
+/// Bytes that are read under one lock, and between two looks at the clock. `Limits::set_items` bounds the work of each.
 const STEPS_PER_CLOCK: usize = 16;
 
 /// One token, as a recogniser reads it when a grammar names tokens.
@@ -101,7 +100,7 @@ pub struct Recognizer {
     class_of_byte: Box<[u8; 256]>,
     /// One byte of each class.
     byte_of_class: Box<[u8]>,
-    sets: AppendOnly<Set>,
+    sets: Sets,
     start: SetId,
     /// Steps that were not known before.
     new_steps: AtomicUsize,
@@ -208,7 +207,7 @@ impl Recognizer {
             items: Vec::new(),
             kernel: Kernel::default(),
         };
-        let sets = AppendOnly::new();
+        let sets = Sets::new();
         let start = builder.intern(&sets, &mut first)?;
         Ok(Self {
             counts_tokens: form.counts_tokens(),
@@ -280,9 +279,8 @@ impl Recognizer {
     /// When a limit is passed.
     #[inline]
     pub fn step(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
-        let class = usize::from(self.class_of_byte[usize::from(byte)]);
-        match self.set(set).after(class) {
-            Known::Unknown => self.make_step(set, ClassOfByte { class, byte }),
+        match self.known_step(set, byte) {
+            Known::Unknown => Ok(self.make_steps(set, &[byte])?.0),
             Known::Dead => Ok(None),
             Known::Set(next) => Ok(Some(next)),
         }
@@ -321,20 +319,27 @@ impl Recognizer {
         bytes: &[u8],
         deadline: &Deadline,
     ) -> Result<Result<SetId, usize>, LimitExceeded> {
-        let mut set = set;
-        let mut new_steps = self.new_steps();
-        for (position, &byte) in bytes.iter().enumerate() {
-            match self.step(set, byte)? {
-                Some(next) => set = next,
-                None => return Ok(Err(position)),
+        let (mut set, mut position) = (set, 0);
+        loop {
+            while let Some(&byte) = bytes.get(position) {
+                match self.known_step(set, byte) {
+                    Known::Set(next) => set = next,
+                    Known::Dead => return Ok(Err(position)),
+                    Known::Unknown => break,
+                }
+                position += 1;
             }
-            let now = self.new_steps();
-            if now.wrapping_sub(new_steps) >= STEPS_PER_CLOCK {
-                new_steps = now;
+            if position == bytes.len() {
+                return Ok(Ok(set));
+            }
+            let (next, taken) = self.make_steps(set, &bytes[position..])?;
+            position += taken;
+            let Some(next) = next else { return Ok(Err(position - 1)) };
+            set = next;
+            if position < bytes.len() {
                 deadline.check()?;
             }
         }
-        Ok(Ok(set))
     }
 
     /// The set after the end of a token, whose bytes led to `set`. Where no terminal counts tokens it is `set`.
@@ -417,7 +422,7 @@ impl Recognizer {
     ) -> R {
         let builder = self.lock();
         let set = self.set(set);
-        look((set.shape, builder.parts(set)), &builder.continuations)
+        look((set.shape(), builder.parts(set)), &builder.continuations)
     }
 
     /// Whether some terminal counts tokens.
@@ -444,7 +449,7 @@ impl Recognizer {
     }
 
     fn set(&self, id: SetId) -> &Set {
-        self.sets.get(id.index())
+        self.sets.get(id)
     }
 
     fn lock(&self) -> MutexGuard<'_, Builder> {
@@ -459,19 +464,40 @@ impl Recognizer {
         }
     }
 
+    #[inline]
+    fn known_step(&self, set: SetId, byte: u8) -> Known {
+        self.set(set).after(usize::from(self.class_of_byte[usize::from(byte)]))
+    }
+
+    /// The set after as many of the bytes as are read under one lock, and how many these are. The last of them is read in
+    /// vain if there is no set.
     #[cold]
-    fn make_step(&self, set: SetId, byte: ClassOfByte) -> Result<Option<SetId>, LimitExceeded> {
-        self.new_steps.fetch_add(1, Ordering::Relaxed);
+    fn make_steps(&self, id: SetId, bytes: &[u8]) -> Result<(Option<SetId>, usize), LimitExceeded> {
         let mut builder = self.lock();
-        match self.set(set).after(byte.class) {
-            Known::Unknown => {}
-            // Another thread took the step while this one waited.
-            Known::Dead => return Ok(None),
-            Known::Set(next) => return Ok(Some(next)),
+        let (mut id, mut set) = (id, self.set(id));
+        let mut taken = 0;
+        for &byte in bytes.iter().take(STEPS_PER_CLOCK) {
+            taken += 1;
+            let class = usize::from(self.class_of_byte[usize::from(byte)]);
+            let next = match set.after(class) {
+                Known::Unknown => {
+                    self.count_step();
+                    let next = builder.step(self, set, ClassOfByte { class, byte })?;
+                    builder.set_bytes += set.keep(class, next, self.byte_of_class.len());
+                    next
+                }
+                Known::Dead => None,
+                Known::Set(next) => Some(next),
+            };
+            let Some(next) = next else { return Ok((None, taken)) };
+            (id, set) = (next, self.set(next));
         }
-        let next = builder.step(self, self.set(set), byte)?;
-        builder.set_bytes += self.set(set).keep(byte.class, next, self.byte_of_class.len());
-        Ok(next)
+        Ok((Some(id), taken))
+    }
+
+    /// Counts a new step; the lock is held.
+    fn count_step(&self) {
+        self.new_steps.store(self.new_steps().wrapping_add(1), Ordering::Relaxed);
     }
 
     fn make_end_token(&self, set: SetId) -> Result<Option<SetId>, LimitExceeded> {
@@ -482,8 +508,8 @@ impl Recognizer {
             Known::Dead => return Ok(None),
             Known::Set(next) => return Ok(Some(next)),
         }
-        self.new_steps.fetch_add(1, Ordering::Relaxed);
         let mut builder = self.lock();
+        self.count_step();
         let mut items = builder.items(self.set(set));
         items.retain_mut(|item| {
             if item.state == ItemState::FRESH {
@@ -512,12 +538,12 @@ impl Builder {
 
     /// The continuations of a set, by number.
     fn parts(&self, set: &Set) -> &[ContinuationId] {
-        &self.set_parts[set.first as usize..][..self.continuations.shapes.get(set.shape).count]
+        &self.set_parts[set.first()..][..self.continuations.shapes.get(set.shape()).count]
     }
 
     /// The items of a set, sorted.
     fn items(&self, set: &Set) -> Vec<Item> {
-        self.continuations.shapes.get(set.shape).items_with(self.parts(set)).collect()
+        self.continuations.shapes.get(set.shape()).items_with(self.parts(set)).collect()
     }
 
     /// All items of a set before or inside a terminal.
@@ -535,12 +561,12 @@ impl Builder {
         set: &Set,
         byte: ClassOfByte,
     ) -> Result<Option<SetId>, LimitExceeded> {
-        let shape = self.continuations.shapes.get(set.shape);
+        let shape = self.continuations.shapes.get(set.shape());
         if !shape.is_shared() {
             return self.step_set(recognizer, set, byte);
         }
-        let parts = &self.set_parts[set.first as usize..][..shape.count];
-        let key = (set.shape, byte.class);
+        let parts = &self.set_parts[set.first()..][..shape.count];
+        let key = (set.shape(), byte.class);
         match self.recipes.follow(key, parts, &mut self.continuations, &mut self.next)? {
             Followed::Set(shape) => {
                 let parts = std::mem::take(&mut self.next);
@@ -552,7 +578,7 @@ impl Builder {
             Followed::Dead => Ok(None),
             Followed::None => self.step_set(recognizer, set, byte),
             Followed::Unknown => {
-                let numbered = self.continuations.shapes.get(set.shape).numbered_items();
+                let numbered = self.continuations.shapes.get(set.shape()).numbered_items();
                 let mut recording = Recording::new(&mut self.continuations, parts);
                 let mut written = Kernel::default();
                 self.stepper.step(&recognizer.form, &numbered, byte, &mut recording, &mut written)?;
@@ -572,7 +598,7 @@ impl Builder {
     ) -> Result<Option<SetId>, LimitExceeded> {
         let (mut items, mut kernel) = (std::mem::take(&mut self.items), std::mem::take(&mut self.kernel));
         items.clear();
-        let shape = self.continuations.shapes.get(set.shape);
+        let shape = self.continuations.shapes.get(set.shape());
         items.extend(shape.items_with(self.parts(set)));
         kernel.clear();
         let continuations = &mut self.continuations;
@@ -582,15 +608,11 @@ impl Builder {
         next
     }
 
-    fn intern_live(
-        &mut self,
-        sets: &AppendOnly<Set>,
-        kernel: &mut Kernel,
-    ) -> Result<Option<SetId>, LimitExceeded> {
+    fn intern_live(&mut self, sets: &Sets, kernel: &mut Kernel) -> Result<Option<SetId>, LimitExceeded> {
         if kernel.is_dead() { Ok(None) } else { self.intern(sets, kernel).map(Some) }
     }
 
-    fn intern(&mut self, sets: &AppendOnly<Set>, kernel: &mut Kernel) -> Result<SetId, LimitExceeded> {
+    fn intern(&mut self, sets: &Sets, kernel: &mut Kernel) -> Result<SetId, LimitExceeded> {
         kernel.normalize();
         if kernel.items.len() > self.limits.set_items {
             return Err(LimitExceeded::new("set_items", self.limits.set_items));
@@ -607,14 +629,14 @@ impl Builder {
     /// The set of this shape with these continuations.
     fn intern_parts(
         &mut self,
-        sets: &AppendOnly<Set>,
+        sets: &Sets,
         shape: ShapeId,
         parts: &[ContinuationId],
     ) -> Result<SetId, LimitExceeded> {
         let hash = hash_of(shape, parts);
         let known = self.set_ids.find(hash, |id| {
-            let known = sets.get(id);
-            known.shape == shape && self.set_parts[known.first as usize..][..parts.len()] == *parts
+            let known = sets.get(SetId::new(id));
+            known.shape() == shape && self.set_parts[known.first()..][..parts.len()] == *parts
         });
         if let Some(known) = known {
             return Ok(SetId::new(known));
@@ -624,12 +646,11 @@ impl Builder {
             return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));
         }
         let of_shape = self.continuations.shapes.share(shape);
-        let set = Set::new(shape, index_u32(self.set_parts.len()), of_shape);
-        let id = sets.push(set);
-        self.set_ids.insert(hash, id);
+        let id = sets.push(shape, index_u32(self.set_parts.len()), of_shape);
+        self.set_ids.insert(hash, id.index());
         self.set_parts.extend_from_slice(parts);
         self.set_bytes += Set::BYTES;
-        Ok(SetId::new(id))
+        Ok(id)
     }
 }
 

@@ -4,25 +4,36 @@
 //! the second.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use crate::slots::Slots;
 
 use super::kernel::SetId;
 use super::shape::{Shape, ShapeId};
 
-/// A step that nobody has taken yet.
-const UNKNOWN: u32 = u32::MAX;
+/// A step that nobody has taken yet. It is zero, and sets begin with zeros: making one costs as little as can be.
+const UNKNOWN: u32 = 0;
 /// A step into nothing.
-const DEAD: u32 = u32::MAX - 1;
+const DEAD: u32 = 1;
+/// What is added to the numbers of sets.
+const FIRST_SET: u32 = 2;
 
-/// See the module.
+/// All sets of a recogniser.
 #[derive(Debug)]
+pub(super) struct Sets {
+    slots: Slots<Set>,
+    len: AtomicUsize,
+}
+
+/// See the module. What is atomic changes once, before anyone but the builder knows the set's number, but for the steps.
+#[derive(Debug, Default)]
 pub(super) struct Set {
-    pub(super) shape: ShapeId,
+    shape: AtomicU32,
     /// Where its continuations begin in the list of them.
-    pub(super) first: u32,
-    ends: bool,
-    is_final: bool,
-    /// The only step that is known: its class above the set; no set has the number [`UNKNOWN`].
+    first: AtomicU32,
+    ends: AtomicBool,
+    is_final: AtomicBool,
+    /// The only step that is known: its class above the set; not known if it is zero.
     only: AtomicU64,
     /// The set after a byte, by class of the byte.
     row: OnceLock<Box<[AtomicU32]>>,
@@ -40,38 +51,66 @@ pub(super) enum Known {
 }
 
 impl Known {
+    #[inline]
     fn new(value: u32) -> Self {
         match value {
             UNKNOWN => Self::Unknown,
             DEAD => Self::Dead,
-            set => Self::Set(SetId(set)),
+            set => Self::Set(SetId(set - FIRST_SET)),
         }
+    }
+}
+
+impl Sets {
+    pub(super) fn new() -> Self {
+        Self { slots: Slots::new(), len: AtomicUsize::new(0) }
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.len.load(Ordering::Acquire)
+    }
+
+    /// Adds a set of a shape, whose continuations begin at `first`. Only one thread may call it at a time.
+    pub(super) fn push(&self, id: ShapeId, first: u32, shape: &Shape) -> SetId {
+        let index = self.len();
+        let set = self.slots.reach(index);
+        set.shape.store(id.0, Ordering::Relaxed);
+        set.first.store(first, Ordering::Relaxed);
+        set.ends.store(shape.ends, Ordering::Relaxed);
+        set.is_final.store(shape.items.is_empty(), Ordering::Relaxed);
+        self.len.store(index + 1, Ordering::Release);
+        SetId::new(index)
+    }
+
+    /// The set with a number that `push` returned.
+    #[inline]
+    pub(super) fn get(&self, id: SetId) -> &Set {
+        self.slots.get(id.index()).expect("numbers of sets come from push, which makes room for them")
     }
 }
 
 impl Set {
     /// Bytes that a set takes, without a row and without its continuations.
-    pub(super) const BYTES: usize = size_of::<OnceLock<Self>>();
+    pub(super) const BYTES: usize = size_of::<Self>();
 
-    pub(super) fn new(id: ShapeId, first: u32, shape: &Shape) -> Self {
-        Self {
-            shape: id,
-            first,
-            ends: shape.ends,
-            is_final: shape.items.is_empty(),
-            only: AtomicU64::new(u64::from(UNKNOWN)),
-            row: OnceLock::new(),
-        }
+    pub(super) fn shape(&self) -> ShapeId {
+        ShapeId(self.shape.load(Ordering::Relaxed))
+    }
+
+    /// Where its continuations begin in the list of them.
+    pub(super) fn first(&self) -> usize {
+        self.first.load(Ordering::Relaxed) as usize
     }
 
     /// Whether the text may be complete.
     pub(super) fn ends(&self) -> bool {
-        self.ends
+        self.ends.load(Ordering::Relaxed)
     }
 
     /// Whether no item is left.
     pub(super) fn is_final(&self) -> bool {
-        self.is_final
+        self.is_final.load(Ordering::Relaxed)
     }
 
     /// What is known about the step over a class of bytes.
@@ -87,7 +126,7 @@ impl Set {
     /// Keeps a step that is not known; returns how many bytes that takes. There are `classes` classes of bytes, and one for the end of a
     /// token. Only one thread may call it at a time.
     pub(super) fn keep(&self, class: usize, next: Option<SetId>, classes: usize) -> usize {
-        let next = next.map_or(DEAD, |next| next.0);
+        let next = next.map_or(DEAD, |next| next.0 + FIRST_SET);
         let only = self.only.load(Ordering::Relaxed);
         if self.row.get().is_none() && matches!(Known::new(only as u32), Known::Unknown) {
             self.only.store((class as u64) << 32 | u64::from(next), Ordering::Release);
@@ -95,7 +134,7 @@ impl Set {
         }
         let mut bytes = 0;
         let row = self.row.get_or_init(|| {
-            let row: Box<[AtomicU32]> = (0..=classes).map(|_| AtomicU32::new(UNKNOWN)).collect();
+            let row: Box<[AtomicU32]> = (0..=classes).map(|_| AtomicU32::default()).collect();
             row[(only >> 32) as usize].store(only as u32, Ordering::Relaxed);
             bytes = size_of_val(&row[..]);
             row
