@@ -563,11 +563,11 @@ class CompiledGrammar:
         """Count what is kept.
 
         ``sets``: different Earley sets; ``recognizer_bytes``: their memory, an estimate; ``mask_hits`` and
-        ``mask_misses``: how often a mask was known; ``masks``: different masks kept; ``mask_bytes``: their memory;
-        ``masks_composed``, ``masks_recalled`` and ``masks_walked``: how the others were made, from summaries, from a
-        state that looks alike as far as masks look, or by a walk through the vocabulary's trie; ``summary_bytes`` and
-        ``vocabulary_bytes``: memory of the summaries kept with this grammar, and of those kept with the vocabulary for
-        all grammars.
+        ``mask_misses``: how often a mask was known (threads that ask at the same moment may count once); ``masks``:
+        different masks kept; ``mask_bytes``: their memory; ``masks_composed``, ``masks_recalled`` and
+        ``masks_walked``: how the others were made, from summaries, from a state that looks alike as far as masks look,
+        or by a walk through the vocabulary's trie; ``summary_bytes`` and ``vocabulary_bytes``: memory of the summaries
+        kept with this grammar, and of those kept with the vocabulary for all grammars.
         """
 
 @final

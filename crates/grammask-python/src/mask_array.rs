@@ -9,9 +9,13 @@ use grammask::batch;
 use grammask::vocabulary::Mask;
 use numpy::ndarray::ArrayView1;
 use numpy::npyffi::{self, flags};
-use numpy::{BorrowError, PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{
+    BorrowError, PyArray1, PyArray2, PyArrayDescr, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
+};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
 
 /// Bytes of rows from which on other Python threads may run while they are copied.
 const DETACHED_COPY_BYTES: usize = 1 << 20;
@@ -41,7 +45,7 @@ pub(crate) fn view(py: Python<'_>, mask: Arc<Mask>) -> PyResult<Bound<'_, PyArra
 /// Writes a mask into one row of an int32 array of shape `[rows, words]`, or into one of shape `[words]`.
 pub(crate) fn write_row(array: &Bound<'_, PyAny>, row: usize, mask: &Mask) -> PyResult<()> {
     let need = mask.word_count();
-    if let Ok(matrix) = array.cast::<PyArray2<i32>>() {
+    if let Some(matrix) = matrix_of(array) {
         let rows = Rows::of(matrix)?;
         if row >= rows.count || rows.columns != need {
             return Err(shape_error(matrix.shape(), row, need));
@@ -59,6 +63,25 @@ pub(crate) fn write_row(array: &Bound<'_, PyAny>, row: usize, mask: &Mask) -> Py
         return Ok(());
     }
     write_row(&array_of_tensor(array)?, row, mask)
+}
+
+/// The type of arrays, and what says that an array holds integers of 32 bits.
+static PLAIN: PyOnceLock<(Py<PyType>, Py<PyArrayDescr>)> = PyOnceLock::new();
+
+/// The array, if it is an int32 array of shape `[rows, words]`. Most are told by two pointers.
+fn matrix_of<'a, 'py>(array: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, PyArray2<i32>>> {
+    let py = array.py();
+    let (of_arrays, of_words) = PLAIN
+        .get_or_init(py, || (py.get_type::<PyUntypedArray>().unbind(), numpy::dtype::<i32>(py).unbind()));
+    if array.get_type_ptr().cast() == of_arrays.as_ptr() {
+        // SAFETY: this is the type of numpy's arrays, and the object is alive, so its fields can be read.
+        let fields = unsafe { &*npyffi::_PyArray_GET_ITEM_DATA(array.as_ptr().cast()) };
+        if fields.nd == 2 && fields.descr.cast() == of_words.as_ptr() {
+            // SAFETY: it is an array of two dimensions whose entries are those of `i32`.
+            return Some(unsafe { array.cast_unchecked() });
+        }
+    }
+    array.cast().ok()
 }
 
 /// Writes each mask into its row of an array. Rows that do not exist, or occur twice, change nothing.

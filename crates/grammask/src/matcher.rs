@@ -8,8 +8,7 @@ use std::sync::Arc;
 use crate::blocks::Blocks;
 use crate::compiled::EndMode;
 use crate::grammar::GrammarError;
-use crate::masks::token_event;
-use crate::recognizer::{Expectation, SetId};
+use crate::recognizer::{Expectation, SetId, TokenEvent};
 use crate::vocabulary::{Mask, TokenId};
 use crate::{CompiledGrammar, Deadline, Tables};
 
@@ -362,13 +361,14 @@ impl Matcher {
         if is_end_token && self.compiled.options().end == EndMode::Eos && recognizer.is_complete(state.set) {
             return Ok(Some(State { is_finished: true, ..state }));
         }
-        let of_text = match vocabulary.token(token) {
+        let text = vocabulary.token(token);
+        let of_text = match text {
             Some(text) => self.after_bytes(state, text)?,
             None => None,
         };
-        let of_token = recognizer
-            .step_token(state.set, token_event(vocabulary, token))
-            .map_err(|limit| self.tables.limit_error(limit))?;
+        let event = TokenEvent { id: token, has_text: text.is_some() };
+        let of_token =
+            recognizer.step_token(state.set, event).map_err(|limit| self.tables.limit_error(limit))?;
         let set = match (of_text, of_token) {
             (text, None) => return Ok(text),
             (None, Some(set)) => set,

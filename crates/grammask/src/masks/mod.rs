@@ -29,4 +29,4 @@ pub use observed::Observation;
 pub use store::{KeptMask, MaskStore, StoreStatistics};
 pub use summaries::{Refusal, RuleSummaries};
 pub use walk::walk;
-pub(crate) use walk::{token_event, whole_tokens};
+pub(crate) use walk::whole_tokens;

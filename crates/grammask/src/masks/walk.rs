@@ -3,8 +3,8 @@
 //! Depth first over the flat preorder arrays; the sets on the path from the root are kept by depth. Every step
 //! is memoised in the recogniser, so a second walk through known sets costs one table lookup per trie node.
 
-use crate::recognizer::{Recognizer, SetId, TokenEvent, TokenMatch};
-use crate::vocabulary::{LiveTokens, TokenId, TokenSet, TrieNode, Vocabulary};
+use crate::recognizer::{Recognizer, SetId, TokenMatch};
+use crate::vocabulary::{LiveTokens, TokenSet, TrieNode, Vocabulary};
 use crate::{Deadline, LimitExceeded};
 
 /// All tokens that can follow the text that led to `set`, end tokens aside.
@@ -72,9 +72,4 @@ fn add_texts(
         node += 1;
     }
     Ok(())
-}
-
-/// How the recogniser sees a token that is read as a whole.
-pub(crate) fn token_event(vocabulary: &Vocabulary, id: TokenId) -> TokenEvent {
-    TokenEvent { id, has_text: vocabulary.token(id).is_some() }
 }

@@ -20,7 +20,10 @@ impl Branches {
     }
 
     pub(crate) fn get(&self, seen: &[u32]) -> Option<usize> {
-        let found = self.few.iter().find(|(known, _)| known[..] == *seen);
+        // Number by number: to call the comparison of memory takes longer than to compare the few that there are.
+        let is_seen =
+            |known: &[u32]| known.len() == seen.len() && known.iter().zip(seen).all(|(a, b)| a == b);
+        let found = self.few.iter().find(|(known, _)| is_seen(known));
         match found {
             Some(&(_, target)) => Some(target),
             None if self.many.is_empty() => None,
