@@ -17,8 +17,10 @@ use super::terminal_walk::{Dense, Known, Walked, Wanted};
 /// Pairs of states that are looked at for what tells two states apart.
 const MOST_PAIRS: usize = 32;
 
-/// States that may be made for that.
+/// States that may be made for that; and where the known state is none of the first few, which are the most likely.
 const MOST_NEW_STATES: usize = 16;
+const FEW_NEW_STATES: usize = 2;
+const MOST_LIKELY: usize = 2;
 
 /// Bytes that may tell two states apart; if so few do, no other known state is looked at.
 const MOST_BYTES: usize = 48;
@@ -35,16 +37,22 @@ const MANY_TOKENS: usize = 256;
 ///
 /// # Errors
 /// When the automaton passes its limit.
-pub(super) fn walk_similar(
+pub(super) fn walk_similar<'k>(
     automata: &mut Automata,
     vocabulary: &Vocabulary,
     state: StateId,
-    known: [Option<&Known>; 2],
+    known: impl IntoIterator<Item = &'k Known>,
     wanted: Wanted,
 ) -> Result<Option<Walked>, LimitExceeded> {
     let mut best: Option<(usize, &Known, Pairs)> = None;
-    for candidate in known.into_iter().flatten() {
-        let Some(pairs) = Pairs::of(automata, state, candidate.state, wanted)? else { continue };
+    for (number, candidate) in known.into_iter().enumerate() {
+        let new_states = if number < MOST_LIKELY { MOST_NEW_STATES } else { FEW_NEW_STATES };
+        if number >= MOST_LIKELY && best.is_some() {
+            break;
+        }
+        let Some(pairs) = Pairs::of(automata, state, candidate.state, (wanted, new_states))? else {
+            continue;
+        };
         let bytes = pairs.list[0].differing.len();
         if bytes <= MOST_BYTES && best.as_ref().is_none_or(|&(least, ..)| bytes < least) {
             best = Some((bytes, candidate, pairs));
@@ -93,9 +101,9 @@ impl Pairs {
         automata: &mut Automata,
         left: StateId,
         right: StateId,
-        wanted: Wanted,
+        (wanted, new_states): (Wanted, usize),
     ) -> Result<Option<Self>, LimitExceeded> {
-        let most_states = automata.len() + MOST_NEW_STATES;
+        let most_states = automata.len() + new_states;
         let mut pairs = Self { numbers: FxHashMap::default(), list: Vec::new() };
         pairs.number(left, right);
         let mut current = 0;
@@ -326,7 +334,7 @@ mod tests {
                 .collect();
             for (own, other) in all.iter().flat_map(|own| all.iter().map(move |other| (own, other))) {
                 for (which, wanted) in [Wanted::Live, Wanted::LiveAndEnds].into_iter().enumerate() {
-                    let known = [None, Some(other)];
+                    let known = [other];
                     let walked = walk_similar(&mut automata, &vocabulary, own.state, known, wanted);
                     let Some(walked) = walked.expect("within limits") else { continue };
                     found[which] += 1;
@@ -353,7 +361,8 @@ mod tests {
         let start = automata.start(term).expect("within limits").expect("not empty");
         let next = automata.step(start, b'a').expect("within limits").expect("goes on");
         let mut differing = |wanted| {
-            let pairs = Pairs::of(&mut automata, start, next, wanted).expect("within limits");
+            let pairs =
+                Pairs::of(&mut automata, start, next, (wanted, MOST_NEW_STATES)).expect("within limits");
             pairs.expect("few pairs").list[0].differing
         };
         assert_eq!(differing(Wanted::Live), ByteSet::EMPTY);

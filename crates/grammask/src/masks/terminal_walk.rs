@@ -41,6 +41,9 @@ const FREE_BYTES: usize = 80;
 /// apart behind their first bytes.
 const FEW_UNKNOWN: usize = 16;
 
+/// Known states that are looked at for what tells them apart, besides the one that goes on most alike.
+const MOST_OTHERS: usize = 3;
+
 /// Bytes that lead back to a state from which it is likely to go on with much of what is ahead.
 const LOOPS_WIDELY: usize = 8;
 
@@ -123,8 +126,8 @@ pub(super) fn walk_terminal(
         && unknown_ahead > all_ahead / FEW_UNKNOWN
         && kept_bytes(automata, state)? < FREE_BYTES
     {
-        let last = known.iter().rfind(|last| last.state != similar.state && last.suffices(wanted));
-        let candidates = [Some(similar), last];
+        let others = known.iter().rev().filter(|last| last.state != similar.state && last.suffices(wanted));
+        let candidates = std::iter::once(similar).chain(others.take(MOST_OTHERS));
         if let Some(mut walked) = walk_similar(automata, vocabulary, state, candidates, wanted)? {
             walked.work += work;
             return Ok(walked);
