@@ -49,6 +49,16 @@ def test_fills_vectors_and_strided_matrices() -> None:
     assert memory.tolist() == [[-1] * 6, [0b110, -1, 0, -1, 0, -1]]
 
 
+def test_fills_arrays_of_other_classes_and_descriptions() -> None:
+    class Rows(np.ndarray[Any, Any]):
+        """A class of its own."""
+
+    described = np.dtype(np.int32, metadata={"of": "masks"})
+    for mask in (np.zeros((1, 3), np.int32).view(Rows), np.zeros((1, 3), described)):
+        matcher_after(3).fill_mask(mask)
+        assert mask.tolist() == [[0b110, 0, 0]]
+
+
 @pytest.mark.parametrize(
     ("mask", "row", "exception"),
     [
@@ -60,6 +70,7 @@ def test_fills_vectors_and_strided_matrices() -> None:
         (np.zeros((1, 1, 3), np.int32), 0, TypeError),
         (np.zeros((1, 3), np.uint32), 0, TypeError),
         (np.zeros((1, 3), np.int64), 0, TypeError),
+        (np.zeros((1, 3), ">i4"), 0, TypeError),
         ([[0, 0, 0]], 0, TypeError),
         (None, 0, TypeError),
     ],
