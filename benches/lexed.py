@@ -8,7 +8,8 @@ mask, with a vocabulary that was made before. A *token* is filling its mask and 
 what reading the clock costs. *Memory* is what the peak of the process grew by since before the grammar was read.
 
 The peers get our grammars in their dialects, which `lexed_dialects.py` writes; they have no indentation, so for Python
-there is `python-lines`, statements of one line. `syncode-own` is SynCode with the grammar of that name that it ships.
+there is `python-lines`, statements of one line. `grammask-ahead` calls `precompute()` before its first mask, which
+counts as time to that; `syncode-own` is SynCode with the grammar of that name that it ships.
 `lexed_peers.py` measures several engines beside each other and compares their masks.
 """
 
@@ -52,8 +53,10 @@ class Steps:
     """Whether the engine takes tokens that its masks refuse."""
 
 
-def grammask_engine(name: str, table: TokenTable) -> tuple[Callable[[], object], Callable[[Any], Steps]]:
-    """Return what compiles, and what begins a text."""
+def grammask_engine(
+    name: str, table: TokenTable, *, is_ahead: bool = False
+) -> tuple[Callable[[], object], Callable[[Any], Steps]]:
+    """Return what compiles, and makes ahead what can be made if that is wanted, and what begins a text."""
     import grammask
 
     grammask.set_threads(1)
@@ -66,9 +69,14 @@ def grammask_engine(name: str, table: TokenTable) -> tuple[Callable[[], object],
 
     def compile_it() -> grammask.CompiledGrammar:
         if name not in lexed_dialects.PARTS:
-            return grammask.Grammar.bundled(name).compile(vocabulary, cache=False)
-        text, lexer, refused = lexed_dialects.source(name)
-        return grammask.Grammar.from_lark(text, lexer=lexer, postlex=refused).compile(vocabulary, cache=False)
+            grammar = grammask.Grammar.bundled(name)
+        else:
+            text, lexer, refused = lexed_dialects.source(name)
+            grammar = grammask.Grammar.from_lark(text, lexer=lexer, postlex=refused)
+        compiled = grammar.compile(vocabulary, cache=False)
+        if is_ahead:
+            compiled.precompute()
+        return compiled
 
     return compile_it, begin
 
@@ -121,6 +129,7 @@ def syncode_engine(
 
 ENGINES: dict[str, Callable[[str, TokenTable], tuple[Callable[[], object], Callable[[Any], Steps]]]] = {
     "grammask": grammask_engine,
+    "grammask-ahead": partial(grammask_engine, is_ahead=True),
     "llguidance": llguidance_engine,
     "glrmask": glrmask_engine,
     "glrmask-trie": partial(glrmask_engine, strategy="TOKEN_TRIE"),

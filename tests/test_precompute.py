@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import grammask
 import pytest
+from grammask._grammask import embedded_vocabulary, encode_ordinary
 
 VOCABULARY = grammask.Vocabulary([b"a", b"b", b"ab", b"(", b")", None], eos=5)
 
@@ -55,3 +56,70 @@ def test_a_vocabulary_that_keeps_nothing_makes_the_same_masks() -> None:
         assert all(matcher.accept(token) for matcher in matchers)
     assert VOCABULARY.cache_bytes > 0
     assert forgetful.cache_bytes < VOCABULARY.cache_bytes
+
+
+SUMS = """
+start: sum
+?sum: product | sum "+" product
+?product: atom | product "*" atom
+atom: NAME | "(" sum ")" | NAME "[" sum "]"
+NAME: /[ab]+/
+%ignore " "
+"""
+SUM_TOKENS = [*b"ab+*()[] "]
+SUM_VOCABULARY = grammask.Vocabulary(
+    [*(bytes([byte]) for byte in SUM_TOKENS), b"a+", b")]", b"))+(", b"b[a", b"] *", None], eos=14
+)
+SUM_TEXTS = [b"a+(b*a[b+(a)])*b", b"((((a))))[", b"(a[(b)])+ab[a][", b"a[b[a[(((b)))+a]]] * b"]
+
+
+def read_sums(compiled: grammask.CompiledGrammar) -> list[list[int]]:
+    """Return the masks along some texts."""
+    masks = []
+    for text in SUM_TEXTS:
+        matcher = compiled.matcher()
+        for byte in text:
+            masks.append(matcher.allowed_ids().tolist())
+            if not matcher.accept(SUM_TOKENS.index(byte)):
+                break
+    return masks
+
+
+def test_a_lexed_grammar_is_made_whole() -> None:
+    grammar = grammask.Grammar.from_lark(SUMS)
+    lazy, whole = (grammar.compile(SUM_VOCABULARY, cache=False) for _ in range(2))
+    reports: list[tuple[int, int]] = []
+    done = whole.precompute(progress=lambda done, known: reports.append((done, known)))
+    assert reports[0] == (0, done)
+    made = whole.stats()["masks_composed"]
+    assert read_sums(whole) == read_sums(lazy)
+    assert whole.stats()["masks_composed"] == made
+    assert lazy.stats()["masks_composed"] > 1
+
+
+def test_a_lexed_grammar_in_part() -> None:
+    grammar = grammask.Grammar.from_lark(SUMS)
+    lazy, some = (grammar.compile(SUM_VOCABULARY, cache=False) for _ in range(2))
+    assert some.precompute(2) == 2
+    assert some.precompute(progress=lambda *_: False) == 0
+    little = grammar.compile(SUM_VOCABULARY, cache=False, limits=grammask.Limits(memory_bytes=1 << 16))
+    assert little.precompute() < lazy.precompute()
+    assert read_sums(some) == read_sums(lazy) == read_sums(little)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("python", "def f(a):\n    return [a, (1, 2)]\n\nclass A:\n    x = f(3)\n"),
+        ("sql", "SELECT a, b FROM t WHERE (a = 1)"),
+    ],
+)
+def test_bundled_grammars_in_part(name: str, text: str) -> None:
+    tokens, special = embedded_vocabulary("cl100k_base")
+    vocabulary = grammask.Vocabulary(tokens, special=special, eos=special["<|endoftext|>"])
+    lazy, some = (grammask.Grammar.bundled(name).compile(vocabulary, cache=False) for _ in range(2))
+    assert some.precompute(3) == 3
+    matchers = [lazy.matcher(), some.matcher()]
+    for token in encode_ordinary("cl100k_base", text):
+        assert matchers[0].mask().tobytes() == matchers[1].mask().tobytes()
+        assert all(matcher.accept(token) for matcher in matchers)

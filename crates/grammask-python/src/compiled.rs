@@ -22,8 +22,8 @@ use crate::limits::PyLimits;
 use crate::mask_array;
 use crate::vocabulary::PyVocabulary;
 
-/// Sets between two reports of [`PyCompiledGrammar::precompute`].
-const SETS_PER_REPORT: usize = 16;
+/// How often [`PyCompiledGrammar::precompute`] asks whether to go on for each report.
+const CALLS_PER_REPORT: usize = 16;
 
 /// A grammar made ready for a vocabulary.
 #[pyclass(name = "CompiledGrammar", module = "grammask._grammask", frozen, weakref)]
@@ -79,22 +79,29 @@ impl PyCompiledGrammar {
         Ok(self.first_error(py, text)?.is_none())
     }
 
-    #[pyo3(signature = (max_sets=1000, progress=None))]
-    fn precompute(&self, py: Python<'_>, max_sets: usize, progress: Option<Py<PyAny>>) -> PyResult<usize> {
+    #[pyo3(signature = (max_sets=None, progress=None))]
+    fn precompute(
+        &self,
+        py: Python<'_>,
+        max_sets: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<usize> {
         let tables = self.compiled.tables();
-        let mut failure = None;
+        let (mut failure, mut calls) = (None, 0);
         let result = py.detach(|| {
             tables.precompute(max_sets, |done, known| {
-                // Reporting takes the interpreter's lock, so not every set is reported.
-                if done % SETS_PER_REPORT != 0 {
+                // Reporting takes the interpreter's lock, so that is not done each time.
+                calls += 1;
+                if calls % CALLS_PER_REPORT != 1 {
                     return true;
                 }
+                let known = known.min(max_sets.unwrap_or(known));
                 Python::attach(|py| {
                     let report = || -> PyResult<bool> {
                         py.check_signals()?;
                         match &progress {
                             Some(progress) => {
-                                let answer = progress.call1(py, (done, known.min(max_sets)))?;
+                                let answer = progress.call1(py, (done, known))?;
                                 Ok(!answer.bind(py).is(PyBool::new(py, false)))
                             }
                             None => Ok(true),

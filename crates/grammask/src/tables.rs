@@ -18,6 +18,9 @@ use crate::recognizer::{Recognizer, SetId};
 use crate::vocabulary::{LiveTokens, Mask, Vocabulary};
 use crate::{Deadline, LimitExceeded};
 
+/// Sets of a context-free grammar that are made ahead where nobody says how many.
+const MOST_SETS: usize = 1000;
+
 /// What is learned about a compiled grammar while texts are read under it, shared by all matchers that use it: sets,
 /// masks, summaries. Tables only grow; a grammar whose tables have outgrown their budget begins new ones.
 #[derive(Debug)]
@@ -69,17 +72,30 @@ impl Tables {
         &self.recognizer
     }
 
-    /// Makes ahead what reading texts would make: the sets reached over shortest texts first, and their masks, until
-    /// `most_sets` are done or `go_on`, which is told how many are done and how many are known, says no. Returns how
-    /// many were done. Sets from which no token goes on are counted, and have no mask.
+    /// Makes ahead what reading texts would make, until `most` states are done or `go_on`, which is told how many are done
+    /// and how many are known, says no. Returns how many were done.
+    ///
+    /// Of a context-free grammar the states are the sets reached over shortest texts first, a thousand if `most` does not
+    /// say; each gets its mask, except those from which no token goes on. Of a lexed grammar they are the states of the
+    /// lexer, all if `most` does not say, each with what masks are made of for every stack of the parser; what does not fit
+    /// into a quarter of `memory_bytes` is left.
     ///
     /// # Errors
     /// When a limit is passed; what was made is kept.
     pub fn precompute(
         &self,
-        most_sets: usize,
+        most: Option<usize>,
         mut go_on: impl FnMut(usize, usize) -> bool,
     ) -> Result<usize, GrammarError> {
+        if let Engine::Lexed(recognizer) = &self.recognizer
+            && recognizer.prepared().table().is_some()
+        {
+            let limits = &self.options.limits;
+            let most = (most.unwrap_or(usize::MAX), limits.memory_bytes / 4, limits.time);
+            let done = recognizer.precompute(&self.vocabulary, most, go_on);
+            return done.map_err(|limit| self.limit_error(limit));
+        }
+        let most_sets = most.unwrap_or(MOST_SETS);
         let mut sets = vec![self.recognizer.start()];
         let mut known: FxHashSet<SetId> = sets.iter().copied().collect();
         let mut done = 0;

@@ -16,8 +16,8 @@ use rustc_hash::FxHashMap;
 use super::futures::{FutureId, Futures};
 use super::lexer::{ClassId, Lexer};
 use super::pairs::Pairs;
-use super::parts::{Gathered, Part};
-use super::spanners::{Column, Place, SpannerId, Spanners};
+use super::parts::{Collector, Part};
+use super::spanners::{Column, Place, SpannerId, Spanners, Tokens};
 use super::streamlining::Legality;
 use crate::grammar::{TerminalId, id_type};
 use crate::vocabulary::TokenTrie;
@@ -71,6 +71,8 @@ pub(crate) struct Bundles {
     ids: FxHashMap<BundleKey, BundleId>,
     roots: FxHashMap<(Place, ClassId), BundleId>,
     memory_bytes: usize,
+    /// Empty between two bundles.
+    collector: Option<Collector>,
 }
 
 impl Bundles {
@@ -157,7 +159,9 @@ impl Bundles {
         if let Some(&known) = self.ids.get(&key) {
             return Ok(known);
         }
-        let bundle = tables.bundle(&key.0, class, last);
+        let size = tables.vocabulary_size;
+        let collector = self.collector.get_or_insert_with(|| Collector::new(size));
+        let bundle = tables.bundle(&key.0, (class, last), collector);
         let ends: usize = bundle.ends.iter().map(|(_, part)| 48 + part.memory_bytes()).sum();
         let branches: usize = bundle.branches.iter().map(|branch| 80 + size_of_val(&branch.parts[..])).sum();
         self.memory_bytes += bundle.always.as_ref().map_or(0, Part::memory_bytes);
@@ -178,36 +182,44 @@ impl Tables<'_> {
         self.spanners.at(self.lexer, self.trie, place, self.deadline)
     }
 
-    fn bundle(&mut self, nodes: &[SpannerId], class: ClassId, last: Option<TerminalId>) -> Bundle {
-        let mut ends: FxHashMap<FutureId, Gathered> = FxHashMap::default();
+    fn bundle(
+        &mut self,
+        nodes: &[SpannerId],
+        (class, last): (ClassId, Option<TerminalId>),
+        collector: &mut Collector,
+    ) -> Bundle {
+        let mut tokens_of: FxHashMap<FutureId, Vec<&Tokens>> = FxHashMap::default();
         let mut branches: FxHashMap<(TerminalId, Column), Vec<(SpannerId, usize)>> = FxHashMap::default();
         for &node in nodes {
             let spanner = self.spanners.get(node);
             for end in &spanner.ends {
                 // What has no future is dead whatever the parser does.
                 let Some(future) = self.futures.of(end.configuration, class) else { continue };
-                let tokens = ends.entry(future).or_insert_with(|| Gathered::new(self.vocabulary_size));
-                end.tokens.gather(tokens, self.trie);
+                tokens_of.entry(future).or_default().push(&end.tokens);
             }
             for (index, branch) in spanner.branches.iter().enumerate() {
                 branches.entry((branch.terminal, branch.column)).or_default().push((node, index));
             }
         }
-        let mut always = Gathered::new(self.vocabulary_size);
-        let mut parts: Vec<(FutureId, Part)> = Vec::with_capacity(ends.len());
-        for (future, tokens) in ends {
-            let of_future = self.futures.get(future);
-            let legality = last.map_or(Legality::Sometimes, |last| self.pairs.future(last, of_future));
-            if legality == Legality::Never {
-                continue;
+        let mut part_of = |several: Vec<&Tokens>| {
+            for tokens in several {
+                tokens.collect(collector, self.trie);
             }
-            let Some(tokens) = tokens.into_part() else { continue };
-            match legality {
-                Legality::Always => always.add(&tokens),
-                Legality::Never | Legality::Sometimes => parts.push((future, tokens)),
+            collector.take()
+        };
+        let mut always: Vec<&Tokens> = Vec::new();
+        let mut ends: Vec<(FutureId, Part)> = Vec::with_capacity(tokens_of.len());
+        for (future, tokens) in tokens_of {
+            let of_future = self.futures.get(future);
+            match last.map_or(Legality::Sometimes, |last| self.pairs.future(last, of_future)) {
+                Legality::Never => {}
+                Legality::Always => always.extend(tokens),
+                Legality::Sometimes => {
+                    ends.extend(part_of(tokens).map(|part| (future, part)));
+                }
             }
         }
-        let mut ends = parts;
+        let always = part_of(always);
         ends.sort_unstable_by_key(|&(future, _)| future);
         if let Some(last) = last {
             branches.retain(|&(terminal, _), _| self.pairs.lexeme(last, terminal) != Legality::Never);
@@ -222,6 +234,6 @@ impl Tables<'_> {
             })
             .collect();
         branches.sort_unstable_by_key(|branch| (branch.terminal, branch.column));
-        Bundle { last, always: always.into_part(), ends: ends.into(), branches: branches.into() }
+        Bundle { last, always, ends: ends.into(), branches: branches.into() }
     }
 }

@@ -80,6 +80,11 @@ impl Futures {
         self.ids.get(&(configuration, class)).copied()
     }
 
+    /// The configurations that texts can lead to, by the class that their lexeme began in.
+    pub(crate) fn configurations(&self) -> Vec<(ConfigurationId, ClassId)> {
+        self.ids.keys().copied().collect()
+    }
+
     pub(crate) fn get(&self, id: FutureId) -> &Future {
         &self.futures[id.index()]
     }

@@ -21,6 +21,7 @@
 //! | `bundles`, `pairs` | nodes of spanner tables that are walked together, without what can never come there |
 //! | `views` | bundles as a state of the parser sees them |
 //! | `stack_automaton`, `parts` | masks by an automaton that reads the stack from the top; the tokens that they are made of |
+//! | `precompute` | makes that automaton ahead, for all stacks |
 //! | `recognizer` | sets of runs as interned values, and their masks |
 //! | `streamlining` | which terminals can follow each other, whatever was read before |
 //! | `entry_counts`, `neighbours` | what streamlining leaves of the tables of a whole lexer |
@@ -46,6 +47,7 @@ mod pairs;
 mod parser;
 mod parsing_tables;
 mod parts;
+mod precompute;
 mod productivity;
 mod recognizer;
 pub mod reference;

@@ -368,6 +368,11 @@ impl Parser {
         Some(self.push(base, next))
     }
 
+    /// Whether a state goes on with a nonterminal.
+    pub(crate) fn reads(&self, state: LrState, nonterminal: NonterminalId) -> bool {
+        self.tables.lalr().is_some_and(|table| table.goto(state, nonterminal).is_some())
+    }
+
     /// Reduces as long as the tables say so before a terminal. The stack is then the returned one with `above` on it.
     fn reduce(&mut self, stack: StackId, terminal: TerminalId) -> (StackId, Outcome) {
         self.above.clear();

@@ -1,6 +1,7 @@
 //! The tokens of masks in parts, which many masks share, and what such parts are together.
 //!
-//! Most new masks are made of the parts of a mask that is known, so a union is found by where its parts are.
+//! Most new masks are made of the parts of a mask that is known, so a union is found by where its parts are. What is in a
+//! union is looked at when a mask needs it: much that is found out about stacks no text ever asks for.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -72,113 +73,112 @@ impl Part {
     }
 }
 
-/// Collects the tokens of a part: as a list of words while there are few.
+/// Collects the tokens of one part after the other. Which words have some is noted, so few are found and cleared again at
+/// the cost of these.
 #[derive(Debug)]
-pub(crate) struct Gathered {
-    few: Vec<(u32, u32)>,
-    set: Option<TokenSet>,
-    size: usize,
+pub(crate) struct Collector {
+    set: TokenSet,
+    /// A bit for each word that is not zero, while no set was added.
+    used: Box<[u64]>,
+    has_sets: bool,
 }
 
-impl Gathered {
+impl Collector {
     /// No tokens of a vocabulary of this size.
     pub(crate) fn new(size: usize) -> Self {
-        Self { few: Vec::new(), set: None, size }
+        let words = size.div_ceil(u32::BITS as usize);
+        let used = vec![0; words.div_ceil(u64::BITS as usize)].into();
+        Self { set: TokenSet::new(size), used, has_sets: false }
     }
 
     pub(crate) fn add(&mut self, part: &Part) {
-        match (&mut self.set, part) {
-            (Some(set), part) => part.add_to(set),
-            (None, Part::Set(_)) => part.add_to(self.as_set()),
-            (None, Part::Few(words)) => {
-                self.few.extend_from_slice(words);
-                let most = self.most_listed();
-                if self.few.len() > most {
-                    self.merge();
-                    if self.few.len() > most / 2 {
-                        self.as_set();
-                    }
+        match part {
+            Part::Set(set) => self.add_set(set),
+            Part::Few(words) => {
+                self.set.union_with_words(words);
+                for &(position, _) in &words[..] {
+                    self.note(position);
                 }
             }
         }
     }
 
     pub(crate) fn add_set(&mut self, set: &TokenSet) {
-        self.as_set().union_with(set);
+        self.set.union_with(set);
+        self.has_sets = true;
     }
 
     pub(crate) fn add_tokens(&mut self, tokens: &[TokenId]) {
-        if self.set.is_none() && self.few.len() + tokens.len() <= self.most_listed() / 2 {
-            self.few.extend(tokens.iter().map(|id| (id.0 / u32::BITS, 1 << (id.0 % u32::BITS))));
-        } else {
-            self.as_set().extend(tokens.iter().copied());
+        for &token in tokens {
+            self.set.insert(token);
+            self.note(token.0 / u32::BITS);
         }
     }
 
-    /// How many words are kept as a list at the most.
-    fn most_listed(&self) -> usize {
-        self.size.div_ceil(u32::BITS as usize) / WORDS_PER_LISTED
+    fn note(&mut self, position: u32) {
+        self.used[(position / u64::BITS) as usize] |= 1 << (position % u64::BITS);
     }
 
-    /// Makes one of the entries for the same word.
-    fn merge(&mut self) {
-        self.few.sort_unstable_by_key(|&(position, _)| position);
-        self.few.dedup_by(|word, kept| {
-            let is_same = word.0 == kept.0;
-            if is_same {
-                kept.1 |= word.1;
+    /// The tokens as a part, if there are some; after that there are none.
+    pub(crate) fn take(&mut self) -> Option<Part> {
+        let used: u32 = self.used.iter().map(|bits| bits.count_ones()).sum();
+        let most = self.set.words().len() / WORDS_PER_LISTED;
+        if self.has_sets || used as usize > most {
+            let empty = TokenSet::new(self.set.size());
+            let set = std::mem::replace(&mut self.set, empty);
+            self.used.fill(0);
+            self.has_sets = false;
+            return Some(Part::few(&set).unwrap_or_else(|| Part::Set(Arc::new(set))));
+        }
+        let mut words = Vec::with_capacity(used as usize);
+        for (first, bits) in (0..).step_by(u64::BITS as usize).zip(&mut self.used) {
+            let mut bits = std::mem::take(bits);
+            while bits != 0 {
+                let position = first + bits.trailing_zeros();
+                words.push((position, self.set.take_word(position)));
+                bits &= bits - 1;
             }
-            is_same
-        });
-    }
-
-    fn as_set(&mut self) -> &mut TokenSet {
-        let (few, size) = (&mut self.few, self.size);
-        self.set.get_or_insert_with(|| {
-            let mut set = TokenSet::new(size);
-            set.union_with_words(few);
-            *few = Vec::new();
-            set
-        })
-    }
-
-    /// The tokens as a part, if there are some.
-    pub(crate) fn into_part(mut self) -> Option<Part> {
-        self.merge();
-        match self.set {
-            Some(set) => Some(Part::few(&set).unwrap_or_else(|| Part::Set(Arc::new(set)))),
-            None if self.few.is_empty() => None,
-            None => Some(Part::Few(self.few.into())),
         }
+        (!words.is_empty()).then(|| Part::Few(words.into()))
     }
+}
+
+/// A part, or parts that are one together.
+#[derive(Debug)]
+enum Entry {
+    Part(Part),
+    /// Whether somebody asked what is in it: what is asked for again is kept as a part.
+    Union(Arc<[PartId]>, bool),
 }
 
 /// All parts that masks are made of, and what they are together; equal large sets are kept once.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
-    parts: Vec<Part>,
+    entries: Vec<Entry>,
     /// Parts by their addresses, which they keep because they are kept here.
     ids: FxHashMap<usize, PartId>,
-    unions: FxHashMap<Box<[PartId]>, PartId>,
+    unions: FxHashMap<Arc<[PartId]>, PartId>,
     distinct: FxHashSet<Arc<TokenSet>>,
     /// Short parts as masks.
     masks: FxHashMap<PartId, Arc<TokenSet>>,
     part_bytes: usize,
+    /// While no union is being made.
+    collector: Option<Collector>,
 }
 
 impl Parts {
     /// The id of a part that is kept elsewhere too.
     pub(crate) fn id(&mut self, part: &Part) -> PartId {
-        let next = PartId::new(self.parts.len());
+        let next = PartId::new(self.entries.len());
         let id = *self.ids.entry(part.address()).or_insert(next);
         if id == next {
-            self.parts.push(part.clone());
+            self.entries.push(Entry::Part(part.clone()));
         }
         id
     }
 
-    /// The tokens of some parts, over `size` ids, as one part; none if there are no parts.
-    pub(crate) fn union(&mut self, parts: &mut Vec<PartId>, size: usize) -> Option<PartId> {
+    /// The tokens of some parts as one part; none if there are no parts.
+    pub(crate) fn union(&mut self, parts: &mut Vec<PartId>) -> Option<PartId> {
         parts.sort_unstable();
         parts.dedup();
         if let [] | [_] = parts[..] {
@@ -187,59 +187,81 @@ impl Parts {
         if let Some(&known) = self.unions.get(&parts[..]) {
             return Some(known);
         }
-        let mut union = Gathered::new(size);
-        for part in &parts[..] {
-            union.add(&self.parts[part.index()]);
-        }
-        union.merge();
-        let union = match union.set {
-            None => Part::Few(union.few.into()),
-            Some(set) => match Part::few(&set) {
-                Some(few) => few,
-                None => Part::Set(self.share(set)),
-            },
+        let parts: Arc<[PartId]> = parts[..].into();
+        let union = PartId::new(self.entries.len());
+        self.part_bytes += 16 + size_of_val(&parts[..]);
+        self.entries.push(Entry::Union(parts.clone(), false));
+        self.unions.insert(parts, union);
+        Some(union)
+    }
+
+    /// What a part is. Unions are of parts that were there before them, and few levels deep.
+    pub(crate) fn get(&mut self, id: PartId, size: usize) -> Part {
+        let parts = match &self.entries[id.index()] {
+            Entry::Part(part) => return part.clone(),
+            Entry::Union(parts, _) => parts.clone(),
         };
+        let mut collector = self.collector.take().unwrap_or_else(|| Collector::new(size));
+        for &part in &parts[..] {
+            self.add(part, &mut collector, size);
+        }
+        let union = match collector.take() {
+            Some(Part::Set(set)) => Part::Set(self.share(set)),
+            few => few.unwrap_or(Part::Few([].into())),
+        };
+        self.collector = Some(collector);
         if let Part::Few(_) = union {
             self.part_bytes += union.memory_bytes();
         }
-        self.part_bytes += size_of_val(&parts[..]);
-        let union = self.id(&union);
-        self.unions.insert(parts[..].into(), union);
-        Some(union)
+        self.entries[id.index()] = Entry::Part(union.clone());
+        union
+    }
+
+    fn add(&mut self, id: PartId, collector: &mut Collector, size: usize) {
+        match &mut self.entries[id.index()] {
+            Entry::Part(part) => collector.add(part),
+            Entry::Union(parts, was_asked @ false) => {
+                *was_asked = true;
+                for part in parts.clone().iter() {
+                    self.add(*part, collector, size);
+                }
+            }
+            Entry::Union(_, true) => collector.add(&self.get(id, size)),
+        }
     }
 
     /// The tokens of some parts, over `size` ids, as a mask.
     pub(crate) fn mask(&mut self, parts: &mut Vec<PartId>, size: usize) -> Arc<TokenSet> {
-        let Some(part) = self.union(parts, size) else { return Arc::new(TokenSet::new(size)) };
-        let few = match &self.parts[part.index()] {
-            Part::Set(set) => return set.clone(),
-            few @ Part::Few(_) => few,
-        };
+        let Some(part) = self.union(parts) else { return Arc::new(TokenSet::new(size)) };
         if let Some(known) = self.masks.get(&part) {
             return known.clone();
         }
+        let few = match self.get(part, size) {
+            Part::Set(set) => return set,
+            few @ Part::Few(_) => few,
+        };
         let mut set = TokenSet::new(size);
         few.add_to(&mut set);
-        let mask = self.share(set);
+        let mask = self.share(Arc::new(set));
         self.masks.insert(part, mask.clone());
         mask
     }
 
-    fn share(&mut self, mask: TokenSet) -> Arc<TokenSet> {
-        match self.distinct.get(&mask) {
+    /// The set that is kept for equal ones.
+    fn share(&mut self, set: Arc<TokenSet>) -> Arc<TokenSet> {
+        match self.distinct.get(&set) {
             Some(equal) => equal.clone(),
             None => {
-                let mask = Arc::new(mask);
-                self.part_bytes += size_of_val(mask.words());
-                self.distinct.insert(mask.clone());
-                mask
+                self.part_bytes += size_of_val(set.words());
+                self.distinct.insert(set.clone());
+                set
             }
         }
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
         self.part_bytes
-            + self.parts.capacity() * size_of::<Part>()
+            + self.entries.capacity() * size_of::<Entry>()
             + hash_bytes(&self.ids)
             + hash_bytes(&self.unions)
             + hash_bytes(&self.masks)

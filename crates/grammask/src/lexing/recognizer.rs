@@ -6,6 +6,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 
@@ -20,6 +21,7 @@ use super::lr_automaton::LrState;
 use super::pairs::Pairs;
 use super::parser::{Parse, Parser};
 use super::parsing_tables::ParsingTables;
+use super::precompute::Ahead;
 use super::spanners::{Column, Columns, Place, Spanners};
 use super::stack_automaton::{Reading, StackAutomaton};
 use super::terminal_set::TerminalSet;
@@ -457,6 +459,37 @@ impl LexedRecognizer {
         Ok(with_end)
     }
 
+    /// Makes ahead what masks are made of (`precompute`), for `most` configurations of the lexer, until tables take
+    /// `most_bytes`, or `go_on`, which is told how many are done and how many there are, says no. Returns how many were
+    /// done: none without LALR(1) tables, where nothing can be made ahead.
+    ///
+    /// # Errors
+    /// When a limit is passed. `time` is for each of the small steps of the work.
+    pub fn precompute(
+        &self,
+        vocabulary: &Vocabulary,
+        (most, most_bytes, time): (usize, usize, Duration),
+        mut go_on: impl FnMut(usize, usize) -> bool,
+    ) -> Result<usize, LimitExceeded> {
+        if self.prepared.table().is_none() {
+            return Ok(0);
+        }
+        self.mask(self.start, vocabulary, &Deadline::after_first_check(time))?;
+        let mut ahead = Ahead::new(&self.prepared, &mut self.lock().lexer, vocabulary.trie())?;
+        loop {
+            let (count, done) = ahead.progress();
+            if done >= most.min(count) || !go_on(done, count) {
+                return Ok(done);
+            }
+            let mut builder = self.lock();
+            if builder.total_memory() > most_bytes {
+                return Ok(done);
+            }
+            let deadline = Deadline::after_first_check(time);
+            ahead.make_some(&mut builder.reading(self, vocabulary, &deadline))?;
+        }
+    }
+
     /// How many masks of runs were found by what had been looked at, and how many were made.
     #[must_use]
     pub fn mask_counts(&self) -> (u64, u64) {
@@ -640,6 +673,32 @@ impl Builder {
         is_alive
     }
 
+    fn reading<'a>(
+        &'a mut self,
+        recognizer: &'a LexedRecognizer,
+        vocabulary: &'a Vocabulary,
+        deadline: &'a Deadline,
+    ) -> Reading<'a> {
+        Reading {
+            automaton: &mut self.automaton,
+            parser: &mut self.parser,
+            bundles: &mut self.bundles,
+            views: &mut self.views,
+            tables: bundles::Tables {
+                spanners: &mut self.spanners,
+                lexer: &mut self.lexer,
+                futures: &recognizer.prepared.futures,
+                pairs: &mut self.pairs,
+                trie: vocabulary.trie(),
+                vocabulary_size: vocabulary.size(),
+                deadline,
+            },
+            prepared: &recognizer.prepared,
+            memory_limit: self.limits.memory_bytes,
+            memory_elsewhere: self.memory_bytes + self.alive.capacity() * 20,
+        }
+    }
+
     fn mask_of_run(
         &mut self,
         recognizer: &LexedRecognizer,
@@ -648,26 +707,9 @@ impl Builder {
         deadline: &Deadline,
     ) -> Result<Arc<TokenSet>, LimitExceeded> {
         let class = recognizer.class_at(self.parser.top(run.parse.stack));
-        let mut tables = bundles::Tables {
-            spanners: &mut self.spanners,
-            lexer: &mut self.lexer,
-            futures: &recognizer.prepared.futures,
-            pairs: &mut self.pairs,
-            trie: vocabulary.trie(),
-            vocabulary_size: vocabulary.size(),
-            deadline,
-        };
-        let root = self.bundles.at(Place::before_token(run.configuration), class, &mut tables)?;
-        let mut reading = Reading {
-            automaton: &mut self.automaton,
-            parser: &mut self.parser,
-            bundles: &mut self.bundles,
-            views: &mut self.views,
-            tables,
-            prepared: &recognizer.prepared,
-            memory_limit: self.limits.memory_bytes,
-            memory_elsewhere: self.memory_bytes + self.alive.capacity() * 20,
-        };
+        let mut reading = self.reading(recognizer, vocabulary, deadline);
+        let place = Place::before_token(run.configuration);
+        let root = reading.bundles.at(place, class, &mut reading.tables)?;
         let (mask, is_known) = reading.mask((root, run.column), run.parse)?;
         let (known, made) = &mut self.mask_counts;
         *(if is_known { known } else { made }) += 1;

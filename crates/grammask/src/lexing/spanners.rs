@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::grammar::LexedGrammar;
 use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
-use super::parts::Gathered;
+use super::parts::Collector;
 use crate::grammar::{TerminalId, id_type};
 use crate::vocabulary::{TokenSet, TokenTrie, TrieNode};
 use crate::{Deadline, LimitExceeded};
@@ -135,12 +135,12 @@ impl Tokens {
     }
 
     /// Adds the tokens to what is collected.
-    pub(crate) fn gather(&self, gathered: &mut Gathered, trie: &TokenTrie) {
+    pub(crate) fn collect(&self, collector: &mut Collector, trie: &TokenTrie) {
         match self {
-            Self::Set(set) => gathered.add_set(set),
+            Self::Set(set) => collector.add_set(set),
             Self::Ranges(ranges) => {
                 for &(start, end) in ranges {
-                    gathered.add_tokens(&trie.sorted_ids()[start as usize..end as usize]);
+                    collector.add_tokens(&trie.sorted_ids()[start as usize..end as usize]);
                 }
             }
         }

@@ -4,8 +4,9 @@
 //! every stack with that state on top: some tokens are certain, and some reductions go on below. So a *state* of the
 //! automaton is what is still to be found out about the part of a stack that was not read, as a set of *waits*: a
 //! reduction that takes so many more states off the stack, and what is fed to the parser then, for which tokens.
-//! Reading one more state of the stack gives tokens and the next state. Stacks that differ in what does not matter lead to
-//! the same states, and the tokens that close many brackets are the only ones that read far.
+//! Reading one more state of the stack gives tokens and the next state, and how many states below do not matter. Stacks that
+//! differ in what does not matter lead to the same states, and the tokens that close many brackets are the only ones that
+//! read far.
 //!
 //! The sets of stacks from which a pushdown automaton gets somewhere are regular (A. Bouajjani, J. Esparza and O. Maler,
 //! "Reachability Analysis of Pushdown Automata", 1997). This automaton is deterministic and has outputs; its states and
@@ -24,7 +25,7 @@ use super::lr_automaton::LrState;
 use super::parser::{Attempt, Beneath, LayoutId, Parse, Parser, StackId};
 use super::parts::{PartId, Parts, hash_bytes};
 use super::recognizer::PreparedGrammar;
-use super::views::{Nesting, Sources, ViewId, Views};
+use super::views::{Nesting, Sources, View, Views};
 use crate::LimitExceeded;
 use crate::grammar::{TerminalId, id_type};
 use crate::vocabulary::TokenSet;
@@ -89,7 +90,16 @@ struct Place {
 #[derive(Clone, Copy, Debug)]
 struct Transition {
     tokens: Option<PartId>,
-    next: StateId,
+    rest: Rest,
+}
+
+/// What is to be found out below what was read of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Rest {
+    /// So many states of the stack do not matter.
+    skipped: u32,
+    /// The state that reads what is below them.
+    state: StateId,
 }
 
 /// See the module.
@@ -142,6 +152,11 @@ impl StackAutomaton {
         id
     }
 
+    /// The state before anything of a stack was read.
+    pub(crate) fn unread(&mut self, bundle: BundleId, column: u32, layout: LayoutId) -> StateId {
+        self.state(State::Unread { bundle, column, layout })
+    }
+
     fn wait(&mut self, beneath: Beneath, goal: GoalId) -> WaitId {
         let wait = Wait { beneath, goal };
         let next = WaitId::new(self.waits.len());
@@ -150,6 +165,29 @@ impl StackAutomaton {
             self.waits.push(wait);
         }
         id
+    }
+
+    /// What waits have to find out.
+    fn rest(&mut self, mut waits: Vec<WaitId>) -> Rest {
+        let skipped = waits.iter().map(|wait| self.waits[wait.index()].beneath.pops).min().unwrap_or(0);
+        if skipped > 0 {
+            for id in &mut waits {
+                let Wait { beneath: Beneath { pops, lhs }, goal } = self.waits[id.index()];
+                *id = self.wait(Beneath { pops: pops - skipped, lhs }, goal);
+            }
+        }
+        waits.sort_unstable();
+        waits.dedup();
+        Rest { skipped, state: self.state(State::Waits(waits.into())) }
+    }
+
+    /// Adds the waits that a rest stands for.
+    fn add_waits(&mut self, Rest { skipped, state }: Rest, waits: &mut Vec<WaitId>) {
+        let State::Waits(of_state) = self.states[state.index()].clone() else { return };
+        for id in of_state {
+            let Wait { beneath: Beneath { pops, lhs }, goal } = self.waits[id.index()];
+            waits.push(self.wait(Beneath { pops: pops + skipped, lhs }, goal));
+        }
     }
 
     fn goal(&mut self, goal: Goal) -> GoalId {
@@ -191,10 +229,10 @@ struct Found {
 }
 
 /// A bundle as a parse sees it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Seen {
     bundle: BundleId,
-    view: ViewId,
+    view: Arc<View>,
     parse: Parse,
     /// The column of the newline before the token, or 0.
     column: u32,
@@ -224,41 +262,82 @@ impl Reading<'_> {
         (bundle, column): (BundleId, u32),
         parse: Parse,
     ) -> Result<(Arc<TokenSet>, bool), LimitExceeded> {
-        let state = self.automaton.state(State::Unread { bundle, column, layout: parse.layout });
+        let state = self.automaton.unread(bundle, column, parse.layout);
         let mut tokens = Vec::new();
         let transitions = self.automaton.transitions.len();
-        // The stacks that a mask tries are of no use for other masks.
-        let stacks = self.parser.stack_count();
-        let read = self.read(state, parse.stack, (&mut tokens, 0));
-        self.parser.forget_stacks(stacks);
-        self.automaton.fed.clear();
-        self.automaton.probed.clear();
-        read?;
+        self.on_trial(|reading| reading.read(state, parse.stack, (&mut tokens, 0)))?;
         let mask = self.automaton.parts.mask(&mut tokens, self.tables.vocabulary_size);
         Ok((mask, transitions == self.automaton.transitions.len()))
     }
 
-    /// Reads what is known of a stack and adds the tokens that are found; returns the state after it.
+    /// Makes a transition before a mask needs it. If something is left to find out then: by which state, and how far below `top`.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub(crate) fn make_ahead(
+        &mut self,
+        state: StateId,
+        top: LrState,
+    ) -> Result<Option<(StateId, u32)>, LimitExceeded> {
+        if let State::Waits(waits) = &self.automaton.states[state.index()] {
+            let waits = waits.iter().map(|wait| self.automaton.waits[wait.index()].beneath);
+            // What was reduced can be read on every state that can be below it.
+            for Beneath { pops, lhs } in waits {
+                if pops == 0 && !self.parser.reads(top, lhs) {
+                    return Ok(None);
+                }
+            }
+        }
+        let is_top = matches!(self.automaton.states[state.index()], State::Unread { .. });
+        let Transition { tokens, rest: Rest { skipped, state } } =
+            self.on_trial(|reading| reading.transition(state, top, 0))?;
+        if is_top && let Some(tokens) = tokens {
+            self.automaton.parts.get(tokens, self.tables.vocabulary_size);
+        }
+        Ok((state != StateId::DONE).then_some((state, skipped + 1)))
+    }
+
+    /// Forgets the stacks that were tried: for other masks they are of no use.
+    fn on_trial<T>(&mut self, try_stacks: impl FnOnce(&mut Self) -> T) -> T {
+        let stacks = self.parser.stack_count();
+        let found = try_stacks(self);
+        self.parser.forget_stacks(stacks);
+        self.automaton.fed.clear();
+        self.automaton.probed.clear();
+        found
+    }
+
+    /// Reads what is known of a stack and adds the tokens that are found; returns what is left to find out below it.
     fn read(
         &mut self,
-        mut state: StateId,
+        state: StateId,
         stack: StackId,
         (tokens, level): (&mut Vec<PartId>, u32),
-    ) -> Result<StateId, LimitExceeded> {
-        let mut rest = Some(stack);
-        while let Some(stack) = rest
-            && state != StateId::DONE
+    ) -> Result<Rest, LimitExceeded> {
+        let mut rest = Rest { skipped: 0, state };
+        let mut next = Some(stack);
+        while let Some(stack) = next
+            && rest.state != StateId::DONE
         {
             let (top, below) = self.parser.state_and_below(stack);
-            let transition = match self.automaton.transitions.get(&(state, top)) {
-                Some(&known) => known,
-                None => self.make(state, top, level)?,
-            };
+            next = below;
+            if rest.skipped > 0 {
+                rest.skipped -= 1;
+                continue;
+            }
+            let transition = self.transition(rest.state, top, level)?;
             tokens.extend(transition.tokens);
-            state = transition.next;
-            rest = below;
+            rest = transition.rest;
         }
-        Ok(state)
+        Ok(rest)
+    }
+
+    #[inline]
+    fn transition(&mut self, state: StateId, top: LrState, level: u32) -> Result<Transition, LimitExceeded> {
+        match self.automaton.transitions.get(&(state, top)) {
+            Some(&known) => Ok(known),
+            None => self.make(state, top, level),
+        }
     }
 
     /// Makes a transition. Calls itself for large views, `MOST_LEVELS` deep at most.
@@ -267,7 +346,8 @@ impl Reading<'_> {
         match self.automaton.states[state.index()].clone() {
             State::Unread { bundle, column, layout } => {
                 let parse = Parse { stack: self.parser.open_stack(top), layout };
-                let view = self.view(bundle, parse);
+                // A transition has what the view of a state was made for, in a layout.
+                let view = self.view(bundle, parse, self.prepared.grammar.indentation.is_some() || level > 0);
                 found.pending.push(Seen { bundle, view, parse, column });
             }
             State::Waits(waits) => {
@@ -283,17 +363,15 @@ impl Reading<'_> {
         self.check_limits()?;
         let Found { mut tokens, mut waits, .. } = found;
         let automaton = &mut *self.automaton;
-        waits.sort_unstable();
-        waits.dedup();
         tokens.sort_unstable();
         // For what is certain there is nothing to wait.
         waits.retain(|wait| match &automaton.goals[automaton.waits[wait.index()].goal.index()] {
             Goal::Any(_, part) | Goal::End(_, part) => tokens.binary_search(part).is_err(),
             Goal::Branch(..) => true,
         });
-        let next = automaton.state(State::Waits(waits.into()));
-        let tokens = automaton.parts.union(&mut tokens, self.tables.vocabulary_size);
-        let transition = Transition { tokens, next };
+        let rest = automaton.rest(waits);
+        let tokens = automaton.parts.union(&mut tokens);
+        let transition = Transition { tokens, rest };
         automaton.transitions.insert((state, top), transition);
         Ok(transition)
     }
@@ -325,17 +403,21 @@ impl Reading<'_> {
         }
     }
 
-    fn view(&mut self, bundle: BundleId, parse: Parse) -> ViewId {
+    /// The view of a bundle that a parse has; `is_kept` if it may be asked for again.
+    fn view(&mut self, bundle: BundleId, parse: Parse, is_kept: bool) -> Arc<View> {
         let PreparedGrammar { grammar, tables, futures, .. } = self.prepared;
         let top = self.parser.top(parse.stack);
         let nesting = match self.parser.is_in_brackets(parse.layout) {
             true => Nesting::Inside,
             false => Nesting::Outside,
         };
-        let vocabulary_size = self.tables.vocabulary_size;
-        let sources = Sources { grammar, tables, futures, vocabulary_size };
+        let sources = Sources { grammar, tables, futures };
         let sight = (self.bundles.get(bundle), &mut self.automaton.parts);
-        self.views.of((bundle, top, nesting), sight, sources)
+        if is_kept {
+            self.views.of((bundle, top, nesting), sight, sources)
+        } else {
+            Arc::new(sources.view(sight, top, nesting))
+        }
     }
 
     /// Finds what a view leaves to find out.
@@ -344,10 +426,9 @@ impl Reading<'_> {
         Seen { bundle, view, parse, column }: Seen,
         found: &mut Found,
     ) -> Result<(), LimitExceeded> {
-        found.tokens.extend(self.views.get(view).certain);
+        found.tokens.extend(view.certain);
         let end = self.prepared.grammar.end();
-        for index in 0..self.views.get(view).dependent.len() {
-            let dependent = &self.views.get(view).dependent[index];
+        for dependent in &view.dependent {
             let part = dependent.tokens;
             let blocks = self.parser.ends_of_blocks(parse.layout);
             let mut terminals = dependent.terminals.clone();
@@ -357,8 +438,7 @@ impl Reading<'_> {
             }
             self.pursue(parse.stack, Goal::Any(terminals, part), found)?;
         }
-        for index in 0..self.views.get(view).branches.len() {
-            let branch = self.views.get(view).branches[index];
+        for &branch in &view.branches {
             let next = &self.bundles.get(bundle).branches[branch as usize];
             let (terminal, emitted) = (next.terminal, next.column.resolve(column));
             if let Some(lexeme) = self.parser.lexeme(parse.layout, terminal, emitted) {
@@ -444,16 +524,14 @@ impl Reading<'_> {
             None => self.bundles.child(place, &mut self.tables)?,
         };
         let parse = Parse { stack, layout };
-        let view = self.view(bundle, parse);
-        if found.level == MOST_LEVELS || self.views.get(view).len() < LARGE_VIEW {
+        let view = self.view(bundle, parse, true);
+        if found.level == MOST_LEVELS || view.len() < LARGE_VIEW {
             found.pending.push(Seen { bundle, view, parse, column: 0 });
             return Ok(());
         }
-        let state = self.automaton.state(State::Unread { bundle, column: 0, layout });
+        let state = self.automaton.unread(bundle, 0, layout);
         let rest = self.read(state, stack, (&mut found.tokens, found.level + 1))?;
-        if let State::Waits(waits) = &self.automaton.states[rest.index()] {
-            found.waits.extend_from_slice(waits);
-        }
+        self.automaton.add_waits(rest, &mut found.waits);
         Ok(())
     }
 

@@ -17,13 +17,8 @@ use super::grammar::LexedGrammar;
 use super::lalr::Action;
 use super::lr_automaton::LrState;
 use super::parsing_tables::ParsingTables;
-use super::parts::{PartId, Parts};
-use crate::grammar::{TerminalId, id_type};
-
-id_type! {
-    /// A view.
-    ViewId
-}
+use super::parts::{PartId, Parts, hash_bytes};
+use crate::grammar::TerminalId;
 
 /// Whether a bracket is open, so that newlines mean nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,43 +59,35 @@ pub(crate) struct Sources<'a> {
     pub(crate) grammar: &'a LexedGrammar,
     pub(crate) tables: &'a ParsingTables,
     pub(crate) futures: &'a Futures,
-    pub(crate) vocabulary_size: usize,
 }
 
 /// All views.
 #[derive(Debug, Default)]
 pub(crate) struct Views {
-    views: Vec<View>,
-    ids: FxHashMap<(BundleId, LrState, Nesting), ViewId>,
+    views: FxHashMap<(BundleId, LrState, Nesting), Arc<View>>,
     memory_bytes: usize,
 }
 
 impl Views {
-    pub(crate) fn get(&self, id: ViewId) -> &View {
-        &self.views[id.index()]
-    }
-
-    /// The view of a bundle.
+    /// The view of a bundle, which is kept.
     #[inline]
     pub(crate) fn of(
         &mut self,
         key: (BundleId, LrState, Nesting),
         (bundle, parts): (&Bundle, &mut Parts),
         sources: Sources<'_>,
-    ) -> ViewId {
-        if let Some(&known) = self.ids.get(&key) {
-            return known;
+    ) -> Arc<View> {
+        if let Some(known) = self.views.get(&key) {
+            return known.clone();
         }
-        let id = ViewId::new(self.views.len());
-        let view = sources.view((bundle, parts), key.1, key.2);
+        let view = Arc::new(sources.view((bundle, parts), key.1, key.2));
         self.memory_bytes += view.memory_bytes();
-        self.views.push(view);
-        self.ids.insert(key, id);
-        id
+        self.views.insert(key, view.clone());
+        view
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.memory_bytes + self.ids.capacity() * 20
+        self.memory_bytes + hash_bytes(&self.views)
     }
 }
 
@@ -119,7 +106,8 @@ enum Fate {
 }
 
 impl Sources<'_> {
-    fn view(self, (bundle, parts): (&Bundle, &mut Parts), top: LrState, nesting: Nesting) -> View {
+    /// The view of a bundle, made for once.
+    pub(crate) fn view(self, (bundle, parts): (&Bundle, &mut Parts), top: LrState, nesting: Nesting) -> View {
         let mut certain: Vec<PartId> = bundle.always.iter().map(|tokens| parts.id(tokens)).collect();
         let mut dependent: FxHashMap<Arc<[TerminalId]>, Vec<PartId>> = FxHashMap::default();
         for (future, tokens) in &bundle.ends {
@@ -137,13 +125,11 @@ impl Sources<'_> {
         };
         let mut dependent: Vec<Dependent> = dependent
             .into_iter()
-            .filter_map(|(terminals, mut of)| {
-                Some(Dependent { terminals, tokens: parts.union(&mut of, self.vocabulary_size)? })
-            })
+            .filter_map(|(terminals, mut of)| Some(Dependent { terminals, tokens: parts.union(&mut of)? }))
             .collect();
         dependent.sort_unstable_by(|left, right| left.terminals.cmp(&right.terminals));
         View {
-            certain: parts.union(&mut certain, self.vocabulary_size),
+            certain: parts.union(&mut certain),
             dependent: dependent.into(),
             branches: (0..bundle.branches.len() as u32).filter(may_come).collect(),
         }

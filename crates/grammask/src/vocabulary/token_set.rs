@@ -112,6 +112,11 @@ impl TokenSet {
         }
     }
 
+    /// Takes the tokens of a word away; returns the word.
+    pub(crate) fn take_word(&mut self, position: u32) -> u32 {
+        std::mem::take(&mut self.words[position as usize])
+    }
+
     /// Adds the tokens of `other`, a set of the same size, whose bits are set in words of 64.
     pub(crate) fn union_with_within(&mut self, other: &Self, within: &[u64]) {
         let words = self.words.chunks_mut(2).zip(other.words.chunks(2)).zip(within);
