@@ -26,7 +26,8 @@ use crate::automata::{ByteSet, StateId};
 use crate::lowering::{Advance, DotId, NormalForm, Symbol};
 use crate::recognizer::{ContinuationId, Continuations, Item, ItemState, Machine, Recognizer, SetId};
 use crate::vocabulary::{
-    GrowingNodeSet, LiveTokens, NodeSet, NodeSetRef, TerminalSummary, TokenTrie, TrieNode, Vocabulary,
+    GrowingNodeSet, LiveTokens, NodeSet, NodeSetRef, Repetition, TerminalSummary, TokenTrie, TrieNode,
+    Vocabulary,
 };
 use crate::{Deadline, LimitExceeded};
 
@@ -365,22 +366,45 @@ impl Composition<'_> {
         }
         let automata = &self.machine.automata;
         let code = automata.terms().content_hash(automata.term(start));
-        let counted = match self.vocabulary.summaries().get_counted(code, nodes) {
+        // No token holds more copies than `reach`, so bounds beyond that are as good as each other.
+        let bounds = (min.min(reach + 1), max.filter(|&max| max < reach).unwrap_or(u32::MAX));
+        let store = self.vocabulary.summaries();
+        let known = match store.get_repetition(code, nodes, bounds) {
+            Some(known) => known,
+            None => {
+                let found = self.count(start, code, nodes, bounds)?;
+                store.insert_repetition(code, nodes.clone(), bounds, found.clone());
+                found
+            }
+        };
+        let summary = RuleSummary { live: known.live, ends: known.ends };
+        self.known.bytes += self.known.bytes_of(&summary.live) + 128;
+        self.known.repetitions.insert(key, summary.clone());
+        Ok(Some(summary))
+    }
+
+    /// What is live in `min` to `max` copies of a code, and where they end.
+    fn count(
+        &mut self,
+        start: StateId,
+        code: u128,
+        nodes: &NodeSetRef,
+        (min, max): (u32, u32),
+    ) -> Result<Repetition, Refusal> {
+        let store = self.vocabulary.summaries();
+        let counted = match store.get_counted(code, nodes) {
             Some(known) => known,
             None => {
                 let (found, work) = walk_counted(self.machine.automata, self.vocabulary, start, nodes)?;
                 self.spend(work)?;
                 let found = Arc::new(found);
-                self.vocabulary.summaries().insert_counted(code, nodes.clone(), found.clone());
+                store.insert_counted(code, nodes.clone(), found.clone());
                 found
             }
         };
-        let live = self.vocabulary.summaries().share(counted.live(max, self.vocabulary));
-        let ends = self.vocabulary.summaries().intern(counted.ends(min, max, self.trie));
-        let summary = RuleSummary { live, ends };
-        self.known.bytes += self.known.bytes_of(&summary.live) + 128;
-        self.known.repetitions.insert(key, summary.clone());
-        Ok(Some(summary))
+        let live = store.share(counted.live(Some(max), self.vocabulary));
+        let ends = store.intern(counted.ends(min, Some(max), self.trie));
+        Ok(Repetition { live, ends })
     }
 
     pub(super) fn is_code(&mut self, start: StateId) -> Result<bool, Refusal> {

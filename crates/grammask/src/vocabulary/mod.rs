@@ -38,7 +38,7 @@ pub use live_tokens::{LiveTokens, Near, Tokens};
 pub use mask::Mask;
 pub(crate) use node_set::ones;
 pub use node_set::{GrowingNodeSet, NodeSet};
-pub use terminal_summaries::{NodeSetRef, TerminalSummaries, TerminalSummary};
+pub use terminal_summaries::{NodeSetRef, Repetition, TerminalSummaries, TerminalSummary};
 pub(crate) use token_ranges::TokenRanges;
 pub use token_set::TokenSet;
 pub use token_texts::TokenTexts;

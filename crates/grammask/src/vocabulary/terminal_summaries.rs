@@ -63,6 +63,15 @@ pub struct TerminalSummary {
     pub ends: Option<NodeSetRef>,
 }
 
+/// What is live in a bounded repetition, and where it can end, below some trie nodes.
+#[derive(Clone, Debug)]
+pub struct Repetition {
+    /// Tokens that end inside or right after one of the copies.
+    pub live: LiveTokens,
+    /// Nodes where the repetition can end and a token goes on.
+    pub ends: NodeSetRef,
+}
+
 /// What is known about terminals on the trie of one vocabulary. Bounded; emptied when it is full.
 #[derive(Debug)]
 pub struct TerminalSummaries {
@@ -83,6 +92,8 @@ struct Contents {
     /// By content hash of the language, and start nodes.
     summaries: ShardedMap<(u128, NodeSetRef), Arc<TerminalSummary>>,
     counted: FxHashMap<(u128, NodeSetRef), Arc<CountedSummary>>,
+    /// By content hash of the code, and start nodes, with the bounds on the number of copies.
+    repetitions: ShardedMap<(u128, NodeSetRef, u32, u32), Repetition>,
     /// By content hashes of an intersection without its limit, what ends a copy, and the copy.
     limited: FxHashMap<([u128; 3], NodeSetRef), Option<Arc<CountedSummary>>>,
     /// Large sets of tokens, equal ones once, by the hash of their content.
@@ -99,6 +110,7 @@ impl Default for TerminalSummaries {
             sets: ShardedMap::default(),
             summaries: ShardedMap::default(),
             counted: FxHashMap::default(),
+            repetitions: ShardedMap::default(),
             limited: FxHashMap::default(),
             tokens: FxHashMap::default(),
             unions: FxHashMap::default(),
@@ -192,6 +204,30 @@ impl TerminalSummaries {
         contents.counted.insert((code, nodes), summary);
     }
 
+    /// What is known about `min` to `max` copies of the code with this content hash below these nodes.
+    #[must_use]
+    pub fn get_repetition(
+        &self,
+        code: u128,
+        nodes: &NodeSetRef,
+        (min, max): (u32, u32),
+    ) -> Option<Repetition> {
+        self.lock().repetitions.get(&(code, nodes.clone(), min, max)).cloned()
+    }
+
+    /// Remembers what is known about `min` to `max` copies.
+    pub fn insert_repetition(
+        &self,
+        code: u128,
+        nodes: NodeSetRef,
+        (min, max): (u32, u32),
+        repetition: Repetition,
+    ) {
+        let mut contents = self.lock();
+        contents.make_room(repetition.live.memory_bytes() + 128);
+        contents.repetitions.insert((code, nodes, min, max), repetition);
+    }
+
     /// What is known about an intersection with a limit on its length, for all limits; it may be known that it is too hard.
     /// Languages are the intersection without the limit, what ends the copy that has begun, and what is counted.
     #[must_use]
@@ -225,7 +261,10 @@ impl TerminalSummaries {
     #[must_use]
     pub fn len(&self) -> usize {
         let contents = self.lock();
-        contents.summaries.len() + contents.counted.len() + contents.limited.len()
+        contents.summaries.len()
+            + contents.counted.len()
+            + contents.repetitions.len()
+            + contents.limited.len()
     }
 
     /// Whether nothing is known.
@@ -253,6 +292,7 @@ impl Contents {
             self.sets.clear();
             self.summaries.clear();
             self.counted.clear();
+            self.repetitions.clear();
             self.limited.clear();
             self.tokens.clear();
             self.unions.clear();
