@@ -15,6 +15,13 @@ const FEW: usize = 128;
 /// Of more tokens than these, in no order, a bitset finds the order faster than sorting.
 const MOST_SORTED: usize = 256;
 
+/// Lists from this length on are merged one by one, others sorted together; and so are all where many are long.
+const LONG_LIST: usize = 64;
+const MOST_MERGED: usize = 4;
+
+/// Where one list is so many times as long as another, the places of the tokens of this one are searched in it.
+const WORTH_SEARCHING: usize = 8;
+
 /// So many tokens are listed however small a vocabulary is.
 const ALWAYS_LISTED: usize = 16;
 
@@ -137,38 +144,38 @@ impl LiveTokens {
             return first.clone();
         }
         let mut bases: Vec<&Arc<TokenSet>> = Vec::new();
-        let (mut less, mut more) = (Vec::new(), Vec::new());
+        let (mut less, mut lists) = (Vec::new(), Vec::new());
         for part in parts {
             if let Some(base) = part.base()
                 && !bases.iter().any(|known| Arc::ptr_eq(known, base))
             {
                 bases.push(base);
             }
-            match part {
-                Self::List(tokens) => more.extend_from_slice(tokens),
-                Self::Set(_) => {}
-                Self::Near(near) => {
-                    less.extend_from_slice(&near.less);
-                    more.extend_from_slice(&near.more);
-                }
-            }
+            let (missing, listed) = part.differences();
+            less.extend_from_slice(missing);
+            lists.extend((!listed.is_empty()).then_some(listed));
         }
         let base = match bases[..] {
             [] => None,
             [only] => Some(only.clone()),
             _ => Some(store.union_of(&bases, size)),
         };
-        if let Some(base) = &base {
-            more.retain(|&token| !base.contains(token));
-            less.retain(|&token| !parts.iter().any(|part| part.contains(token)));
-        }
         let most = most_listed(size);
-        if more.len() + less.len() > most {
+        let more = match &base {
+            None if lists.iter().map(|list| list.len()).sum::<usize>() > most => None,
+            None => Some(merged(lists)),
+            Some(base) => {
+                less.retain(|&token| !parts.iter().any(|part| part.contains(token)));
+                let mut more = merged(lists);
+                more.retain(|&token| !base.contains(token));
+                Some(more)
+            }
+        };
+        let Some(more) = more.filter(|more| more.len() + less.len() <= most) else {
             let mut set = TokenSet::new(size);
             parts.iter().for_each(|part| part.add_to(&mut set));
             return store.share(Self::from_set(set));
-        }
-        sort(&mut more);
+        };
         sort(&mut less);
         match base {
             None => Self::List(more.into()),
@@ -283,6 +290,48 @@ impl LiveTokens {
         let (less, more) = self.differences();
         size_of::<Near>() + size_of_val(less) + size_of_val(more)
     }
+}
+
+/// The tokens of some ascending lists, in order, and each once.
+fn merged(mut lists: Vec<&[TokenId]>) -> Vec<TokenId> {
+    lists.sort_unstable_by_key(|list| list.len());
+    let short = lists.partition_point(|list| list.len() < LONG_LIST);
+    let short = if lists.len() - short > MOST_MERGED { lists.len() } else { short };
+    let mut all = lists[..short].concat();
+    if short > 1 {
+        sort(&mut all);
+    }
+    lists[short..].iter().fold(all, |all, list| merge(&all, list))
+}
+
+/// The tokens of two ascending lists without repetition; the second is the longer one, mostly.
+fn merge(few: &[TokenId], many: &[TokenId]) -> Vec<TokenId> {
+    if few.len() * WORTH_SEARCHING < many.len() {
+        let mut all = Vec::with_capacity(few.len() + many.len());
+        let mut rest = many;
+        for &token in few {
+            let (before, after) = rest.split_at(rest.partition_point(|&other| other < token));
+            all.extend_from_slice(before);
+            all.push(token);
+            rest = after.strip_prefix(&[token]).unwrap_or(after);
+        }
+        all.extend_from_slice(rest);
+        return all;
+    }
+    let mut all = vec![TokenId(0); few.len() + many.len()];
+    let (mut left, mut right, mut len) = (0, 0, 0);
+    // Without a branch on which is less, which nothing could foresee.
+    while left < few.len() && right < many.len() {
+        let (first, second) = (few[left], many[right]);
+        all[len] = TokenId(first.0.min(second.0));
+        left += usize::from(first.0 <= second.0);
+        right += usize::from(second.0 <= first.0);
+        len += 1;
+    }
+    all.truncate(len);
+    all.extend_from_slice(&few[left..]);
+    all.extend_from_slice(&many[right..]);
+    all
 }
 
 /// In order, and each once.
