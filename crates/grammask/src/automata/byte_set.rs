@@ -68,7 +68,7 @@ impl ByteSet {
     }
 
     /// The bytes of this set that are not in the other.
-    pub(super) fn without(self, other: Self) -> Self {
+    pub(crate) fn without(self, other: Self) -> Self {
         self.zip(other, |a, b| a & !b)
     }
 

@@ -6,7 +6,11 @@ use crate::LimitExceeded;
 use crate::automata::{Automata, StateId};
 use crate::vocabulary::{ByteGroups, Character};
 
+use super::homes::{Ends, home};
 use super::loops::Loops;
+
+/// How often no home is found for a state before no other is looked for.
+const MOST_HOMELESS: usize = 2;
 
 /// Transitions of the states that a walk meets, numbered as they are met. A cell holds twice the number of the
 /// state that it leads to, plus one if that is accepting.
@@ -18,11 +22,17 @@ pub(super) struct Rows {
     pub(super) cells: Vec<u32>,
     /// What keeps each state, as far as it was asked for.
     loops: Vec<Option<Option<Loops>>>,
+    /// The home of each state, as far as it was asked for.
+    homes: Vec<Option<Option<ByteGroups>>>,
+    /// How many states have none.
+    homeless: usize,
 }
 
 impl Rows {
     /// Trie nodes at and below a node from which it is worth asking whether a state is left there.
     pub(super) const WORTH_SKIPPING: usize = 4;
+    /// The same from which it is worth finding the home of a state.
+    const WORTH_A_HOME: usize = 64;
     /// No word goes on so.
     pub(super) const DEAD: u32 = u32::MAX;
     /// Not known yet.
@@ -35,6 +45,7 @@ impl Rows {
         if number == next {
             self.states.push(state);
             self.loops.push(None);
+            self.homes.push(None);
             self.cells.resize(self.states.len() * 256, Self::OPEN);
         }
         number << 1 | u32::from(automata.is_accepting(state))
@@ -88,6 +99,44 @@ impl Rows {
         let loops = Loops::of(automata, self.states[number])?;
         self.loops[number] = Some(loops);
         Ok(loops)
+    }
+
+    /// Whether all that is below a node, so many nodes with it, is in the home of the state that `cell` leads to.
+    pub(super) fn is_at_home(
+        &mut self,
+        automata: &mut Automata,
+        cell: u32,
+        (below, nodes): (ByteGroups, usize),
+        ends: Ends,
+    ) -> Result<bool, LimitExceeded> {
+        let number = (cell >> 1) as usize;
+        if below.is_broken() {
+            return Ok(false);
+        }
+        let known = match self.homes[number] {
+            Some(known) => known,
+            None if nodes < Self::WORTH_A_HOME || self.homeless >= MOST_HOMELESS => return Ok(false),
+            None => self.find_home(automata, number, ends)?,
+        };
+        Ok(known.is_some_and(|home| below.is_within(home)))
+    }
+
+    #[cold]
+    fn find_home(
+        &mut self,
+        automata: &mut Automata,
+        number: usize,
+        ends: Ends,
+    ) -> Result<Option<ByteGroups>, LimitExceeded> {
+        let found = home(automata, self.states[number], ends)?;
+        self.homeless += usize::from(found.is_none());
+        self.homes[number] = Some(found.as_ref().map(|found| found.groups));
+        // The other states that are met have the same home, if not a larger one.
+        for &state in found.iter().flat_map(|found| &found.states) {
+            let cell = self.of_state(automata, state);
+            self.homes[(cell >> 1) as usize].get_or_insert(found.as_ref().map(|found| found.groups));
+        }
+        Ok(found.map(|found| found.groups))
     }
 
     /// How many states were met.

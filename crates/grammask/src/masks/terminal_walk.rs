@@ -16,9 +16,10 @@ use crate::LimitExceeded;
 use crate::automata::{Automata, ByteSet, StateId};
 use crate::vocabulary::{
     LiveTokens, NodeSet, TerminalSummary, TokenId, TokenRanges, TokenSet, TokenTrie, TrieNode, Vocabulary,
-    words_of,
+    WhichNodes, words_of,
 };
 
+use super::homes::Ends;
 use super::rows::Rows;
 use super::similar_walk::walk_similar;
 
@@ -423,6 +424,7 @@ impl Dense {
         let columns = trie.columns();
         let end = columns.subtree_ends[node.index()] as usize;
         let wants_ends = !self.ends.is_empty();
+        let ends = if wants_ends { Ends::Count } else { Ends::AreLeftOut };
         let mut cell = self.rows.of_state(automata, state);
         let mut current = node.index();
         let mut work = 0;
@@ -437,7 +439,14 @@ impl Dense {
                 } else {
                     let groups = columns.groups_below[current];
                     let loops = self.rows.loops(automata, cell, columns.bytes[current + 1], groups)?;
-                    loops.and_then(|loops| loops.kept(groups))
+                    match loops.and_then(|loops| loops.kept(groups)) {
+                        Some(kept) => Some(kept),
+                        None => {
+                            let below = (groups, below - current);
+                            let is_at_home = self.rows.is_at_home(automata, cell, below, ends)?;
+                            is_at_home.then_some(WhichNodes::WholeCharacters)
+                        }
+                    }
                 };
                 let next = if kept.is_some() { below } else { current + 1 };
                 let position = |node: usize| columns.token_starts[node] as usize;
