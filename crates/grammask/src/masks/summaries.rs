@@ -314,9 +314,9 @@ impl Composition<'_> {
         self.spend(closure.members.len() * WORK_PER_LOOKUP / 8)?;
         let mut frame = Frame {
             closure: &closure,
-            live: Vec::new(),
+            live: Vec::with_capacity(closure.starts.len()),
             ends: vec![GrowingNodeSet::default(); closure.members.len()],
-            dots: Vec::new(),
+            dots: Vec::with_capacity(closure.starts.len()),
             grown: VecDeque::new(),
         };
         let possible =

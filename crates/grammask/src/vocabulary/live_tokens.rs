@@ -144,7 +144,7 @@ impl LiveTokens {
             return first.clone();
         }
         let mut bases: Vec<&Arc<TokenSet>> = Vec::new();
-        let (mut less, mut lists) = (Vec::new(), Vec::new());
+        let (mut less, mut lists) = (Vec::new(), Vec::with_capacity(parts.len()));
         for part in parts {
             if let Some(base) = part.base()
                 && !bases.iter().any(|known| Arc::ptr_eq(known, base))
