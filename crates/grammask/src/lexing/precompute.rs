@@ -77,6 +77,12 @@ impl<'a> Ahead<'a> {
         (self.count, begun - usize::from(!self.transitions.is_empty()))
     }
 
+    /// Memory that finding out what to make takes, in bytes, an estimate.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let place = size_of::<(StateId, LrState)>();
+        self.below.known_bytes + self.met.capacity() * (place + 1) + self.transitions.capacity() * place
+    }
+
     /// Makes some of it.
     ///
     /// # Errors
@@ -147,6 +153,7 @@ struct Below {
     directly: Vec<Rc<[LrState]>>,
     /// By state, and how far below.
     known: FxHashMap<(LrState, u32), Rc<[LrState]>>,
+    known_bytes: usize,
 }
 
 impl Below {
@@ -159,26 +166,28 @@ impl Below {
                 directly[state.index()].push(LrState::new(below));
             }
         }
-        Self { directly: directly.into_iter().map(Rc::from).collect(), known: FxHashMap::default() }
+        let directly = directly.into_iter().map(Rc::from).collect();
+        Self { directly, known: FxHashMap::default(), known_bytes: 0 }
     }
 
     /// The states that can be so far below a state; 1 is directly below.
     fn of_state(&mut self, state: LrState, distance: u32) -> Rc<[LrState]> {
-        if distance == 1 {
-            return self.directly[state.index()].clone();
-        }
         if let Some(known) = self.known.get(&(state, distance)) {
             return known.clone();
         }
-        let mut further: Vec<LrState> = Vec::new();
-        for above in &self.of_state(state, distance - 1)[..] {
-            further.extend_from_slice(&self.directly[above.index()]);
+        let mut below = self.directly[state.index()].clone();
+        for _ in 1..distance {
+            let mut further: Vec<LrState> = Vec::new();
+            for above in &below[..] {
+                further.extend_from_slice(&self.directly[above.index()]);
+            }
+            further.sort_unstable();
+            further.dedup();
+            below = further.into();
         }
-        further.sort_unstable();
-        further.dedup();
-        let further: Rc<[LrState]> = further.into();
-        self.known.insert((state, distance), further.clone());
-        further
+        self.known_bytes += 64 + size_of_val(&below[..]);
+        self.known.insert((state, distance), below.clone());
+        below
     }
 }
 

@@ -459,9 +459,9 @@ impl LexedRecognizer {
         Ok(with_end)
     }
 
-    /// Makes ahead what masks are made of (`precompute`), for `most` configurations of the lexer, until tables take
-    /// `most_bytes`, or `go_on`, which is told how many are done and how many there are, says no. Returns how many were
-    /// done: none without LALR(1) tables, where nothing can be made ahead.
+    /// Makes ahead what masks are made of (`precompute`), for `most` configurations of the lexer, until tables, or
+    /// finding out what to make, take `most_bytes`, or `go_on`, which is told how many are done and how many there are,
+    /// says no. Returns how many were done: none without LALR(1) tables, where nothing can be made ahead.
     ///
     /// # Errors
     /// When a limit is passed. `time` is for each of the small steps of the work.
@@ -482,7 +482,7 @@ impl LexedRecognizer {
                 return Ok(done);
             }
             let mut builder = self.lock();
-            if builder.total_memory() > most_bytes {
+            if builder.total_memory().max(ahead.memory_bytes()) > most_bytes {
                 return Ok(done);
             }
             let deadline = Deadline::after_first_check(time);
