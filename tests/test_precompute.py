@@ -123,3 +123,16 @@ def test_bundled_grammars_in_part(name: str, text: str) -> None:
     for token in encode_ordinary("cl100k_base", text):
         assert matchers[0].mask().tobytes() == matchers[1].mask().tobytes()
         assert all(matcher.accept(token) for matcher in matchers)
+
+
+def test_a_rule_of_thousands_of_symbols() -> None:
+    """What is below the top of a stack is found far below."""
+    text = f"start: long | long C\nlong: {'A ' * 3000} B\nA: 'a'\nB: 'b'\nC: 'c'\n".replace("'", '"')
+    tokens = [b"a", b"b", b"c", b"aaaaaaaa", b"ab", b"bc", None]
+    compiled = grammask.Grammar.from_lark(text).compile(grammask.Vocabulary(tokens, eos=6), cache=False)
+    assert compiled.precompute() > 0
+    matcher = compiled.matcher()
+    assert matcher.accept_bytes(b"a" * 2999)
+    assert matcher.allowed_ids().tolist() == [0, 4]
+    assert matcher.accept(4)
+    assert matcher.allowed_ids().tolist() == [2, 6]
