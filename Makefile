@@ -31,7 +31,7 @@ test: $(PACKAGE) lint
 # Half an hour and 2.5 GB the first time: what `make test` skips because a tool is not installed. docs/integrations.md.
 test-engines: $(ENGINES)/.created $(FORMATRON)/.created
 	$(ENGINES)/bin/python -m pytest tests/integrations tests/compat/test_programs.py tests/server/test_openai_client.py tests/test_apply_mask.py
-	GRAMMASK_FORMATRON_TESTS=$(FORMATRON)/formatron-0.5.0/tests $(FORMATRON)/bin/python -m pytest tests/formatron/test_drop_in.py
+	GRAMMASK_FORMATRON_TESTS=$(FORMATRON)/formatron-0.5.0/tests $(FORMATRON)/bin/python -m pytest tests/formatron
 
 # A quarter of an hour. Packages that have nothing for such an interpreter are left out, and their tests skip.
 test-freethreaded: $(FREE_THREADED)/.package
@@ -105,6 +105,7 @@ $(ENGINES)/.created: $(PACKAGE) $(DEVELOPMENT) pyproject.toml
 $(FORMATRON)/.created: $(PACKAGE) $(DEVELOPMENT) pyproject.toml
 	$(call environment_beside,$(FORMATRON))
 	$(FORMATRON)/bin/python -m pip install --quiet --group formatron
+	$(FORMATRON)/bin/python -m pip install --quiet --no-deps --group formatron-alone
 	$(FORMATRON)/bin/python -m pip download --quiet --no-deps --no-binary formatron --dest $(FORMATRON) formatron==0.5.0
 	tar -xzf $(FORMATRON)/formatron-0.5.0.tar.gz -C $(FORMATRON)
 	touch $@

@@ -6,14 +6,11 @@ distribution, whose grammars are then built and walked through too.
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import inspect
 import os
 import random
 import re
-import sys
-import typing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,32 +20,11 @@ from grammask import GrammarSemanticError, kbnf
 if TYPE_CHECKING:
     from types import ModuleType
 
+pytestmark = pytest.mark.usefixtures("formatron")
+
 BYTES = kbnf.Vocabulary(
     {byte: kbnf.Token(bytes([byte])) for byte in range(256)}, {byte: chr(byte) for byte in range(256)}
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def formatron() -> typing.Iterator[ModuleType]:
-    """Import Formatron's own package with this ``kbnf``."""
-    before = {
-        name: sys.modules.pop(name)
-        for name in list(sys.modules)
-        if name.split(".")[0] in ("kbnf", "formatron")
-    }
-    sys.modules["kbnf"] = kbnf
-    try:
-        try:
-            importlib.import_module("formatron.formatter")
-            importlib.import_module("formatron.schemas")
-        except ImportError as absent:
-            pytest.skip(f"Formatron cannot be imported: {absent}")
-        yield importlib.import_module("formatron")
-    finally:
-        for name in list(sys.modules):
-            if name.split(".")[0] in ("kbnf", "formatron"):
-                del sys.modules[name]
-        sys.modules.update(before)
 
 
 def captures(builder: Any, text: str) -> dict[str, Any]:
@@ -147,14 +123,6 @@ def test_pieces_and_complements(formatron: ModuleType) -> None:
     f = formatron.formatter.FormatterBuilder()
     f.append_line(f"{f.str(stop=['.'], capture_name='line')}")
     assert captures(f, "One.\n")["line"].group() == "One."
-
-
-def test_batches_of_transformers(formatron: ModuleType) -> None:
-    torch = pytest.importorskip("torch")
-    pytest.importorskip("transformers")
-    if not torch.cuda.is_available():
-        pytest.skip("Formatron's processor pins memory, which needs a GPU")
-    importlib.import_module("formatron.integrations.transformers")
 
 
 WITHOUT_A_RULE = {"test_pydantic_sequence_constraints"}

@@ -321,3 +321,27 @@ def test_all_names_are_exported() -> None:
         == str(kbnf.AcceptTokenResult.Finished)
         == "AcceptTokenResult.Finished"
     )
+
+
+class Number:
+    """Something that is a number, and not found in tables: an entry of a tensor."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __index__(self) -> int:
+        return self.value
+
+
+def test_ids_are_whatever_is_a_number() -> None:
+    vocabulary = kbnf.Vocabulary({0: kbnf.Token(b"a"), 1: kbnf.Token(b"b")}, {0: "a", 1: "b"})
+    assert vocabulary.get_token(Number(1)) == kbnf.Token(b"b")
+    assert vocabulary.get_token_string(Number(1)) == "b"
+    assert Number(1) in vocabulary
+    engine = kbnf.Engine("start ::= 'a' 'b';", vocabulary)
+    engine.compute_allowed_token_ids()
+    assert engine.check_if_token_is_allowed(Number(0))
+    assert engine.try_accept_new_token(Number(0)) == kbnf.AcceptTokenResult.Ongoing
+    with pytest.raises(kbnf.AcceptTokenError.UnknownTokenID, match="no token 7"):
+        engine.try_accept_new_token(Number(7))
+    assert engine.update_logits(Number(1), zeros(2))[1] == kbnf.AcceptTokenResult.Finished

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from grammask.kbnf.outcomes import (
 from grammask.kbnf.writable_buffer import writable_buffer
 
 if TYPE_CHECKING:
+    from typing import SupportsIndex
+
     import numpy.typing as npt
 
     from grammask.kbnf.vocabulary import Vocabulary
@@ -59,7 +62,7 @@ class Engine:
         self._vocabulary = vocabulary
         self._allowed = self._nothing()
 
-    def try_accept_new_token(self, token_id: int) -> AcceptTokenResult:
+    def try_accept_new_token(self, token_id: SupportsIndex) -> AcceptTokenResult:
         """Accepts a token, or changes nothing and raises an error.
 
         Raises:
@@ -68,12 +71,13 @@ class Engine:
             AcceptTokenError.Rejected: The grammar does not allow the token here.
             grammask.LimitExceeded: A budget was passed.
         """
-        if token_id not in self._vocabulary:
-            msg = f"the vocabulary has no token {token_id}"
+        id = index(token_id)
+        if id not in self._vocabulary:
+            msg = f"the vocabulary has no token {id}"
             raise UnknownTokenID(msg)
         self._check_not_finished()
-        if not self._matcher.accept(token_id):
-            raise Rejected(str(self._matcher.explain(token_id)))
+        if not self._matcher.accept(id):
+            raise Rejected(str(self._matcher.explain(id)))
         return self._result()
 
     def try_accept_new_bytes(self, _bytes: bytes) -> AcceptTokenResult:
@@ -112,10 +116,10 @@ class Engine:
         ids: list[int] = np.flatnonzero(~self._bits()).tolist()
         return ids
 
-    def check_if_token_is_allowed(self, token_id: int) -> bool:
+    def check_if_token_is_allowed(self, token_id: SupportsIndex) -> bool:
         """Whether the last computation allows a token; false for ids that the vocabulary does not have."""
         bits = self._bits()
-        return 0 <= token_id < len(bits) and bool(bits[token_id])
+        return 0 <= index(token_id) < len(bits) and bool(bits[index(token_id)])
 
     def get_number_of_allowed_token_ids(self) -> int:
         """Counts the allowed ids."""
@@ -185,7 +189,7 @@ class Engine:
         self._check_logits(logits)
         return self._masked(logits)
 
-    def update_logits(self, token_id: int, logits: Any) -> tuple[Any, AcceptTokenResult]:
+    def update_logits(self, token_id: SupportsIndex, logits: Any) -> tuple[Any, AcceptTokenResult]:
         """Accepts a token and, if the text goes on, computes which tokens can come next and masks the logits.
 
         Args:

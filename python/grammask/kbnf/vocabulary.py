@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import index
 from typing import TYPE_CHECKING
 
 import grammask
@@ -10,6 +11,7 @@ from grammask.errors import VocabularyError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import SupportsIndex
 
 _MOST_IDS = 1 << 24
 """kbnf's own bound on the size of a vocabulary."""
@@ -59,13 +61,13 @@ class Vocabulary:
             texts[id] = token.value
         self._shared = grammask.Vocabulary(texts)
 
-    def get_token(self, token_id: int) -> Token | None:
-        """Returns the token with an id, or None."""
-        return self._tokens.get(token_id)
+    def get_token(self, token_id: SupportsIndex) -> Token | None:
+        """Returns the token with an id, or None. Ids may be numbers of arrays and tensors, here and elsewhere."""
+        return self._tokens.get(index(token_id))
 
-    def get_token_string(self, token_id: int) -> str | None:
+    def get_token_string(self, token_id: SupportsIndex) -> str | None:
         """Returns the tokenizer's spelling of the token with an id, or None."""
-        return self._names.get(token_id)
+        return self._names.get(index(token_id))
 
     def get_token_id(self, token: Token) -> int | None:
         """Returns the id of a token, its smallest one if it has several, or None."""
@@ -75,8 +77,8 @@ class Vocabulary:
         """Returns the largest id plus one."""
         return self._size
 
-    def __contains__(self, token_id: int) -> bool:
-        return token_id in self._tokens
+    def __contains__(self, token_id: SupportsIndex) -> bool:
+        return index(token_id) in self._tokens
 
     def __repr__(self) -> str:
         return f"Vocabulary({len(self._tokens)} tokens, {self._size} ids)"
