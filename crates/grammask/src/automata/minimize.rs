@@ -5,6 +5,7 @@
 //! split block is new. O(m log m) for m transitions, after byte ranges are cut at all range bounds in use.
 
 use super::table::Rows;
+use crate::graph::Edges;
 
 /// A partition of `0..n` that refines in place. Each set is a range of `elements`.
 struct Partition {
@@ -96,10 +97,8 @@ pub(super) fn minimize(rows: &Rows) -> Vec<usize> {
     let transitions = atomic_transitions(rows);
     let mut blocks = Partition::by_key(rows.len(), |state| rows.is_accepting(state));
     let mut bundles = Partition::by_key(transitions.len(), |index| transitions[index].label);
-    let mut incoming = vec![Vec::new(); rows.len()];
-    for (index, transition) in transitions.iter().enumerate() {
-        incoming[transition.target].push(index);
-    }
+    let pairs = transitions.iter().zip(0_u32..).map(|(transition, index)| (transition.target as u32, index));
+    let incoming = Edges::from_pairs(rows.len(), &pairs.collect::<Vec<_>>());
     // Block 0 needs no round of its own: not leading into it is leading into another one, or nowhere, and
     // leading nowhere is told apart by the bundles.
     let (mut next_block, mut next_bundle) = (1, 0);
@@ -113,8 +112,8 @@ pub(super) fn minimize(rows: &Rows) -> Vec<usize> {
         while next_block < blocks.len() {
             let (start, end) = blocks.bounds[next_block];
             for &state in &blocks.elements[start..end] {
-                for &index in &incoming[state] {
-                    bundles.mark(index);
+                for &index in incoming.of(state) {
+                    bundles.mark(index as usize);
                 }
             }
             bundles.split();

@@ -17,6 +17,7 @@
 //! | `adoption` | terms of one arena made again in another |
 //! | `acyclic`, `suffix_automaton`, `text` | word sets, character classes, substrings, texts without or up to a match |
 //! | `lazy_dfa`, `liveness` | states, steps, and what is dead |
+//! | `code_counts` | intersections of repetitions of one code |
 //! | `length_limit`, `clamp` | how long the words of an intersection may be; languages below and above one |
 //!
 //! Nothing here recurses on the call stack: terms come from users and may be nested as deep as they like.
@@ -27,6 +28,7 @@ mod alphabet;
 mod byte_ranges;
 mod byte_set;
 mod clamp;
+mod code_counts;
 mod content_hash;
 mod counters;
 mod derivative;

@@ -233,6 +233,10 @@ impl Terms {
         if self.has_opposites(&children) {
             return TermId::NOTHING;
         }
+        if self.intersect_counts(&mut children) {
+            // What came out may be simpler than any operand; it is one operand, so this ends.
+            return self.intersection(&children);
+        }
         match children[..] {
             [] => TermId::ANYTHING,
             [only] => only,

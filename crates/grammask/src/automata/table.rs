@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use super::byte_ranges::ByteRanges;
 use super::content_hash::ContentHasher;
 use super::minimize::minimize;
+use crate::graph::Edges;
 
 /// A state of a [`Table`] or a [`TableBuilder`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -76,6 +77,15 @@ impl Rows {
     pub(super) fn edges(&self, state: usize) -> &[Edge] {
         let end = self.starts.get(state + 1).copied().unwrap_or(self.edges.len());
         &self.edges[self.starts[state]..end]
+    }
+
+    /// The states that have transitions to each state, once for each transition.
+    fn sources(&self) -> Edges {
+        let mut pairs = Vec::with_capacity(self.edges.len());
+        for state in 0..self.len() {
+            pairs.extend(self.edges(state).iter().map(|edge| (edge.target.0, state as u32)));
+        }
+        Edges::from_pairs(self.len(), &pairs)
     }
 }
 
@@ -288,16 +298,29 @@ impl TableBuilder {
         Table::new(rows, TableState::new(0), fingerprints)
     }
 
-    fn rows(mut self) -> Rows {
-        self.edges.sort_unstable_by_key(|(from, edge)| (*from, edge.low));
-        let mut edges = self.edges.into_iter().peekable();
+    fn rows(self) -> Rows {
+        // States are brought in order by counting; their own transitions mostly come in order.
+        let mut ends = vec![0; self.accepting.len()];
+        for (from, _) in &self.edges {
+            ends[from.index()] += 1;
+        }
+        let mut end = 0;
+        for slot in &mut ends {
+            end += std::mem::replace(slot, end);
+        }
+        let mut edges = self.edges.iter().map(|(_, edge)| *edge).collect::<Vec<Edge>>();
+        for &(from, edge) in &self.edges {
+            edges[ends[from.index()]] = edge;
+            ends[from.index()] += 1;
+        }
         let mut rows = Rows::default();
-        for (index, accepting) in self.accepting.into_iter().enumerate() {
-            let state = rows.begin_row(accepting);
-            debug_assert_eq!(state.index(), index);
-            while let Some((_, edge)) = edges.next_if(|(from, _)| *from == state) {
-                rows.push_edge(edge.low, edge.high, edge.target);
-            }
+        let mut start = 0;
+        for (accepting, end) in self.accepting.into_iter().zip(ends) {
+            rows.begin_row(accepting);
+            let own = &mut edges[start..end];
+            own.sort_unstable_by_key(|edge| edge.low);
+            own.iter().for_each(|edge| rows.push_edge(edge.low, edge.high, edge.target));
+            start = end;
         }
         rows
     }
@@ -305,19 +328,13 @@ impl TableBuilder {
 
 /// The states from which an accepting one can be reached.
 fn productive(rows: &Rows) -> Vec<bool> {
-    let mut sources = vec![Vec::new(); rows.len()];
-    for state in 0..rows.len() {
-        for edge in rows.edges(state) {
-            sources[edge.target.index()].push(state);
-        }
-    }
+    let sources = rows.sources();
     let mut productive = rows.accepting.clone();
     let mut queue: Vec<usize> = (0..rows.len()).filter(|&state| productive[state]).collect();
     while let Some(state) = queue.pop() {
-        for &source in &sources[state] {
-            if !productive[source] {
-                productive[source] = true;
-                queue.push(source);
+        for &source in sources.of(state) {
+            if !std::mem::replace(&mut productive[source as usize], true) {
+                queue.push(source as usize);
             }
         }
     }
@@ -370,13 +387,8 @@ fn quotient(rows: &Rows, blocks: &[usize]) -> Rows {
 
 /// Names the states of a canonically numbered automaton: by content if it has no cycle.
 fn fingerprints(rows: &Rows) -> Fingerprints {
-    let mut sources = vec![Vec::new(); rows.len()];
+    let sources = rows.sources();
     let mut open: Vec<usize> = (0..rows.len()).map(|state| rows.edges(state).len()).collect();
-    for state in 0..rows.len() {
-        for edge in rows.edges(state) {
-            sources[edge.target.index()].push(state);
-        }
-    }
     // States whose targets all have names; each is done once, unless a cycle keeps it open.
     let mut ready: Vec<usize> = (0..rows.len()).filter(|&state| open[state] == 0).collect();
     let mut hashes = vec![0; rows.len()];
@@ -384,10 +396,10 @@ fn fingerprints(rows: &Rows) -> Fingerprints {
     while let Some(state) = ready.pop() {
         hashes[state] = content_of_row(rows.is_accepting(state), rows.edges(state), &hashes);
         named += 1;
-        for &source in &sources[state] {
-            open[source] -= 1;
-            if open[source] == 0 {
-                ready.push(source);
+        for &source in sources.of(state) {
+            open[source as usize] -= 1;
+            if open[source as usize] == 0 {
+                ready.push(source as usize);
             }
         }
     }

@@ -145,6 +145,8 @@ pub struct Terms {
     tables: Vec<Arc<Table>>,
     /// How many operands all unions and intersections have together.
     operands: usize,
+    /// Terms that were proved to be codes.
+    pub(super) codes: Vec<TermId>,
     pub(super) memo: Memo,
 }
 
@@ -163,6 +165,7 @@ impl Terms {
             ids: FxHashMap::default(),
             tables: Vec::new(),
             operands: 0,
+            codes: Vec::new(),
             memo: Memo::default(),
         };
         assert_eq!(terms.intern(Term::Nothing), TermId::NOTHING);

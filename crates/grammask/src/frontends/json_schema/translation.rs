@@ -73,6 +73,9 @@ pub(super) struct Translation<'o> {
     shapes_of_formulas: FxHashMap<ValueFormula, Shape>,
 }
 
+/// States of the spellings of a character, at most.
+const MOST_STATES_OF_A_CHARACTER: usize = 1024;
+
 /// What every translation with the same spellings begins with; making it takes longer than many a schema.
 #[derive(Clone)]
 struct Beginning {
@@ -92,6 +95,12 @@ impl Beginning {
             let mut terms = Terms::new();
             let mut spelling = Spelling::within(universe);
             let texts = spelling.texts(&mut terms);
+            let character = spelling.any(&mut terms);
+            let is_code = Automata::new(terms.clone(), MOST_STATES_OF_A_CHARACTER)
+                .is_code(character, MOST_STATES_OF_A_CHARACTER);
+            if is_code == Ok(true) {
+                terms.record_code(character);
+            }
             let any_number = NumberSet::any(&mut terms, numbers);
             let any_string = StringSet { yes: texts, no: terms.nothing() };
             Self { terms, spelling, any_number, any_string }

@@ -66,16 +66,17 @@ impl Exponent {
         if self.len == 0 && digit == 0 {
             return;
         }
-        let target = digits_of(self.target);
-        if let Some(other) = target.get(self.len) {
-            self.order = self.order.then(digit.cmp(other));
+        let target_len = digit_count(self.target);
+        if self.len < target_len {
+            let other = self.target.unsigned_abs() / 10_u32.pow((target_len - self.len - 1) as u32) % 10;
+            self.order = self.order.then(u32::from(digit).cmp(&other));
         }
-        self.len = (self.len + 1).min(target.len() + 1);
+        self.len = (self.len + 1).min(target_len + 1);
     }
 
     /// The exponent compared with its target.
     fn cmp(&self) -> Ordering {
-        let magnitude = self.len.cmp(&digits_of(self.target).len()).then(self.order);
+        let magnitude = self.len.cmp(&digit_count(self.target)).then(self.order);
         match (self.negative && self.len > 0, self.target < 0) {
             (false, false) => magnitude,
             (true, true) => magnitude.reverse(),
@@ -85,16 +86,9 @@ impl Exponent {
     }
 }
 
-/// The digits of a number's magnitude; none for zero.
-fn digits_of(number: i32) -> Vec<u8> {
-    let mut rest = number.unsigned_abs();
-    let mut digits = Vec::new();
-    while rest > 0 {
-        digits.push((rest % 10) as u8);
-        rest /= 10;
-    }
-    digits.reverse();
-    digits
+/// How many digits a number's magnitude has; none for zero.
+fn digit_count(number: i32) -> usize {
+    number.unsigned_abs().checked_ilog10().map_or(0, |most| most as usize + 1)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
