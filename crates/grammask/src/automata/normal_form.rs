@@ -113,11 +113,14 @@ impl Terms {
     }
 
     fn merge_literals(&mut self, head: TermId, next: TermId, rest: TermId) -> Option<(TermId, TermId)> {
-        let mut word = self.as_word(head)?;
-        let head_len = word.len();
-        word.extend(self.as_word(next)?);
+        let (head, next) = (self.as_word(head)?, self.as_word(next)?);
+        let (head, next) = (head.as_slice(), next.as_slice());
+        let mut word = [0; 2 * Chunk::CAPACITY];
+        let word = &mut word[..head.len() + next.len()];
+        word[..head.len()].copy_from_slice(head);
+        word[head.len()..].copy_from_slice(next);
         let (first, chunk) = word.split_at(word.len().saturating_sub(Chunk::CAPACITY));
-        if first.len() == head_len {
+        if first.len() == head.len() {
             return None;
         }
         let chunk = self.short_literal(chunk);
@@ -134,18 +137,18 @@ impl Terms {
         let mut word = Vec::new();
         let mut rest = term;
         while let Term::Concat(first, next) = *self.get(rest) {
-            word.extend(self.as_word(first)?);
+            word.extend_from_slice(self.as_word(first)?.as_slice());
             rest = next;
         }
-        word.extend(self.as_word(rest)?);
+        word.extend_from_slice(self.as_word(rest)?.as_slice());
         Some(word)
     }
 
     /// The word of a literal chunk or of a set of one byte.
-    fn as_word(&self, term: TermId) -> Option<Vec<u8>> {
+    fn as_word(&self, term: TermId) -> Option<Chunk> {
         match self.get(term) {
-            Term::Literal(chunk) => Some(chunk.as_slice().to_vec()),
-            Term::Bytes(set) => set.only().map(|byte| vec![byte]),
+            Term::Literal(chunk) => Some(*chunk),
+            Term::Bytes(set) => set.only().map(|byte| Chunk::new(&[byte])),
             _ => None,
         }
     }

@@ -143,6 +143,8 @@ pub struct Terms {
     nodes: Vec<Node>,
     ids: FxHashMap<u128, TermId>,
     tables: Vec<Arc<Table>>,
+    /// What the tables took when they came.
+    table_bytes: usize,
     /// How many operands all unions and intersections have together.
     operands: usize,
     /// Terms that were proved to be codes.
@@ -164,6 +166,7 @@ impl Terms {
             nodes: Vec::new(),
             ids: FxHashMap::default(),
             tables: Vec::new(),
+            table_bytes: 0,
             operands: 0,
             codes: Vec::new(),
             memo: Memo::default(),
@@ -224,13 +227,12 @@ impl Terms {
     /// Estimate of the memory that the arena takes, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        let tables: usize = self.tables.iter().map(|table| table.memory_bytes()).sum();
         let per_id = size_of::<(u128, TermId)>() + 1;
         self.nodes.capacity() * size_of::<Node>()
             + self.ids.capacity() * per_id
             + self.operands * size_of::<TermId>()
             + self.memo.memory_bytes()
-            + tables
+            + self.table_bytes
     }
 
     /// Whether the empty word is in the language.
@@ -290,6 +292,7 @@ impl Terms {
     /// Keeps a ready-made automaton of another arena.
     pub(super) fn keep_table(&mut self, table: Arc<Table>) -> TableId {
         let id = TableId(u32::try_from(self.tables.len()).expect("memory ends before four billion tables"));
+        self.table_bytes += table.memory_bytes();
         self.tables.push(table);
         id
     }

@@ -204,21 +204,23 @@ impl Merging<'_> {
     fn merge_neighbours(&mut self, index: usize) -> Result<(), LimitExceeded> {
         let Body::Alternatives(mut alternatives) = self.take_body(index) else { return Ok(()) };
         for symbols in &mut alternatives {
-            let mut merged: Vec<Symbol> = Vec::with_capacity(symbols.len());
-            for &symbol in symbols.iter() {
-                let joined = match (merged.last(), symbol) {
-                    (Some(&Symbol::Terminal(left)), Symbol::Terminal(right)) => self.join(left, right)?,
+            // Those that were merged stand before those that are to come.
+            let mut merged = 0_usize;
+            for next in 0..symbols.len() {
+                let last = merged.checked_sub(1).map(|last| symbols[last]);
+                let joined = match (last, symbols[next]) {
+                    (Some(Symbol::Terminal(left)), Symbol::Terminal(right)) => self.join(left, right)?,
                     _ => None,
                 };
                 match joined {
-                    Some(joined) => {
-                        merged.pop();
-                        merged.push(Symbol::Terminal(joined));
+                    Some(joined) => symbols[merged - 1] = Symbol::Terminal(joined),
+                    None => {
+                        symbols[merged] = symbols[next];
+                        merged += 1;
                     }
-                    None => merged.push(symbol),
                 }
             }
-            *symbols = merged;
+            symbols.truncate(merged);
         }
         self.productions.rules[index].body = Body::Alternatives(alternatives);
         Ok(())

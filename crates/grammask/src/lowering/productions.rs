@@ -173,11 +173,11 @@ impl Productions {
     pub(crate) fn bottom_up(&self) -> Vec<usize> {
         let mut used = Edges::with_capacity(self.rules.len());
         for rule in &self.rules {
-            for symbol in rule.body.symbols() {
+            rule.body.symbols().for_each(|symbol| {
                 if let Symbol::Nonterminal(id) = symbol {
                     used.push(id.index());
                 }
-            }
+            });
             used.end_node();
         }
         let components = components_of(&used);
@@ -210,13 +210,13 @@ impl Productions {
         let mut stack = vec![root];
         reached[root.index()] = true;
         while let Some(id) = stack.pop() {
-            for symbol in self.body(id).symbols() {
+            self.body(id).symbols().for_each(|symbol| {
                 if let Symbol::Nonterminal(next) = symbol
                     && !std::mem::replace(&mut reached[next.index()], true)
                 {
                     stack.push(next);
                 }
-            }
+            });
         }
         reached
     }

@@ -65,6 +65,8 @@ pub(super) struct Library<'o> {
     resources: Vec<Resource>,
     by_uri: FxHashMap<String, ResourceId>,
     scopes: Interner<Scope>,
+    /// Where references lead that were resolved, by the place of the reference.
+    resolved: FxHashMap<Location, Location>,
 }
 
 /// Why a reference leads nowhere.
@@ -90,6 +92,7 @@ impl<'o> Library<'o> {
             resources: Vec::new(),
             by_uri: FxHashMap::default(),
             scopes: Interner::new(),
+            resolved: FxHashMap::default(),
         };
         library.add(document, NAMELESS);
         library
@@ -322,8 +325,22 @@ impl<'o> Library<'o> {
         resource
     }
 
-    /// Where `reference`, which stands in the schema at `from`, leads.
-    pub(super) fn resolve(&mut self, from: Location, reference: &str) -> Result<Location, Unresolved> {
+    /// Where the reference at `place`, a keyword of the schema at `from`, leads. Remembered.
+    pub(super) fn resolve(
+        &mut self,
+        from: Location,
+        place: Location,
+        reference: &str,
+    ) -> Result<Location, Unresolved> {
+        if let Some(&known) = self.resolved.get(&place) {
+            return Ok(known);
+        }
+        let target = self.find_reference(from, reference)?;
+        self.resolved.insert(place, target);
+        Ok(target)
+    }
+
+    fn find_reference(&mut self, from: Location, reference: &str) -> Result<Location, Unresolved> {
         let resource = self.resource(from);
         let absolute = uri::resolve(&self.resources[resource.0 as usize].uri, reference);
         let (document, fragment) = uri::split_fragment(&absolute);
@@ -410,7 +427,7 @@ impl<'o> Library<'o> {
                     let Some(reference) = self.text_member(location, keyword).map(str::to_owned) else {
                         continue;
                     };
-                    if let Err(Unresolved::Document(uri)) = self.resolve(location, &reference)
+                    if let Err(Unresolved::Document(uri)) = self.find_reference(location, &reference)
                         && !missing.contains(&uri)
                     {
                         missing.push(uri);

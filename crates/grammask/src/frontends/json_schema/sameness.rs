@@ -30,9 +30,10 @@ const NAMES: [&str; 6] = ["$id", "id", "$anchor", "$dynamicAnchor", "$recursiveA
 /// For each value that is a schema, the first schema that says the same.
 pub(super) fn first_of_the_same(document: &Document) -> Vec<ValueId> {
     let schemas = schemas(document);
+    let annotations = annotations(document, &schemas);
     let mut hashes: Vec<u128> = vec![0; schemas.len()];
     // What a value holds comes after it.
-    for index in (0..schemas.len()).rev() {
+    for index in (0..schemas.len()).rev().filter(|&index| !annotations[index]) {
         let is_schema = schemas[index];
         let mut hasher = ContentHasher::new(u64::from(is_schema));
         let value = ValueId::at(index);
@@ -54,10 +55,7 @@ pub(super) fn first_of_the_same(document: &Document) -> Vec<ValueId> {
             }
             Value::Object(members) => {
                 hasher.write(6);
-                for (name, member) in members {
-                    if is_schema && ANNOTATIONS.contains(&&**name) {
-                        continue;
-                    }
+                for (name, member) in members.iter().filter(|(_, member)| !annotations[member.index()]) {
                     if is_schema && NAMES.contains(&&**name) {
                         hasher.write(7);
                         hasher.write(index as u64);
@@ -76,6 +74,19 @@ pub(super) fn first_of_the_same(document: &Document) -> Vec<ValueId> {
         if is_schema { *first.entry(hashes[index]).or_insert(value) } else { value }
     };
     schemas.iter().enumerate().map(same).collect()
+}
+
+/// Which values are annotations of schemas: nobody asks what they say, and descriptions are long.
+fn annotations(document: &Document, schemas: &[bool]) -> Vec<bool> {
+    let mut annotations = vec![false; document.len()];
+    for index in (0..document.len()).filter(|&index| schemas[index]) {
+        if let Value::Object(members) = document.get(ValueId::at(index)) {
+            for (_, member) in members.iter().filter(|(name, _)| ANNOTATIONS.contains(&&**name)) {
+                annotations[member.index()] = true;
+            }
+        }
+    }
+    annotations
 }
 
 /// Which values stand where keywords expect schemas.

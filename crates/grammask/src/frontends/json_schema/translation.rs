@@ -236,7 +236,7 @@ impl<'o> Translation<'o> {
             return None;
         };
         let reference = reference.clone();
-        match self.library.resolve(location, &reference) {
+        match self.library.resolve(location, place, &reference) {
             Ok(target) if keyword == "$ref" => Some(target),
             Ok(target) => Some(self.library.resolve_dynamic(target, &reference, scope).unwrap_or(target)),
             Err(unresolved) => {
