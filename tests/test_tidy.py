@@ -19,8 +19,8 @@ ENGINE_PARTS = {"compiled", "engine", "forced", "matcher", "saved", "tables", "v
 """The parts of the engine that users hold; each makes or shows the others."""
 
 LAYERS = [
-    {"slots"},
-    {"append_only", "automata", "blocks", "graph", "vocabulary"},
+    {"graph", "slots"},
+    {"append_only", "automata", "blocks", "vocabulary"},
     {"grammar"},
     {"frontends", "lowering"},
     {"recognizer"},
