@@ -15,6 +15,12 @@ mod vocabulary;
 
 use pyo3::prelude::*;
 
+/// Keeps the memory of tables that went for those of the next grammar, where the system's allocator takes and gives back pages. It serves this
+/// module only. Version 2 takes a lock in rare cases only: in a forked process no thread is left that would give it back.
+#[cfg(not(target_family = "wasm"))]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The compiled extension module `grammask._grammask`. All that threads share in it is immutable, atomic or locked, so
 /// it runs without the interpreter's global lock too.
 #[pymodule(gil_used = false)]

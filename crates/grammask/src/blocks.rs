@@ -5,6 +5,8 @@
 
 /// Entries of a block.
 const BLOCK: usize = 1 << 10;
+/// Room in a new list: a text of some words needs no more.
+const FIRST: usize = 32;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -15,7 +17,7 @@ pub(crate) struct Blocks<T> {
 
 impl<T> Blocks<T> {
     pub(crate) fn new() -> Self {
-        Self { full: Vec::new(), last: Vec::new() }
+        Self { full: Vec::new(), last: Vec::with_capacity(FIRST) }
     }
 
     pub(crate) fn len(&self) -> usize {

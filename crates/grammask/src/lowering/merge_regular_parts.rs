@@ -513,6 +513,10 @@ impl Merging<'_> {
                 profile.exits = profile.exits.union(next_bytes);
             }
             is_wide.push(next_bytes.len() >= WIDE_BYTES);
+            if next_bytes.len() >= WIDE_BYTES && targets.contains(&successors.len()) {
+                // The body of a string, most often: what else it has makes no difference.
+                return Ok(Weight::Large);
+            }
             targets.sort_unstable();
             targets.dedup();
             successors.push(targets);

@@ -26,8 +26,7 @@ use crate::automata::{ByteSet, StateId};
 use crate::lowering::{Advance, DotId, NormalForm, Symbol};
 use crate::recognizer::{ContinuationId, Continuations, Item, ItemState, Machine, Recognizer, SetId};
 use crate::vocabulary::{
-    GrowingNodeSet, LiveTokens, NodeSet, NodeSetRef, Repetition, TerminalSummary, TokenTrie, TrieNode,
-    Vocabulary,
+    GrowingNodeSet, LiveTokens, NodeSetRef, Repetition, TerminalSummary, TokenTrie, TrieNode, Vocabulary,
 };
 use crate::{Deadline, LimitExceeded};
 
@@ -164,18 +163,19 @@ impl RuleSummaries {
         deadline: &Deadline,
     ) -> Result<(Vec<LiveTokens>, Observation), Refusal> {
         let (live, resumed) = recognizer.compose(set, |items, machine| {
+            let [nothing, root] = vocabulary.summaries().nothing_and_root(vocabulary.trie());
             let mut composition = Composition {
                 machine,
                 vocabulary,
                 trie: vocabulary.trie(),
-                nothing: vocabulary.summaries().intern(NodeSet::new(Vec::new(), vocabulary.trie())),
+                nothing,
                 most_work: MOST_WORK >> self.setbacks,
                 known: self,
                 deadline,
                 work: 0,
                 next_look: WORK_PER_CLOCK,
             };
-            let result = composition.mask(items);
+            let result = composition.mask(items, root);
             // A grammar whose masks take too much work is given less of it, until they go well again.
             self.setbacks = match result {
                 Err(Refusal::TooMuchWork) => (self.setbacks + 2).min(MOST_SETBACKS),
@@ -201,7 +201,7 @@ pub(super) struct Composition<'a> {
     pub(super) machine: Machine<'a>,
     pub(super) vocabulary: &'a Vocabulary,
     pub(super) trie: &'a TokenTrie,
-    pub(super) nothing: NodeSetRef,
+    pub(super) nothing: &'a NodeSetRef,
     pub(super) known: &'a mut RuleSummaries,
     deadline: &'a Deadline,
     work: usize,
@@ -212,18 +212,21 @@ pub(super) struct Composition<'a> {
 
 impl Composition<'_> {
     /// The parts of the mask, and the continuations that it resumed, in order.
-    fn mask(&mut self, items: &[Item]) -> Result<(Vec<LiveTokens>, Vec<ContinuationId>), Refusal> {
-        let mut parts = Vec::new();
-        let root = self.intern(vec![TrieNode::ROOT.0]);
+    fn mask(
+        &mut self,
+        items: &[Item],
+        root: &NodeSetRef,
+    ) -> Result<(Vec<LiveTokens>, Vec<ContinuationId>), Refusal> {
+        let mut parts = Vec::with_capacity(items.len());
         let mut resumption = Resumption::default();
         for item in items {
             match item.state.automaton_state() {
                 Some(state) => {
                     if self.is_last(item.dot) {
-                        parts.push(self.summary(state, &root, Wanted::Live)?.live.clone());
+                        parts.push(self.summary(state, root, Wanted::Live)?.live.clone());
                         continue;
                     }
-                    let (live, ends) = self.terminal(state, &root)?;
+                    let (live, ends) = self.terminal(state, root)?;
                     parts.push(live);
                     resumption.after(self, item.dot, item.continuation, ends)?;
                 }
@@ -251,7 +254,8 @@ impl Composition<'_> {
                     }
                 }
             } else {
-                return Ok((parts, resumption.seen));
+                let seen = resumption.continuations.iter().map(|resumed| resumed.id).collect();
+                return Ok((parts, seen));
             }
         }
     }
@@ -561,10 +565,6 @@ impl Composition<'_> {
         Ok(closure)
     }
 
-    fn intern(&self, nodes: Vec<u32>) -> NodeSetRef {
-        self.vocabulary.summaries().intern(NodeSet::new(nodes, self.trie))
-    }
-
     pub(super) fn spend(&mut self, work: usize) -> Result<(), Refusal> {
         self.work += work;
         if self.work >= self.next_look {
@@ -624,18 +624,28 @@ impl Frame<'_> {
     }
 }
 
+/// Continuations that are looked through one by one; more of them are found by a map.
+const FEW_CONTINUATIONS: usize = 16;
+
 /// What the kernel's continuations go on with.
 #[derive(Default)]
 struct Resumption {
     /// Dots, what follows their productions, and the nodes to go on from.
     dots: Vec<(DotId, ContinuationId, NodeSetRef)>,
-    /// Nodes at which each continuation was resumed.
-    resumed: FxHashMap<ContinuationId, GrowingNodeSet>,
-    /// Continuations with nodes at which they are still to be resumed.
-    pending: FxHashMap<ContinuationId, GrowingNodeSet>,
-    order: VecDeque<ContinuationId>,
     /// The continuations whose content was looked at, in order.
-    seen: Vec<ContinuationId>,
+    continuations: Vec<Resumed>,
+    /// Where all of them are, once there are more than a few.
+    positions: FxHashMap<ContinuationId, usize>,
+    /// Where those are that are still to be resumed.
+    pending: VecDeque<usize>,
+}
+
+struct Resumed {
+    id: ContinuationId,
+    /// Nodes at which it was resumed.
+    nodes: GrowingNodeSet,
+    /// Nodes at which it is still to be resumed.
+    pending: GrowingNodeSet,
 }
 
 impl Resumption {
@@ -671,23 +681,38 @@ impl Resumption {
     ) {
         composition.work += WORK_PER_UNION;
         let (trie, store) = (composition.trie, composition.vocabulary.summaries());
-        let resumed = self.resumed.entry(continuation).or_insert_with(|| {
-            self.seen.push(continuation);
-            GrowingNodeSet::default()
-        });
-        if let Some(new) = resumed.add(ends, trie, store) {
-            let pending = self.pending.entry(continuation).or_insert_with(|| {
-                self.order.push_back(continuation);
-                GrowingNodeSet::default()
-            });
-            let _ = pending.add(&new, trie, store);
+        let position = self.position(continuation);
+        let resumed = &mut self.continuations[position];
+        if let Some(new) = resumed.nodes.add(ends, trie, store) {
+            if resumed.pending.is_empty() {
+                self.pending.push_back(position);
+            }
+            let _ = resumed.pending.add(&new, trie, store);
         }
     }
 
+    /// Where a continuation is, which is added if it was not seen before.
+    fn position(&mut self, id: ContinuationId) -> usize {
+        let next = self.continuations.len();
+        let position = if next < FEW_CONTINUATIONS {
+            self.continuations.iter().position(|known| known.id == id).unwrap_or(next)
+        } else {
+            if self.positions.is_empty() {
+                self.positions = self.continuations.iter().map(|known| known.id).zip(0..).collect();
+            }
+            *self.positions.entry(id).or_insert(next)
+        };
+        if position == next {
+            let (nodes, pending) = Default::default();
+            self.continuations.push(Resumed { id, nodes, pending });
+        }
+        position
+    }
+
     fn next_continuation(&mut self, composition: &Composition<'_>) -> Option<(ContinuationId, NodeSetRef)> {
-        let continuation = self.order.pop_front()?;
-        let nodes = self.pending.remove(&continuation)?;
-        let nodes = nodes.finish(composition.trie, composition.vocabulary.summaries())?;
-        Some((continuation, nodes))
+        let position = self.pending.pop_front()?;
+        let Resumed { id, pending, .. } = &mut self.continuations[position];
+        let nodes = std::mem::take(pending).finish(composition.trie, composition.vocabulary.summaries())?;
+        Some((*id, nodes))
     }
 }

@@ -288,6 +288,12 @@ impl GrowingNodeSet {
         }
     }
 
+    /// Whether no nodes were added.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        matches!(self.parts, Parts::Nothing)
+    }
+
     /// All nodes that were added; none if there are none.
     #[must_use]
     pub fn finish(self, trie: &TokenTrie, store: &TerminalSummaries) -> Option<NodeSetRef> {

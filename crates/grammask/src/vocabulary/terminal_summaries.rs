@@ -10,12 +10,12 @@
 //! keeps it alive.
 
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::sharded_map::ShardedMap;
-use super::{CountedSummary, LiveTokens, NodeSet, TokenSet};
+use super::{CountedSummary, LiveTokens, NodeSet, TokenSet, TokenTrie, TrieNode};
 
 /// Bytes that the store may take by default.
 const DEFAULT_CAPACITY: usize = 256 << 20;
@@ -76,6 +76,7 @@ pub struct Repetition {
 #[derive(Debug)]
 pub struct TerminalSummaries {
     contents: Mutex<Contents>,
+    nothing_and_root: OnceLock<[NodeSetRef; 2]>,
 }
 
 /// A union, and what it is the union of: while that is held, nothing else is in its place.
@@ -89,6 +90,8 @@ struct UnionOfSets {
 struct Contents {
     /// Node sets by the hash of their content.
     sets: ShardedMap<u64, Vec<NodeSetRef>>,
+    /// Sets that stay when the store is emptied.
+    lasting: Vec<NodeSetRef>,
     /// By content hash of the language, and start nodes.
     summaries: ShardedMap<(u128, NodeSetRef), Arc<TerminalSummary>>,
     counted: FxHashMap<(u128, NodeSetRef), Arc<CountedSummary>>,
@@ -108,6 +111,7 @@ impl Default for TerminalSummaries {
     fn default() -> Self {
         let contents = Contents {
             sets: ShardedMap::default(),
+            lasting: Vec::new(),
             summaries: ShardedMap::default(),
             counted: FxHashMap::default(),
             repetitions: ShardedMap::default(),
@@ -117,7 +121,7 @@ impl Default for TerminalSummaries {
             bytes: 0,
             capacity: DEFAULT_CAPACITY,
         };
-        Self { contents: Mutex::new(contents) }
+        Self { contents: Mutex::new(contents), nothing_and_root: OnceLock::new() }
     }
 }
 
@@ -136,6 +140,18 @@ impl TerminalSummaries {
         let set = NodeSetRef(Arc::new(set));
         contents.sets.entry_or_default(hash).push(set.clone());
         set
+    }
+
+    /// The empty set, and that of the root alone. Every mask begins with them, so they are there without being looked up.
+    #[must_use]
+    pub fn nothing_and_root(&self, trie: &TokenTrie) -> &[NodeSetRef; 2] {
+        self.nothing_and_root.get_or_init(|| {
+            [Vec::new(), vec![TrieNode::ROOT.0]].map(|nodes| {
+                let set = self.intern(NodeSet::new(nodes, trie));
+                self.lock().lasting.push(set.clone());
+                set
+            })
+        })
     }
 
     /// The same tokens; of equal large sets one is kept. Costs a pass over a large set.
@@ -290,6 +306,9 @@ impl Contents {
     fn make_room(&mut self, bytes: usize) {
         if self.bytes + bytes > self.capacity {
             self.sets.clear();
+            for set in &self.lasting {
+                self.sets.entry_or_default(FxBuildHasher.hash_one(&**set)).push(set.clone());
+            }
             self.summaries.clear();
             self.counted.clear();
             self.repetitions.clear();
@@ -299,5 +318,22 @@ impl Contents {
             self.bytes = 0;
         }
         self.bytes += bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vocabulary::TokenTexts;
+
+    #[test]
+    fn what_every_mask_begins_with_outlasts_an_emptying() {
+        let trie = TokenTrie::new(&["a", "ab"].into_iter().map(Some).collect::<TokenTexts>());
+        let store = TerminalSummaries::default();
+        let known = store.nothing_and_root(&trie).clone();
+        store.set_capacity(0);
+        for (known, nodes) in known.iter().zip([vec![], vec![TrieNode::ROOT.0]]) {
+            assert_eq!(store.intern(NodeSet::new(nodes, &trie)), *known);
+        }
     }
 }
