@@ -56,6 +56,7 @@ mod stack_automaton;
 mod streamlining;
 mod terminal_automaton;
 mod terminal_language;
+mod terminal_lists;
 mod terminal_set;
 mod views;
 mod walk;

@@ -114,12 +114,10 @@ impl<'a> Ahead<'a> {
         let mut root = None;
         for index in 0..self.states_of_class[class.index()].len() {
             let top = self.states_of_class[class.index()][index];
-            let stacks = reading.parser.stack_count();
             let stack = reading.parser.open_stack(top);
             let is_alive = terminals
                 .iter()
                 .any(|&terminal| !matches!(reading.parser.probe(stack, terminal), Attempt::Refused));
-            reading.parser.forget_stacks(stacks);
             if !is_alive {
                 continue;
             }
