@@ -39,6 +39,7 @@ id_type! {
     /// A wait.
     WaitId
 }
+
 impl StateId {
     /// Nothing is to be found out.
     const DONE: Self = Self(0);
