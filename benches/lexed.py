@@ -8,8 +8,9 @@ mask, with a vocabulary that was made before. A *token* is filling its mask and 
 what reading the clock costs. *Memory* is what the peak of the process grew by since before the grammar was read.
 
 The peers get our grammars in their dialects, which `lexed_dialects.py` writes; they have no indentation, so for Python
-there is `python-lines`, statements of one line. `grammask-ahead` calls `precompute()` before its first mask, which
-counts as time to that; `syncode-own` is SynCode with the grammar of that name that it ships.
+there is `python-lines`, statements of one line. `grammask-brief` calls `precompute(seconds=0.3)` before its first mask and
+`grammask-ahead` all of `precompute()`, which counts as time to that; `syncode-own` is SynCode with the grammar of that
+name that it ships.
 `lexed_peers.py` measures several engines beside each other and compares their masks.
 """
 
@@ -54,9 +55,9 @@ class Steps:
 
 
 def grammask_engine(
-    name: str, table: TokenTable, *, is_ahead: bool = False
+    name: str, table: TokenTable, *, ahead: float | None = 0
 ) -> tuple[Callable[[], object], Callable[[Any], Steps]]:
-    """Return what compiles, and makes ahead what can be made if that is wanted, and what begins a text."""
+    """Return what compiles, and makes ahead what can be made in some seconds, or all of it, and what begins a text."""
     import grammask
 
     grammask.set_threads(1)
@@ -74,8 +75,8 @@ def grammask_engine(
             text, lexer, refused = lexed_dialects.source(name)
             grammar = grammask.Grammar.from_lark(text, lexer=lexer, postlex=refused)
         compiled = grammar.compile(vocabulary, cache=False)
-        if is_ahead:
-            compiled.precompute()
+        if ahead != 0:
+            compiled.precompute(seconds=ahead)
         return compiled
 
     return compile_it, begin
@@ -129,7 +130,8 @@ def syncode_engine(
 
 ENGINES: dict[str, Callable[[str, TokenTable], tuple[Callable[[], object], Callable[[Any], Steps]]]] = {
     "grammask": grammask_engine,
-    "grammask-ahead": partial(grammask_engine, is_ahead=True),
+    "grammask-brief": partial(grammask_engine, ahead=0.3),
+    "grammask-ahead": partial(grammask_engine, ahead=None),
     "llguidance": llguidance_engine,
     "glrmask": glrmask_engine,
     "glrmask-trie": partial(glrmask_engine, strategy="TOKEN_TRIE"),

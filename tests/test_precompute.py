@@ -97,6 +97,24 @@ def test_a_lexed_grammar_is_made_whole() -> None:
     assert lazy.stats()["masks_composed"] > 1
 
 
+def test_as_much_as_time_allows() -> None:
+    grammar = grammask.Grammar.from_lark(SUMS)
+    lazy, none, whole = (grammar.compile(SUM_VOCABULARY, cache=False) for _ in range(3))
+    assert none.precompute(seconds=0) == 0
+    done = whole.precompute(seconds=600)
+    assert done == none.precompute()
+    made = whole.stats()["masks_composed"]
+    assert read_sums(whole) == read_sums(lazy)
+    assert whole.stats()["masks_composed"] == made
+    assert compiled('start ::= "(" start ")" | "a";').precompute(seconds=0) == 0
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])
+def test_no_time_at_all(seconds: float) -> None:
+    with pytest.raises(ValueError, match="seconds"):
+        compiled('start ::= "ab";').precompute(seconds=seconds)
+
+
 def test_a_lexed_grammar_in_part() -> None:
     grammar = grammask.Grammar.from_lark(SUMS)
     lazy, some = (grammar.compile(SUM_VOCABULARY, cache=False) for _ in range(2))
@@ -117,11 +135,12 @@ def test_a_lexed_grammar_in_part() -> None:
 def test_bundled_grammars_in_part(name: str, text: str) -> None:
     tokens, special = embedded_vocabulary("cl100k_base")
     vocabulary = grammask.Vocabulary(tokens, special=special, eos=special["<|endoftext|>"])
-    lazy, some = (grammask.Grammar.bundled(name).compile(vocabulary, cache=False) for _ in range(2))
+    lazy, some, hurried = (grammask.Grammar.bundled(name).compile(vocabulary, cache=False) for _ in range(3))
     assert some.precompute(3) == 3
-    matchers = [lazy.matcher(), some.matcher()]
+    hurried.precompute(seconds=0.1)
+    matchers = [lazy.matcher(), some.matcher(), hurried.matcher()]
     for token in encode_ordinary("cl100k_base", text):
-        assert matchers[0].mask().tobytes() == matchers[1].mask().tobytes()
+        assert len({matcher.mask().tobytes() for matcher in matchers}) == 1
         assert all(matcher.accept(token) for matcher in matchers)
 
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use grammask::batch;
 use grammask::grammar::{Code, Diagnostic, GrammarError};
@@ -79,17 +80,20 @@ impl PyCompiledGrammar {
         Ok(self.first_error(py, text)?.is_none())
     }
 
-    #[pyo3(signature = (max_sets=None, progress=None))]
+    #[pyo3(signature = (max_sets=None, progress=None, *, seconds=None))]
     fn precompute(
         &self,
         py: Python<'_>,
         max_sets: Option<usize>,
         progress: Option<Py<PyAny>>,
+        seconds: Option<f64>,
     ) -> PyResult<usize> {
+        let time = seconds.map(Duration::try_from_secs_f64).transpose();
+        let time = time.map_err(|error| PyValueError::new_err(format!("seconds: {error}")))?;
         let tables = self.compiled.tables();
         let (mut failure, mut calls) = (None, 0);
         let result = py.detach(|| {
-            tables.precompute(max_sets, |done, known| {
+            tables.precompute(max_sets, time, |done, known| {
                 // Reporting takes the interpreter's lock, so that is not done each time.
                 calls += 1;
                 if calls % CALLS_PER_REPORT != 1 {

@@ -6,6 +6,7 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
 
@@ -72,8 +73,8 @@ impl Tables {
         &self.recognizer
     }
 
-    /// Makes ahead what reading texts would make, until `most` states are done or `go_on`, which is told how many are done
-    /// and how many are known, says no. Returns how many were done.
+    /// Makes ahead what reading texts would make, until `most` states are done, `time` has passed, or `go_on`, which is told
+    /// how many are done and how many are known, says no. Returns how many were done.
     ///
     /// Of a context-free grammar the states are the sets reached over shortest texts first, a thousand if `most` does not
     /// say; each gets its mask, except those from which no token goes on. Of a lexed grammar they are the states of the
@@ -85,14 +86,18 @@ impl Tables {
     pub fn precompute(
         &self,
         most: Option<usize>,
+        time: Option<Duration>,
         mut go_on: impl FnMut(usize, usize) -> bool,
     ) -> Result<usize, GrammarError> {
+        let begun = Instant::now();
+        let mut go_on = |done, known| time.is_none_or(|time| begun.elapsed() < time) && go_on(done, known);
         if let Engine::Lexed(recognizer) = &self.recognizer
             && recognizer.prepared().table().is_some()
         {
             let limits = &self.options.limits;
-            let most = (most.unwrap_or(usize::MAX), limits.memory_bytes / 4, limits.time);
-            let done = recognizer.precompute(&self.vocabulary, most, go_on);
+            let most = (most.unwrap_or(usize::MAX), time.is_some());
+            let done =
+                recognizer.precompute(&self.vocabulary, most, (limits.memory_bytes / 4, limits.time), go_on);
             return done.map_err(|limit| self.limit_error(limit));
         }
         let most_sets = most.unwrap_or(MOST_SETS);

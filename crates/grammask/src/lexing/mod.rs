@@ -21,6 +21,7 @@
 //! | `bundles`, `pairs` | nodes of spanner tables that are walked together, without what can never come there |
 //! | `views` | bundles as a state of the parser sees them |
 //! | `stack_automaton`, `parts` | masks by an automaton that reads the stack from the top; the tokens that they are made of |
+//! | `terminal_lists` | lists of terminals by number, for what is known about them |
 //! | `precompute` | makes that automaton ahead, for all stacks |
 //! | `recognizer` | sets of runs as interned values, and their masks |
 //! | `streamlining` | which terminals can follow each other, whatever was read before |
@@ -56,6 +57,7 @@ mod stack_automaton;
 mod streamlining;
 mod terminal_automaton;
 mod terminal_language;
+mod terminal_lists;
 mod terminal_set;
 mod views;
 mod walk;

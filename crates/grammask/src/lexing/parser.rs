@@ -56,11 +56,11 @@ pub(crate) struct Beneath {
 
 /// What a terminal does to a stack of which not all may be known.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Attempt<T> {
+pub(crate) enum Attempt<T, B = Beneath> {
     Taken(T),
     Refused,
     /// It is not known yet.
-    Beneath(Beneath),
+    Beneath(B),
 }
 
 /// What a lexeme is to the parser: the terminals that it feeds, and the layout after it.
@@ -196,18 +196,6 @@ impl Parser {
     /// The open stack of which only the state on top is known; without LALR(1) tables that is the whole stack.
     pub(crate) fn open_stack(&mut self, top: LrState) -> StackId {
         if self.recognizer.is_some() { StackId::new(top.index()) } else { self.push(UNKNOWN, top) }
-    }
-
-    /// How many different stacks there are.
-    pub(crate) fn stack_count(&self) -> usize {
-        self.nodes.len()
-    }
-
-    /// Forgets all stacks but the first `count`; nobody may refer to the others.
-    pub(crate) fn forget_stacks(&mut self, count: usize) {
-        for node in self.nodes.drain(count..) {
-            self.node_ids.remove(&(node.below, node.state));
-        }
     }
 
     /// Whether a bracket is open, so that newlines mean nothing.

@@ -4,9 +4,10 @@
 //! union is looked at when a mask needs it: much that is found out about stacks no text ever asks for.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::grammar::id_type;
 use crate::vocabulary::{TokenId, TokenSet};
@@ -57,20 +58,25 @@ impl Part {
 
     /// A list if there are few words in it.
     fn few(set: &TokenSet) -> Option<Self> {
-        let most = set.words().len() / WORDS_PER_LISTED;
-        let mut used = Vec::new();
+        // Counting is a small part of what gathering them costs; with numbers of 32 bits, four are counted at once.
+        let count = set.words().iter().map(|&word| u32::from(word != 0)).sum::<u32>() as usize;
+        if count > most_listed(set) {
+            return None;
+        }
+        let mut used = Vec::with_capacity(count);
         for (chunk, words) in set.words().chunks(WORDS_AT_ONCE).enumerate() {
-            if words.iter().fold(0, |all, word| all | word) == 0 {
-                continue;
-            }
-            let first = (chunk * WORDS_AT_ONCE) as u32;
-            used.extend((first..).zip(words.iter().copied()).filter(|&(_, word)| word != 0));
-            if used.len() > most {
-                return None;
+            if words.iter().fold(0, |all, word| all | word) != 0 {
+                let first = (chunk * WORDS_AT_ONCE) as u32;
+                used.extend((first..).zip(words.iter().copied()).filter(|&(_, word)| word != 0));
             }
         }
         Some(Self::Few(used.into()))
     }
+}
+
+/// How many words that are not zero are kept as a list.
+fn most_listed(set: &TokenSet) -> usize {
+    set.words().len() / WORDS_PER_LISTED
 }
 
 /// Collects the tokens of one part after the other. Which words have some is noted, so few are found and cleared again at
@@ -96,8 +102,10 @@ impl Collector {
             Part::Set(set) => self.add_set(set),
             Part::Few(words) => {
                 self.set.union_with_words(words);
-                for &(position, _) in &words[..] {
-                    self.note(position);
+                if !self.has_sets {
+                    for &(position, _) in &words[..] {
+                        self.note(position);
+                    }
                 }
             }
         }
@@ -110,8 +118,9 @@ impl Collector {
 
     pub(crate) fn add_tokens(&mut self, tokens: &[TokenId]) {
         for &token in tokens {
-            self.set.insert(token);
-            self.note(token.0 / u32::BITS);
+            if self.set.insert_is_first(token) {
+                self.note(token.0 / u32::BITS);
+            }
         }
     }
 
@@ -122,8 +131,7 @@ impl Collector {
     /// The tokens as a part, if there are some; after that there are none.
     pub(crate) fn take(&mut self) -> Option<Part> {
         let used: u32 = self.used.iter().map(|bits| bits.count_ones()).sum();
-        let most = self.set.words().len() / WORDS_PER_LISTED;
-        if self.has_sets || used as usize > most {
+        if self.has_sets || used as usize > most_listed(&self.set) {
             let empty = TokenSet::new(self.set.size());
             let set = std::mem::replace(&mut self.set, empty);
             self.used.fill(0);
@@ -158,12 +166,39 @@ pub(crate) struct Parts {
     /// Parts by their addresses, which they keep because they are kept here.
     ids: FxHashMap<usize, PartId>,
     unions: FxHashMap<Arc<[PartId]>, PartId>,
-    distinct: FxHashSet<Arc<TokenSet>>,
+    distinct: FxHashSet<Hashed>,
     /// Short parts as masks.
     masks: FxHashMap<PartId, Arc<TokenSet>>,
     part_bytes: usize,
-    /// While no union is being made.
-    collector: Option<Collector>,
+    /// Empty, for unions to be made, which may need others.
+    collectors: Vec<Collector>,
+}
+
+/// A set with the hash of what is in it, which takes longer to find than to compare.
+#[derive(Debug)]
+struct Hashed {
+    hash: u64,
+    set: Arc<TokenSet>,
+}
+
+impl Hashed {
+    fn new(set: Arc<TokenSet>) -> Self {
+        Self { hash: FxBuildHasher.hash_one(&*set), set }
+    }
+}
+
+impl PartialEq for Hashed {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash && self.set == other.set
+    }
+}
+
+impl Eq for Hashed {}
+
+impl Hash for Hashed {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
 }
 
 impl Parts {
@@ -201,7 +236,7 @@ impl Parts {
             Entry::Part(part) => return part.clone(),
             Entry::Union(parts, _) => parts.clone(),
         };
-        let mut collector = self.collector.take().unwrap_or_else(|| Collector::new(size));
+        let mut collector = self.collectors.pop().unwrap_or_else(|| Collector::new(size));
         for &part in &parts[..] {
             self.add(part, &mut collector, size);
         }
@@ -209,7 +244,7 @@ impl Parts {
             Some(Part::Set(set)) => Part::Set(self.share(set)),
             few => few.unwrap_or(Part::Few([].into())),
         };
-        self.collector = Some(collector);
+        self.collectors.push(collector);
         if let Part::Few(_) = union {
             self.part_bytes += union.memory_bytes();
         }
@@ -249,11 +284,13 @@ impl Parts {
 
     /// The set that is kept for equal ones.
     fn share(&mut self, set: Arc<TokenSet>) -> Arc<TokenSet> {
-        match self.distinct.get(&set) {
-            Some(equal) => equal.clone(),
+        let hashed = Hashed::new(set);
+        match self.distinct.get(&hashed) {
+            Some(equal) => equal.set.clone(),
             None => {
+                let set = hashed.set.clone();
                 self.part_bytes += size_of_val(set.words());
-                self.distinct.insert(set.clone());
+                self.distinct.insert(hashed);
                 set
             }
         }
@@ -265,7 +302,7 @@ impl Parts {
             + hash_bytes(&self.ids)
             + hash_bytes(&self.unions)
             + hash_bytes(&self.masks)
-            + self.distinct.capacity() * (size_of::<Arc<TokenSet>>() + 1)
+            + self.distinct.capacity() * (size_of::<Hashed>() + 1)
     }
 }
 

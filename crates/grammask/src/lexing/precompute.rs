@@ -4,10 +4,11 @@
 //! lexer and each state that can be on top of the parser's stack, over all states that can be below. What can be below
 //! comes from the LR automaton, where every path is the stack of some text.
 //!
-//! Not all of it is worth its memory, so what counts most comes first: the configurations in which the first tokens of the
-//! vocabulary end, since vocabularies begin with what is frequent, each with all that it leads to. With indentation the
-//! automaton is made for lines outside of blocks and brackets; for others most bundles are there then.
+//! Not all of it is worth its time and memory, so what counts most comes first: the configurations in which the first
+//! tokens of the vocabulary end, since vocabularies begin with what is frequent, and what is found out high up in a stack.
+//! With indentation the automaton is made for lines outside of blocks and brackets; for others most bundles are there then.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -27,21 +28,42 @@ use crate::vocabulary::{TokenTrie, TrieNode};
 /// Transitions that are made at once.
 const BATCH: usize = 256;
 
+/// If time is short, so many times later among the configurations counts as one transition further down a stack. If it is
+/// not, memory is what there is too little of, and one configuration with all that it leads to takes the least.
+const HURRIED_FACTOR: u64 = 2;
+
 /// What is still to be made, what counts most first.
 pub(super) struct Ahead<'a> {
     prepared: &'a PreparedGrammar,
-    /// Those that count most are last.
+    /// [`HURRIED_FACTOR`], or 1.
+    factor_of_depth: u64,
+    /// Those that count most first.
     configurations: Vec<(ConfigurationId, ClassId)>,
-    /// How many configurations there were.
-    count: usize,
+    /// How many of them were begun.
+    begun: usize,
+    /// For each that was begun, how many entries of `waiting` are for it.
+    open: Vec<usize>,
+    /// How many were begun and have none.
+    done: usize,
     states_of_class: Vec<Vec<LrState>>,
-    transitions: Vec<(StateId, LrState)>,
+    waiting: BTreeMap<Rank, Vec<(StateId, LrState)>>,
+    waiting_count: usize,
     met: FxHashSet<(StateId, LrState)>,
     below: Below,
 }
 
+/// What counts more is less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    order: u64,
+    configuration: usize,
+    /// Transitions above in the stack.
+    depth: u32,
+}
+
 impl<'a> Ahead<'a> {
-    /// Everything that can be made for a grammar.
+    /// Everything that can be made for the `most` configurations that count most; `is_hurried` if there may not be the time for
+    /// that.
     ///
     /// # Errors
     /// When a limit is passed.
@@ -49,6 +71,7 @@ impl<'a> Ahead<'a> {
         prepared: &'a PreparedGrammar,
         lexer: &mut Lexer,
         trie: &TokenTrie,
+        (most, is_hurried): (usize, bool),
     ) -> Result<Self, LimitExceeded> {
         let classes = &prepared.classes;
         let mut states_of_class = vec![Vec::new(); classes.terminals.len()];
@@ -59,28 +82,37 @@ impl<'a> Ahead<'a> {
                 states_of_class[classes.of_state[state].index()].push(LrState::new(state));
             }
         }
-        let configurations = by_first_token(&prepared.futures, lexer, trie)?;
+        let mut configurations = by_first_token(&prepared.futures, lexer, trie)?;
+        configurations.truncate(most);
         Ok(Self {
             prepared,
-            count: configurations.len(),
+            factor_of_depth: if is_hurried { HURRIED_FACTOR } else { 1 },
             configurations,
+            begun: 0,
+            open: Vec::new(),
+            done: 0,
             states_of_class,
-            transitions: Vec::new(),
+            waiting: BTreeMap::new(),
+            waiting_count: 0,
             met: FxHashSet::default(),
             below: Below::of(prepared),
         })
     }
 
-    /// How many configurations there are, and how many of them are made with all that they lead to.
+    fn rank(&self, configuration: usize, depth: u32) -> Rank {
+        let factor = self.factor_of_depth.saturating_pow(depth);
+        Rank { order: factor.saturating_mul(configuration as u64 + 1), configuration, depth }
+    }
+
+    /// How many configurations are made with all that they lead to, and how many there are.
     pub(super) fn progress(&self) -> (usize, usize) {
-        let begun = self.count - self.configurations.len();
-        (self.count, begun - usize::from(!self.transitions.is_empty()))
+        (self.done, self.configurations.len())
     }
 
     /// Memory that finding out what to make takes, in bytes, an estimate.
     pub(super) fn memory_bytes(&self) -> usize {
         let place = size_of::<(StateId, LrState)>();
-        self.below.known_bytes + self.met.capacity() * (place + 1) + self.transitions.capacity() * place
+        self.below.known_bytes + self.met.capacity() * (place + 1) + 2 * self.waiting_count * place
     }
 
     /// Makes some of it.
@@ -89,14 +121,31 @@ impl<'a> Ahead<'a> {
     /// When a limit is passed.
     pub(super) fn make_some(&mut self, reading: &mut Reading<'_>) -> Result<(), LimitExceeded> {
         reading.tables.deadline.check()?;
-        if self.transitions.is_empty()
-            && let Some((configuration, class)) = self.configurations.pop()
-        {
-            self.begin(configuration, class, reading)?;
-        }
-        for _ in 0..BATCH {
-            let Some((state, top)) = self.transitions.pop() else { break };
-            self.make(state, top, reading)?;
+        let next = self.rank(self.begun, 0);
+        match self.waiting.first_entry() {
+            Some(mut first) if self.begun == self.configurations.len() || *first.key() < next => {
+                let rank = *first.key();
+                let places = first.get_mut();
+                let some = places.split_off(places.len().saturating_sub(BATCH));
+                if places.is_empty() {
+                    first.remove();
+                    self.open[rank.configuration] -= 1;
+                }
+                self.waiting_count -= some.len();
+                for (state, top) in some {
+                    self.make((state, top), rank, reading)?;
+                }
+                self.done += usize::from(self.open[rank.configuration] == 0);
+            }
+            _ => {
+                let Some(&(configuration, class)) = self.configurations.get(self.begun) else {
+                    return Ok(());
+                };
+                self.begun += 1;
+                self.open.push(0);
+                self.begin(configuration, class, next, reading)?;
+                self.done += usize::from(self.open[next.configuration] == 0);
+            }
         }
         Ok(())
     }
@@ -106,6 +155,7 @@ impl<'a> Ahead<'a> {
         &mut self,
         configuration: ConfigurationId,
         class: ClassId,
+        rank: Rank,
         reading: &mut Reading<'_>,
     ) -> Result<(), LimitExceeded> {
         let Some(future) = self.prepared.futures.of(configuration, class) else { return Ok(()) };
@@ -114,12 +164,10 @@ impl<'a> Ahead<'a> {
         let mut root = None;
         for index in 0..self.states_of_class[class.index()].len() {
             let top = self.states_of_class[class.index()][index];
-            let stacks = reading.parser.stack_count();
             let stack = reading.parser.open_stack(top);
             let is_alive = terminals
                 .iter()
                 .any(|&terminal| !matches!(reading.parser.probe(stack, terminal), Attempt::Refused));
-            reading.parser.forget_stacks(stacks);
             if !is_alive {
                 continue;
             }
@@ -131,17 +179,26 @@ impl<'a> Ahead<'a> {
                     *root.insert(reading.automaton.unread(bundle, 0, layout))
                 }
             };
-            self.make(root, top, reading)?;
+            self.make((root, top), rank, reading)?;
         }
         Ok(())
     }
 
     /// Makes a transition and notes where it leads to.
-    fn make(&mut self, state: StateId, top: LrState, reading: &mut Reading<'_>) -> Result<(), LimitExceeded> {
+    fn make(
+        &mut self,
+        (state, top): (StateId, LrState),
+        rank: Rank,
+        reading: &mut Reading<'_>,
+    ) -> Result<(), LimitExceeded> {
         let Some((next, distance)) = reading.make_ahead(state, top)? else { return Ok(()) };
+        let further = self.rank(rank.configuration, rank.depth + 1);
         for &below in &self.below.of_state(top, distance)[..] {
             if self.met.insert((next, below)) {
-                self.transitions.push((next, below));
+                let places = self.waiting.entry(further).or_default();
+                self.open[rank.configuration] += usize::from(places.is_empty());
+                places.push((next, below));
+                self.waiting_count += 1;
             }
         }
         Ok(())
@@ -191,7 +248,7 @@ impl Below {
     }
 }
 
-/// All configurations; those in which earlier tokens end are last.
+/// All configurations; those in which earlier tokens end are first.
 fn by_first_token(
     futures: &Futures,
     lexer: &mut Lexer,
@@ -225,6 +282,6 @@ fn by_first_token(
         }
     }
     let first_token = |key: &(ConfigurationId, ClassId)| first_tokens.get(key).copied().unwrap_or(u32::MAX);
-    configurations.sort_by_key(|key| (std::cmp::Reverse(first_token(key)), *key));
+    configurations.sort_by_key(|key| (first_token(key), *key));
     Ok(configurations)
 }

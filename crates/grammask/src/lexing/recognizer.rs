@@ -461,24 +461,27 @@ impl LexedRecognizer {
 
     /// Makes ahead what masks are made of (`precompute`), for `most` configurations of the lexer, until tables, or
     /// finding out what to make, take `most_bytes`, or `go_on`, which is told how many are done and how many there are,
-    /// says no. Returns how many were done: none without LALR(1) tables, where nothing can be made ahead.
+    /// says no; `is_hurried` if it may say no because of the time. Returns how many were done: none without LALR(1) tables,
+    /// where nothing can be made ahead.
     ///
     /// # Errors
     /// When a limit is passed. `time` is for each of the small steps of the work.
     pub fn precompute(
         &self,
         vocabulary: &Vocabulary,
-        (most, most_bytes, time): (usize, usize, Duration),
+        (most, is_hurried): (usize, bool),
+        (most_bytes, time): (usize, Duration),
         mut go_on: impl FnMut(usize, usize) -> bool,
     ) -> Result<usize, LimitExceeded> {
         if self.prepared.table().is_none() {
             return Ok(0);
         }
         self.mask(self.start, vocabulary, &Deadline::after_first_check(time))?;
-        let mut ahead = Ahead::new(&self.prepared, &mut self.lock().lexer, vocabulary.trie())?;
+        let mut ahead =
+            Ahead::new(&self.prepared, &mut self.lock().lexer, vocabulary.trie(), (most, is_hurried))?;
         loop {
-            let (count, done) = ahead.progress();
-            if done >= most.min(count) || !go_on(done, count) {
+            let (done, count) = ahead.progress();
+            if done == count || !go_on(done, count) {
                 return Ok(done);
             }
             let mut builder = self.lock();

@@ -27,7 +27,7 @@ id_type! {
 }
 
 /// Tokens above which a group keeps them as a bitset.
-const MANY_TOKENS: usize = 2048;
+const MANY_TOKENS: usize = 512;
 /// Nodes of a shared subtree at the least.
 const LEAST_NODES: usize = 4;
 /// A subtree with at least this part of the trie's nodes is shared wherever it is.

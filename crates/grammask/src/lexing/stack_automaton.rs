@@ -25,9 +25,10 @@ use super::lr_automaton::LrState;
 use super::parser::{Attempt, Beneath, LayoutId, Parse, Parser, StackId};
 use super::parts::{PartId, Parts, hash_bytes};
 use super::recognizer::PreparedGrammar;
-use super::views::{Nesting, Sources, View, Views};
+use super::terminal_lists::{TerminalLists, TerminalsId};
+use super::views::{Dependent, Nesting, Sight, Sources, View, Views};
 use crate::LimitExceeded;
-use crate::grammar::{TerminalId, id_type};
+use crate::grammar::{NonterminalId, TerminalId, id_type};
 use crate::vocabulary::TokenSet;
 
 id_type! {
@@ -37,10 +38,6 @@ id_type! {
 id_type! {
     /// A wait.
     WaitId
-}
-id_type! {
-    /// What is fed to the parser, and for what.
-    GoalId
 }
 
 impl StateId {
@@ -58,24 +55,25 @@ enum State {
     /// Nothing of the stack was read.
     Unread { bundle: BundleId, column: u32, layout: LayoutId },
     /// Sorted.
-    Waits(Box<[WaitId]>),
+    Waits(Arc<[WaitId]>),
 }
 
 /// A reduction that goes on below what was read, and what comes then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Wait {
     beneath: Beneath,
-    goal: GoalId,
+    goal: Goal,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// What is fed to the parser, and for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Goal {
     /// One of these has to be taken, which may be the end of the text, for some tokens.
-    Any(Arc<[TerminalId]>, PartId),
+    Any(TerminalsId, PartId),
     /// All of these in turn, and then the end of the text, for some tokens.
-    End(Arc<[TerminalId]>, PartId),
+    End(TerminalsId, PartId),
     /// All of these in turn, for what is behind a branch of a bundle.
-    Branch(Arc<[TerminalId]>, Place),
+    Branch(TerminalsId, Place),
 }
 
 /// Behind a branch of a bundle.
@@ -110,29 +108,47 @@ pub(crate) struct StackAutomaton {
     transitions: FxHashMap<(StateId, LrState), Transition>,
     waits: Vec<Wait>,
     wait_ids: FxHashMap<Wait, WaitId>,
-    goals: Vec<Goal>,
-    goal_ids: FxHashMap<Goal, GoalId>,
     parts: Parts,
-    /// What was found out with the open stacks of one mask: the same terminals come from many bundles.
-    fed: FxHashMap<(StackId, TerminalId), Attempt<StackId>>,
-    probed: FxHashMap<(StackId, TerminalId), Attempt<()>>,
+    terminals: TerminalLists,
+    answers: Answers,
     content_bytes: usize,
+}
+
+/// What the parser says about open stacks: the same terminals come from many bundles, and states that only differ in tokens
+/// ask the same.
+#[derive(Debug, Default)]
+struct Answers {
+    /// Whether one of some terminals is taken.
+    any: FxHashMap<(StackId, TerminalsId), AnyTaken>,
+    /// Where [`AnyTaken::Beneath`] is: reductions, each with the terminals that make them.
+    beneath: Vec<(Beneath, TerminalsId)>,
+    /// What becomes of a stack after terminals in turn; what is not known of it needs the rest of them.
+    fed: FxHashMap<(StackId, TerminalsId), Attempt<StackId, (Beneath, TerminalsId)>>,
+}
+
+/// Whether one of some terminals is taken.
+#[derive(Clone, Copy, Debug)]
+enum AnyTaken {
+    Yes,
+    /// That depends on so many reductions, from the first; on none if no terminal is taken.
+    Beneath {
+        first: u32,
+        count: u32,
+    },
 }
 
 impl Default for StackAutomaton {
     fn default() -> Self {
-        let done = State::Waits([].into());
+        let done = State::Waits(Arc::from([]));
         Self {
             states: vec![done.clone()],
             state_ids: FxHashMap::from_iter([(done, StateId::DONE)]),
             transitions: FxHashMap::default(),
             waits: Vec::new(),
             wait_ids: FxHashMap::default(),
-            goals: Vec::new(),
-            goal_ids: FxHashMap::default(),
             parts: Parts::default(),
-            fed: FxHashMap::default(),
-            probed: FxHashMap::default(),
+            terminals: TerminalLists::default(),
+            answers: Answers::default(),
             content_bytes: 0,
         }
     }
@@ -145,7 +161,7 @@ impl StackAutomaton {
         }
         let id = StateId::new(self.states.len());
         if let State::Waits(waits) = &state {
-            self.content_bytes += 2 * size_of_val(&waits[..]);
+            self.content_bytes += 16 + size_of_val(&waits[..]);
         }
         self.states.push(state.clone());
         self.state_ids.insert(state, id);
@@ -157,49 +173,31 @@ impl StackAutomaton {
         self.state(State::Unread { bundle, column, layout })
     }
 
-    fn wait(&mut self, beneath: Beneath, goal: GoalId) -> WaitId {
-        let wait = Wait { beneath, goal };
-        let next = WaitId::new(self.waits.len());
-        let id = *self.wait_ids.entry(wait).or_insert(next);
-        if id == next {
-            self.waits.push(wait);
-        }
-        id
-    }
-
     /// What waits have to find out.
-    fn rest(&mut self, mut waits: Vec<WaitId>) -> Rest {
-        let skipped = waits.iter().map(|wait| self.waits[wait.index()].beneath.pops).min().unwrap_or(0);
-        if skipped > 0 {
-            for id in &mut waits {
-                let Wait { beneath: Beneath { pops, lhs }, goal } = self.waits[id.index()];
-                *id = self.wait(Beneath { pops: pops - skipped, lhs }, goal);
+    fn rest(&mut self, waits: &[Wait]) -> Rest {
+        let skipped = waits.iter().map(|wait| wait.beneath.pops).min().unwrap_or(0);
+        let mut ids = Vec::with_capacity(waits.len());
+        for &Wait { beneath: Beneath { pops, lhs }, goal } in waits {
+            let wait = Wait { beneath: Beneath { pops: pops - skipped, lhs }, goal };
+            let next = WaitId::new(self.waits.len());
+            let id = *self.wait_ids.entry(wait).or_insert(next);
+            if id == next {
+                self.waits.push(wait);
             }
+            ids.push(id);
         }
-        waits.sort_unstable();
-        waits.dedup();
-        Rest { skipped, state: self.state(State::Waits(waits.into())) }
+        ids.sort_unstable();
+        ids.dedup();
+        Rest { skipped, state: self.state(State::Waits(ids.into())) }
     }
 
     /// Adds the waits that a rest stands for.
-    fn add_waits(&mut self, Rest { skipped, state }: Rest, waits: &mut Vec<WaitId>) {
-        let State::Waits(of_state) = self.states[state.index()].clone() else { return };
-        for id in of_state {
+    fn add_waits(&self, Rest { skipped, state }: Rest, waits: &mut Vec<Wait>) {
+        let State::Waits(of_state) = &self.states[state.index()] else { return };
+        waits.extend(of_state.iter().map(|id| {
             let Wait { beneath: Beneath { pops, lhs }, goal } = self.waits[id.index()];
-            waits.push(self.wait(Beneath { pops: pops + skipped, lhs }, goal));
-        }
-    }
-
-    fn goal(&mut self, goal: Goal) -> GoalId {
-        if let Some(&known) = self.goal_ids.get(&goal) {
-            return known;
-        }
-        let id = GoalId::new(self.goals.len());
-        let (Goal::Any(terminals, _) | Goal::End(terminals, _) | Goal::Branch(terminals, _)) = &goal;
-        self.content_bytes += 16 + size_of_val(&terminals[..]);
-        self.goals.push(goal.clone());
-        self.goal_ids.insert(goal, id);
-        id
+            Wait { beneath: Beneath { pops: pops + skipped, lhs }, goal }
+        }));
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
@@ -210,10 +208,10 @@ impl StackAutomaton {
             + hash_bytes(&self.transitions)
             + self.waits.capacity() * size_of::<Wait>()
             + hash_bytes(&self.wait_ids)
-            + self.goals.capacity() * size_of::<Goal>()
-            + hash_bytes(&self.goal_ids)
-            + hash_bytes(&self.fed)
-            + hash_bytes(&self.probed)
+            + self.terminals.memory_bytes()
+            + hash_bytes(&self.answers.any)
+            + self.answers.beneath.capacity() * size_of::<(Beneath, TerminalsId)>()
+            + hash_bytes(&self.answers.fed)
     }
 }
 
@@ -221,7 +219,7 @@ impl StackAutomaton {
 #[derive(Debug, Default)]
 struct Found {
     tokens: Vec<PartId>,
-    waits: Vec<WaitId>,
+    waits: Vec<Wait>,
     /// Small views to look at.
     pending: Vec<Seen>,
     /// Below so many large views.
@@ -265,7 +263,7 @@ impl Reading<'_> {
         let state = self.automaton.unread(bundle, column, parse.layout);
         let mut tokens = Vec::new();
         let transitions = self.automaton.transitions.len();
-        self.on_trial(|reading| reading.read(state, parse.stack, (&mut tokens, 0)))?;
+        self.read(state, parse.stack, (&mut tokens, 0))?;
         let mask = self.automaton.parts.mask(&mut tokens, self.tables.vocabulary_size);
         Ok((mask, transitions == self.automaton.transitions.len()))
     }
@@ -289,22 +287,11 @@ impl Reading<'_> {
             }
         }
         let is_top = matches!(self.automaton.states[state.index()], State::Unread { .. });
-        let Transition { tokens, rest: Rest { skipped, state } } =
-            self.on_trial(|reading| reading.transition(state, top, 0))?;
+        let Transition { tokens, rest: Rest { skipped, state } } = self.transition(state, top, 0)?;
         if is_top && let Some(tokens) = tokens {
             self.automaton.parts.get(tokens, self.tables.vocabulary_size);
         }
         Ok((state != StateId::DONE).then_some((state, skipped + 1)))
-    }
-
-    /// Forgets the stacks that were tried: for other masks they are of no use.
-    fn on_trial<T>(&mut self, try_stacks: impl FnOnce(&mut Self) -> T) -> T {
-        let stacks = self.parser.stack_count();
-        let found = try_stacks(self);
-        self.parser.forget_stacks(stacks);
-        self.automaton.fed.clear();
-        self.automaton.probed.clear();
-        found
     }
 
     /// Reads what is known of a stack and adds the tokens that are found; returns what is left to find out below it.
@@ -351,25 +338,23 @@ impl Reading<'_> {
                 found.pending.push(Seen { bundle, view, parse, column });
             }
             State::Waits(waits) => {
-                for wait in waits {
-                    self.go_on(wait, top, &mut found)?;
-                }
+                found.waits.reserve(waits.len());
+                self.go_on(&waits, top, &mut found)?;
             }
         }
         while let Some(seen) = found.pending.pop() {
             self.look_at(seen, &mut found)?;
-            self.check_limits()?;
         }
         self.check_limits()?;
         let Found { mut tokens, mut waits, .. } = found;
         let automaton = &mut *self.automaton;
         tokens.sort_unstable();
         // For what is certain there is nothing to wait.
-        waits.retain(|wait| match &automaton.goals[automaton.waits[wait.index()].goal.index()] {
-            Goal::Any(_, part) | Goal::End(_, part) => tokens.binary_search(part).is_err(),
+        waits.retain(|wait| match wait.goal {
+            Goal::Any(_, part) | Goal::End(_, part) => tokens.binary_search(&part).is_err(),
             Goal::Branch(..) => true,
         });
-        let rest = automaton.rest(waits);
+        let rest = automaton.rest(&waits);
         let tokens = automaton.parts.union(&mut tokens);
         let transition = Transition { tokens, rest };
         automaton.transitions.insert((state, top), transition);
@@ -391,16 +376,25 @@ impl Reading<'_> {
     }
 
     /// Goes on with what waited for a state of the stack.
-    fn go_on(&mut self, wait: WaitId, top: LrState, found: &mut Found) -> Result<(), LimitExceeded> {
-        let Wait { beneath: Beneath { pops, lhs }, goal } = self.automaton.waits[wait.index()];
-        if pops > 0 {
-            found.waits.push(self.automaton.wait(Beneath { pops: pops - 1, lhs }, goal));
-            return Ok(());
+    fn go_on(&mut self, waits: &[WaitId], top: LrState, found: &mut Found) -> Result<(), LimitExceeded> {
+        // Most waits of a state are for one nonterminal.
+        let mut last: Option<(NonterminalId, Option<StackId>)> = None;
+        for &wait in waits {
+            let Wait { beneath: Beneath { pops, lhs }, goal } = self.automaton.waits[wait.index()];
+            if pops > 0 {
+                found.waits.push(Wait { beneath: Beneath { pops: pops - 1, lhs }, goal });
+                continue;
+            }
+            let stack = match last {
+                Some((nonterminal, stack)) if nonterminal == lhs => stack,
+                _ => self.parser.after_nonterminal(top, lhs),
+            };
+            last = Some((lhs, stack));
+            if let Some(stack) = stack {
+                self.pursue(stack, goal, found)?;
+            }
         }
-        match self.parser.after_nonterminal(top, lhs) {
-            Some(stack) => self.pursue(stack, self.automaton.goals[goal.index()].clone(), found),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// The view of a bundle that a parse has; `is_kept` if it may be asked for again.
@@ -412,7 +406,12 @@ impl Reading<'_> {
             false => Nesting::Outside,
         };
         let sources = Sources { grammar, tables, futures };
-        let sight = (self.bundles.get(bundle), &mut self.automaton.parts);
+        let automaton = &mut *self.automaton;
+        let sight = Sight {
+            bundle: self.bundles.get(bundle),
+            parts: &mut automaton.parts,
+            terminals: &mut automaton.terminals,
+        };
         if is_kept {
             self.views.of((bundle, top, nesting), sight, sources)
         } else {
@@ -427,14 +426,19 @@ impl Reading<'_> {
         found: &mut Found,
     ) -> Result<(), LimitExceeded> {
         found.tokens.extend(view.certain);
+        // Blocks have to end before the text can.
         let end = self.prepared.grammar.end();
-        for dependent in &view.dependent {
-            let part = dependent.tokens;
-            let blocks = self.parser.ends_of_blocks(parse.layout);
-            let mut terminals = dependent.terminals.clone();
-            if blocks.terminals().next().is_some() && terminals.contains(&end) {
-                terminals = terminals.iter().copied().filter(|&terminal| terminal != end).collect();
-                self.pursue(parse.stack, Goal::End(blocks.terminals().collect(), part), found)?;
+        let blocks = self.parser.ends_of_blocks(parse.layout);
+        let ends_blocks = blocks.terminals().next().is_some();
+        for &Dependent { mut terminals, tokens: part } in &view.dependent {
+            if ends_blocks {
+                let list = self.automaton.terminals.get(terminals);
+                if list.contains(&end) {
+                    let others = list.iter().copied().filter(|&terminal| terminal != end);
+                    terminals = self.automaton.terminals.id(others);
+                    let to_end = self.automaton.terminals.id(blocks.terminals());
+                    self.pursue(parse.stack, Goal::End(to_end, part), found)?;
+                }
             }
             self.pursue(parse.stack, Goal::Any(terminals, part), found)?;
         }
@@ -443,7 +447,8 @@ impl Reading<'_> {
             let (terminal, emitted) = (next.terminal, next.column.resolve(column));
             if let Some(lexeme) = self.parser.lexeme(parse.layout, terminal, emitted) {
                 let place = Place { bundle, branch, layout: lexeme.layout };
-                self.pursue_branch(parse.stack, lexeme.terminals(), place, found)?;
+                let terminals = self.automaton.terminals.id(lexeme.terminals());
+                self.pursue(parse.stack, Goal::Branch(terminals, place), found)?;
             }
         }
         Ok(())
@@ -452,62 +457,36 @@ impl Reading<'_> {
     /// Feeds to an open stack what a goal needs, as far as the stack is known.
     fn pursue(&mut self, stack: StackId, goal: Goal, found: &mut Found) -> Result<(), LimitExceeded> {
         match goal {
-            Goal::Any(terminals, part) => {
-                let mut beneath: Vec<(Beneath, Vec<TerminalId>)> = Vec::new();
-                for &terminal in &terminals[..] {
-                    match self.probe(stack, terminal) {
-                        Attempt::Taken(()) => {
-                            found.tokens.push(part);
-                            return Ok(());
-                        }
-                        Attempt::Refused => {}
-                        Attempt::Beneath(place) => {
-                            match beneath.iter_mut().find(|(known, _)| *known == place) {
-                                Some((_, terminals)) => terminals.push(terminal),
-                                None => beneath.push((place, vec![terminal])),
-                            }
-                        }
-                    }
-                }
-                for (place, terminals) in beneath {
-                    let goal = self.automaton.goal(Goal::Any(terminals.into(), part));
-                    found.waits.push(self.automaton.wait(place, goal));
-                }
-                Ok(())
-            }
-            Goal::End(terminals, part) => match self.feed_all(stack, terminals.iter().copied()) {
-                Ok(Some(stack)) => {
-                    self.pursue(stack, Goal::Any([self.prepared.grammar.end()].into(), part), found)
-                }
-                Ok(None) => Ok(()),
-                Err((beneath, rest)) => {
-                    let goal = self.automaton.goal(Goal::End(rest, part));
-                    found.waits.push(self.automaton.wait(beneath, goal));
-                    Ok(())
+            Goal::Any(terminals, part) => match self.is_any_taken(stack, terminals) {
+                AnyTaken::Yes => found.tokens.push(part),
+                AnyTaken::Beneath { first, count } => {
+                    let reductions = &self.automaton.answers.beneath[first as usize..][..count as usize];
+                    found.waits.extend(
+                        reductions
+                            .iter()
+                            .map(|&(beneath, terminals)| Wait { beneath, goal: Goal::Any(terminals, part) }),
+                    );
                 }
             },
-            Goal::Branch(terminals, place) => {
-                self.pursue_branch(stack, terminals.iter().copied(), place, found)
-            }
+            Goal::End(terminals, part) => match self.feed(stack, terminals) {
+                Attempt::Taken(stack) => {
+                    let end = self.automaton.terminals.id([self.prepared.grammar.end()]);
+                    self.pursue(stack, Goal::Any(end, part), found)?;
+                }
+                Attempt::Refused => {}
+                Attempt::Beneath((beneath, rest)) => {
+                    found.waits.push(Wait { beneath, goal: Goal::End(rest, part) });
+                }
+            },
+            Goal::Branch(terminals, place) => match self.feed(stack, terminals) {
+                Attempt::Taken(stack) => self.enter(place, stack, found)?,
+                Attempt::Refused => {}
+                Attempt::Beneath((beneath, rest)) => {
+                    found.waits.push(Wait { beneath, goal: Goal::Branch(rest, place) });
+                }
+            },
         }
-    }
-
-    fn pursue_branch(
-        &mut self,
-        stack: StackId,
-        terminals: impl Iterator<Item = TerminalId>,
-        place: Place,
-        found: &mut Found,
-    ) -> Result<(), LimitExceeded> {
-        match self.feed_all(stack, terminals) {
-            Ok(Some(stack)) => self.enter(place, stack, found),
-            Ok(None) => Ok(()),
-            Err((beneath, rest)) => {
-                let goal = self.automaton.goal(Goal::Branch(rest, place));
-                found.waits.push(self.automaton.wait(beneath, goal));
-                Ok(())
-            }
-        }
+        Ok(())
     }
 
     /// Finds what is behind a branch whose terminals were taken.
@@ -535,31 +514,66 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// The stack after some terminals, if they are taken; where that is not known, what is left to feed.
-    fn feed_all(
-        &mut self,
-        mut stack: StackId,
-        mut terminals: impl Iterator<Item = TerminalId>,
-    ) -> Result<Option<StackId>, (Beneath, Arc<[TerminalId]>)> {
-        while let Some(terminal) = terminals.next() {
-            match self.feed(stack, terminal) {
-                Attempt::Taken(next) => stack = next,
-                Attempt::Refused => return Ok(None),
-                Attempt::Beneath(beneath) => {
-                    return Err((beneath, std::iter::once(terminal).chain(terminals).collect()));
+    /// Whether an open stack takes one of some terminals.
+    fn is_any_taken(&mut self, stack: StackId, terminals: TerminalsId) -> AnyTaken {
+        let automaton = &mut *self.automaton;
+        if let Some(&known) = automaton.answers.any.get(&(stack, terminals)) {
+            return known;
+        }
+        let mut beneath: Vec<(Beneath, Vec<TerminalId>)> = Vec::new();
+        let mut is_taken = false;
+        for &terminal in &automaton.terminals.get(terminals)[..] {
+            match self.parser.probe(stack, terminal) {
+                Attempt::Taken(()) => {
+                    is_taken = true;
+                    break;
                 }
+                Attempt::Refused => {}
+                Attempt::Beneath(place) => match beneath.iter_mut().find(|(known, _)| *known == place) {
+                    Some((_, terminals)) => terminals.push(terminal),
+                    None => beneath.push((place, vec![terminal])),
+                },
             }
         }
-        Ok(Some(stack))
+        let answer = if is_taken {
+            AnyTaken::Yes
+        } else {
+            let first = automaton.answers.beneath.len() as u32;
+            for (place, terminals) in &beneath {
+                let terminals = automaton.terminals.id(terminals.iter().copied());
+                automaton.answers.beneath.push((*place, terminals));
+            }
+            AnyTaken::Beneath { first, count: beneath.len() as u32 }
+        };
+        // What a limit kept from being found out is not kept.
+        if !self.parser.has_failed() {
+            automaton.answers.any.insert((stack, terminals), answer);
+        }
+        answer
     }
 
-    fn feed(&mut self, stack: StackId, terminal: TerminalId) -> Attempt<StackId> {
-        let parser = &mut *self.parser;
-        *self.automaton.fed.entry((stack, terminal)).or_insert_with(|| parser.feed(stack, terminal))
-    }
-
-    fn probe(&mut self, stack: StackId, terminal: TerminalId) -> Attempt<()> {
-        let parser = &mut *self.parser;
-        *self.automaton.probed.entry((stack, terminal)).or_insert_with(|| parser.probe(stack, terminal))
+    /// The stack after some terminals, if they are taken; where that is not known, what is left to feed.
+    fn feed(&mut self, stack: StackId, terminals: TerminalsId) -> Attempt<StackId, (Beneath, TerminalsId)> {
+        let automaton = &mut *self.automaton;
+        if let Some(&known) = automaton.answers.fed.get(&(stack, terminals)) {
+            return known;
+        }
+        let mut answer = Attempt::Taken(stack);
+        let list = automaton.terminals.get(terminals);
+        for (index, &terminal) in list.iter().enumerate() {
+            let Attempt::Taken(stack) = answer else { break };
+            answer = match self.parser.feed(stack, terminal) {
+                Attempt::Taken(next) => Attempt::Taken(next),
+                Attempt::Refused => Attempt::Refused,
+                Attempt::Beneath(beneath) => {
+                    let rest = automaton.terminals.id(list[index..].iter().copied());
+                    Attempt::Beneath((beneath, rest))
+                }
+            };
+        }
+        if !self.parser.has_failed() {
+            automaton.answers.fed.insert((stack, terminals), answer);
+        }
+        answer
     }
 }

@@ -18,6 +18,7 @@ use super::lalr::Action;
 use super::lr_automaton::LrState;
 use super::parsing_tables::ParsingTables;
 use super::parts::{PartId, Parts, hash_bytes};
+use super::terminal_lists::{TerminalLists, TerminalsId};
 use crate::grammar::TerminalId;
 
 /// Whether a bracket is open, so that newlines mean nothing.
@@ -30,10 +31,10 @@ pub(crate) enum Nesting {
 }
 
 /// Tokens that can come if the parser takes one of some terminals.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Dependent {
     /// The end of the text may be among them.
-    pub(crate) terminals: Arc<[TerminalId]>,
+    pub(crate) terminals: TerminalsId,
     pub(crate) tokens: PartId,
 }
 
@@ -61,6 +62,13 @@ pub(crate) struct Sources<'a> {
     pub(crate) futures: &'a Futures,
 }
 
+/// A bundle that is looked at, and what is known by number.
+pub(crate) struct Sight<'a> {
+    pub(crate) bundle: &'a Bundle,
+    pub(crate) parts: &'a mut Parts,
+    pub(crate) terminals: &'a mut TerminalLists,
+}
+
 /// All views.
 #[derive(Debug, Default)]
 pub(crate) struct Views {
@@ -74,13 +82,13 @@ impl Views {
     pub(crate) fn of(
         &mut self,
         key: (BundleId, LrState, Nesting),
-        (bundle, parts): (&Bundle, &mut Parts),
+        sight: Sight<'_>,
         sources: Sources<'_>,
     ) -> Arc<View> {
         if let Some(known) = self.views.get(&key) {
             return known.clone();
         }
-        let view = Arc::new(sources.view((bundle, parts), key.1, key.2));
+        let view = Arc::new(sources.view(sight, key.1, key.2));
         self.memory_bytes += view.memory_bytes();
         self.views.insert(key, view.clone());
         view
@@ -93,25 +101,25 @@ impl Views {
 
 impl View {
     fn memory_bytes(&self) -> usize {
-        let dependent: usize = self.dependent.iter().map(|one| 48 + size_of_val(&one.terminals[..])).sum();
-        size_of::<Self>() + dependent + size_of_val(&self.branches[..])
+        size_of::<Self>() + size_of_val(&self.dependent[..]) + size_of_val(&self.branches[..])
     }
 }
 
 /// What is known about tokens that emit nothing more.
 enum Fate {
     Certain,
-    Dependent(Arc<[TerminalId]>),
+    Dependent(TerminalsId),
     Dead,
 }
 
 impl Sources<'_> {
     /// The view of a bundle, made for once.
-    pub(crate) fn view(self, (bundle, parts): (&Bundle, &mut Parts), top: LrState, nesting: Nesting) -> View {
+    pub(crate) fn view(self, sight: Sight<'_>, top: LrState, nesting: Nesting) -> View {
+        let Sight { bundle, parts, terminals: lists } = sight;
         let mut certain: Vec<PartId> = bundle.always.iter().map(|tokens| parts.id(tokens)).collect();
-        let mut dependent: FxHashMap<Arc<[TerminalId]>, Vec<PartId>> = FxHashMap::default();
+        let mut dependent: FxHashMap<TerminalsId, Vec<PartId>> = FxHashMap::default();
         for (future, tokens) in &bundle.ends {
-            match self.fate(self.futures.get(*future), top, nesting) {
+            match self.fate(self.futures.get(*future), (top, nesting), lists) {
                 Fate::Certain => certain.push(parts.id(tokens)),
                 Fate::Dependent(terminals) => {
                     dependent.entry(terminals).or_default().push(parts.id(tokens));
@@ -127,7 +135,7 @@ impl Sources<'_> {
             .into_iter()
             .filter_map(|(terminals, mut of)| Some(Dependent { terminals, tokens: parts.union(&mut of)? }))
             .collect();
-        dependent.sort_unstable_by(|left, right| left.terminals.cmp(&right.terminals));
+        dependent.sort_unstable();
         View {
             certain: parts.union(&mut certain),
             dependent: dependent.into(),
@@ -136,7 +144,7 @@ impl Sources<'_> {
     }
 
     /// What becomes of tokens with a future.
-    fn fate(self, future: &Future, top: LrState, nesting: Nesting) -> Fate {
+    fn fate(self, future: &Future, (top, nesting): (LrState, Nesting), lists: &mut TerminalLists) -> Fate {
         let terminals = match nesting {
             Nesting::Outside => &future.outside,
             Nesting::Inside => &future.inside,
@@ -151,7 +159,7 @@ impl Sources<'_> {
                 _ => open.push(terminal),
             }
         }
-        if open.is_empty() { Fate::Dead } else { Fate::Dependent(open.into()) }
+        if open.is_empty() { Fate::Dead } else { Fate::Dependent(lists.id(open)) }
     }
 
     /// The action of LALR(1) tables.

@@ -61,6 +61,16 @@ impl TokenSet {
         new
     }
 
+    /// Adds a token of the vocabulary; returns whether its word was empty.
+    #[inline]
+    pub(crate) fn insert_is_first(&mut self, id: TokenId) -> bool {
+        debug_assert!(id.index() < self.size, "token {} is outside a set over {} ids", id.0, self.size);
+        let word = &mut self.words[id.index() >> 5];
+        let is_first = *word == 0;
+        *word |= 1 << (id.0 & 31);
+        is_first
+    }
+
     /// Takes a token away; returns whether it was in the set.
     pub fn remove(&mut self, id: TokenId) -> bool {
         let was_in = self.contains(id);
