@@ -30,7 +30,7 @@ const BATCH: usize = 256;
 
 /// If time is short, so many times later among the configurations counts as one transition further down a stack. If it is
 /// not, memory is what there is too little of, and one configuration with all that it leads to takes the least.
-const HURRIED_FACTOR: u64 = 2;
+const HURRIED_FACTOR: u64 = 8;
 
 /// What is still to be made, what counts most first.
 pub(super) struct Ahead<'a> {
