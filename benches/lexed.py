@@ -8,7 +8,7 @@ mask, with a vocabulary that was made before. A *token* is filling its mask and 
 what reading the clock costs. *Memory* is what the peak of the process grew by since before the grammar was read.
 
 The peers get our grammars in their dialects, which `lexed_dialects.py` writes; they have no indentation, so for Python
-there is `python-lines`, statements of one line. `grammask-brief` calls `precompute(seconds=0.4)` before its first mask and
+there is `python-lines`, statements of one line. `grammask-brief` calls `precompute(seconds=0.6)` before its first mask and
 `grammask-ahead` all of `precompute()`, which counts as time to that; `syncode-own` is SynCode with the grammar of that
 name that it ships.
 `lexed_peers.py` measures several engines beside each other and compares their masks.
@@ -130,7 +130,7 @@ def syncode_engine(
 
 ENGINES: dict[str, Callable[[str, TokenTable], tuple[Callable[[], object], Callable[[Any], Steps]]]] = {
     "grammask": grammask_engine,
-    "grammask-brief": partial(grammask_engine, ahead=0.4),
+    "grammask-brief": partial(grammask_engine, ahead=0.6),
     "grammask-ahead": partial(grammask_engine, ahead=None),
     "llguidance": llguidance_engine,
     "glrmask": glrmask_engine,
