@@ -525,9 +525,8 @@ class CompiledGrammar:
         Of a context-free grammar these are masks, those nearest to the beginning of texts first. Of a lexed grammar it
         is what masks are made of: for each state of the lexer, those in which frequent tokens end first, what every
         stack of the parser allows. That takes seconds for a programming language, until it takes a quarter of
-        ``Limits.memory_bytes``; masks of texts that nobody has read are then as fast as others, nearly. With a third of
-        a second, what counts most is made first, and the slowest hundredth of the tokens of new texts takes half as
-        long. With indentation it is done for lines outside of blocks. Lexed grammars without LALR(1) tables are treated
+        ``Limits.memory_bytes``; masks of texts that nobody has read are then as fast as others, nearly. With half a
+        second, what counts most is made, and the slowest hundredth of the tokens of new texts takes half as long. With indentation it is done for lines outside of blocks. Lexed grammars without LALR(1) tables are treated
         like context-free ones.
 
         Args:
