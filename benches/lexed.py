@@ -8,9 +8,9 @@ mask, with a vocabulary that was made before. A *token* is filling its mask and 
 what reading the clock costs. *Memory* is what the peak of the process grew by since before the grammar was read.
 
 The peers get our grammars in their dialects, which `lexed_dialects.py` writes; they have no indentation, so for Python
-there is `python-lines`, statements of one line. `grammask-brief` calls `precompute(seconds=0.6)` before its first mask and
-`grammask-ahead` all of `precompute()`, which counts as time to that; `syncode-own` is SynCode with the grammar of that
-name that it ships.
+there is `python-lines`, statements of one line. `grammask-brief` calls `precompute(seconds=0.6)` before its first mask
+and `grammask-ahead` all of `precompute()`, which counts as time to that; `syncode-own` is SynCode with the grammar of
+that name that it ships.
 `lexed_peers.py` measures several engines beside each other and compares their masks.
 """
 

@@ -526,8 +526,9 @@ class CompiledGrammar:
         is what masks are made of: for each state of the lexer, those in which frequent tokens end first, what every
         stack of the parser allows. That takes seconds for a programming language, until it takes a quarter of
         ``Limits.memory_bytes``; masks of texts that nobody has read are then as fast as others, nearly. With half a
-        second, what counts most is made, and the slowest hundredth of the tokens of new texts takes half as long. With indentation it is done for lines outside of blocks. Lexed grammars without LALR(1) tables are treated
-        like context-free ones.
+        second, what counts most is made, and the slowest hundredth of the tokens of new texts takes half as long. With
+        indentation it is done for lines outside of blocks. Lexed grammars without LALR(1) tables are treated like
+        context-free ones.
 
         Args:
             max_sets: How many states at most: of texts, or of the lexer. By default 1,000 of a context-free grammar,
