@@ -35,7 +35,10 @@ LAYERS = [
 EVERYWHERE = {"limits", "grammar::id_type"}
 """What every module may use: the budgets, and the macro that declares id types."""
 
-MODULES_WITH_UNSAFE = {"crates/grammask-python/src/mask_array.rs"}
+MODULES_WITH_UNSAFE = {
+    "crates/grammask-python/src/allocator.rs",
+    "crates/grammask-python/src/mask_array.rs",
+}
 """Rust files that may hold `unsafe`, relative to the repository."""
 
 

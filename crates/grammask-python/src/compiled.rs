@@ -16,6 +16,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyList};
 
+use crate::allocator::GivesBack;
 use crate::counts::{count, optional_count};
 use crate::errors::{diagnostics, grammar_error, row_error};
 use crate::grammar::or_default;
@@ -31,18 +32,19 @@ const CALLS_PER_REPORT: usize = 16;
 pub(crate) struct PyCompiledGrammar {
     compiled: Arc<CompiledGrammar>,
     relaxations: Vec<Diagnostic>,
+    _last: GivesBack,
 }
 
 impl PyCompiledGrammar {
     pub(crate) fn new(compiled: Arc<CompiledGrammar>, relaxations: Vec<Diagnostic>) -> Self {
-        Self { compiled, relaxations }
+        Self { compiled, relaxations, _last: GivesBack }
     }
 }
 
 #[pymethods]
 impl PyCompiledGrammar {
     fn matcher(&self) -> PyMatcher {
-        PyMatcher { matcher: self.compiled.matcher() }
+        PyMatcher { matcher: self.compiled.matcher(), _last: GivesBack }
     }
 
     #[getter]
@@ -199,6 +201,7 @@ impl PyCompiledGrammar {
 #[pyclass(name = "Matcher", module = "grammask._grammask", weakref)]
 pub(crate) struct PyMatcher {
     matcher: Matcher,
+    _last: GivesBack,
 }
 
 #[pymethods]
@@ -227,7 +230,7 @@ impl PyMatcher {
     }
 
     fn fork(&self) -> Self {
-        Self { matcher: self.matcher.clone() }
+        Self { matcher: self.matcher.clone(), _last: GivesBack }
     }
 
     fn __copy__(&self) -> Self {
@@ -319,7 +322,7 @@ impl PyMatcher {
 
     #[getter]
     fn vocabulary(&self) -> PyVocabulary {
-        PyVocabulary { vocabulary: self.matcher.compiled().vocabulary().clone() }
+        PyVocabulary::of(self.matcher.compiled().vocabulary().clone())
     }
 
     #[getter]

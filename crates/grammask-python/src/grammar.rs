@@ -8,6 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
+use crate::allocator::GivesBack;
 use crate::compiled::PyCompiledGrammar;
 use crate::errors::{diagnostics, grammar_error};
 use crate::limits::PyLimits;
@@ -123,6 +124,7 @@ impl PyGrammar {
         limits: Option<&PyLimits>,
         finite: bool,
     ) -> PyResult<PyCompiledGrammar> {
+        let _last = GivesBack;
         let mut options = CompileOptions::default();
         options.end = end_mode(end)?;
         options.limits = or_default(limits);

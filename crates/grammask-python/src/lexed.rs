@@ -14,6 +14,7 @@ use grammask::{CompileOptions, CompiledGrammar, Limits};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::allocator::GivesBack;
 use crate::compiled::PyCompiledGrammar;
 use crate::errors::{diagnostics, grammar_error};
 use crate::grammar::{end_mode, or_default};
@@ -236,6 +237,7 @@ impl PyLexedGrammar {
         limits: Option<&PyLimits>,
         finite: bool,
     ) -> PyResult<PyCompiledGrammar> {
+        let _last = GivesBack;
         let _ = finite;
         let mut options = CompileOptions::default();
         options.end = end_mode(end)?;

@@ -1,5 +1,7 @@
 //! PyO3 bindings of grammask: types and functions of the engine as Python sees them, and no algorithm.
 
+#[cfg_attr(target_family = "wasm", path = "system_allocator.rs")]
+mod allocator;
 mod compiled;
 mod composition;
 mod counts;
@@ -15,16 +17,12 @@ mod vocabulary;
 
 use pyo3::prelude::*;
 
-/// Keeps the memory of tables that went for those of the next grammar, where the system's allocator takes and gives back pages. It serves this
-/// module only. Version 2 takes a lock in rare cases only: in a forked process no thread is left that would give it back.
-#[cfg(not(target_family = "wasm"))]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// The compiled extension module `grammask._grammask`. All that threads share in it is immutable, atomic or locked, so
 /// it runs without the interpreter's global lock too.
 #[pymodule(gil_used = false)]
 mod _grammask {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::compiled::{
         PyCompiledGrammar, PyExpectation, PyExplanation, PyMatcher, fill_masks, set_threads, threads,
@@ -45,4 +43,11 @@ mod _grammask {
     use crate::parsing::{PyParse, PyParser};
     #[pymodule_export]
     use crate::vocabulary::PyVocabulary;
+
+    /// Runs when the module is imported.
+    #[pymodule_init]
+    fn initialise(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::allocator::keep_freed_memory();
+        Ok(())
+    }
 }

@@ -7,6 +7,7 @@ use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
 
+use crate::allocator::{GivesBack, forget_freed_memory};
 use crate::counts::count;
 use crate::errors::{coded_vocabulary_error, vocabulary_error};
 
@@ -15,6 +16,7 @@ use crate::errors::{coded_vocabulary_error, vocabulary_error};
 pub(crate) struct PyVocabulary {
     /// Shared with everything that is made for this vocabulary.
     pub(crate) vocabulary: Arc<Vocabulary>,
+    _last: GivesBack,
 }
 
 #[pymethods]
@@ -34,7 +36,8 @@ impl PyVocabulary {
         let vocabulary = py
             .detach(|| Vocabulary::new(texts, special, eos, size))
             .map_err(|error| vocabulary_error(&error))?;
-        Ok(Self { vocabulary: Arc::new(vocabulary) })
+        forget_freed_memory();
+        Ok(Self::of(Arc::new(vocabulary)))
     }
 
     /// Whether the tokens are the same object, whatever holds it.
@@ -127,6 +130,10 @@ impl PyVocabulary {
 }
 
 impl PyVocabulary {
+    pub(crate) fn of(vocabulary: Arc<Vocabulary>) -> Self {
+        Self { vocabulary, _last: GivesBack }
+    }
+
     /// The engine's vocabulary, shared.
     pub(crate) fn shared(&self) -> Arc<Vocabulary> {
         self.vocabulary.clone()
