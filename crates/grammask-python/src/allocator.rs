@@ -13,8 +13,10 @@ use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::c_long;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use libmimalloc_sys::{mi_collect, mi_option_eager_commit_delay, mi_option_set_default, mi_option_t};
-use mimalloc::MiMalloc;
+use libmimalloc_sys::{
+    mi_collect, mi_free, mi_malloc, mi_malloc_aligned, mi_option_eager_commit_delay, mi_option_set_default,
+    mi_option_t, mi_realloc, mi_realloc_aligned, mi_zalloc, mi_zalloc_aligned,
+};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -31,38 +33,64 @@ const LARGE: usize = 1 << 16;
 /// Bytes in large blocks, after which free memory is given back.
 const MUCH: usize = 32 << 20;
 
+/// `MI_MAX_ALIGN_SIZE` of mimalloc: how blocks are aligned that are as large.
+const ALIGNED_ANYWAY: usize = 16;
+
 /// Bytes in large blocks that were freed since memory was given back.
 static FREED: AtomicUsize = AtomicUsize::new(0);
 
 /// mimalloc, and a count of what is freed.
 struct CountingAllocator;
 
-// SAFETY: everything is handed on to `MiMalloc`.
+/// Whether every block of a size is aligned like this. The functions that take an alignment cost more.
+#[inline]
+fn is_aligned_anyway(size: usize, align: usize) -> bool {
+    align <= ALIGNED_ANYWAY && align <= size
+}
+
+// SAFETY: blocks come from mimalloc, which aligns them, and go back to it.
 unsafe impl GlobalAlloc for CountingAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller promises.
-        unsafe { MiMalloc.alloc(layout) }
+        let (size, align) = (layout.size(), layout.align());
+        // SAFETY: the functions take any size, and any power of two as an alignment.
+        unsafe {
+            if is_aligned_anyway(size, align) { mi_malloc(size) } else { mi_malloc_aligned(size, align) }
+                .cast()
+        }
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller promises.
-        unsafe { MiMalloc.alloc_zeroed(layout) }
+        let (size, align) = (layout.size(), layout.align());
+        // SAFETY: as above.
+        unsafe {
+            if is_aligned_anyway(size, align) { mi_zalloc(size) } else { mi_zalloc_aligned(size, align) }
+                .cast()
+        }
     }
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         count(layout.size());
-        // SAFETY: as the caller promises.
-        unsafe { MiMalloc.dealloc(block, layout) }
+        // SAFETY: the caller promises that the block is one of these.
+        unsafe { mi_free(block.cast()) }
     }
 
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(layout.size());
-        // SAFETY: as the caller promises.
-        unsafe { MiMalloc.realloc(block, layout, size) }
+        let block = block.cast();
+        let align = layout.align();
+        // SAFETY: as above; the block may have come from either function.
+        unsafe {
+            if is_aligned_anyway(size, align) {
+                mi_realloc(block, size)
+            } else {
+                mi_realloc_aligned(block, size, align)
+            }
+            .cast()
+        }
     }
 }
 
