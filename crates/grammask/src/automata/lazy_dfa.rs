@@ -194,6 +194,24 @@ impl Automata {
         self.step_class(state, class)
     }
 
+    /// The state after all of `bytes`, if `state` is one of a table and no word ends before the last of them; none where that is not so,
+    /// and where no word goes on like that. The states between are not made.
+    ///
+    /// # Errors
+    /// If there would be more states than there may be.
+    pub(crate) fn run(&mut self, state: StateId, bytes: &[u8]) -> Result<Option<StateId>, LimitExceeded> {
+        let Some((table, mut at)) = self.terms.whole_table(self.term(state)) else { return Ok(None) };
+        let states = self.terms.get_table(table);
+        for (index, &byte) in bytes.iter().enumerate() {
+            match states.next(at, byte) {
+                Some(next) if index + 1 == bytes.len() || !states.is_accepting(next) => at = next,
+                _ => return Ok(None),
+            }
+        }
+        let target = self.terms.table_state(table, at);
+        self.start(target)
+    }
+
     /// Whether the word that led to `state` is in the language.
     #[must_use]
     pub fn is_accepting(&self, state: StateId) -> bool {

@@ -93,6 +93,8 @@ pub struct RuleSummaries {
     /// Intersections that are alike but for the bounds of repetitions, by the one without bounds.
     pub(super) clamped: FxHashMap<([u128; 3], NodeSetRef), Clamped>,
     observed: ObservedMasks,
+    /// The set for which a mask was looked for in vain, with nothing remembered since.
+    missed: Option<SetId>,
     /// Large sets of tokens that summaries refer to, by where they are: these keep them there.
     token_sets: FxHashSet<usize>,
     bytes: usize,
@@ -133,10 +135,17 @@ impl RuleSummaries {
         vocabulary: &Vocabulary,
         set: SetId,
     ) -> Option<&KeptMask> {
+        // It is asked for again before a mask is made.
+        if self.missed == Some(set) {
+            return None;
+        }
         let form = recognizer.normal_form();
-        recognizer.look(set, |kernel, continuations| {
-            self.observed.recall(view(form, continuations, vocabulary), kernel)
-        })
+        let Self { observed, missed, .. } = self;
+        let known = recognizer.look(set, |kernel, continuations| {
+            observed.recall(view(form, continuations, vocabulary), kernel)
+        });
+        *missed = known.is_none().then_some(set);
+        known
     }
 
     /// Bytes that a summary adds with its live tokens.
@@ -147,6 +156,7 @@ impl RuleSummaries {
 
     /// Remembers the finished mask of all sets that look as the observation says.
     pub fn remember(&mut self, observation: Observation, mask: KeptMask) {
+        self.missed = None;
         self.observed.remember(observation, mask);
     }
 

@@ -32,6 +32,8 @@ pub use kernel::SetId;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustc_hash::FxHashSet;
+
 use crate::automata::Automata;
 use crate::grammar::Terminal;
 use crate::lowering::{NormalForm, Symbol};
@@ -120,6 +122,8 @@ struct Builder {
     set_ids: IdTable,
     /// Bytes that the sets take.
     set_bytes: usize,
+    /// Steps in place of which a run of several was taken: the set, and the class of the first byte.
+    runs: FxHashSet<(SetId, u32)>,
     limits: Limits,
     /// Scratch: the continuations of the next set.
     next: Vec<ContinuationId>,
@@ -202,6 +206,7 @@ impl Recognizer {
             set_parts: Vec::new(),
             set_ids: IdTable::default(),
             set_bytes: 0,
+            runs: FxHashSet::default(),
             limits: limits.clone(),
             next: Vec::new(),
             items: Vec::new(),
@@ -476,12 +481,15 @@ impl Recognizer {
         let mut builder = self.lock();
         let (mut id, mut set) = (id, self.set(id));
         let mut taken = 0;
-        for &byte in bytes.iter().take(STEPS_PER_CLOCK) {
-            taken += 1;
+        let bytes = &bytes[..bytes.len().min(STEPS_PER_CLOCK)];
+        while let Some(&byte) = bytes.get(taken) {
             let class = usize::from(self.class_of_byte[usize::from(byte)]);
             let next = match set.after(class) {
                 Known::Unknown => {
                     self.count_step();
+                    if let Some(last) = builder.run(self, id, class, &bytes[taken..])? {
+                        return Ok((Some(last), bytes.len()));
+                    }
                     let next = builder.step(self, set, ClassOfByte { class, byte })?;
                     builder.set_bytes += set.keep(class, next, self.byte_of_class.len());
                     next
@@ -489,6 +497,7 @@ impl Recognizer {
                 Known::Dead => None,
                 Known::Set(next) => Some(next),
             };
+            taken += 1;
             let Some(next) = next else { return Ok((None, taken)) };
             (id, set) = (next, self.set(next));
         }
@@ -531,6 +540,7 @@ impl Builder {
             + self.form.memory_bytes()
             + self.set_parts.capacity() * size_of::<ContinuationId>()
             + self.set_ids.memory_bytes()
+            + self.runs.capacity() * (size_of::<(SetId, u32)>() + 1)
             + self.stepper.memory_bytes()
             + self.continuations.memory_bytes()
             + self.recipes.memory_bytes()
@@ -552,6 +562,39 @@ impl Builder {
         let mut scans = Vec::new();
         self.stepper.scans(&recognizer.form, &items, None, &mut self.continuations, &mut scans)?;
         Ok(scans)
+    }
+
+    /// The set after several bytes, without the sets between: inside a word of a long list these are needed once, if no other token
+    /// ends there. Where that was done before, the sets are made, so that the next time takes some lookups.
+    fn run(
+        &mut self,
+        recognizer: &Recognizer,
+        id: SetId,
+        class: usize,
+        bytes: &[u8],
+    ) -> Result<Option<SetId>, LimitExceeded> {
+        let set = recognizer.set(id);
+        let shape = self.continuations.shapes.get(set.shape());
+        if bytes.len() < 2 || shape.items.len() != 1 || shape.is_shared() {
+            return Ok(None);
+        }
+        let Some(item) = shape.items_with(self.parts(set)).next() else { return Ok(None) };
+        let first = (id, index_u32(class));
+        if self.runs.contains(&first) {
+            return Ok(None);
+        }
+        let mut kernel = std::mem::take(&mut self.kernel);
+        kernel.clear();
+        let continuations = &mut self.continuations;
+        let next = match self.stepper.run(&recognizer.form, item, bytes, continuations, &mut kernel)? {
+            true => {
+                self.runs.insert(first);
+                self.intern_live(&recognizer.sets, &mut kernel)?
+            }
+            false => None,
+        };
+        self.kernel = kernel;
+        Ok(next)
     }
 
     /// The set after a byte.

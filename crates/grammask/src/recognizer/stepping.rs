@@ -115,19 +115,37 @@ impl Stepper {
         ended.clear();
         self.scans(form, items, Some(byte), continuations, &mut scans)?;
         for &item in &scans {
-            let Some((state, is_accepting, continues)) = self.step_item(item.state, byte)? else {
-                continue;
-            };
-            if is_accepting {
-                kernel.advance(form, item, &mut ended);
-            }
-            if continues {
-                kernel.items.push(Item { state, ..item });
-            }
+            let Some(after) = self.step_item(item.state, byte)? else { continue };
+            add_item(form, item, after, kernel, &mut ended);
         }
         self.resume(kernel, &mut ended, continuations)?;
         (self.scans, self.ended) = (scans, ended);
         Ok(())
+    }
+
+    /// Adds the items after several bytes to an empty kernel, where the only item before them is inside a terminal that cannot end
+    /// before the last one. Returns false, and adds nothing, if that is not so, and where it is not easy to tell.
+    pub(super) fn run(
+        &mut self,
+        form: &NormalForm,
+        item: Item,
+        bytes: &[u8],
+        continuations: &mut impl MakeContinuations,
+        kernel: &mut Kernel,
+    ) -> Result<bool, LimitExceeded> {
+        let Some(state) = item.state.automaton_state() else { return Ok(false) };
+        let Some(next) = self.automata.run(state, bytes)? else { return Ok(false) };
+        let after = (
+            ItemState(index_u32(next.index())),
+            self.automata.is_accepting(next),
+            self.automata.continues(next)?,
+        );
+        let mut ended = std::mem::take(&mut self.ended);
+        ended.clear();
+        add_item(form, item, after, kernel, &mut ended);
+        self.resume(kernel, &mut ended, continuations)?;
+        self.ended = ended;
+        Ok(true)
     }
 
     /// As `step_terminal`, with a look at recent steps before.
@@ -222,5 +240,21 @@ impl Stepper {
             self.limited.push(limited);
         }
         ItemState(ItemState::FIRST_LIMITED + index)
+    }
+}
+
+/// Adds what an item leads to, whose terminal has a state after the bytes, may end there and may go on.
+fn add_item(
+    form: &NormalForm,
+    item: Item,
+    (state, is_accepting, continues): (ItemState, bool, bool),
+    kernel: &mut Kernel,
+    ended: &mut Vec<ContinuationId>,
+) {
+    if is_accepting {
+        kernel.advance(form, item, ended);
+    }
+    if continues {
+        kernel.items.push(Item { state, ..item });
     }
 }
