@@ -5,6 +5,7 @@ mod composition;
 mod counts;
 mod embedded;
 mod errors;
+mod forks;
 mod grammar;
 mod json_schema;
 mod lexed;
@@ -25,6 +26,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// it runs without the interpreter's global lock too.
 #[pymodule(gil_used = false)]
 mod _grammask {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::compiled::{
         PyCompiledGrammar, PyExpectation, PyExplanation, PyMatcher, fill_masks, set_threads, threads,
@@ -45,4 +48,9 @@ mod _grammask {
     use crate::parsing::{PyParse, PyParser};
     #[pymodule_export]
     use crate::vocabulary::PyVocabulary;
+
+    #[pymodule_init]
+    fn begin(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::forks::register(module.py())
+    }
 }

@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
 
 use crate::counts::count;
 use crate::errors::{coded_vocabulary_error, vocabulary_error};
+use crate::forks::OutsideForks;
 
 /// The tokens of a model: their bytes, the special ones, and the ones that end a text.
 #[pyclass(name = "Vocabulary", module = "grammask._grammask", frozen, subclass, weakref)]
@@ -32,7 +33,7 @@ impl PyVocabulary {
         let special = special.map_or(Ok(Vec::new()), special_tokens)?;
         let eos = eos.map_or(Ok(Vec::new()), |eos| end_tokens(eos, &special))?;
         let vocabulary = py
-            .detach(|| Vocabulary::new(texts, special, eos, size))
+            .outside_forks(|| Vocabulary::new(texts, special, eos, size))
             .map_err(|error| vocabulary_error(&error))?;
         Ok(Self { vocabulary: Arc::new(vocabulary) })
     }

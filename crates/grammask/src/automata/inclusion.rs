@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn what_the_form_says_is_so() {
         let mut terms = Terms::new();
-        let mut term = |terms: &mut Terms, pattern: &str| {
+        let term = |terms: &mut Terms, pattern: &str| {
             regex::term(terms, pattern, &Limits::default()).expect("a pattern")
         };
         let text = term(&mut terms, "[a-z]*");
