@@ -165,6 +165,49 @@ def test_a_forked_process_has_its_own_threads() -> None:
     subprocess.run([sys.executable, "-c", code, folder], check=True, timeout=60)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.skipif(
+    not getattr(sys, "_is_gil_enabled", lambda: True)(),
+    reason="short calls are not waited for without the lock",
+)
+def test_processes_forked_while_threads_compile_go_on() -> None:
+    """Nothing is locked in a forked process, whatever the threads of the other one were at."""
+    code = """if True:
+        import os, signal, threading, time
+        import grammask
+
+        vocabulary = grammask.Vocabulary([*(bytes([byte]) for byte in range(256)), None], eos=256)
+
+        def work(number, **options):
+            schema = {"properties": {f"a{number}": {"pattern": f"^[a-z]{{1,9}}x{number}"},
+                "b": {"type": "integer", "minimum": number}}, "type": "object"}
+            matcher = grammask.Grammar.from_json_schema(schema).compile(vocabulary, **options).matcher()
+            matcher.mask()
+            assert matcher.accept_bytes(b'{"')
+            matcher.mask()
+
+        def work_on(number, options):
+            while True:
+                work(number, **options)
+                number += 4
+
+        for number in range(4):
+            options = {"cache": False} if number % 2 else {}
+            threading.Thread(target=work_on, args=(number, options), daemon=True).start()
+        for number in range(80):
+            time.sleep(0.002)
+            child = os.fork()
+            if child == 0:
+                signal.alarm(30)
+                work(10**6 + number)
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0, f"process {number} did not end"
+        os._exit(7)
+    """
+    run = subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=False, timeout=300)
+    assert run.returncode == 7
+
+
 def test_views_show_masks_without_copies() -> None:
     matcher = JSON.compile(BYTES).matcher()
     first = matcher.mask()

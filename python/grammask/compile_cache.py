@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections import OrderedDict, deque
@@ -17,6 +18,10 @@ __all__ = ["CompileCache", "default_compile_cache"]
 
 _LOOKUPS_PER_MEASUREMENT = 64
 """Compiled grammars grow while they are used; after so many lookups all are measured again."""
+
+
+_caches: weakref.WeakSet[CompileCache] = weakref.WeakSet()
+"""All caches of this process, which are whole and unlocked in one that is forked from it."""
 
 
 @dataclass(slots=True)
@@ -67,6 +72,7 @@ class CompileCache:
         self._vocabularies: dict[int, weakref.ref[Vocabulary]] = {}
         self._gone: deque[int] = deque()
         self._hits = self._misses = self._evictions = 0
+        _caches.add(self)
 
     @property
     def max_bytes(self) -> int:
@@ -133,7 +139,7 @@ class CompileCache:
                 self._evict()
         finally:
             with self._lock:
-                del self._running[key]
+                self._running.pop(key, None)
             running.set()
         return compiled
 
@@ -193,3 +199,32 @@ class CompileCache:
 
 default_compile_cache = CompileCache()
 """The cache of this process, which ``Grammar.compile`` uses unless told otherwise."""
+
+
+class _Fork:
+    """Locks all caches while the process forks: no thread is left in the other one to unlock what it had locked."""
+
+    def __init__(self) -> None:
+        self._locked: list[CompileCache] = []
+
+    def before(self) -> None:
+        locked = sorted(_caches, key=id)
+        for cache in locked:
+            cache._lock.acquire()  # noqa: SLF001
+        self._locked = locked
+
+    def after(self) -> None:
+        locked, self._locked = self._locked, []
+        for cache in locked:
+            cache._lock.release()  # noqa: SLF001
+
+    def after_in_child(self) -> None:
+        for cache in self._locked:
+            # Nobody goes on with what other threads were compiling.
+            cache._running.clear()  # noqa: SLF001
+        self.after()
+
+
+if hasattr(os, "register_at_fork"):
+    _fork = _Fork()
+    os.register_at_fork(before=_fork.before, after_in_parent=_fork.after, after_in_child=_fork.after_in_child)

@@ -19,6 +19,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyList};
 use crate::allocator::GivesBack;
 use crate::counts::{count, optional_count};
 use crate::errors::{diagnostics, grammar_error, row_error};
+use crate::forks::OutsideForks;
 use crate::grammar::or_default;
 use crate::limits::PyLimits;
 use crate::mask_array;
@@ -62,7 +63,7 @@ impl PyCompiledGrammar {
 
     #[getter]
     fn memory_bytes(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.compiled.source().len() + self.compiled.tables().memory_bytes())
+        py.outside_forks(|| self.compiled.source().len() + self.compiled.tables().memory_bytes())
     }
 
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
@@ -75,7 +76,7 @@ impl PyCompiledGrammar {
     }
 
     fn first_error(&self, py: Python<'_>, text: &[u8]) -> PyResult<Option<usize>> {
-        py.detach(|| self.compiled.first_error(text)).map_err(|error| grammar_error(py, &error))
+        py.outside_forks(|| self.compiled.first_error(text)).map_err(|error| grammar_error(py, &error))
     }
 
     fn is_valid(&self, py: Python<'_>, text: &[u8]) -> PyResult<bool> {
@@ -94,7 +95,7 @@ impl PyCompiledGrammar {
         let time = time.map_err(|error| PyValueError::new_err(format!("seconds: {error}")))?;
         let tables = self.compiled.tables();
         let (mut failure, mut calls) = (None, 0);
-        let result = py.detach(|| {
+        let result = py.outside_forks(|| {
             tables.precompute(max_sets, time, |done, known| {
                 // Reporting takes the interpreter's lock, so that is not done each time.
                 calls += 1;
@@ -127,7 +128,7 @@ impl PyCompiledGrammar {
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        match py.detach(|| self.compiled.to_bytes()) {
+        match py.outside_forks(|| self.compiled.to_bytes()) {
             Some(bytes) => Ok(PyBytes::new(py, &bytes)),
             None => {
                 let message = "only lexed grammars can be saved";
@@ -147,7 +148,7 @@ impl PyCompiledGrammar {
         limits: Option<&PyLimits>,
     ) -> PyResult<Self> {
         let (vocabulary, limits) = (vocabulary.shared(), or_default(limits));
-        let compiled = py.detach(|| CompiledGrammar::from_bytes(saved, vocabulary, limits));
+        let compiled = py.outside_forks(|| CompiledGrammar::from_bytes(saved, vocabulary, limits));
         let compiled = compiled.map_err(|error| grammar_error(py, &error))?;
         Ok(Self::new(compiled, Vec::new()))
     }
@@ -271,7 +272,8 @@ impl PyMatcher {
     ) -> PyResult<usize> {
         let tokens = self.tokens_of(tokens)?;
         check_rows(mask, first_row, tokens.len() + 1)?;
-        let masks = py.detach(|| self.matcher.draft_masks(&tokens)).map_err(|error| row_error(py, &error))?;
+        let masks =
+            py.outside_forks(|| self.matcher.draft_masks(&tokens)).map_err(|error| row_error(py, &error))?;
         let rows: Vec<usize> = (first_row..first_row + masks.len()).collect();
         mask_array::write_rows(mask, &rows, &masks)?;
         Ok(masks.len())
@@ -301,8 +303,9 @@ impl PyMatcher {
             return Err(self.no_such_token(tokens[node]));
         }
         check_rows(mask, first_row, tree.len())?;
-        let masks =
-            py.detach(|| self.matcher.draft_tree_masks(&tree)).map_err(|error| row_error(py, &error))?;
+        let masks = py
+            .outside_forks(|| self.matcher.draft_tree_masks(&tree))
+            .map_err(|error| row_error(py, &error))?;
         let is_valid = PyArray1::from_iter(py, masks.iter().map(Option::is_some));
         let (rows, masks): (Vec<usize>, Vec<_>) =
             (first_row..).zip(masks).filter_map(|(row, mask)| Some((row, mask?))).unzip();
@@ -359,9 +362,9 @@ impl PyMatcher {
         limit: usize,
     ) -> PyResult<Vec<u32>> {
         let forced = match encode {
-            None => {
-                py.detach(|| self.matcher.forced_tokens(limit)).map_err(|error| grammar_error(py, &error))?
-            }
+            None => py
+                .outside_forks(|| self.matcher.forced_tokens(limit))
+                .map_err(|error| grammar_error(py, &error))?,
             Some(encode) => {
                 let encode = |text: &str| -> PyResult<Vec<TokenId>> {
                     let ids = integers(&encode.call1((text,))?)?;
@@ -430,7 +433,7 @@ impl PyMatcher {
 
     /// A mask that is not known. It is made without the interpreter's lock.
     fn made_mask(&self, py: Python<'_>) -> Result<Arc<Mask>, GrammarError> {
-        py.detach(|| self.matcher.mask())
+        py.outside_forks(|| self.matcher.mask())
     }
 
     fn known_or_made(&self, py: Python<'_>) -> Result<Arc<Mask>, GrammarError> {
@@ -490,7 +493,7 @@ pub(crate) fn fill_masks(
     let known: Option<Vec<_>> = matchers.iter().map(|matcher| matcher.known_mask().cloned()).collect();
     let masks = match known {
         Some(masks) => masks,
-        None => py.detach(|| batch::masks(&matchers)).map_err(|error| row_error(py, &error))?,
+        None => py.outside_forks(|| batch::masks(&matchers)).map_err(|error| row_error(py, &error))?,
     };
     mask_array::write_rows(mask, &rows, &masks)
 }

@@ -7,6 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use tiktoken_rs::{CoreBPE, cl100k_base_singleton, o200k_base_singleton};
 
+use crate::forks::OutsideForks;
+
 /// The texts of all tokens in the order of ids, and the special tokens, of an embedded vocabulary. The special
 /// tokens have the largest ids, and their names as texts.
 #[pyfunction]
@@ -34,14 +36,14 @@ pub(crate) fn embedded_vocabulary<'py>(
 #[pyfunction]
 pub(crate) fn encode_ordinary(py: Python<'_>, name: &str, text: &str) -> PyResult<Vec<u32>> {
     let encoding = encoding(py, name)?;
-    Ok(py.detach(|| encoding.encode_ordinary(text)))
+    Ok(py.outside_forks(|| encoding.encode_ordinary(text)))
 }
 
 /// The encoding called `name`; made on first use, in about 0.3 s.
 fn encoding(py: Python<'_>, name: &str) -> PyResult<&'static CoreBPE> {
     match name {
-        "o200k_base" => Ok(py.detach(o200k_base_singleton)),
-        "cl100k_base" => Ok(py.detach(cl100k_base_singleton)),
+        "o200k_base" => Ok(py.outside_forks(o200k_base_singleton)),
+        "cl100k_base" => Ok(py.outside_forks(cl100k_base_singleton)),
         _ => Err(PyKeyError::new_err(format!(
             "there is no embedded vocabulary {name:?}; there are \"o200k_base\" and \"cl100k_base\""
         ))),

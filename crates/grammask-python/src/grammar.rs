@@ -11,6 +11,7 @@ use pyo3::pybacked::PyBackedBytes;
 use crate::allocator::GivesBack;
 use crate::compiled::PyCompiledGrammar;
 use crate::errors::{diagnostics, grammar_error};
+use crate::forks::OutsideForks;
 use crate::limits::PyLimits;
 use crate::vocabulary::PyVocabulary;
 
@@ -51,7 +52,7 @@ impl PyGrammar {
     fn from_kbnf(py: Python<'_>, text: &[u8], start: &str, limits: Option<&PyLimits>) -> PyResult<Self> {
         let limits = or_default(limits);
         let (grammar, warnings) = py
-            .detach(|| frontends::kbnf::grammar(text, start, &limits))
+            .outside_forks(|| frontends::kbnf::grammar(text, start, &limits))
             .map_err(|error| grammar_error(py, &error))?;
         Ok(Self::new(grammar, warnings))
     }
@@ -73,7 +74,7 @@ impl PyGrammar {
         };
         let limits = or_default(limits);
         let (grammar, warnings) = py
-            .detach(|| frontends::gbnf::grammar(text, start, dialect, &limits))
+            .outside_forks(|| frontends::gbnf::grammar(text, start, dialect, &limits))
             .map_err(|error| grammar_error(py, &error))?;
         Ok(Self::new(grammar, warnings))
     }
@@ -83,8 +84,8 @@ impl PyGrammar {
     fn from_regex(py: Python<'_>, pattern: &str, syntax: &str, limits: Option<&PyLimits>) -> PyResult<Self> {
         let limits = or_default(limits);
         let grammar = match syntax {
-            "rust" => py.detach(|| frontends::regex::grammar(pattern, &limits)),
-            "ecma" => py.detach(|| frontends::json_schema::pattern_grammar(pattern, &limits)),
+            "rust" => py.outside_forks(|| frontends::regex::grammar(pattern, &limits)),
+            "ecma" => py.outside_forks(|| frontends::json_schema::pattern_grammar(pattern, &limits)),
             _ => {
                 let message = format!("syntax is 'rust' or 'ecma', not {syntax:?}");
                 return Err(PyValueError::new_err(message));
@@ -97,7 +98,7 @@ impl PyGrammar {
     #[pyo3(signature = (texts, limits=None))]
     fn from_choices(py: Python<'_>, texts: Vec<PyBackedBytes>, limits: Option<&PyLimits>) -> PyResult<Self> {
         let limits = or_default(limits);
-        let grammar = py.detach(|| frontends::choices::grammar(&texts, &limits));
+        let grammar = py.outside_forks(|| frontends::choices::grammar(&texts, &limits));
         Ok(Self::new(grammar.map_err(|error| grammar_error(py, &error))?, Vec::new()))
     }
 
@@ -131,7 +132,7 @@ impl PyGrammar {
         options.endless = if finite { EndlessRules::Refuse } else { EndlessRules::Allow };
         let vocabulary = vocabulary.shared();
         let compiled = py
-            .detach(|| CompiledGrammar::new(&self.grammar, vocabulary, options))
+            .outside_forks(|| CompiledGrammar::new(&self.grammar, vocabulary, options))
             .map_err(|error| grammar_error(py, &error))?;
         Ok(PyCompiledGrammar::new(compiled, self.relaxations.clone()))
     }
@@ -140,7 +141,7 @@ impl PyGrammar {
     #[pyo3(signature = (limits=None))]
     fn check(&self, py: Python<'_>, limits: Option<&PyLimits>) -> PyResult<Vec<Py<PyAny>>> {
         let limits = or_default(limits);
-        let lowered = py.detach(|| lowering::lower(&self.grammar, &limits));
+        let lowered = py.outside_forks(|| lowering::lower(&self.grammar, &limits));
         let lowered = lowered.map_err(|error| grammar_error(py, &error))?;
         diagnostics(py, &lowered.warnings, self.grammar.source())
     }

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::grammar_error;
+use crate::forks::OutsideForks;
 use crate::grammar::{PyGrammar, or_default};
 use crate::limits::PyLimits;
 
@@ -133,7 +134,7 @@ pub(crate) fn json_schema_grammar(
 ) -> PyResult<PyGrammar> {
     let limits = or_default(limits);
     let made = py
-        .detach(|| json_schema::grammar(schema, &options.options, &limits))
+        .outside_forks(|| json_schema::grammar(schema, &options.options, &limits))
         .map_err(|error| grammar_error(py, &error))?;
     Ok(PyGrammar::new(made.grammar, made.warnings).with_relaxations(made.relaxations))
 }
@@ -149,7 +150,7 @@ pub(crate) fn plain_text_grammar(
 ) -> PyResult<PyGrammar> {
     let limits = or_default(limits);
     let made = py
-        .detach(|| json_schema::plain_text_grammar(schema, &options.options, &limits))
+        .outside_forks(|| json_schema::plain_text_grammar(schema, &options.options, &limits))
         .map_err(|error| grammar_error(py, &error))?;
     Ok(PyGrammar::new(made.grammar, made.warnings).with_relaxations(made.relaxations))
 }
@@ -164,6 +165,6 @@ pub(crate) fn missing_documents(
     limits: Option<&PyLimits>,
 ) -> PyResult<Vec<String>> {
     let limits = or_default(limits);
-    py.detach(|| json_schema::missing_documents(schema, &options.options, &limits))
+    py.outside_forks(|| json_schema::missing_documents(schema, &options.options, &limits))
         .map_err(|error| grammar_error(py, &error))
 }

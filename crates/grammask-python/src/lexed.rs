@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 use crate::allocator::GivesBack;
 use crate::compiled::PyCompiledGrammar;
 use crate::errors::{diagnostics, grammar_error};
+use crate::forks::OutsideForks;
 use crate::grammar::{end_mode, or_default};
 use crate::limits::PyLimits;
 use crate::vocabulary::PyVocabulary;
@@ -139,7 +140,7 @@ impl PyLexedGrammar {
         };
         let limits = or_default(limits);
         let grammar = py
-            .detach(|| LexedGrammar::new(&definition, &limits))
+            .outside_forks(|| LexedGrammar::new(&definition, &limits))
             .map_err(|error| grammar_error(py, &error))?;
         Ok(Self { grammar, source: source.to_owned(), warnings: Vec::new() })
     }
@@ -157,7 +158,7 @@ impl PyLexedGrammar {
     ) -> PyResult<Self> {
         let limits = or_default(limits);
         let (lexer, parser) = (lexer_kind(lexer)?, parser_kind(parser)?);
-        py.detach(|| {
+        py.outside_forks(|| {
             let read = kbnf::grammar_with_directives(text, start, &limits)?;
             Self::of_rules(read, (InlinePatterns::Taken, lexer, parser), &limits)
         })
@@ -177,7 +178,7 @@ impl PyLexedGrammar {
     ) -> PyResult<Self> {
         let limits = or_default(limits);
         let (lexer, parser) = (lexer_kind(lexer)?, parser_kind(parser)?);
-        py.detach(|| {
+        py.outside_forks(|| {
             let read = gbnf::grammar_with_directives(text, start, &limits)?;
             Self::of_rules(read, (InlinePatterns::Refused, lexer, parser), &limits)
         })
@@ -203,7 +204,7 @@ impl PyLexedGrammar {
     fn check(&self, py: Python<'_>, limits: Option<&PyLimits>) -> PyResult<Vec<Py<PyAny>>> {
         let limits = or_default(limits);
         let grammar = self.grammar.clone();
-        let prepared = py.detach(|| PreparedGrammar::new(grammar, &limits).map(drop));
+        let prepared = py.outside_forks(|| PreparedGrammar::new(grammar, &limits).map(drop));
         prepared.map_err(|error| grammar_error(py, &error))?;
         Ok(Vec::new())
     }
@@ -245,7 +246,7 @@ impl PyLexedGrammar {
         let vocabulary = vocabulary.shared();
         let grammar = self.grammar.clone();
         let compiled = py
-            .detach(|| CompiledGrammar::from_lexed(grammar, vocabulary, options))
+            .outside_forks(|| CompiledGrammar::from_lexed(grammar, vocabulary, options))
             .map_err(|error| grammar_error(py, &error))?;
         Ok(PyCompiledGrammar::new(compiled, Vec::new()))
     }
@@ -317,7 +318,7 @@ pub(crate) fn streamlining_report(
 ) -> PyResult<PyStreamliningReport> {
     let limits = or_default(limits);
     let (grammar, vocabulary) = (grammar.grammar.clone(), vocabulary.shared());
-    py.detach(|| {
+    py.outside_forks(|| {
         let begin = Instant::now();
         let prepared = PreparedGrammar::new(grammar, &limits)?;
         let counts = EntryCounts::of(&prepared, &vocabulary, &limits)?;

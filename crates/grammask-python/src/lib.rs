@@ -7,6 +7,7 @@ mod composition;
 mod counts;
 mod embedded;
 mod errors;
+mod forks;
 mod grammar;
 mod json_schema;
 mod lexed;
@@ -46,8 +47,8 @@ mod _grammask {
 
     /// Runs when the module is imported.
     #[pymodule_init]
-    fn initialise(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+    fn initialise(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::allocator::keep_freed_memory();
-        Ok(())
+        crate::forks::register(module.py())
     }
 }

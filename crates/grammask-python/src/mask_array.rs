@@ -17,6 +17,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
+use crate::forks::OutsideForks;
+
 /// Bytes of rows from which on other Python threads may run while they are copied.
 const DETACHED_COPY_BYTES: usize = 1 << 20;
 
@@ -112,7 +114,7 @@ pub(crate) fn write_rows(array: &Bound<'_, PyAny>, rows: &[usize], masks: &[Arc<
     }
     // SAFETY: the rows are slices that do not overlap, and each is there once.
     let mut slices: Vec<&mut [i32]> = rows.iter().map(|&row| unsafe { targets.slice(row) }).collect();
-    array.py().detach(|| batch::copy_masks(masks, &mut slices));
+    array.py().outside_forks(|| batch::copy_masks(masks, &mut slices));
     Ok(())
 }
 

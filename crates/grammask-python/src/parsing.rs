@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::errors::grammar_error;
+use crate::forks::OutsideForks;
 use crate::grammar::{PyGrammar, or_default};
 use crate::limits::PyLimits;
 use crate::vocabulary::PyVocabulary;
@@ -36,7 +37,7 @@ impl PyParser {
         let grammar = grammar.shared().clone();
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let vocabulary = vocabulary.map(|vocabulary| vocabulary.vocabulary.clone());
-        let parser = py.detach(|| match vocabulary {
+        let parser = py.outside_forks(|| match vocabulary {
             Some(vocabulary) => Parser::with_vocabulary(&grammar, &parts, vocabulary, &limits),
             None => Parser::new(&grammar, &parts, &limits),
         });
@@ -58,13 +59,13 @@ pub(crate) struct PyParse {
 #[pymethods]
 impl PyParse {
     fn feed(&mut self, py: Python<'_>, text: PyBackedBytes) -> PyResult<usize> {
-        let result = py.detach(|| self.parse.feed(&text));
+        let result = py.outside_forks(|| self.parse.feed(&text));
         result.map_err(|limit| grammar_error(py, &limit.diagnostic().into()))
     }
 
     fn feed_tokens(&mut self, py: Python<'_>, tokens: Vec<u32>) -> PyResult<usize> {
         let tokens: Vec<TokenId> = tokens.into_iter().map(TokenId).collect();
-        let result = py.detach(|| self.parse.feed_tokens(&tokens));
+        let result = py.outside_forks(|| self.parse.feed_tokens(&tokens));
         result.map_err(|limit| grammar_error(py, &limit.diagnostic().into()))
     }
 

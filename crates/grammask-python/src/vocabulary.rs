@@ -10,6 +10,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
 use crate::allocator::{GivesBack, forget_freed_memory};
 use crate::counts::count;
 use crate::errors::{coded_vocabulary_error, vocabulary_error};
+use crate::forks::OutsideForks;
 
 /// The tokens of a model: their bytes, the special ones, and the ones that end a text.
 #[pyclass(name = "Vocabulary", module = "grammask._grammask", frozen, subclass, weakref)]
@@ -34,7 +35,7 @@ impl PyVocabulary {
         let special = special.map_or(Ok(Vec::new()), special_tokens)?;
         let eos = eos.map_or(Ok(Vec::new()), |eos| end_tokens(eos, &special))?;
         let vocabulary = py
-            .detach(|| Vocabulary::new(texts, special, eos, size))
+            .outside_forks(|| Vocabulary::new(texts, special, eos, size))
             .map_err(|error| vocabulary_error(&error))?;
         forget_freed_memory();
         Ok(Self::of(Arc::new(vocabulary)))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING
 
 from grammask import _grammask
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Mapping
     from typing import TypeAlias
 
@@ -267,3 +267,10 @@ class Vocabulary(_grammask.Vocabulary):
 
 _DEFAULTS: dict[type[Vocabulary], Vocabulary] = {}
 _DEFAULTS_LOCK = threading.Lock()
+if hasattr(os, "register_at_fork"):
+    # No thread is left in a forked process to unlock what it had locked.
+    os.register_at_fork(
+        before=_DEFAULTS_LOCK.acquire,
+        after_in_parent=_DEFAULTS_LOCK.release,
+        after_in_child=_DEFAULTS_LOCK.release,
+    )

@@ -18,6 +18,7 @@
 //! | `acyclic`, `suffix_automaton`, `text` | word sets, character classes, substrings, texts without or up to a match |
 //! | `lazy_dfa`, `liveness` | states, steps, and what is dead |
 //! | `code_counts` | intersections of repetitions of one code |
+//! | `inclusion` | what the form of terms shows about their words |
 //! | `length_limit`, `clamp` | how long the words of an intersection may be; languages below and above one |
 //!
 //! Nothing here recurses on the call stack: terms come from users and may be nested as deep as they like.
@@ -34,6 +35,7 @@ mod counters;
 mod derivative;
 mod determinize;
 mod display;
+mod inclusion;
 mod lazy_dfa;
 mod length_limit;
 mod liveness;

@@ -17,6 +17,7 @@ use crate::LimitExceeded;
 use crate::automata::{Automata, ByteSet, StateId};
 use crate::vocabulary::{CountedSummary, CountedSummaryBuilder, NodeSet, TrieNode, Vocabulary, WhichNodes};
 
+use super::homes::counts;
 use super::loops::Loops;
 use super::rows::Rows;
 
@@ -52,6 +53,9 @@ pub(super) fn walk_limited(
     nodes: &NodeSet,
     setbacks: u32,
 ) -> Result<Option<(CountedSummary, usize)>, LimitExceeded> {
+    if counts(automata, state.unlimited)? {
+        return Ok(None);
+    }
     let (mut heads, mut copies) = (Rows::default(), Rows::default());
     let head = heads.of_state(automata, state.unlimited);
     let unit = copies.of_state(automata, state.unit);

@@ -10,7 +10,7 @@ use crate::vocabulary::{LiveTokens, NodeSet, TokenTrie, TrieNode, Vocabulary};
 
 use super::terminal_walk::{Listed, Walked, children, nodes_ahead};
 
-/// Nodes looked at after which an ordinary walk is the better way: the table is no set of words, or is one of nearly everything.
+/// Nodes that go on after which an ordinary walk is the better way: the table is no set of words, or is one of nearly everything.
 const MOST_NODES: usize = 1 << 14;
 
 /// Nodes below places where the table ends and something else goes on, after which the same holds.
@@ -90,7 +90,7 @@ impl Walk<'_> {
         let mut next = 0;
         while let Some(&(node, state)) = self.entered.get(next) {
             next += 1;
-            if next > MOST_NODES || self.ahead > self.most_ahead {
+            if self.entered.len() > MOST_NODES || self.ahead > self.most_ahead {
                 return false;
             }
             if self.trie.has_children(node) {

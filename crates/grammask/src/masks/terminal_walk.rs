@@ -423,57 +423,69 @@ impl Dense {
     ) -> Result<usize, LimitExceeded> {
         let columns = trie.columns();
         let end = columns.subtree_ends[node.index()] as usize;
+        // As long as the part that is walked, so that looking at its nodes needs no further check.
+        let (subtree_ends, depths) = (&columns.subtree_ends[..end], &columns.depths[..end]);
+        let (bytes, groups_below) = (&columns.bytes[..end], &columns.groups_below[..end]);
         let wants_ends = !self.ends.is_empty();
         let ends = if wants_ends { Ends::Count } else { Ends::AreLeftOut };
         let mut cell = self.rows.of_state(automata, state);
         let mut current = node.index();
+        // From here on all nodes before the current one are live.
+        let mut live_from = current;
         let mut work = 0;
-        loop {
+        while current < end {
             work += 1;
+            let below = subtree_ends[current] as usize;
             if cell == Rows::DEAD {
-                current = columns.subtree_ends[current] as usize;
+                self.add_tokens(trie, live_from..current);
+                (current, live_from) = (below, below);
             } else {
-                let below = columns.subtree_ends[current] as usize;
-                let kept = if below - current < Rows::WORTH_SKIPPING {
-                    None
-                } else {
-                    let groups = columns.groups_below[current];
-                    let loops = self.rows.loops(automata, cell, columns.bytes[current + 1], groups)?;
-                    match loops.and_then(|loops| loops.kept(groups)) {
-                        Some(kept) => Some(kept),
-                        None => {
-                            let below = (groups, below - current);
-                            let is_at_home = self.rows.is_at_home(automata, cell, below, ends)?;
-                            is_at_home.then_some(WhichNodes::WholeCharacters)
-                        }
+                let mut kept = None;
+                if below - current >= Rows::WORTH_SKIPPING {
+                    let groups = groups_below[current];
+                    let loops = self.rows.loops(automata, cell, bytes[current + 1], groups)?;
+                    kept = loops.and_then(|loops| loops.kept(groups));
+                    if kept.is_none() {
+                        let below = (groups, below - current);
+                        let is_at_home = self.rows.is_at_home(automata, cell, below, ends)?;
+                        kept = is_at_home.then_some(WhichNodes::WholeCharacters);
                     }
-                };
-                let next = if kept.is_some() { below } else { current + 1 };
-                let position = |node: usize| columns.token_starts[node] as usize;
-                self.tokens.add(position(current)..position(next));
+                }
                 match kept {
-                    Some(kept) if cell & 1 == 1 && wants_ends => {
-                        work += trie.set_bits(current..next, kept, &mut self.ends);
+                    Some(kept) => {
+                        if cell & 1 == 1 && wants_ends {
+                            work += trie.set_bits(current..below, kept, &mut self.ends);
+                        }
+                        current = below;
                     }
-                    Some(_) => {}
                     None => {
-                        self.path[usize::from(columns.depths[current])] = cell;
+                        self.path[usize::from(depths[current])] = cell;
                         if wants_ends {
                             self.ends[current >> 6] |= u64::from(cell & 1) << (current & 63);
                         }
+                        current += 1;
                     }
                 }
-                current = next;
             }
-            if current >= end {
-                return Ok(work);
+            if current < end {
+                let before = self.path[usize::from(depths[current]) - 1];
+                let byte = bytes[current];
+                cell = self.rows.cells[Rows::cell(before, byte)];
+                if cell == Rows::OPEN {
+                    cell = self.rows.fill(automata, before, byte)?;
+                }
             }
-            let before = self.path[usize::from(columns.depths[current]) - 1];
-            let byte = columns.bytes[current];
-            cell = self.rows.cells[Rows::cell(before, byte)];
-            if cell == Rows::OPEN {
-                cell = self.rows.fill(automata, before, byte)?;
-            }
+        }
+        self.add_tokens(trie, live_from..end);
+        Ok(work)
+    }
+
+    /// Adds the tokens of some nodes in a row.
+    #[inline]
+    fn add_tokens(&mut self, trie: &TokenTrie, nodes: std::ops::Range<usize>) {
+        if !nodes.is_empty() {
+            let starts = trie.columns().token_starts;
+            self.tokens.add(starts[nodes.start] as usize..starts[nodes.end] as usize);
         }
     }
 }
