@@ -50,6 +50,7 @@ impl Tables {
     ) -> Result<Self, LimitExceeded> {
         let recognizer = Engine::new(language, &vocabulary, &options.limits)?;
         let end_tokens = LiveTokens::new(vocabulary.eos().to_vec(), vocabulary.size());
+        let end_tokens = vocabulary.summaries().share(end_tokens);
         let end_mask = Arc::new(Mask::new(end_tokens, vocabulary.size()));
         Ok(Self {
             recognizer,
@@ -248,7 +249,10 @@ impl Tables {
             match rules.mask(recognizer, &self.vocabulary, set, deadline) {
                 Ok((mut parts, observation)) => {
                     self.composed.fetch_add(1, Ordering::Relaxed);
-                    parts.extend(whole_tokens(recognizer, &self.vocabulary, set)?);
+                    for tokens in whole_tokens(recognizer, &self.vocabulary, set)? {
+                        let is_list = matches!(tokens, LiveTokens::List(_));
+                        parts.push(if is_list { self.vocabulary.summaries().share(tokens) } else { tokens });
+                    }
                     let Some(kept) = self.finish(set, parts) else { return Ok(None) };
                     rules.remember(observation, kept.clone());
                     return Ok(Some(kept.mask));
@@ -270,8 +274,12 @@ impl Tables {
         }
         let size = self.vocabulary.size();
         let tokens = LiveTokens::union(&parts, size, self.vocabulary.summaries());
-        let is_empty = tokens.is_empty();
-        (!is_empty).then(|| self.masks.insert(set, tokens, size, self.options.limits.memory_bytes))
+        if tokens.is_empty() {
+            return None;
+        }
+        let shared = self.vocabulary.summaries().mask(&tokens, size);
+        let mask = shared.unwrap_or_else(|| self.masks.new_mask(tokens, size));
+        Some(self.masks.insert(set, mask, self.options.limits.memory_bytes))
     }
 
     pub(crate) fn limit_error(&self, limit: LimitExceeded) -> GrammarError {

@@ -67,6 +67,20 @@ pub struct Advance {
     pub next: Option<DotId>,
 }
 
+/// Most dots whose places are kept.
+const MOST_PLACES: u32 = 1 << 15;
+
+/// What is asked of a dot all the time.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// Before this symbol of a sequence, which is not its last.
+    Inner(Symbol),
+    /// Before the last symbol of a sequence.
+    Last(Symbol),
+    /// In a repetition or a selection.
+    Other,
+}
+
 /// Dots whose productions are looked for together; a dot's production is asked for all the time.
 const BLOCK: u32 = 16;
 /// Most blocks of dots: repetitions with large bounds have many dots.
@@ -83,6 +97,8 @@ pub struct NormalForm {
     pub(crate) productions: Vec<Production>,
     /// The production of the first dot of each block of [`BLOCK`] dots, of as many blocks as there may be.
     blocks: Box<[u32]>,
+    /// Where the first dots stand.
+    places: Box<[Place]>,
     /// The dots in selections.
     selections: SelectionDots,
     /// Dot before the start symbol, in a production of its own for the whole text (the augmented grammar of
@@ -115,6 +131,7 @@ impl NormalForm {
             productions_of: Vec::new(),
             productions: Vec::new(),
             blocks: Box::default(),
+            places: Box::default(),
             selections: SelectionDots::new(&[], u32::MAX)?,
             start: None,
             start_is_nullable: productions.start_is_nullable,
@@ -172,6 +189,7 @@ impl NormalForm {
             form.start = Some(first_dot);
         }
         form.blocks = form.find_blocks(next_dot);
+        form.places = form.find_places(next_dot);
         form.selections = SelectionDots::new(&form.productions, next_dot.saturating_add(1))?;
         Ok(form)
     }
@@ -237,6 +255,27 @@ impl NormalForm {
             .collect()
     }
 
+    fn find_places(&self, dots: u32) -> Box<[Place]> {
+        let mut places = Vec::with_capacity(dots.min(MOST_PLACES) as usize);
+        for Production { rhs, first_dot, .. } in &self.productions {
+            if first_dot.0 >= MOST_PLACES {
+                break;
+            }
+            places.resize(first_dot.0 as usize, Place::Other);
+            if let RightHandSide::Sequence(symbols) = rhs
+                && let Some((last, inner)) = symbols.split_last()
+            {
+                places.extend(inner.iter().map(|&symbol| Place::Inner(symbol)));
+                places.push(Place::Last(*last));
+            }
+        }
+        places.into()
+    }
+
+    fn place(&self, dot: DotId) -> Place {
+        self.places.get(dot.0 as usize).copied().unwrap_or(Place::Other)
+    }
+
     /// The production that a dot stands in.
     #[must_use]
     pub fn production_of(&self, dot: DotId) -> &Production {
@@ -255,6 +294,9 @@ impl NormalForm {
     /// The symbol after a dot.
     #[must_use]
     pub fn symbol_after(&self, dot: DotId) -> Symbol {
+        if let Place::Inner(symbol) | Place::Last(symbol) = self.place(dot) {
+            return symbol;
+        }
         let production = self.production_of(dot);
         match &production.rhs {
             RightHandSide::Sequence(symbols) => symbols[(dot.0 - production.first_dot.0) as usize],
@@ -268,6 +310,11 @@ impl NormalForm {
     /// Moves a dot over the symbol after it.
     #[must_use]
     pub fn advance(&self, dot: DotId) -> Advance {
+        match self.place(dot) {
+            Place::Inner(_) => return Advance { completes: false, next: Some(DotId(dot.0 + 1)) },
+            Place::Last(_) => return Advance { completes: true, next: None },
+            Place::Other => {}
+        }
         if self.selections.has(dot) {
             return self.selections.advance(&self.productions, dot);
         }
@@ -329,6 +376,9 @@ impl NormalForm {
     /// The bounds on the copies that can still come after a dot in a repetition of a terminal; none elsewhere.
     #[must_use]
     pub fn copies_left(&self, dot: DotId) -> Option<(TerminalId, u32, Option<u32>)> {
+        if matches!(self.place(dot), Place::Inner(_) | Place::Last(_)) {
+            return None;
+        }
         let production = self.production_of(dot);
         let RightHandSide::Repeat { symbol: Symbol::Terminal(id), min, max } = production.rhs else {
             return None;
@@ -341,6 +391,9 @@ impl NormalForm {
     /// bound of a counted repetition, the count does not matter.
     #[must_use]
     pub fn saturate(&self, dot: DotId, reach: u32) -> DotId {
+        if matches!(self.place(dot), Place::Inner(_) | Place::Last(_)) {
+            return dot;
+        }
         let production = self.production_of(dot);
         let RightHandSide::Repeat { min, max, .. } = production.rhs else { return dot };
         let done = dot.0 - production.first_dot.0;

@@ -47,9 +47,10 @@ impl Composition<'_> {
                 continue;
             }
             let Some(counted) = self.all_limits(limit, nodes)? else { continue };
-            let mut live = vec![counted.live(Some(limit.most), self.vocabulary)];
+            let store = self.vocabulary.summaries();
+            let mut live = vec![store.share(counted.live(Some(limit.most), self.vocabulary))];
             let ends = counted.ends(0, Some(limit.most), self.trie);
-            let mut ends = self.vocabulary.summaries().intern(ends);
+            let mut ends = store.intern(ends);
             if tail != self.machine.automata.terms().epsilon() {
                 let Some(tail) = self.machine.automata.start(tail)? else { return Ok(None) };
                 let mut all_ends = GrowingNodeSet::default();

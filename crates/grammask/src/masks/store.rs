@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::append_only::AppendOnly;
 use crate::recognizer::SetId;
 use crate::slots::Slots;
-use crate::vocabulary::{LiveTokens, Mask, TokenSet};
+use crate::vocabulary::{LiveTokens, Mask};
 
 /// Bytes that an entry of a set takes.
 const ENTRY_BYTES: usize = size_of::<AtomicU32>();
@@ -21,7 +21,7 @@ pub struct MaskStore {
     by_set: Slots<AtomicU32>,
     masks: AppendOnly<Arc<Mask>>,
     distinct: Mutex<Distinct>,
-    /// Bytes of the different masks, what was made of them later too.
+    /// Bytes of the different masks, and of what was made later of those that are not the vocabulary's.
     bytes: Arc<AtomicUsize>,
     /// Sets whose masks were inserted, and those that share masks of others.
     inserted: AtomicUsize,
@@ -50,23 +50,15 @@ struct Distinct {
 #[derive(Clone, Debug)]
 struct Kept(Arc<Mask>);
 
-impl Kept {
-    fn base(&self) -> Option<*const TokenSet> {
-        self.0.live_tokens().base().map(Arc::as_ptr)
-    }
-}
-
 impl Hash for Kept {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.base().hash(state);
-        self.0.live_tokens().differences().hash(state);
+        state.write_u64(self.0.form_hash());
     }
 }
 
 impl PartialEq for Kept {
     fn eq(&self, other: &Self) -> bool {
-        self.base() == other.base()
-            && self.0.live_tokens().differences() == other.0.live_tokens().differences()
+        self.0.live_tokens().has_form(other.0.live_tokens())
     }
 }
 
@@ -117,11 +109,16 @@ impl MaskStore {
         count(&self.misses);
     }
 
-    /// Keeps the mask of `set`, over `size` ids, unless the store would grow over `max_bytes`; an equal mask is kept once, if
-    /// both refer to the same large set.
-    pub fn insert(&self, set: SetId, tokens: LiveTokens, size: usize, max_bytes: usize) -> KeptMask {
-        let mask = Arc::new(Mask::counted(tokens, size, self.bytes.clone()));
-        let kept = Kept(mask.clone());
+    /// A mask over `size` ids whose words count as the store's.
+    #[must_use]
+    pub fn new_mask(&self, tokens: LiveTokens, size: usize) -> Arc<Mask> {
+        Arc::new(Mask::counted(tokens, size, self.bytes.clone()))
+    }
+
+    /// Keeps the mask of `set`, unless the store would grow over `max_bytes`; an equal mask is kept once, if both refer to the
+    /// same large set.
+    pub fn insert(&self, set: SetId, mask: Arc<Mask>, max_bytes: usize) -> KeptMask {
+        let kept = Kept(mask);
         let mut distinct = self.distinct.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((Kept(equal), &number)) = distinct.numbers.get_key_value(&kept) {
             let equal = KeptMask { mask: equal.clone(), number: Some(number) };
@@ -131,6 +128,7 @@ impl MaskStore {
             }
             return equal;
         }
+        let mask = kept.0.clone();
         let new_base = mask.live_tokens().base().filter(|base| {
             let place = Arc::as_ptr(base).addr();
             !distinct.bases.contains(&place)
@@ -139,7 +137,7 @@ impl MaskStore {
         let bytes = size_of::<Mask>() + mask.live_tokens().memory_bytes() + base_bytes;
         if !self.has_room(bytes + ENTRY_BYTES, max_bytes) {
             // What is made of a mask that is not kept goes with it.
-            return KeptMask { mask: Arc::new(Mask::new(mask.live_tokens().clone(), size)), number: None };
+            return KeptMask { mask: mask.not_counted_in(&self.bytes), number: None };
         }
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         distinct.bases.extend(new_base.map(|base| Arc::as_ptr(base).addr()));

@@ -26,7 +26,8 @@ use crate::automata::{ByteSet, StateId};
 use crate::lowering::{Advance, DotId, NormalForm, Symbol};
 use crate::recognizer::{ContinuationId, Continuations, Item, ItemState, Machine, Recognizer, SetId};
 use crate::vocabulary::{
-    GrowingNodeSet, LiveTokens, NodeSetRef, Repetition, TerminalSummary, TokenTrie, TrieNode, Vocabulary,
+    GrowingNodeSet, LiveTokens, NodeSet, NodeSetRef, Repetition, TerminalSummary, TokenTrie, TrieNode,
+    Vocabulary,
 };
 use crate::{Deadline, LimitExceeded};
 
@@ -526,7 +527,11 @@ impl Composition<'_> {
 
     fn finish(&mut self, walked: Walked) -> Result<TerminalSummary, Refusal> {
         self.spend(walked.work)?;
-        let ends = walked.ends.map(|ends| self.vocabulary.summaries().intern(ends));
+        let intern = |ends: NodeSet| match ends.is_empty() {
+            true => self.nothing.clone(),
+            false => self.vocabulary.summaries().intern(ends),
+        };
+        let ends = walked.ends.map(intern);
         Ok(TerminalSummary { live: self.vocabulary.summaries().share(walked.live), ends })
     }
 

@@ -2,9 +2,12 @@
 //!
 //! Most masks hold some ten tokens, and most others are those of free text with what can come after it. So a union keeps
 //! the large set as it is, and beside it lists of what is missing and of what else there is: it costs what is listed, and
-//! takes the memory of that. Only unions of different large sets are made anew, and these are remembered
-//! (see [`TerminalSummaries`]).
+//! takes the memory of that. Only unions of different large sets are made anew.
+//!
+//! Sets that the vocabulary's store has (see [`TerminalSummaries`]) are known by where they are, so unions of them are remembered
+//! for all grammars.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::{TerminalSummaries, TokenId, TokenSet, token_set};
@@ -21,6 +24,9 @@ const MOST_MERGED: usize = 4;
 
 /// Where one list is so many times as long as another, the places of the tokens of this one are searched in it.
 const WORTH_SEARCHING: usize = 8;
+
+/// Unions of fewer listed tokens, without a large set, are made as soon as looked up.
+const WORTH_REMEMBERING: usize = 32;
 
 /// So many tokens are listed however small a vocabulary is.
 const ALWAYS_LISTED: usize = 16;
@@ -134,15 +140,35 @@ impl LiveTokens {
         }
     }
 
-    /// All tokens of several sets over `size` ids. Costs the length of their lists, and a pass over a bitset where different
-    /// large sets come together for the first time.
+    /// All tokens of several sets over `size` ids. Costs a lookup where the store has had the same sets before; else the length
+    /// of their lists, and a pass over a bitset where different large sets come together for the first time.
     #[must_use]
     pub fn union(parts: &[Self], size: usize, store: &TerminalSummaries) -> Self {
-        let mut nonempty = parts.iter().filter(|part| !part.is_none());
-        let Some(first) = nonempty.next() else { return Self::none() };
-        if nonempty.all(|part| part.is_same(first)) {
-            return first.clone();
+        let mut distinct: Vec<&Self> = parts.iter().filter(|part| !part.is_none()).collect();
+        distinct.sort_unstable_by_key(|part| part.place());
+        distinct.dedup_by_key(|part| part.place());
+        match distinct[..] {
+            [] => return Self::none(),
+            [only] => return only.clone(),
+            _ => {}
         }
+        let listed = |part: &&Self| part.differences().1.len();
+        if distinct.iter().all(|part| part.base().is_none())
+            && distinct.iter().map(listed).sum::<usize>() < WORTH_REMEMBERING
+        {
+            return store.share(Self::new_union(&distinct, size, store));
+        }
+        let places: Vec<usize> = distinct.iter().map(|part| part.place()).collect();
+        if let Some(known) = store.get_union(&places) {
+            return known;
+        }
+        let union = store.share(Self::new_union(&distinct, size, store));
+        store.insert_union(places, distinct.into_iter().cloned().collect(), union.clone());
+        union
+    }
+
+    /// The union of different sets, none of which is the list of no token.
+    fn new_union(parts: &[&Self], size: usize, store: &TerminalSummaries) -> Self {
         let mut bases: Vec<&Arc<TokenSet>> = Vec::new();
         let (mut less, mut lists) = (Vec::new(), Vec::with_capacity(parts.len()));
         for part in parts {
@@ -158,7 +184,7 @@ impl LiveTokens {
         let base = match bases[..] {
             [] => None,
             [only] => Some(only.clone()),
-            _ => Some(store.union_of(&bases, size)),
+            _ => Some(store.union_of(bases, size)),
         };
         let most = most_listed(size);
         let more = match &base {
@@ -174,7 +200,7 @@ impl LiveTokens {
         let Some(more) = more.filter(|more| more.len() + less.len() <= most) else {
             let mut set = TokenSet::new(size);
             parts.iter().for_each(|part| part.add_to(&mut set));
-            return store.share(Self::from_set(set));
+            return Self::from_set(set);
         };
         sort(&mut less);
         match base {
@@ -216,14 +242,42 @@ impl LiveTokens {
         matches!(self, Self::List(tokens) if tokens.is_empty())
     }
 
-    /// Whether both are the same memory.
-    fn is_same(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::List(own), Self::List(other)) => Arc::ptr_eq(own, other),
-            (Self::Set(own), Self::Set(other)) => Arc::ptr_eq(own, other),
-            (Self::Near(own), Self::Near(other)) => Arc::ptr_eq(own, other),
-            _ => false,
+    /// Where the tokens are: as long as they are held, the same place means the same tokens.
+    pub(crate) fn place(&self) -> usize {
+        match self {
+            Self::List(tokens) => Arc::as_ptr(tokens).addr(),
+            Self::Set(set) => Arc::as_ptr(set).addr(),
+            Self::Near(near) => Arc::as_ptr(near).addr(),
         }
+    }
+
+    /// Feeds what tells the tokens from others, a large set by its content.
+    pub(crate) fn hash_content<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Self::Set(set) => set.hash(state),
+            tokens => tokens.hash_form(state),
+        }
+    }
+
+    /// Whether both are kept alike, and large sets are equal.
+    pub(crate) fn has_content(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Set(own), Self::Set(other)) => own == other,
+            _ => self.has_form(other),
+        }
+    }
+
+    /// Feeds the lists, and where the large set is.
+    pub(crate) fn hash_form<H: Hasher>(&self, state: &mut H) {
+        self.base().map(Arc::as_ptr).hash(state);
+        self.differences().hash(state);
+    }
+
+    /// Whether both have the same lists, and the same large set in the same place.
+    pub(crate) fn has_form(&self, other: &Self) -> bool {
+        let base = |tokens: &Self| tokens.base().map(Arc::as_ptr);
+        self.place() == other.place()
+            || base(self) == base(other) && self.differences() == other.differences()
     }
 
     /// Whether there is no token.

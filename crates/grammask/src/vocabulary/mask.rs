@@ -4,8 +4,11 @@
 //! by what shows the words themselves, these are made and kept.
 
 use std::fmt;
+use std::hash::Hasher;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+
+use rustc_hash::FxHasher;
 
 use super::live_tokens::Tokens;
 use super::{LiveTokens, TokenId, TokenSet};
@@ -20,6 +23,8 @@ const FEW_TIMES: u32 = 2;
 pub struct Mask {
     size: usize,
     tokens: LiveTokens,
+    /// Hash of how the tokens are kept.
+    form_hash: u64,
     /// The words, where they were asked for and no set has them.
     words: OnceLock<TokenSet>,
     /// How often it was written by going through long lists.
@@ -37,7 +42,23 @@ impl Mask {
 
     /// The same; the bytes of what is made later are added to `bytes`.
     pub(crate) fn counted(tokens: LiveTokens, size: usize, bytes: Arc<AtomicUsize>) -> Self {
-        Self { size, tokens, words: OnceLock::new(), written: AtomicU32::new(0), bytes }
+        let mut hasher = FxHasher::default();
+        tokens.hash_form(&mut hasher);
+        let form_hash = hasher.finish();
+        Self { size, tokens, form_hash, words: OnceLock::new(), written: AtomicU32::new(0), bytes }
+    }
+
+    /// The mask, or if its words are counted in `bytes`, one of the same tokens whose are not.
+    pub(crate) fn not_counted_in(self: Arc<Self>, bytes: &Arc<AtomicUsize>) -> Arc<Self> {
+        if Arc::ptr_eq(&self.bytes, bytes) {
+            return Arc::new(Self::new(self.tokens.clone(), self.size));
+        }
+        self
+    }
+
+    /// Hash of how the tokens are kept: the large set by where it is, and the lists.
+    pub(crate) fn form_hash(&self) -> u64 {
+        self.form_hash
     }
 
     /// Number of ids that could be in the mask.

@@ -32,6 +32,13 @@ impl<K: Eq + Hash, V> ShardedMap<K, V> {
         self.shards[shard(key)].get(key)
     }
 
+    pub(crate) fn get_key_value<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<(&K, &V)>
+    where
+        K: Borrow<Q>,
+    {
+        self.shards[shard(key)].get_key_value(key)
+    }
+
     pub(crate) fn insert(&mut self, key: K, value: V) {
         self.shards[shard(&key)].insert(key, value);
     }

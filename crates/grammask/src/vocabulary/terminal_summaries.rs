@@ -1,4 +1,5 @@
-//! What is known about terminals on the trie of one vocabulary, shared by all grammars and threads.
+//! What is known about terminals on the trie of one vocabulary, shared by all grammars and threads; and sets of tokens, their
+//! unions and finished masks, equal ones once: most masks of a grammar are masks that an earlier one had.
 //!
 //! For a state of a terminal and a set P of trie nodes the *summary* holds
 //!
@@ -10,15 +11,18 @@
 //! keeps it alive.
 
 use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
 use super::sharded_map::ShardedMap;
-use super::{CountedSummary, LiveTokens, NodeSet, TokenSet, TokenTrie, TrieNode};
+use super::{CountedSummary, LiveTokens, Mask, NodeSet, TokenSet, TokenTrie, TrieNode};
 
 /// Bytes that the store may take by default.
 const DEFAULT_CAPACITY: usize = 256 << 20;
+/// Masks of fewer tokens, without a large set, are made as soon as looked up.
+const WORTH_SHARING: usize = 32;
 
 /// A node set that is known by identity: as long as one holds it, equal sets of the same store are the same.
 #[derive(Clone, Debug)]
@@ -79,11 +83,32 @@ pub struct TerminalSummaries {
     nothing_and_root: OnceLock<[NodeSetRef; 2]>,
 }
 
+/// Tokens that are told apart by their content.
+#[derive(Debug)]
+struct ByContent {
+    hash: u64,
+    tokens: LiveTokens,
+}
+
+impl Hash for ByContent {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+impl PartialEq for ByContent {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash && self.tokens.has_content(&other.tokens)
+    }
+}
+
+impl Eq for ByContent {}
+
 /// A union, and what it is the union of: while that is held, nothing else is in its place.
 #[derive(Debug)]
-struct UnionOfSets {
-    _parts: Box<[Arc<TokenSet>]>,
-    union: Arc<TokenSet>,
+struct Union {
+    _parts: Box<[LiveTokens]>,
+    tokens: LiveTokens,
 }
 
 #[derive(Debug)]
@@ -99,11 +124,15 @@ struct Contents {
     repetitions: ShardedMap<(u128, NodeSetRef, u32, u32), Repetition>,
     /// By content hashes of an intersection without its limit, what ends a copy, and the copy.
     limited: FxHashMap<([u128; 3], NodeSetRef), Option<Arc<CountedSummary>>>,
-    /// Large sets of tokens, equal ones once, by the hash of their content.
-    tokens: FxHashMap<u64, Vec<Arc<TokenSet>>>,
-    /// Unions of large sets, by where these are, ascending.
-    unions: FxHashMap<Box<[usize]>, UnionOfSets>,
+    /// Sets of tokens, equal ones once.
+    tokens: ShardedMap<ByContent, ()>,
+    /// Unions of sets of tokens, by where these are, ascending.
+    unions: ShardedMap<Box<[usize]>, Union>,
+    /// Masks, by where their tokens are.
+    masks: ShardedMap<usize, Arc<Mask>>,
     bytes: usize,
+    /// Bytes of what is made of the masks.
+    mask_bytes: Arc<AtomicUsize>,
     capacity: usize,
 }
 
@@ -116,9 +145,11 @@ impl Default for TerminalSummaries {
             counted: FxHashMap::default(),
             repetitions: ShardedMap::default(),
             limited: FxHashMap::default(),
-            tokens: FxHashMap::default(),
-            unions: FxHashMap::default(),
+            tokens: ShardedMap::default(),
+            unions: ShardedMap::default(),
+            masks: ShardedMap::default(),
             bytes: 0,
+            mask_bytes: Arc::default(),
             capacity: DEFAULT_CAPACITY,
         };
         Self { contents: Mutex::new(contents), nothing_and_root: OnceLock::new() }
@@ -154,44 +185,71 @@ impl TerminalSummaries {
         })
     }
 
-    /// The same tokens; of equal large sets one is kept. Costs a pass over a large set.
+    /// The same tokens; of equal sets one is kept. Costs a pass over them.
     #[must_use]
     pub fn share(&self, tokens: LiveTokens) -> LiveTokens {
-        match tokens {
-            LiveTokens::Set(set) => LiveTokens::Set(self.intern_tokens(set)),
-            tokens => tokens,
+        let mut hasher = FxHasher::default();
+        tokens.hash_content(&mut hasher);
+        let new = ByContent { hash: hasher.finish(), tokens };
+        let mut contents = self.lock();
+        if let Some((known, ())) = contents.tokens.get_key_value(&new) {
+            return known.tokens.clone();
         }
+        let large = if let LiveTokens::Set(set) = &new.tokens { size_of_val(set.words()) } else { 0 };
+        contents.make_room(large + new.tokens.memory_bytes() + 64);
+        let tokens = new.tokens.clone();
+        contents.tokens.insert(new, ());
+        tokens
     }
 
-    /// The union of several sets over `size` ids. Remembered by where the sets are, so ask for it with sets that are shared.
+    /// The union of several large sets over `size` ids.
     #[must_use]
-    pub fn union_of(&self, sets: &[&Arc<TokenSet>], size: usize) -> Arc<TokenSet> {
-        let mut places: Vec<usize> = sets.iter().map(|set| Arc::as_ptr(set).addr()).collect();
-        places.sort_unstable();
-        if let Some(known) = self.lock().unions.get(&places[..]) {
-            return known.union.clone();
+    pub(crate) fn union_of(&self, mut sets: Vec<&Arc<TokenSet>>, size: usize) -> Arc<TokenSet> {
+        sets.sort_unstable_by_key(|set| Arc::as_ptr(set).addr());
+        let places: Vec<usize> = sets.iter().map(|set| Arc::as_ptr(set).addr()).collect();
+        if let Some(LiveTokens::Set(known)) = self.get_union(&places) {
+            return known;
         }
         let mut union = TokenSet::new(size);
         sets.iter().for_each(|set| union.union_with(set));
-        let union = self.intern_tokens(Arc::new(union));
-        let mut contents = self.lock();
-        contents.make_room(places.len() * 16 + 64);
-        let parts = sets.iter().map(|&set| set.clone()).collect();
-        contents.unions.insert(places.into(), UnionOfSets { _parts: parts, union: union.clone() });
+        let LiveTokens::Set(union) = self.share(LiveTokens::Set(Arc::new(union))) else {
+            unreachable!("what is shared is kept as it was")
+        };
+        let parts = sets.into_iter().cloned().map(LiveTokens::Set).collect();
+        self.insert_union(places, parts, LiveTokens::Set(union.clone()));
         union
     }
 
-    fn intern_tokens(&self, set: Arc<TokenSet>) -> Arc<TokenSet> {
-        let hash = FxBuildHasher.hash_one(&set);
+    /// The union of the sets that are in these places, ascending, if it is known.
+    pub(crate) fn get_union(&self, places: &[usize]) -> Option<LiveTokens> {
+        self.lock().unions.get(places).map(|union| union.tokens.clone())
+    }
+
+    /// Remembers the union of the sets in these places.
+    pub(crate) fn insert_union(&self, places: Vec<usize>, parts: Box<[LiveTokens]>, tokens: LiveTokens) {
         let mut contents = self.lock();
-        if let Some(known) =
-            contents.tokens.get(&hash).and_then(|sets| sets.iter().find(|known| **known == set))
-        {
-            return known.clone();
+        contents.make_room(places.len() * 24 + 96);
+        contents.unions.insert(places.into(), Union { _parts: parts, tokens });
+    }
+
+    /// The mask of these tokens over `size` ids, the same for all grammars; none where so few are listed that it is not worth it.
+    #[must_use]
+    pub fn mask(&self, tokens: &LiveTokens, size: usize) -> Option<Arc<Mask>> {
+        if tokens.base().is_none() && tokens.differences().1.len() < WORTH_SHARING {
+            return None;
         }
-        contents.make_room(size_of_val(set.words()) + 64);
-        contents.tokens.entry(hash).or_default().push(set.clone());
-        set
+        if let Some(known) = self.lock().masks.get(&tokens.place()) {
+            return Some(known.clone());
+        }
+        let tokens = self.share(tokens.clone());
+        let mut contents = self.lock();
+        if let Some(known) = contents.masks.get(&tokens.place()) {
+            return Some(known.clone());
+        }
+        contents.make_room(size_of::<Mask>() + 64);
+        let mask = Arc::new(Mask::counted(tokens.clone(), size, contents.mask_bytes.clone()));
+        contents.masks.insert(tokens.place(), mask.clone());
+        Some(mask)
     }
 
     /// What is known about the language with this content hash below these nodes.
@@ -270,7 +328,7 @@ impl TerminalSummaries {
     /// Bytes that the store takes, an estimate.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.lock().bytes
+        self.lock().memory_bytes()
     }
 
     /// How many summaries there are.
@@ -303,8 +361,12 @@ impl TerminalSummaries {
 }
 
 impl Contents {
+    fn memory_bytes(&self) -> usize {
+        self.bytes + self.mask_bytes.load(Ordering::Relaxed)
+    }
+
     fn make_room(&mut self, bytes: usize) {
-        if self.bytes + bytes > self.capacity {
+        if self.memory_bytes() + bytes > self.capacity {
             self.sets.clear();
             for set in &self.lasting {
                 self.sets.entry_or_default(FxBuildHasher.hash_one(&**set)).push(set.clone());
@@ -315,7 +377,9 @@ impl Contents {
             self.limited.clear();
             self.tokens.clear();
             self.unions.clear();
+            self.masks.clear();
             self.bytes = 0;
+            self.mask_bytes = Arc::default();
         }
         self.bytes += bytes;
     }
