@@ -471,8 +471,11 @@ mod tests {
             large in prop::collection::vec(tokens(SIZE), 1..3),
             parts in prop::collection::vec((0..5_usize, tokens(20), tokens(6), any::<prop::sample::Index>()), 0..5),
             already in tokens(30),
+            capacity in prop_oneof![Just(0), Just(2000), Just(1 << 20)],
         ) {
             let store = TerminalSummaries::default();
+            // A store that is emptied at every step, and one that is now and then.
+            store.set_capacity(capacity);
             let bases: Vec<_> = large.iter().map(set).collect();
             let (mut lives, mut all) = (Vec::new(), BTreeSet::new());
             for (kind, some, few, index) in parts {
@@ -494,11 +497,17 @@ mod tests {
                 live.add_to(&mut added);
                 prop_assert_eq!(&added, &*set(&(&already | &model)));
                 all = &all | &model;
-                lives.push(live);
+                let shared = store.share(live.clone());
+                check(&shared, &model)?;
+                lives.extend([live, shared]);
             }
             // What is known of unions is used the second time.
             for _ in 0..2 {
-                check(&LiveTokens::union(&lives, SIZE, &store), &all)?;
+                let union = LiveTokens::union(&lives, SIZE, &store);
+                check(&union, &all)?;
+                if let Some(mask) = store.mask(&union, SIZE) {
+                    prop_assert_eq!(&*mask, &*set(&all));
+                }
             }
         }
     }

@@ -388,7 +388,7 @@ impl Contents {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vocabulary::TokenTexts;
+    use crate::vocabulary::{TokenId, TokenTexts};
 
     #[test]
     fn what_every_mask_begins_with_outlasts_an_emptying() {
@@ -399,5 +399,28 @@ mod tests {
         for (known, nodes) in known.iter().zip([vec![], vec![TrieNode::ROOT.0]]) {
             assert_eq!(store.intern(NodeSet::new(nodes, &trie)), *known);
         }
+    }
+
+    #[test]
+    fn equal_tokens_have_one_union_and_one_mask() {
+        const SIZE: usize = 50_000;
+        let store = TerminalSummaries::default();
+        let list = |ids: std::ops::Range<u32>| store.share(LiveTokens::new(ids.map(TokenId).collect(), SIZE));
+        let first = [list(0..30), list(20..60)];
+        let union = LiveTokens::union(&first, SIZE, &store);
+        assert_eq!(LiveTokens::union(&[list(20..60), list(0..30)], SIZE, &store).place(), union.place());
+        // Other parts with the same tokens.
+        let other = LiveTokens::union(&[list(0..50), list(40..60)], SIZE, &store);
+        assert_eq!(other.place(), union.place());
+        let mask = store.mask(&union, SIZE).expect("not a few tokens");
+        assert!(Arc::ptr_eq(&mask, &store.mask(&other, SIZE).expect("not a few tokens")));
+        let before = store.memory_bytes();
+        assert_eq!(mask.words().len(), mask.word_count());
+        assert_eq!(store.memory_bytes() - before, 4 * mask.word_count());
+        // Who holds a mask keeps it when the store is emptied; the next one is made anew.
+        store.set_capacity(0);
+        let again = store.mask(&union, SIZE).expect("not a few tokens");
+        assert!(!Arc::ptr_eq(&mask, &again));
+        assert_eq!(mask, again);
     }
 }
