@@ -63,6 +63,8 @@ impl Alphabet {
 struct Met {
     state: StateId,
     entrance: Alphabet,
+    /// Another state is left out because of this one, so this one is looked at.
+    is_needed: bool,
 }
 
 /// Finds a home of `state`; none where that would be small or is hard to find.
@@ -155,11 +157,16 @@ fn closure(
     ends: Ends,
 ) -> Result<Closure, LimitExceeded> {
     let is_word = automata.is_accepting(start);
-    let mut met = vec![Met { state: start, entrance: Alphabet { bytes: ByteSet::EMPTY, leads: 0 } }];
+    let mut met = Vec::new();
+    meet(&mut met, start, Alphabet { bytes: ByteSet::EMPTY, leads: 0 });
     let (mut next, mut seen) = (0, 0);
-    while let Some(&Met { state, entrance }) = met.get(next) {
+    while let Some(&Met { state, entrance, is_needed }) = met.get(next) {
         next += 1;
-        if ends == Ends::AreLeftOut && contains_another(automata, &met, state) {
+        if ends == Ends::AreLeftOut
+            && !is_needed
+            && let Some(other) = contained(automata, &met, state)
+        {
+            met[other].is_needed = true;
             continue;
         }
         seen += 1;
@@ -195,18 +202,19 @@ fn closure(
     Ok(Closure::Closed(met.into_iter().map(|met| met.state).collect()))
 }
 
-/// Whether a state goes on with all that another one goes on with that was met: then nothing leads out of it that does not lead
-/// out of the other. A pattern that may begin anywhere is in a state like that behind each beginning of it.
-fn contains_another(automata: &Automata, met: &[Met], state: StateId) -> bool {
+/// A state that was met, with all of whose words another one goes on too: nothing leads out of this one that does not lead out of
+/// that one. A pattern that may begin anywhere is in a state like this behind each beginning of it. Of two states that contain each other
+/// one is left out at most: the other one is needed then, or was left out for a third one before.
+fn contained(automata: &Automata, met: &[Met], state: StateId) -> Option<usize> {
     let term = automata.term(state);
-    met.iter().any(|other| {
+    met.iter().position(|other| {
         other.state != state && automata.terms().includes_by_form(term, automata.term(other.state))
     })
 }
 
 fn meet(met: &mut Vec<Met>, state: StateId, entrance: Alphabet) {
     if !met.iter().any(|known| known.state == state) {
-        met.push(Met { state, entrance });
+        met.push(Met { state, entrance, is_needed: false });
     }
 }
 
