@@ -191,6 +191,8 @@ def test_processes_forked_while_threads_compile_go_on() -> None:
                 work(number, **options)
                 number += 4
 
+        # A module that a thread imports while another one forks stays locked in the forked process; that is Python's.
+        work(10**7)
         for number in range(4):
             options = {"cache": False} if number % 2 else {}
             threading.Thread(target=work_on, args=(number, options), daemon=True).start()
