@@ -585,7 +585,7 @@ class CompiledGrammar:
         different masks kept; ``mask_bytes``: their memory; ``masks_composed``, ``masks_recalled`` and
         ``masks_walked``: how the others were made, from summaries, from a state that looks alike as far as masks look,
         or by a walk through the vocabulary's trie; ``summary_bytes`` and ``vocabulary_bytes``: memory of the summaries
-        kept with this grammar, and of those kept with the vocabulary for all grammars.
+        kept with this grammar, and of the summaries and masks kept with the vocabulary for all grammars.
         """
 
 @final
