@@ -26,6 +26,17 @@ if TYPE_CHECKING:
 
 _BENCHES = Path(__file__).parents[1]
 _SAMPLED_MASKS = 48
+_MEDIANS = (
+    "compile_ns",
+    "first_mask_ns",
+    "again_ns",
+    "stream_ns",
+    "memory_bytes",
+    "floor_p50_ns",
+    "floor_stream_ns",
+    "load",
+)
+"""Facts of a process of which several turns have a median."""
 
 
 @dataclass(frozen=True)
@@ -95,10 +106,44 @@ def samples(documents: list[list[int]], seed: str) -> list[tuple[int, int]]:
     return sorted(places)
 
 
+def combined(turns: list[Measurement]) -> Measurement:
+    """Make one measurement of several: of each token, and of each figure of a process, the median.
+
+    A token that costs much costs it in each process; what another program on the machine costs falls on other tokens
+    each time. Masks and verdicts are those of the first turn.
+    """
+    first = turns[0]
+    timed = [turn for turn in turns if not turn.failure]
+    if len(turns) == 1 or not timed:
+        return first
+    arrays = dict(first.arrays)
+    for name in arrays:
+        if name.startswith(("cold_", "warm_")):
+            found = [turn.arrays[name] for turn in timed if name in turn.arrays]
+            count = min(map(len, found))
+            arrays[name] = np.median([times[:count] for times in found], axis=0).astype(np.int64)
+    facts = dict(first.facts)
+    for turn in turns:
+        facts["ended"] = facts["ended"] or turn.facts["ended"]
+        facts["problem"] = facts.get("problem") or turn.facts.get("problem")
+    for name in _MEDIANS:
+        values = [turn.facts[name] for turn in timed if turn.facts.get(name) is not None]
+        if values:
+            facts[name] = float(np.median(values))
+    facts["means_ns"] = [float(turn.times("cold").mean()) for turn in timed]
+    return Measurement(first.engine, first.case, first.vocabulary, facts, arrays)
+
+
 def measure(
-    engine: str, case: Case, table: TokenTable, documents: list[list[int]], limits: Limits, folder: Path
+    engine: str,
+    case: Case,
+    table: TokenTable,
+    documents: list[list[int]],
+    limits: Limits,
+    folder: Path,
+    turn: int = 0,
 ) -> Measurement:
-    """Measure, or read what was measured before with the same inputs."""
+    """Measure, or read what was measured before with the same inputs in the same turn."""
     language = next((language for language in _languages(engine) if language in case.grammars), None)
     if language is None:
         return Measurement(
@@ -114,6 +159,7 @@ def measure(
                 documents,
                 limits.pass_seconds,
                 _source(),
+                turn,
             )
         ).encode()
     ).hexdigest()[:16]
@@ -160,8 +206,14 @@ def _run(
                 stdout=subprocess.PIPE,
                 stderr=error_file,
             )
+            started = time.monotonic()
             ended = _watch(process, limits)
-        facts: dict[str, Any] = {"language": language, "run": limits.run, "load": os.getloadavg()[0]}
+        facts: dict[str, Any] = {
+            "language": language,
+            "run": limits.run,
+            "load": os.getloadavg()[0],
+            "seconds": time.monotonic() - started,
+        }
         for line in ended.lines:
             facts |= json.loads(line)
         facts["ended"] = None if facts.get("phase") == "done" else _reason(ended, facts, errors)

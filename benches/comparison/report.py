@@ -88,6 +88,7 @@ class Compared:
                     "version": measurement.facts.get("version"),
                     "settings": measurement.facts.get("settings"),
                     "language": measurement.facts.get("language"),
+                    "means_us_by_turn": [mean / 1000 for mean in measurement.facts.get("means_ns", [])],
                     "failure": measurement.failure
                     or measurement.facts.get("ended")
                     or measurement.facts.get("problem"),
@@ -158,14 +159,17 @@ _COLUMNS = (
     "gain",
     "remarks",
 )
-_NOISE = "Figures are CPU time of the thread; a single maximum may be the machine's."
+_NOISE = """\
+Figures are CPU time of the thread; a single maximum may be the machine's. Engines took turns, each time in a fresh
+process, until one took 20 s; of each token, and of each figure of a process, the median is shown."""
 
 _ANSWERS = """\
 Every token of every document was looked up in the mask and accepted; sampled masks were compared bit for bit between
 engines; remarks say where that failed."""
 
 _LEGEND = """\
-*grammask*, *best peer*, *p99*: CPU µs per token, mask and accept, cold start included. *warm, in a loop*: the same on
+*grammask*, *best peer*, *p99*: CPU µs per token, mask and accept, cold start included; of each token the median of
+the turns. *gain*: in brackets that of the turns, least and greatest. *warm, in a loop*: the same on
 states seen before, with one reading of the clock per 256 tokens; *copy, in a loop*: `mask[0] = other` with numpy.
 *Compile + first*: CPU µs until the first mask, with a vocabulary that was made right before and with which no grammar
 was used; *again*: the same grammar once more at the end, the median of five (xgrammar keeps what it compiled, the
@@ -396,13 +400,20 @@ def _summary_row(item: Compared) -> list[str]:
         tokens,
         _number(ours.cold.mean),
         f"{_number(peers[best].cold.mean)} ({best})" if best else "",
-        f"{peers[best].cold.mean / ours.cold.mean:.1f} x" if best else "",
+        f"{peers[best].cold.mean / ours.cold.mean:.1f} x{_by_turn(item, best)}" if best else "",
         _number(ours.cold.p99),
         f"{_number(peers[best_p99].cold.p99)} ({best_p99})" if best_p99 else "",
         _number(ours.stream),
         _number(item.floor["stream"]),
         ", ".join(item.missed()) or "none",
     ]
+
+
+def _by_turn(item: Compared, peer: str) -> str:
+    """The least and the greatest gain of a turn, where both engines had several."""
+    ours, theirs = (item.measured[name].facts.get("means_ns", []) for name in ("grammask", peer))
+    gains = [other / own for own, other in zip(ours, theirs, strict=False)]
+    return f" ({min(gains):.1f} to {max(gains):.1f})" if len(gains) > 1 else ""
 
 
 def _differences(compared: list[Compared]) -> list[str]:
