@@ -12,16 +12,19 @@ import argparse
 import json
 import os
 import sys
+from itertools import islice
 from pathlib import Path
 
 from comparison import vocabularies
 from json_schema import cases, runs
 from json_schema.report import Report
-from json_schema.results import Result
+from json_schema.results import Result, combined
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 _BENCHES = Path(__file__).parent
+_CASES_ABREAST = 20
+"""Cases of one engine before it is the next one's turn: few, as the machine changes its speed from second to second."""
 _DATA = Path(os.environ.get("GRAMMASK_DATA", _BENCHES.parents[1] / "shared" / "data"))
 
 
@@ -33,16 +36,28 @@ def main() -> None:
     names = [name for name in cases.names(options.cases) if not options.only or options.only in name]
     names = names[:: options.every][: options.limit]
     limits = runs.Limits(options.seconds, int(options.memory_gib * 2**30))
+    turns: dict[str, list[runs.Run]] = {engine: [] for engine in options.engine}
+    for turn in range(options.turns):
+        for engine, of_engine in turns.items():
+            schema_options = _schema_options(options.option) if engine == "grammask" else "{}"
+            of_engine.append(
+                runs.Run(engine, table, options.cases, options.dumps, options.results, schema_options, turn)
+            )
+    if not options.report_only:
+        for abreast in zip(*turns.values(), strict=True):
+            _measure(abreast, names, limits, console)
     found: dict[str, dict[str, Result]] = {}
-    for engine in options.engine:
-        schema_options = _schema_options(options.option) if engine == "grammask" else "{}"
-        run = runs.Run(engine, table, options.cases, options.dumps, options.results, schema_options)
-        if not options.report_only:
-            _measure(run, names, limits, console)
-        known = run.known()
-        found[engine] = {name: Result(known[name]) for name in names if name in known}
+    for engine, of_engine in turns.items():
+        known = [run.known() for run in of_engine]
+        found[engine] = {
+            name: combined([results[name] for results in known if name in results])
+            for name in names
+            if name in known[0]
+        }
     spelling = f"instances spelled `{options.dumps}`"
     setting = f"{options.cases.name}, {len(names)} schemas, {spelling}, vocabulary {table.name}"
+    if options.turns > 1:
+        setting += f", medians of {options.turns} turns"
     if options.option:
         setting += f", grammask with {' '.join(options.option)}"
     summary = Report(found, setting)
@@ -52,12 +67,28 @@ def main() -> None:
             console.print(f"wrote {path}")
 
 
-def _measure(run: runs.Run, names: list[str], limits: runs.Limits, console: Console) -> None:
+def _measure(abreast: tuple[runs.Run, ...], names: list[str], limits: runs.Limits, console: Console) -> None:
+    """Measure engines side by side, some cases of one and then some of the next."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task(run.engine, total=len(names), completed=len(run.known().keys() & set(names)))
-        for result in run.measure(names, limits):
-            progress.update(task, advance=1, description=f"{run.engine} {result['case'][:40]}")
+        unfinished = [
+            (
+                run.measure(names, limits),
+                progress.add_task(
+                    run.engine, total=len(names), completed=len(run.known().keys() & set(names))
+                ),
+                run.engine,
+            )
+            for run in abreast
+        ]
+        while unfinished:
+            for item in tuple(unfinished):
+                results, task, engine = item
+                some = list(islice(results, _CASES_ABREAST))
+                if not some:
+                    unfinished.remove(item)
+                    continue
+                progress.update(task, advance=len(some), description=f"{engine} {some[-1]['case'][:40]}")
 
 
 def _schema_options(given: list[str]) -> str:
@@ -90,6 +121,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--option", nargs="+", default=[], metavar="NAME=VALUE", help="of from_json_schema: key_order=any"
     )
+    parser.add_argument("--turns", type=int, default=1, help="measure all so often, and show medians")
     parser.add_argument("--only", help="cases whose name holds this")
     parser.add_argument("--every", type=int, default=1, help="only each n-th case")
     parser.add_argument("--limit", type=int, help="only so many cases")

@@ -89,8 +89,11 @@ class Result:
 
     def times(self) -> npt.NDArray[np.int64]:
         """Nanoseconds of mask and accept of each token of all instances."""
-        return np.array(
-            [time for instance in self.facts["instances"] for time in instance["times"]], dtype=np.int64
+        return np.concatenate(
+            [
+                np.zeros(0, dtype=np.int64),
+                *(np.array(instance["times"], dtype=np.int64) for instance in self.facts["instances"]),
+            ]
         )
 
     @property
@@ -103,6 +106,23 @@ class Result:
         if self.facts["ended"]:
             return [f"{self.facts.get('phase', 'start')}: {self.facts['ended']}"]
         return sorted({_reason(item) for item in self.facts.get("refused") or ()})
+
+
+def combined(turns: list[dict[str, Any]]) -> Result:
+    """Make one result of several turns: the first, with the median of each time.
+
+    A token that costs much costs it in each turn; what another program on the machine costs falls on other tokens.
+    """
+    first = turns[0]
+    facts = first | {"instances": [dict(instance) for instance in first["instances"]]}
+    for name in ("compile_ns", "first_mask_ns"):
+        if times := [turn[name] for turn in turns if turn.get(name) is not None]:
+            facts[name] = float(np.median(times))
+    for index, instance in enumerate(facts["instances"]):
+        same = [turn["instances"][index]["times"] for turn in turns if index < len(turn["instances"])]
+        alike = [times for times in same if len(times) == len(instance["times"])]
+        instance["times"] = np.median(alike, axis=0).astype(np.int64)
+    return Result(facts)
 
 
 def _reason(item: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Runs one engine over cases in a process of its own, within limits of time and memory; keeps each result on disk.
 
-Results are JSON lines, one per case, in a file whose name says engine, build, vocabulary and spelling. A run that was
-broken off goes on where it was; a new build of an engine begins a new file.
+Results are JSON lines, one per case, in a file whose name says engine, build, vocabulary, spelling and turn. A run that
+was broken off goes on where it was; a new build of an engine begins a new file.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ class Run:
     results: Path
     options: str = "{}"
     """Options of the schema as JSON, for the engines that take them (grammask)."""
+    turn: int = 0
+    """Which of several measurements of the same this is."""
 
     @property
     def file(self) -> Path:
@@ -63,6 +65,8 @@ class Run:
         parts = [self.engine, build(self.engine), self.table.name, self.spelling, str(_PROTOCOL)]
         if self.options != "{}":
             parts.append(hashlib.sha256(self.options.encode()).hexdigest()[:6])
+        if self.turn:
+            parts.append(f"turn{self.turn}")
         return self.results / f"{'-'.join(parts)}.jsonl"
 
     def known(self) -> dict[str, dict[str, Any]]:
