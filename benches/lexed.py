@@ -175,6 +175,8 @@ def measure(engine: str, name: str, table: TokenTable, texts: list[str], seconds
         read += 1
         refused_before = refused
         for token in document:
+            if len(times) % clock.TOKENS_PER_LOOK == 0:
+                overhead = clock.overhead()
             begun = now()
             steps.fill()
             accepted = steps.accept(token)

@@ -74,9 +74,8 @@ def main(path: str) -> None:
         phase="warm-up", version=engine.version(), settings=engine.SETTINGS, ignored=engine.ignored_ids(table)
     )
     _warm_up(engine, language)
-    overhead = clock.overhead()
     mask = np.zeros((1, -(-table.size // 32)), dtype=np.int32)
-    _say(phase="vocabulary", **_floor(mask, overhead))
+    _say(phase="vocabulary", **_floor(mask))
 
     memory, before = _memory(), time.process_time_ns()
     vocabulary = engine.vocabulary(table)
@@ -90,9 +89,9 @@ def main(path: str) -> None:
     _say(phase="first mask", compile_ns=compile_ns)
     before = time.process_time_ns()
     engine.start(compiled, mask).fill()
-    _say(phase="cold", first_mask_ns=time.process_time_ns() - before, overhead_ns=overhead)
+    _say(phase="cold", first_mask_ns=time.process_time_ns() - before)
 
-    runner = _Runner(engine, compiled, mask, table, overhead, job)
+    runner = _Runner(engine, compiled, mask, table, job)
     cold = runner.run(documents, sampled=True)
     _say(phase="warm", memory_bytes=_memory() - memory, **_summary(cold))
     _save(job["output"], cold, Pass())
@@ -136,14 +135,12 @@ class _Runner:
         compiled: Any,
         mask: npt.NDArray[np.int32],
         table: TokenTable,
-        overhead: int,
         job: Any,
     ) -> None:
         self._engine = engine
         self._compiled = compiled
         self._mask = mask
         self._eos = table.eos
-        self._overhead = overhead
         self._limit_ns = int(job["seconds"] * 1e9)
         self._samples = {(document, position) for document, position in job["samples"]}
 
@@ -175,9 +172,12 @@ class _Runner:
         deadline: int,
         sampling: tuple[int | None, Pass],
     ) -> int:
-        now, overhead, fill, accept, row = clock.now, self._overhead, steps.fill, steps.accept, self._mask[0]
+        now, fill, accept, row = clock.now, steps.fill, steps.accept, self._mask[0]
         document, result = sampling
+        overhead = 0
         for position, token in enumerate(tokens):
+            if position % clock.TOKENS_PER_LOOK == 0:
+                overhead = clock.overhead()
             before = now()
             fill()
             accepted = accept(token)
@@ -243,14 +243,16 @@ def _warm_up(engine: Engine, language: str) -> None:
         steps.accept(token)
 
 
-def _floor(mask: npt.NDArray[np.int32], overhead: int) -> dict[str, float]:
+def _floor(mask: npt.NDArray[np.int32]) -> dict[str, float]:
     """What copying a mask through Python costs, with a reading of the clock each time and with one for all."""
     other = np.full_like(mask[0], -1)
     single = []
-    for _ in range(20_000):
-        before = clock.now()
-        mask[0] = other
-        single.append(clock.now() - before - overhead)
+    for _ in range(20_000 // clock.TOKENS_PER_LOOK):
+        overhead = clock.overhead()
+        for _ in range(clock.TOKENS_PER_LOOK):
+            before = clock.now()
+            mask[0] = other
+            single.append(clock.now() - before - overhead)
     before = clock.now()
     for _ in range(100_000):
         mask[0] = other

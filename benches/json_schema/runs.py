@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from comparison.vocabularies import TokenTable
 
 _BENCHES = Path(__file__).parents[1]
-_PROTOCOL = 1
+_PROTOCOL = 2
 """Raised when results of an older worker must not be reused."""
 _POLL_SECONDS = 0.05
 

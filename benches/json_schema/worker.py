@@ -40,18 +40,15 @@ def main(engine_name: str, vocabulary_file: str, options: str) -> None:
     _warm_up(engine)
     vocabulary = engine.vocabulary(table)
     mask = np.zeros((1, -(-table.size // 32)), dtype=np.int32)
-    overhead = clock.overhead()
     gc.collect()
     gc.disable()
-    _say(ready=True, version=engine.version(), settings=engine.SETTINGS, overhead_ns=overhead)
+    _say(ready=True, version=engine.version(), settings=engine.SETTINGS)
     for line in sys.stdin:
-        _run(engine, vocabulary, json.loads(line), mask, overhead, table.eos)
+        _run(engine, vocabulary, json.loads(line), mask, table.eos)
         gc.collect()
 
 
-def _run(
-    engine: Engine, vocabulary: Any, job: Any, mask: npt.NDArray[np.int32], overhead: int, eos: int
-) -> None:
+def _run(engine: Engine, vocabulary: Any, job: Any, mask: npt.NDArray[np.int32], eos: int) -> None:
     _say(phase="compile")
     before = time.process_time_ns()
     try:
@@ -66,7 +63,7 @@ def _run(
         return
     rejected = []
     for index, tokens in enumerate(job["instances"]):
-        outcome = _instance(engine, compiled, tokens, (mask, overhead, eos))
+        outcome = _instance(engine, compiled, tokens, mask, eos)
         _say(instance=outcome)
         if job["valid"][index] and not outcome["accepted"]:
             rejected.append(index)
@@ -92,17 +89,19 @@ def _try_other_orders(engine: Engine, compiled: Any, job: Any, rejected: list[in
 
 
 def _instance(
-    engine: Engine, compiled: Any, tokens: list[int], setting: tuple[npt.NDArray[np.int32], int, int]
+    engine: Engine, compiled: Any, tokens: list[int], mask: npt.NDArray[np.int32], eos: int
 ) -> dict[str, Any]:
     """Fill a mask and accept a token, all along an instance, up to the first token that is refused."""
-    mask, overhead, eos = setting
     now, row = clock.now, mask[0]
     times: list[int] = []
     outcome: dict[str, Any] = {"accepted": False, "at": None, "problem": None, "times": times}
     try:
         steps = engine.start(compiled, mask)
         fill, accept = steps.fill, steps.accept
+        overhead = clock.overhead()
         for position, token in enumerate(tokens):
+            if position % clock.TOKENS_PER_LOOK == 0:
+                overhead = clock.overhead()
             before = now()
             fill()
             between = now()
