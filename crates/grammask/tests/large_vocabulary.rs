@@ -28,8 +28,8 @@ impl Random {
 }
 
 /// All bytes, and words like those of real vocabularies: letters, spaces, punctuation, characters of two to four
-/// bytes, and some that end inside a character.
-fn vocabulary() -> Arc<Vocabulary> {
+/// bytes, and some that end inside a character. Also `runs`, up to some ninety bytes long.
+fn vocabulary(runs: &[&str]) -> Arc<Vocabulary> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let pieces = [
         "a", "b", "e", "i", "n", "o", "r", "s", "t", "th", "er", "in", " ", " ", "  ", "\n", "\"", "\\",
@@ -49,6 +49,9 @@ fn vocabulary() -> Arc<Vocabulary> {
         }
         words.push(word);
     }
+    for run in runs {
+        words.extend((10..90 / run.len()).map(|copies| run.repeat(copies).into_bytes()));
+    }
     let mut texts: TokenTexts = words.into_iter().filter(|word| !word.is_empty()).map(Some).collect();
     texts.push_textless();
     let eos = texts.len() as u32 - 1;
@@ -57,17 +60,17 @@ fn vocabulary() -> Arc<Vocabulary> {
 
 fn compare(grammar: &str, texts: usize, steps: usize) {
     let (grammar, _) = kbnf::grammar(grammar.as_bytes(), "start", &Limits::default()).expect("a grammar");
-    compare_grammar(&grammar, texts, steps);
+    compare_grammar(&grammar, &[], texts, steps);
 }
 
 fn compare_schema(schema: &str, texts: usize, steps: usize) {
     println!("{schema}");
     let read = json_schema::grammar(schema, &SchemaOptions::default(), &Limits::default());
-    compare_grammar(&read.expect("a schema").grammar, texts, steps);
+    compare_grammar(&read.expect("a schema").grammar, &[], texts, steps);
 }
 
-fn compare_grammar(grammar: &Grammar, texts: usize, steps: usize) {
-    let vocabulary = vocabulary();
+fn compare_grammar(grammar: &Grammar, runs: &[&str], texts: usize, steps: usize) {
+    let vocabulary = vocabulary(runs);
     assert!(vocabulary.trie().len() > 100_000, "the trie is large enough for bitsets");
     let compiled = [MaskStrategy::Summaries, MaskStrategy::Walk].map(|masks| {
         let mut options = CompileOptions::default();
@@ -139,6 +142,31 @@ fn patterns_of_limited_length() {
         r#""format": "email", "maxLength": 32"#,
     ] {
         compare_schema(&format!(r#"{{"type": "string", {keywords}}}"#), 4, 10);
+    }
+}
+
+/// Far from its bounds a state that counts is walked without them, but for tokens that are as long.
+#[test]
+fn distant_bounds() {
+    for pattern in [
+        r"(.{1,40}\.){1,40}[a-z ]+",
+        r"[a-z]([a-z ]{0,61}[a-z])?([.-]([a-z ]{0,33}[a-z])?)*",
+        r"([^ \n]+[ \n]+){0,18}[^ \n]+",
+        r"( {1,50}|-{3,35}|[^ -]{2,60}=)*",
+        r"([a-z ]{1,40}-){0,20}[a-z ]{1,50}|a((th|a)?[^x]{1,36}=){1,35}",
+    ] {
+        let pattern = format!(r#"start ::= "a" word {{"." word}}; word ::= #r"{pattern}";"#);
+        let (grammar, _) = kbnf::grammar(pattern.as_bytes(), "start", &Limits::default()).expect("a grammar");
+        compare_grammar(&grammar, &["-", " ", "a", "=*", "th."], 4, 10);
+    }
+    for keywords in [
+        r#""pattern": "^(?!.*th)(.{1,40}\\.){1,40}[a-z ]+$", "maxLength": 140"#,
+        r#""pattern": "^(?:\\S+\\s+){0,18}\\S+$", "maxLength": 100"#,
+        r#""allOf": [{"pattern": "^[^=]{0,34}a"}, {"pattern": "t.{1,60}$"}]"#,
+    ] {
+        let schema = format!(r#"{{"type": "string", {keywords}}}"#);
+        let read = json_schema::grammar(&schema, &SchemaOptions::default(), &Limits::default());
+        compare_grammar(&read.expect("a schema").grammar, &["-", " ", "a", "=*", "th."], 4, 12);
     }
 }
 

@@ -19,7 +19,7 @@
 //! | `lazy_dfa`, `liveness` | states, steps, and what is dead |
 //! | `code_counts` | intersections of repetitions of one code |
 //! | `inclusion` | what the form of terms shows about their words |
-//! | `length_limit`, `clamp` | how long the words of an intersection may be; languages below and above one |
+//! | `length_limit`, `clamp` | how long the words of an intersection may be; languages below and above one, and without its large bounds |
 //!
 //! Nothing here recurses on the call stack: terms come from users and may be nested as deep as they like.
 

@@ -135,6 +135,10 @@ struct Facts {
     empty: bool,
     /// Some nonempty word is in it. Where this is false nothing is known.
     extends: bool,
+    /// A repetition in it has a distant bound, not below a complement or a first match.
+    distant: bool,
+    /// All words of it are at least this long.
+    shortest: u32,
 }
 
 /// The arena of all regular languages of a grammar.
@@ -269,6 +273,16 @@ impl Terms {
     /// Whether the shape alone says that the language has a nonempty word.
     pub(super) fn extends_by_shape(&self, term: TermId) -> bool {
         self.facts(term).extends
+    }
+
+    /// A length that all words of the language have at least.
+    pub(super) fn shortest_by_shape(&self, term: TermId) -> u32 {
+        self.facts(term).shortest
+    }
+
+    /// Whether a repetition has a distant bound, not below a complement or a first match.
+    pub(crate) fn has_distant_bounds(&self, term: TermId) -> bool {
+        self.facts(term).distant
     }
 
     pub(super) fn get(&self, term: TermId) -> &Term {
@@ -444,7 +458,30 @@ impl Terms {
             // A table holds no dead state, and a state without edges is `Epsilon`.
             Term::Table { table, state } => (self.get_table(*table).is_accepting(*state), true, true),
         };
-        Facts { nullable, inhabited, empty: false, extends }
+        let distant = match term {
+            Term::Concat(head, tail) => self.has_distant_bounds(*head) || self.has_distant_bounds(*tail),
+            Term::Union(parts) | Term::Intersection(parts) => {
+                parts.iter().any(|&part| self.has_distant_bounds(part))
+            }
+            Term::Repeat { term, min, max } => {
+                self.distant_bound(*term, *min, *max).is_some() || self.has_distant_bounds(*term)
+            }
+            _ => false,
+        };
+        let shortest = match term {
+            _ if nullable => 0,
+            Term::Literal(chunk) => chunk.as_slice().len() as u32,
+            Term::Concat(head, tail) => {
+                self.shortest_by_shape(*head).saturating_add(self.shortest_by_shape(*tail))
+            }
+            Term::Union(parts) => parts.iter().map(|&part| self.shortest_by_shape(part)).min().unwrap_or(0),
+            Term::Intersection(parts) => {
+                parts.iter().map(|&part| self.shortest_by_shape(part)).max().unwrap_or(0)
+            }
+            Term::Repeat { term, min, .. } => self.shortest_by_shape(*term).saturating_mul(*min),
+            _ => 1,
+        };
+        Facts { nullable, inhabited, empty: false, extends, distant, shortest }
     }
 }
 

@@ -13,6 +13,7 @@
 pub mod brute_force;
 mod counted_walk;
 mod difference_walk;
+mod distant_bounds;
 mod homes;
 mod length_limits;
 mod limited_walk;

@@ -85,6 +85,10 @@ pub struct RuleSummaries {
     wide: Vec<Known>,
     /// Which states begin a code.
     codes: FxHashMap<StateId, bool>,
+    /// See [`Composition::longest_completion`].
+    pub(super) completions: FxHashMap<StateId, Option<usize>>,
+    /// How often these were looked for in vain.
+    pub(super) completion_setbacks: u32,
     /// The nonterminals that nothing can follow, once that was asked for.
     last: Option<Box<[bool]>>,
     /// What is live in the copies after a dot, and where the last copy can end.
@@ -448,7 +452,7 @@ impl Composition<'_> {
     }
 
     /// The summary of a terminal in a state.
-    fn summary(
+    pub(super) fn summary(
         &mut self,
         state: StateId,
         nodes: &NodeSetRef,
@@ -465,7 +469,11 @@ impl Composition<'_> {
         let summary = match known.filter(|known| suffices(&known)) {
             Some(known) => known,
             None => {
-                let summary = Arc::new(match self.limited(state, nodes)? {
+                let mut summary = self.without_distant_bounds(state, nodes, wanted)?;
+                if summary.is_none() {
+                    summary = self.limited(state, nodes)?;
+                }
+                let summary = Arc::new(match summary {
                     Some(summary) => summary,
                     None => self.walk(state, nodes, wanted)?,
                 });
@@ -535,7 +543,7 @@ impl Composition<'_> {
         Ok(TerminalSummary { live: self.vocabulary.summaries().share(walked.live), ends })
     }
 
-    fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, Refusal> {
+    pub(super) fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, Refusal> {
         Ok(self.machine.automata.first_bytes(state)?)
     }
 

@@ -72,6 +72,15 @@ pub struct TokenTrie {
     characters_of_tokens: BitSliced,
     max_depth: u16,
     bytes_below: OnceLock<BytesBelow>,
+    long_paths: Box<[LongPath]>,
+}
+
+/// A node with long tokens at it or below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LongPath {
+    pub(crate) node: TrieNode,
+    /// The length of the longest of them.
+    pub(crate) longest: u16,
 }
 
 /// The children of a node.
@@ -181,6 +190,7 @@ impl TokenTrie {
             characters_of_tokens: BitSliced::default(),
             max_depth: 0,
             bytes_below: OnceLock::new(),
+            long_paths: Box::default(),
         };
         let mut path = vec![0];
         let mut previous: &[u8] = &[];
@@ -207,6 +217,7 @@ impl TokenTrie {
         trie.max_depth = trie.depths.iter().copied().max().unwrap_or(0);
         trie.index_children();
         trie.edges = trie.edges_by_byte();
+        trie.long_paths = trie.collect_long_paths();
         trie.index_texts_below();
         trie.index_characters(texts.len());
         trie.bytes.shrink_to_fit();
@@ -365,6 +376,30 @@ impl TokenTrie {
             });
         }
         BytesBelow { set_of, sets: sets.into() }
+    }
+
+    /// Longer tokens than this are few.
+    pub(crate) const LONG: u16 = 24;
+
+    /// The nodes that lead to tokens of more than [`LONG`](Self::LONG) bytes, in preorder.
+    pub(crate) fn long_paths(&self) -> &[LongPath] {
+        &self.long_paths
+    }
+
+    fn collect_long_paths(&self) -> Box<[LongPath]> {
+        let mut paths = Vec::new();
+        // The longest prefix below the current node, by depth of its children.
+        let mut longest = vec![0_u16; usize::from(self.max_depth) + 2];
+        for (node, &depth) in self.depths.iter().enumerate().rev() {
+            let below = std::mem::take(&mut longest[usize::from(depth) + 1]).max(depth);
+            if below > Self::LONG {
+                paths.push(LongPath { node: TrieNode(node as u32), longest: below });
+            }
+            let siblings = &mut longest[usize::from(depth)];
+            *siblings = below.max(*siblings);
+        }
+        paths.reverse();
+        paths.into()
     }
 
     /// Whether the prefix that a node stands for is whole characters of UTF-8.
@@ -571,6 +606,7 @@ impl TokenTrie {
             + size_of_val(&self.groups_below[..])
             + size_of_val(&self.whole_characters[..])
             + size_of_val(&self.characters[..])
+            + size_of_val(&self.long_paths[..])
             + self.characters_of_nodes.memory_bytes()
             + self.characters_of_tokens.memory_bytes()
     }
@@ -655,6 +691,11 @@ mod tests {
                 .filter(|other| other.starts_with(prefix))
                 .flat_map(|other| other[prefix.len()..].iter().copied())
                 .collect();
+            let longest =
+                prefixes.iter().filter(|other| other.starts_with(prefix)).map(|other| other.len()).max();
+            let longest = longest.filter(|&longest| longest > usize::from(TokenTrie::LONG));
+            let long_path = trie.long_paths().iter().find(|path| path.node == node);
+            assert_eq!(long_path.map(|path| usize::from(path.longest)), longest);
             assert_eq!(trie.bytes_below(node).is_some(), subtree > BytesBelow::LEAST_NODES);
             if let Some(found) = trie.bytes_below(node) {
                 let is_found = |byte: &u8| found[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
@@ -710,6 +751,14 @@ mod tests {
     fn no_token_has_text() {
         assert_equals_naive_maps(&[]);
         assert_equals_naive_maps(&[None, Some(vec![])]);
+    }
+
+    #[test]
+    fn some_tokens_are_long() {
+        let long = [(b"a", 20), (b"a", 25), (b"b", 24), (b"b", 61), (b"b", 30), (b"c", 24)];
+        let mut tokens: Vec<_> = long.map(|(byte, length)| Some(byte.repeat(length))).into();
+        tokens.push(Some([b"b".repeat(27), b"c".repeat(4)].concat()));
+        assert_equals_naive_maps(&tokens);
     }
 
     #[test]
