@@ -17,6 +17,8 @@ impl Terms {
     pub(crate) fn record_code(&mut self, term: TermId) {
         if !self.codes.contains(&term) {
             self.codes.push(term);
+            // What is intersected may have a simpler form from here on.
+            self.memo.forget();
         }
     }
 

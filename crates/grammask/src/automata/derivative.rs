@@ -22,10 +22,37 @@ pub(super) struct Memo {
     operands: FxHashMap<(TermId, u8), TermId>,
     /// Boundaries of operands of intersections.
     boundaries: FxHashMap<TermId, ByteSet>,
+    /// Unions and intersections of derivatives: those of many bytes and states are the same.
+    unions: Combinations,
+    intersections: Combinations,
+}
+
+/// What lists of terms make together.
+#[derive(Debug, Default)]
+struct Combinations {
+    known: FxHashMap<Box<[TermId]>, TermId>,
+    /// The terms of all lists.
+    terms: usize,
+}
+
+impl Combinations {
+    fn insert(&mut self, parts: &[TermId], combined: TermId) {
+        if self.terms + parts.len() > MOST_COMBINED {
+            *self = Self::default();
+        }
+        self.terms += parts.len();
+        self.known.insert(parts.into(), combined);
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.known.capacity() * (size_of::<(Box<[TermId]>, TermId)>() + 1) + self.terms * size_of::<TermId>()
+    }
 }
 
 /// How many derivatives of operands are remembered, until all are forgotten.
 const MOST_OPERANDS: usize = 1 << 16;
+/// How many terms all lists that are remembered have, until all are forgotten.
+const MOST_COMBINED: usize = 1 << 16;
 /// Of how many operands the boundaries are remembered, until all are forgotten.
 const MOST_BOUNDARIES: usize = 1 << 12;
 
@@ -56,8 +83,17 @@ impl Memo {
         self.derivatives[term.index()] = (self.round, derivative);
     }
 
+    /// Forgets what is remembered for longer.
+    pub(super) fn forget(&mut self) {
+        self.operands.clear();
+        self.unions = Combinations::default();
+        self.intersections = Combinations::default();
+    }
+
     pub(super) fn memory_bytes(&self) -> usize {
-        self.derivatives.capacity() * size_of::<(u32, TermId)>()
+        self.unions.memory_bytes()
+            + self.intersections.memory_bytes()
+            + self.derivatives.capacity() * size_of::<(u32, TermId)>()
             + self.operands.capacity() * (size_of::<((TermId, u8), TermId)>() + 1)
             + self.boundaries.capacity() * (size_of::<(TermId, ByteSet)>() + 1)
     }
@@ -74,8 +110,7 @@ impl Clone for Memo {
 enum Task {
     Visit(TermId),
     Build(TermId),
-    /// Visit an operand of an intersection, and remember what comes out.
-    VisitOperand(TermId),
+    /// Remember the derivative of an operand of an intersection.
     RememberOperand(TermId),
 }
 
@@ -93,10 +128,6 @@ impl Terms {
         stack.push(Task::Visit(term));
         while let Some(task) = stack.pop() {
             match task {
-                Task::VisitOperand(term) => match derivatives.operands.get(&(term, byte)) {
-                    Some(&known) => derivatives.insert(term, known),
-                    None => stack.extend([Task::RememberOperand(term), Task::Visit(term)]),
-                },
                 Task::RememberOperand(term) => {
                     if derivatives.operands.len() >= MOST_OPERANDS {
                         derivatives.operands.clear();
@@ -113,12 +144,19 @@ impl Terms {
                         continue;
                     }
                     stack.push(Task::Build(term));
-                    let is_intersection = matches!(self.get(term), Term::Intersection(_));
-                    let visit = if is_intersection { Task::VisitOperand } else { Task::Visit };
-                    self.for_each_start(term, |start| stack.push(visit(start)));
+                    if let Term::Intersection(operands) = self.get(term) {
+                        for &operand in &operands[..] {
+                            match derivatives.operands.get(&(operand, byte)) {
+                                Some(&known) => derivatives.insert(operand, known),
+                                None => stack.extend([Task::RememberOperand(operand), Task::Visit(operand)]),
+                            }
+                        }
+                    } else {
+                        self.for_each_start(term, |start| stack.push(Task::Visit(start)));
+                    }
                 }
                 Task::Build(term) => {
-                    let derivative = self.build_derivative(term, &derivatives);
+                    let derivative = self.build_derivative(term, &mut derivatives);
                     derivatives.insert(term, derivative);
                 }
             }
@@ -175,15 +213,24 @@ impl Terms {
         }
     }
 
-    fn build_derivative(&mut self, term: TermId, derivatives: &Memo) -> TermId {
+    fn build_derivative(&mut self, term: TermId, derivatives: &mut Memo) -> TermId {
         match *self.get(term) {
             Term::Union(ref parts) => {
-                let parts: Vec<TermId> = parts.iter().map(|part| derivatives.of(*part)).collect();
-                self.union(&parts)
+                let parts = parts.iter().map(|part| derivatives.of(*part));
+                let parts: Vec<TermId> = parts.filter(|&part| part != TermId::NOTHING).collect();
+                self.union_of_derivatives(&parts, derivatives)
             }
             Term::Intersection(ref parts) => {
                 let parts: Vec<TermId> = parts.iter().map(|part| derivatives.of(*part)).collect();
-                self.intersection(&parts)
+                if parts.contains(&TermId::NOTHING) {
+                    return TermId::NOTHING;
+                }
+                if let Some(&known) = derivatives.intersections.known.get(&parts[..]) {
+                    return known;
+                }
+                let intersection = self.intersection(&parts);
+                derivatives.intersections.insert(&parts, intersection);
+                intersection
             }
             Term::Complement(part) => self.complement(derivatives.of(part)),
             Term::FirstMatch(part) => {
@@ -195,6 +242,7 @@ impl Terms {
                 let rest = self.repeat(part, min.saturating_sub(1), max.map(|max| max - 1));
                 self.chained(derivatives.of(part), rest)
             }
+            Term::Concat(head, tail) if !self.is_nullable(head) => self.chained(derivatives.of(head), tail),
             Term::Concat(..) => {
                 let mut links = Vec::new();
                 self.for_each_link(term, |head, tail| {
@@ -205,10 +253,23 @@ impl Terms {
                 });
                 let parts: Vec<TermId> =
                     links.into_iter().map(|(head, tail)| self.chained(head, tail)).collect();
-                self.union(&parts)
+                self.union_of_derivatives(&parts, derivatives)
             }
             _ => unreachable!("leaves have derivatives of their own"),
         }
+    }
+
+    /// The union of terms none of which is empty.
+    fn union_of_derivatives(&mut self, parts: &[TermId], derivatives: &mut Memo) -> TermId {
+        if parts.len() < 2 {
+            return parts.first().copied().unwrap_or(TermId::NOTHING);
+        }
+        if let Some(&known) = derivatives.unions.known.get(parts) {
+            return known;
+        }
+        let union = self.union(parts);
+        derivatives.unions.insert(parts, union);
+        union
     }
 
     /// The bytes at which the derivative of `term` may differ from that of the byte before. Between two of

@@ -5,9 +5,10 @@
 //! leaves no trace. Every term knows whether it contains the empty word and, where its shape alone says so,
 //! whether it contains any word at all.
 
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::byte_set::ByteSet;
 use super::content_hash::ContentHasher;
@@ -48,7 +49,7 @@ impl TableId {
 
 /// A short nonempty word, kept in place. Longer words are chains of chunks of which all but the first are
 /// full, so that every suffix of a word has one form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Chunk {
     len: u8,
     bytes: [u8; Self::CAPACITY],
@@ -71,7 +72,7 @@ impl Chunk {
 }
 
 /// One term. Made by the constructors of [`Terms`] only, which keep these forms apart.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Term {
     /// No word.
     Nothing,
@@ -146,6 +147,8 @@ struct Facts {
 pub struct Terms {
     nodes: Vec<Node>,
     ids: FxHashMap<u128, TermId>,
+    /// Terms by a hash of how they are made in this arena, which is cheaper than that of their content; not necessarily all.
+    by_form: FxHashMap<u64, TermId>,
     tables: Vec<Arc<Table>>,
     /// What the tables took when they came.
     table_bytes: usize,
@@ -169,6 +172,7 @@ impl Terms {
         let mut terms = Self {
             nodes: Vec::new(),
             ids: FxHashMap::default(),
+            by_form: FxHashMap::default(),
             tables: Vec::new(),
             table_bytes: 0,
             operands: 0,
@@ -234,6 +238,7 @@ impl Terms {
         let per_id = size_of::<(u128, TermId)>() + 1;
         self.nodes.capacity() * size_of::<Node>()
             + self.ids.capacity() * per_id
+            + self.by_form.capacity() * (size_of::<(u64, TermId)>() + 1)
             + self.operands * size_of::<TermId>()
             + self.memo.memory_bytes()
             + self.table_bytes
@@ -340,8 +345,15 @@ impl Terms {
 
     /// The id of `term`, which must be in normal form.
     pub(super) fn intern(&mut self, term: Term) -> TermId {
+        let form = FxBuildHasher.hash_one(&term);
+        if let Some(&id) = self.by_form.get(&form)
+            && *self.get(id) == term
+        {
+            return id;
+        }
         let hash = self.hash_of(&term);
         if let Some(&id) = self.ids.get(&hash) {
+            self.by_form.insert(form, id);
             return id;
         }
         let facts = self.facts_of(&term);
@@ -351,6 +363,7 @@ impl Terms {
         let id = TermId(u32::try_from(self.nodes.len()).expect("memory ends before four billion terms"));
         self.nodes.push(Node { term, hash, facts });
         self.ids.insert(hash, id);
+        self.by_form.insert(form, id);
         id
     }
 
