@@ -194,6 +194,24 @@ impl Automata {
         self.step_class(state, class)
     }
 
+    /// The state after one more byte, from which there may be no word: who only passes through need not ask. None if its form says that
+    /// there is none.
+    ///
+    /// # Errors
+    /// If there would be more states than there may be.
+    pub(crate) fn pass(&mut self, state: StateId, byte: u8) -> Result<Option<StateId>, LimitExceeded> {
+        let class = self.class_of(state, byte);
+        self.candidate_step(state, class)
+    }
+
+    /// The state if some word goes on from it, for one that was [passed](Self::pass).
+    ///
+    /// # Errors
+    /// If there would be more states than there may be.
+    pub(crate) fn if_live(&mut self, state: StateId) -> Result<Option<StateId>, LimitExceeded> {
+        Ok(self.is_live(state)?.then_some(state))
+    }
+
     /// The state after all of `bytes`, if `state` is one of a table and no word ends before the last of them; none where that is not so,
     /// and where no word goes on like that. The states between are not made.
     ///
@@ -409,10 +427,6 @@ impl Automata {
                 Ok(target)
             }
         }
-    }
-
-    fn if_live(&mut self, state: StateId) -> Result<Option<StateId>, LimitExceeded> {
-        Ok(self.is_live(state)?.then_some(state))
     }
 
     pub(super) fn life(&self, state: StateId) -> Life {

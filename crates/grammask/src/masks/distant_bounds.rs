@@ -131,6 +131,7 @@ impl Composition<'_> {
             }
         }
         // What they lead to is among what the first one leads to.
+        self.known.bytes += states.len() * size_of::<(StateId, Option<usize>)>();
         self.known.completions.extend(states.into_iter().map(|state| (state, Some(longest))));
         Ok(Some(longest))
     }
@@ -140,6 +141,7 @@ impl Composition<'_> {
 #[derive(Clone, Copy, Debug)]
 struct Path {
     node: TrieNode,
+    /// Whether some word goes on from there, or may go on and no token ends there.
     is_live: bool,
     is_word: bool,
 }
@@ -192,11 +194,16 @@ fn long_paths_below(
         }
         let node_depth = usize::from(trie.depth(node));
         states.truncate(node_depth - start_depth);
-        let state = match states[states.len() - 1] {
-            Some(before) if usize::from(path.longest) > depth => automata.step(before, trie.byte(node))?,
+        let mut state = match states[states.len() - 1] {
+            Some(before) if usize::from(path.longest) > depth => automata.pass(before, trie.byte(node))?,
             _ => None,
         };
         if node_depth > depth {
+            if let Some(passed) = state
+                && !trie.tokens(node).is_empty()
+            {
+                state = automata.if_live(passed)?;
+            }
             let is_word = state.is_some_and(|state| automata.is_accepting(state));
             paths.push(Path { node, is_live: state.is_some(), is_word });
         } else if state.is_none() {
@@ -265,7 +272,10 @@ mod tests {
                     }
                     match found.next_if(|path| path.node == node) {
                         Some(path) => {
-                            assert_eq!((path.is_live, path.is_word), (is_live, is_word), "{pattern}")
+                            assert_eq!(path.is_word, is_word, "{pattern}");
+                            assert!(path.is_live || !is_live, "{pattern}");
+                            let is_asked = !trie.tokens(node).is_empty();
+                            assert!(!is_asked || path.is_live == is_live, "{pattern}");
                         }
                         None => assert!(!is_live, "{pattern}"),
                     }

@@ -12,8 +12,8 @@ use crate::automata::{Automata, ByteSet, StateId};
 use crate::vocabulary::{ByteGroups, Character};
 
 /// States of a home that are looked at, and those that are met; more are not worth it.
-const MOST_STATES: usize = 48;
-const MOST_MET: usize = 128;
+const MOST_STATES: usize = 24;
+const MOST_MET: usize = 40;
 /// Pairs of a place inside a character and a state that one state may lead to.
 const MOST_PLACES: usize = 48;
 /// Copies of one character after which a state that is always another one counts them.

@@ -102,7 +102,7 @@ pub struct RuleSummaries {
     missed: Option<SetId>,
     /// Large sets of tokens that summaries refer to, by where they are: these keep them there.
     token_sets: FxHashSet<usize>,
-    bytes: usize,
+    pub(super) bytes: usize,
     /// How often in a row a mask took too much work, less what went well since.
     setbacks: u32,
 }

@@ -426,9 +426,11 @@ impl Dense {
         // As long as the part that is walked, so that looking at its nodes needs no further check.
         let (subtree_ends, depths) = (&columns.subtree_ends[..end], &columns.depths[..end]);
         let (bytes, groups_below) = (&columns.bytes[..end], &columns.groups_below[..end]);
-        let wants_ends = !self.ends.is_empty();
+        let Self { rows, tokens, ends: found_ends, path } = self;
+        let (found_ends, path) = (&mut found_ends[..], &mut path[..]);
+        let wants_ends = !found_ends.is_empty();
         let ends = if wants_ends { Ends::Count } else { Ends::AreLeftOut };
-        let mut cell = self.rows.of_state(automata, state);
+        let mut cell = rows.of_state(automata, state);
         let mut current = node.index();
         // From here on all nodes before the current one are live.
         let mut live_from = current;
@@ -437,55 +439,55 @@ impl Dense {
             work += 1;
             let below = subtree_ends[current] as usize;
             if cell == Rows::DEAD {
-                self.add_tokens(trie, live_from..current);
+                add_tokens(tokens, trie, live_from..current);
                 (current, live_from) = (below, below);
             } else {
                 let mut kept = None;
                 if below - current >= Rows::WORTH_SKIPPING {
                     let groups = groups_below[current];
-                    let loops = self.rows.loops(automata, cell, bytes[current + 1], groups)?;
+                    let loops = rows.loops(automata, cell, bytes[current + 1], groups)?;
                     kept = loops.and_then(|loops| loops.kept(groups));
                     if kept.is_none() {
                         let below = (groups, below - current);
-                        let is_at_home = self.rows.is_at_home(automata, cell, below, ends)?;
+                        let is_at_home = rows.is_at_home(automata, cell, below, ends)?;
                         kept = is_at_home.then_some(WhichNodes::WholeCharacters);
                     }
                 }
                 match kept {
                     Some(kept) => {
                         if cell & 1 == 1 && wants_ends {
-                            work += trie.set_bits(current..below, kept, &mut self.ends);
+                            work += trie.set_bits(current..below, kept, found_ends);
                         }
                         current = below;
                     }
                     None => {
-                        self.path[usize::from(depths[current])] = cell;
+                        path[usize::from(depths[current])] = cell;
                         if wants_ends {
-                            self.ends[current >> 6] |= u64::from(cell & 1) << (current & 63);
+                            found_ends[current >> 6] |= u64::from(cell & 1) << (current & 63);
                         }
                         current += 1;
                     }
                 }
             }
             if current < end {
-                let before = self.path[usize::from(depths[current]) - 1];
+                let before = path[usize::from(depths[current]) - 1];
                 let byte = bytes[current];
-                cell = self.rows.cells[Rows::cell(before, byte)];
+                cell = rows.cells[Rows::cell(before, byte)];
                 if cell == Rows::OPEN {
-                    cell = self.rows.fill(automata, before, byte)?;
+                    cell = rows.fill(automata, before, byte)?;
                 }
             }
         }
-        self.add_tokens(trie, live_from..end);
+        add_tokens(tokens, trie, live_from..end);
         Ok(work)
     }
+}
 
-    /// Adds the tokens of some nodes in a row.
-    #[inline]
-    fn add_tokens(&mut self, trie: &TokenTrie, nodes: std::ops::Range<usize>) {
-        if !nodes.is_empty() {
-            let starts = trie.columns().token_starts;
-            self.tokens.add(starts[nodes.start] as usize..starts[nodes.end] as usize);
-        }
+/// Adds the tokens of some nodes in a row.
+#[inline]
+fn add_tokens(tokens: &mut TokenRanges, trie: &TokenTrie, nodes: std::ops::Range<usize>) {
+    if !nodes.is_empty() {
+        let starts = trie.columns().token_starts;
+        tokens.add(starts[nodes.start] as usize..starts[nodes.end] as usize);
     }
 }
