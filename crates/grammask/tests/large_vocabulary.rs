@@ -180,6 +180,24 @@ fn names_that_are_not_declared() {
     compare_schema(&format!(r#"{{"type": "object", {properties}, {names}}}"#), 8, 15);
 }
 
+/// One excluded set beside another, of words or of patterns, in text of any length and in text with a pattern or a limit.
+#[test]
+fn names_beside_patterns() {
+    for keywords in [
+        r#""properties": {"t": {}, "th": {}, "ther": {}, "n\n": {}, "/": {}}, "additionalProperties": {"type": "null"}"#,
+        r#""properties": {"a": {}, "th": {}}, "patternProperties": {"^th": {"const": 0}, "-$": {"const": 1}}"#,
+        r#""properties": {"a": {}, "in": {}}, "propertyNames": {"pattern": "^[a-z]+$"}"#,
+        r#""properties": {"a": {}, "in": {}}, "propertyNames": {"minLength": 2, "maxLength": 5}"#,
+        r#""properties": {"": {"const": 1}, "é": {}, "你": {}, "🙂": {}}, "minProperties": 2"#,
+    ] {
+        let object = format!(r#"{{"type": "object", {keywords}}}"#);
+        compare_schema(&object, 5, 12);
+        compare_schema(&format!(r#"{{"type": "array", "items": {object}}}"#), 5, 12);
+    }
+    let others = r#"{"type": "string", "not": {"enum": ["a", "er", "there", "\n"]}}"#;
+    compare_schema(&format!(r#"{{"type": "array", "items": {others}}}"#), 5, 12);
+}
+
 #[test]
 fn text_inside_text() {
     compare(

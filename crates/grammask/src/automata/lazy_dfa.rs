@@ -278,6 +278,11 @@ impl Automata {
         Ok(bytes)
     }
 
+    /// The same, where it costs nothing.
+    pub(crate) fn known_first_bytes(&self, state: StateId) -> Option<ByteSet> {
+        self.states[state.index()].first_bytes
+    }
+
     /// The live states that one more byte leads to, each with some bytes that lead there; a state that several
     /// classes of bytes lead to comes several times.
     ///

@@ -24,6 +24,20 @@ pub(crate) struct LengthLimit {
     pub(crate) most: u32,
 }
 
+/// A term that begins with an intersection, some operands of which are complements: its words are those of `wider` that do not
+/// begin with an excluded word in place of one of `head`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Exclusion {
+    /// The term with nothing excluded: `head` and then `tail`. It goes on alike once a word has left what is excluded.
+    pub(crate) wider: TermId,
+    /// The other operands.
+    pub(crate) head: TermId,
+    /// What words of the head must not be.
+    pub(crate) excluded: Vec<TermId>,
+    /// What follows the intersection.
+    pub(crate) tail: TermId,
+}
+
 impl Terms {
     /// An intersection at the beginning of `term`, and what follows it; none if there is no intersection.
     pub(crate) fn leading_intersection(&self, term: TermId) -> Option<(TermId, TermId)> {
@@ -31,21 +45,48 @@ impl Terms {
         matches!(self.get(head), Term::Intersection(_)).then_some((head, tail))
     }
 
-    /// `term` without what the intersection at its beginning excludes: a language that contains it, and that goes on alike
-    /// once a word has left what is excluded. None if nothing is excluded, or nothing else is said.
-    pub(crate) fn without_exclusions(&mut self, term: TermId) -> Option<TermId> {
+    /// What the intersection at the beginning of `term` excludes; none if nothing is excluded, or nothing else is said.
+    pub(crate) fn exclusion(&mut self, term: TermId) -> Option<Exclusion> {
         let (head, tail) = self.split(term);
         let Term::Intersection(operands) = self.get(head) else { return None };
-        let is_exclusion = |&operand: &TermId| matches!(self.get(operand), Term::Complement(_));
-        let others: Vec<TermId> = operands.iter().copied().filter(|operand| !is_exclusion(operand)).collect();
-        if others.is_empty() || others.len() == operands.len() {
+        let (mut others, mut excluded) = (Vec::new(), Vec::new());
+        for &operand in &operands[..] {
+            match *self.get(operand) {
+                Term::Complement(words) => excluded.push(words),
+                _ => others.push(operand),
+            }
+        }
+        if others.is_empty() || excluded.is_empty() {
             return None;
         }
-        let others = self.intersection(&others);
-        Some(self.concat(&[others, tail]))
+        let head = self.intersection(&others);
+        let wider = self.concat(&[head, tail]);
+        Some(Exclusion { wider, head, excluded, tail })
     }
 
-    /// The bytes over which `term` may go on otherwise than it does [without its exclusions](Self::without_exclusions);
+    /// Whether [`Self::exclusion`] finds something.
+    pub(crate) fn has_exclusion(&self, term: TermId) -> bool {
+        let Term::Intersection(operands) = self.get(self.split(term).0) else { return false };
+        let is_exclusion = |&operand: &TermId| matches!(self.get(operand), Term::Complement(_));
+        operands.iter().any(is_exclusion) && !operands.iter().all(is_exclusion)
+    }
+
+    /// Terms with the same words together, none of them a union; none if these may be infinitely many words.
+    pub(crate) fn finite_parts(&self, terms: &[TermId]) -> Option<Vec<TermId>> {
+        let mut parts = Vec::with_capacity(terms.len());
+        for &term in terms {
+            if !self.is_finite_by_shape(term) {
+                return None;
+            }
+            match self.get(term) {
+                Term::Union(operands) => parts.extend_from_slice(operands),
+                _ => parts.push(term),
+            }
+        }
+        Some(parts)
+    }
+
+    /// The bytes over which `term` may go on otherwise than it does without its [exclusion](Self::exclusion);
     /// none where its form does not tell.
     pub(crate) fn bytes_of_exclusions(&self, term: TermId) -> Option<ByteSet> {
         let (head, tail) = self.split(term);
@@ -64,7 +105,7 @@ impl Terms {
     }
 
     /// The bytes with which a word of `term` may begin, and possibly more; none where its form does not tell, or is large.
-    fn possible_first_bytes(&self, term: TermId) -> Option<ByteSet> {
+    pub(crate) fn possible_first_bytes(&self, term: TermId) -> Option<ByteSet> {
         let mut bytes = ByteSet::EMPTY;
         let mut stack = vec![term];
         let mut budget = MOST_BEGINNINGS;
@@ -128,6 +169,19 @@ impl Terms {
             }
             rest = tail;
         }
+    }
+
+    /// The longest beginning that all words of `term` share by its form, which is not all of it, and what follows; none if there is
+    /// none.
+    pub(crate) fn leading_word(&self, term: TermId) -> Option<(Vec<u8>, TermId)> {
+        let mut word = Vec::new();
+        let mut rest = term;
+        while let Term::Concat(head, tail) = *self.get(rest) {
+            let Some(part) = self.as_word(head) else { break };
+            word.extend_from_slice(part.as_slice());
+            rest = tail;
+        }
+        (!word.is_empty() && self.as_word(rest).is_none()).then_some((word, rest))
     }
 
     /// The limits on the number of copies of something that the operands of an intersection are.
@@ -194,7 +248,14 @@ mod tests {
         let excluded = terms.complement(words);
         let others = terms.intersection(&[pattern, excluded, counted]);
         let others = terms.concat(&[others, quote]);
-        assert_eq!(terms.without_exclusions(others), Some(quoted));
+        let exclusion = Exclusion { wider: quoted, head: both, excluded: vec![words], tail: quote };
+        assert_eq!(terms.exclusion(others), Some(exclusion));
+        assert!(terms.has_exclusion(others));
+        let spaced = terms.literal(b" ");
+        let spaced = terms.concat(&[spaced, quote, others]);
+        assert_eq!(terms.leading_word(spaced), Some((b" \"".to_vec(), others)));
+        assert_eq!(terms.leading_word(others), None);
+        assert_eq!(terms.leading_word(words), None);
         let first = |bytes: &[u8]| bytes.iter().fold(ByteSet::EMPTY, |set, &b| set.union(ByteSet::single(b)));
         assert_eq!(terms.bytes_of_exclusions(others), Some(first(b"a")));
         // The empty word is excluded too, so what follows may not begin.
@@ -206,7 +267,9 @@ mod tests {
         assert_eq!(terms.bytes_of_exclusions(quote), None);
         assert_eq!(terms.word_up_to(words, 9), Some((b"abc".to_vec(), true)));
         assert_eq!(terms.word_up_to(quoted, 9), None);
-        assert_eq!(terms.without_exclusions(quoted), None);
-        assert_eq!(terms.without_exclusions(excluded), None);
+        for none in [quoted, excluded] {
+            assert_eq!(terms.exclusion(none), None);
+            assert!(!terms.has_exclusion(none));
+        }
     }
 }

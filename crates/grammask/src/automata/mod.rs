@@ -17,6 +17,7 @@
 //! | `adoption` | terms of one arena made again in another |
 //! | `acyclic`, `suffix_automaton`, `text` | word sets, character classes, substrings, texts without or up to a match |
 //! | `lazy_dfa`, `liveness` | states, steps, and what is dead |
+//! | `cardinality` | whether the form of a term shows that it has only so many words, or infinitely many |
 //! | `code_counts` | intersections of repetitions of one code |
 //! | `inclusion` | what the form of terms shows about their words |
 //! | `length_limit`, `clamp` | how long the words of an intersection may be; languages below and above one, and without its large bounds |
@@ -28,6 +29,7 @@ mod adoption;
 mod alphabet;
 mod byte_ranges;
 mod byte_set;
+pub(crate) mod cardinality;
 mod clamp;
 mod code_counts;
 mod content_hash;
@@ -49,6 +51,6 @@ mod text;
 pub use byte_set::ByteSet;
 pub(crate) use content_hash::ContentHasher;
 pub use lazy_dfa::{Automata, StateId};
-pub(crate) use length_limit::LengthLimit;
+pub(crate) use length_limit::{Exclusion, LengthLimit};
 pub use table::{Table, TableBuilder, TableState};
 pub use term::{Structure, TermId, Terms};

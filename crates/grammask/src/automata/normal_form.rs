@@ -145,7 +145,7 @@ impl Terms {
     }
 
     /// The word of a literal chunk or of a set of one byte.
-    fn as_word(&self, term: TermId) -> Option<Chunk> {
+    pub(super) fn as_word(&self, term: TermId) -> Option<Chunk> {
         match self.get(term) {
             Term::Literal(chunk) => Some(*chunk),
             Term::Bytes(set) => set.only().map(|byte| Chunk::new(&[byte])),

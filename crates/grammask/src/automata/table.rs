@@ -92,7 +92,7 @@ impl Rows {
 /// How the states of a table are told apart from all other states.
 #[derive(Clone, Debug)]
 pub(super) enum Fingerprints {
-    /// A hash of each state's own future.
+    /// A hash of each state's own future, which has no cycle.
     Contents(Box<[u128]>),
     /// A hash of the whole table, whose numbering is canonical.
     Table(u128),
@@ -207,6 +207,11 @@ impl Table {
     /// Whether exactly the empty word is accepted from `state`.
     pub(super) fn is_final(&self, state: TableState) -> bool {
         self.row(state).is_empty()
+    }
+
+    /// Whether it is known that no state can be reached again, so that only so many words are accepted.
+    pub(super) fn is_acyclic(&self) -> bool {
+        matches!(self.fingerprints, Fingerprints::Contents(_))
     }
 
     pub(super) fn fingerprint(&self, state: TableState) -> StateFingerprint {

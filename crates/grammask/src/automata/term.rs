@@ -140,6 +140,10 @@ struct Facts {
     distant: bool,
     /// All words of it are at least this long.
     shortest: u32,
+    /// It has only so many words. Where this is false nothing is known.
+    finite: bool,
+    /// It has infinitely many words. Where this is false nothing is known.
+    infinite: bool,
 }
 
 /// The arena of all regular languages of a grammar.
@@ -290,6 +294,16 @@ impl Terms {
         self.facts(term).distant
     }
 
+    /// Whether the shape says that the language has only so many words.
+    pub(super) fn is_finite_by_shape(&self, term: TermId) -> bool {
+        self.facts(term).finite
+    }
+
+    /// Whether the shape says that the language has infinitely many words.
+    pub(crate) fn is_infinite_by_shape(&self, term: TermId) -> bool {
+        self.facts(term).infinite
+    }
+
     pub(super) fn get(&self, term: TermId) -> &Term {
         &self.nodes[term.index()].term
     }
@@ -438,6 +452,7 @@ impl Terms {
     }
 
     fn facts_of(&self, term: &Term) -> Facts {
+        let (finite, infinite) = (self.is_finite(term), self.is_infinite(term));
         let (nullable, inhabited, extends) = match term {
             Term::Nothing => (false, false, false),
             Term::Epsilon => (true, true, false),
@@ -453,11 +468,11 @@ impl Terms {
             }
             Term::Intersection(parts) => {
                 let nullable = parts.iter().all(|&part| self.is_nullable(part));
-                (nullable, nullable, false)
+                (nullable, nullable || infinite, infinite)
             }
             Term::Complement(part) => {
                 let nullable = !self.is_nullable(*part);
-                (nullable, nullable, false)
+                (nullable, nullable || infinite, infinite)
             }
             Term::Repeat { term, min, .. } => {
                 let facts = self.facts(*term);
@@ -494,7 +509,7 @@ impl Terms {
             Term::Repeat { term, min, .. } => self.shortest_by_shape(*term).saturating_mul(*min),
             _ => 1,
         };
-        Facts { nullable, inhabited, empty: false, extends, distant, shortest }
+        Facts { nullable, inhabited, empty: false, extends, finite, infinite, distant, shortest }
     }
 }
 

@@ -37,7 +37,7 @@ use super::length_limits::Clamped;
 use super::observed::{Observation, ObservedMasks, View};
 use super::store::KeptMask;
 use super::table_walk::walk_table;
-use super::terminal_walk::{Known, Walked, Wanted, kept_bytes, walk_terminal, walk_word};
+use super::terminal_walk::{Known, Walked, Wanted, walk_terminal, walk_word};
 
 /// Deepest nesting of nonterminals within one token. The computation recurses that deep at most.
 const MOST_NESTED: usize = 200;
@@ -49,8 +49,6 @@ const MOST_WORK: usize = 4_000_000;
 const MOST_WIDE: usize = 8;
 /// How often the work for one mask is halved at the most.
 const MOST_SETBACKS: u32 = 6;
-/// Bytes that keep a state of free text.
-const MANY_BYTES: usize = 64;
 /// What it costs to look at a nonterminal that begins another, in visited trie nodes.
 const WORK_PER_MEMBER: usize = 32;
 /// What it costs to look up a summary, in visited trie nodes.
@@ -442,8 +440,11 @@ impl Composition<'_> {
         state: StateId,
         nodes: &NodeSetRef,
     ) -> Result<(LiveTokens, NodeSetRef), Refusal> {
-        // Almost all bytes are below the root, and it takes long to find the first bytes of a state that excludes names.
-        if !nodes.contains(TrieNode::ROOT) && !self.first_bytes(state)?.intersects(nodes.child_bytes()) {
+        // Almost all bytes are below the root.
+        if !nodes.contains(TrieNode::ROOT)
+            && let Some(first_bytes) = self.soon_known_first_bytes(state)?
+            && !first_bytes.intersects(nodes.child_bytes())
+        {
             return Ok((LiveTokens::none(), self.nothing.clone()));
         }
         let summary = self.summary(state, nodes, Wanted::LiveAndEnds)?;
@@ -512,18 +513,23 @@ impl Composition<'_> {
             return self.finish(walked);
         }
         let automata = &mut *self.machine.automata;
-        if nodes.contains(TrieNode::ROOT)
-            && nodes.len() == 1
-            && let Some(wider) = automata.terms_mut().without_exclusions(term)
-            && let Some(wider) = automata.start(wider)?
-            && kept_bytes(automata, wider)? >= MANY_BYTES
+        if let Some(exclusion) = automata.terms_mut().exclusion(term)
+            && let Some(difference) = walk_differences(automata, self.vocabulary, state, &exclusion, nodes)?
+            && let Some(wider) = self.machine.automata.start(exclusion.wider)?
         {
-            let summary = self.summary(wider, nodes, wanted)?;
-            let wider = Known { state: wider, summary };
-            let walked = walk_differences(self.machine.automata, self.vocabulary, state, &wider)?;
-            if let Some(walked) = walked {
-                return self.finish(walked);
-            }
+            self.spend(difference.work)?;
+            let known = self.summary(wider, nodes, wanted)?;
+            return match difference.is_nothing() {
+                true => Ok(TerminalSummary::clone(&known)),
+                false => self.finish(difference.taken_from(&known, self.vocabulary)),
+            };
+        }
+        if !nodes.is_dense()
+            && let Some((word, rest)) = self.machine.automata.terms().leading_word(term)
+            && self.machine.automata.terms().has_exclusion(rest)
+            && let Some(rest) = self.machine.automata.start(rest)?
+        {
+            return self.walk_behind(&word, rest, nodes, wanted);
         }
         let first_bytes = self.first_bytes(state)?;
         let is_root = nodes.contains(TrieNode::ROOT);
@@ -531,6 +537,27 @@ impl Composition<'_> {
         let (automata, vocabulary) = (&mut *self.machine.automata, self.vocabulary);
         let walked = walk_terminal(automata, vocabulary, state, first_bytes, nodes, (known, wanted))?;
         self.finish(walked)
+    }
+
+    /// The summary of a terminal that is a word and then what a state goes on with: what is known of that is better known where
+    /// it begins.
+    fn walk_behind(
+        &mut self,
+        word: &[u8],
+        rest: StateId,
+        nodes: &NodeSet,
+        wanted: Wanted,
+    ) -> Result<TerminalSummary, Refusal> {
+        let walked = walk_word(self.vocabulary, word, true, nodes);
+        let TerminalSummary { live, ends } = self.finish(walked)?;
+        let behind = ends.unwrap_or_else(|| self.nothing.clone());
+        if behind.is_empty() {
+            return Ok(TerminalSummary { live, ends: Some(behind) });
+        }
+        let rest = self.summary(rest, &behind, wanted)?;
+        let parts = [live, rest.live.clone()];
+        let live = LiveTokens::union(&parts, self.vocabulary.size(), self.vocabulary.summaries());
+        Ok(TerminalSummary { live, ends: rest.ends.clone() })
     }
 
     fn finish(&mut self, walked: Walked) -> Result<TerminalSummary, Refusal> {
@@ -545,6 +572,16 @@ impl Composition<'_> {
 
     pub(super) fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, Refusal> {
         Ok(self.machine.automata.first_bytes(state)?)
+    }
+
+    /// The first bytes of a state, unless it takes long to find them, as it does where names are excluded.
+    fn soon_known_first_bytes(&mut self, state: StateId) -> Result<Option<ByteSet>, Refusal> {
+        let automata = &mut *self.machine.automata;
+        let known = automata.known_first_bytes(state);
+        if known.is_some() || automata.terms().has_exclusion(automata.term(state)) {
+            return Ok(known);
+        }
+        Ok(Some(automata.first_bytes(state)?))
     }
 
     fn closure(&mut self, nonterminal: usize) -> Result<Arc<Closure>, Refusal> {

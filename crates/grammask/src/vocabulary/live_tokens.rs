@@ -122,6 +122,7 @@ impl LiveTokens {
     #[must_use]
     pub fn but(&self, mut less: Vec<TokenId>, size: usize) -> Self {
         match self {
+            _ if less.is_empty() => self.clone(),
             Self::Set(base) => Self::without(base, less),
             Self::Near(near) if near.less.len() + less.len() <= most_listed(size) => {
                 let more = near.more.iter().copied().filter(|token| !less.contains(token)).collect();
@@ -130,7 +131,12 @@ impl LiveTokens {
                 sort(&mut less);
                 Self::near(near.base.clone(), less, more)
             }
-            Self::List(_) | Self::Near(_) => {
+            Self::List(tokens) => {
+                sort(&mut less);
+                let kept = tokens.iter().copied().filter(|token| less.binary_search(token).is_err());
+                Self::List(kept.collect())
+            }
+            Self::Near(_) => {
                 let mut set = self.to_set(size);
                 for token in less {
                     set.remove(token);
