@@ -73,12 +73,15 @@ impl From<LimitExceeded> for Refusal {
     }
 }
 
+/// What is known of something below a node set, by where this is, which is held as long: looking it up holds nothing.
+type ByNodes<K, V> = FxHashMap<(K, usize), (NodeSetRef, V)>;
+
 /// What is known about the nonterminals of one compiled grammar.
 #[derive(Debug, Default)]
 pub struct RuleSummaries {
     closures: FxHashMap<usize, Arc<Closure>>,
-    rules: FxHashMap<(usize, NodeSetRef), RuleSummary>,
-    terminals: FxHashMap<(StateId, NodeSetRef), Arc<TerminalSummary>>,
+    rules: ByNodes<usize, RuleSummary>,
+    terminals: ByNodes<StateId, Arc<TerminalSummary>>,
     /// The last states of which many tokens are live at the beginning of a token.
     wide: Vec<Known>,
     /// Which states begin a code.
@@ -90,7 +93,7 @@ pub struct RuleSummaries {
     /// The nonterminals that nothing can follow, once that was asked for.
     last: Option<Box<[bool]>>,
     /// What is live in the copies after a dot, and where the last copy can end.
-    repetitions: FxHashMap<(DotId, NodeSetRef), RuleSummary>,
+    repetitions: ByNodes<DotId, RuleSummary>,
     /// How often a walk without a limit was given up.
     pub(super) limited_setbacks: u32,
     /// Intersections that are alike but for the bounds of repetitions, by the one without bounds.
@@ -321,8 +324,8 @@ impl Composition<'_> {
         if !closure.first_bytes.intersects(nodes.child_bytes()) {
             return Ok((LiveTokens::none(), self.nothing.clone()));
         }
-        let key = (nonterminal, nodes.clone());
-        if let Some(known) = self.known.rules.get(&key) {
+        let key = (nonterminal, nodes.place());
+        if let Some((_, known)) = self.known.rules.get(&key) {
             return Ok((known.live.clone(), known.ends.clone()));
         }
         if nesting >= MOST_NESTED {
@@ -333,22 +336,17 @@ impl Composition<'_> {
             closure: &closure,
             live: Vec::with_capacity(closure.starts.len()),
             ends: vec![GrowingNodeSet::default(); closure.members.len()],
-            dots: Vec::with_capacity(closure.starts.len()),
+            dots: Vec::new(),
             grown: VecDeque::new(),
         };
-        let possible =
-            closure.starts.iter().filter(|(_, _, first_bytes)| first_bytes.intersects(nodes.child_bytes()));
-        frame.dots.extend(possible.map(|&(dot, member, _)| (dot, member, nodes.clone())));
+        for &(dot, member, first_bytes) in &closure.starts {
+            if first_bytes.intersects(nodes.child_bytes()) {
+                frame.dot(self, (dot, member), nodes, nesting)?;
+            }
+        }
         loop {
             if let Some((dot, member, nodes)) = frame.dots.pop() {
-                if let Some(RuleSummary { live, ends }) = self.repetition(dot, &nodes)? {
-                    frame.live.push(live);
-                    frame.complete(self, member, &ends);
-                    continue;
-                }
-                let (live, ends) = self.symbol(dot, &nodes, nesting + 1)?;
-                frame.live.push(live);
-                frame.after(self, dot, member, ends)?;
+                frame.dot(self, (dot, member), &nodes, nesting)?;
             } else if let Some((member, nodes)) = frame.grown.pop_front() {
                 for &(parent, dot) in &closure.parents[member] {
                     frame.after(self, dot, parent, nodes.clone())?;
@@ -361,7 +359,8 @@ impl Composition<'_> {
         let ends = std::mem::take(&mut frame.ends[0]).finish(self.trie, self.vocabulary.summaries());
         let ends = ends.unwrap_or_else(|| self.nothing.clone());
         self.known.bytes += self.known.bytes_of(&live) + nodes.memory_bytes() + 128;
-        self.known.rules.insert(key, RuleSummary { live: live.clone(), ends: ends.clone() });
+        let summary = RuleSummary { live: live.clone(), ends: ends.clone() };
+        self.known.rules.insert(key, (nodes.clone(), summary));
         Ok((live, ends))
     }
 
@@ -377,8 +376,8 @@ impl Composition<'_> {
             return Ok(Some(RuleSummary { live: LiveTokens::none(), ends: self.nothing.clone() }));
         }
         let reach = u32::try_from(self.trie.max_depth()).unwrap_or(u32::MAX);
-        let key = (self.machine.form.saturate(dot, reach), nodes.clone());
-        if let Some(known) = self.known.repetitions.get(&key) {
+        let key = (self.machine.form.saturate(dot, reach), nodes.place());
+        if let Some((_, known)) = self.known.repetitions.get(&key) {
             return Ok(Some(known.clone()));
         }
         let automata = &self.machine.automata;
@@ -396,7 +395,7 @@ impl Composition<'_> {
         };
         let summary = RuleSummary { live: known.live, ends: known.ends };
         self.known.bytes += self.known.bytes_of(&summary.live) + 128;
-        self.known.repetitions.insert(key, summary.clone());
+        self.known.repetitions.insert(key, (nodes.clone(), summary.clone()));
         Ok(Some(summary))
     }
 
@@ -440,6 +439,11 @@ impl Composition<'_> {
         state: StateId,
         nodes: &NodeSetRef,
     ) -> Result<(LiveTokens, NodeSetRef), Refusal> {
+        if let Some((_, known)) = self.known.terminals.get(&(state, nodes.place()))
+            && let Some(ends) = &known.ends
+        {
+            return Ok((known.live.clone(), ends.clone()));
+        }
         // Almost all bytes are below the root.
         if !nodes.contains(TrieNode::ROOT)
             && let Some(first_bytes) = self.soon_known_first_bytes(state)?
@@ -459,15 +463,17 @@ impl Composition<'_> {
         nodes: &NodeSetRef,
         wanted: Wanted,
     ) -> Result<Arc<TerminalSummary>, Refusal> {
-        let suffices = |known: &&Arc<TerminalSummary>| wanted == Wanted::Live || known.ends.is_some();
-        let key = (state, nodes.clone());
-        if let Some(known) = self.known.terminals.get(&key).filter(suffices) {
+        let suffices = |known: &Arc<TerminalSummary>| wanted == Wanted::Live || known.ends.is_some();
+        let key = (state, nodes.place());
+        if let Some((_, known)) = self.known.terminals.get(&key)
+            && suffices(known)
+        {
             return Ok(known.clone());
         }
         let automata = &self.machine.automata;
         let language = automata.terms().content_hash(automata.term(state));
         let known = self.vocabulary.summaries().get(language, nodes);
-        let summary = match known.filter(|known| suffices(&known)) {
+        let summary = match known.filter(suffices) {
             Some(known) => known,
             None => {
                 let mut summary = self.without_distant_bounds(state, nodes, wanted)?;
@@ -490,7 +496,7 @@ impl Composition<'_> {
             self.known.wide.push(Known { state, summary: summary.clone() });
         }
         self.known.bytes += self.known.bytes_of(&summary.live) + 128;
-        self.known.terminals.insert(key, summary.clone());
+        self.known.terminals.insert(key, (nodes.clone(), summary.clone()));
         Ok(summary)
     }
 
@@ -651,6 +657,24 @@ struct Frame<'a> {
 }
 
 impl Frame<'_> {
+    /// The symbol after `dot`, in a production of `member`, begins at `nodes`.
+    fn dot(
+        &mut self,
+        composition: &mut Composition<'_>,
+        (dot, member): (DotId, usize),
+        nodes: &NodeSetRef,
+        nesting: usize,
+    ) -> Result<(), Refusal> {
+        if let Some(RuleSummary { live, ends }) = composition.repetition(dot, nodes)? {
+            self.live.push(live);
+            self.complete(composition, member, &ends);
+            return Ok(());
+        }
+        let (live, ends) = composition.symbol(dot, nodes, nesting + 1)?;
+        self.live.push(live);
+        Ok(self.after(composition, dot, member, ends)?)
+    }
+
     /// The symbol after `dot`, in a production of `member`, ends at `ends`.
     fn after(
         &mut self,

@@ -34,6 +34,11 @@ impl NodeSetRef {
     pub fn unshared(set: NodeSet) -> Self {
         Self(Arc::new(set))
     }
+
+    /// Where the set is: as long as it is held, the same place means the same set.
+    pub(crate) fn place(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
 }
 
 impl std::ops::Deref for NodeSetRef {
@@ -117,8 +122,8 @@ struct Contents {
     sets: ShardedMap<u64, Vec<NodeSetRef>>,
     /// Sets that stay when the store is emptied.
     lasting: Vec<NodeSetRef>,
-    /// By content hash of the language, and start nodes.
-    summaries: ShardedMap<(u128, NodeSetRef), Arc<TerminalSummary>>,
+    /// By content hash of the language, and where the start nodes are.
+    summaries: ShardedMap<(u128, usize), (NodeSetRef, Arc<TerminalSummary>)>,
     counted: FxHashMap<(u128, NodeSetRef), Arc<CountedSummary>>,
     /// By content hash of the code, and start nodes, with the bounds on the number of copies.
     repetitions: ShardedMap<(u128, NodeSetRef, u32, u32), Repetition>,
@@ -255,14 +260,14 @@ impl TerminalSummaries {
     /// What is known about the language with this content hash below these nodes.
     #[must_use]
     pub fn get(&self, language: u128, nodes: &NodeSetRef) -> Option<Arc<TerminalSummary>> {
-        self.lock().summaries.get(&(language, nodes.clone())).cloned()
+        self.lock().summaries.get(&(language, nodes.place())).map(|(_, summary)| summary.clone())
     }
 
     /// Remembers a summary.
     pub fn insert(&self, language: u128, nodes: NodeSetRef, summary: Arc<TerminalSummary>) {
         let mut contents = self.lock();
         contents.make_room(summary.live.memory_bytes() + 128);
-        contents.summaries.insert((language, nodes), summary);
+        contents.summaries.insert((language, nodes.place()), (nodes, summary));
     }
 
     /// What is known about repetitions of the code with this content hash below these nodes.
