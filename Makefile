@@ -16,8 +16,12 @@ PACKAGE := .venv/.package
 PEERS := .venv/.peers
 DOCUMENTATION := .venv/.documentation
 BENCH ?=
+# What the optimiser knows of real work: counts of a run of benches/training.py. `make profile` makes them anew.
+PROFILE := crates/grammask-python/grammask.profdata.gz
+COUNTS := target/profile/grammask.profdata
+OPTIMISED := RUSTFLAGS="$(RUSTFLAGS) -Cprofile-use=$(CURDIR)/$(COUNTS) -Cllvm-args=-no-pgo-warn-mismatch"
 
-.PHONY: demo test test-engines test-freethreaded bench lint docs build clean
+.PHONY: demo test test-engines test-freethreaded bench profile lint docs build clean
 
 demo: $(PACKAGE)
 	$(BIN)/python examples/demo.py
@@ -44,6 +48,16 @@ bench: $(PACKAGE) $(PEERS)
 	$(BIN)/python benches/compare.py $(BENCH)
 	$(BIN)/python benches/growth.py
 
+# A build that counts, a run of it, and what it counted. Needs the component llvm-tools of rustup.
+profile: $(DEVELOPMENT)
+	rustup component add llvm-tools
+	rm -rf target/profile/run target/profile/site
+	RUSTFLAGS="$(RUSTFLAGS) -Cprofile-generate=$(CURDIR)/target/profile/build-scripts" CARGO_TARGET_DIR=$(CURDIR)/target/profile/build \
+		$(PIP) install --quiet --no-build-isolation --no-deps --target target/profile/site .
+	PYTHONPATH=target/profile/site LLVM_PROFILE_FILE=target/profile/run/%p.profraw $(BIN)/python benches/training.py
+	$$(rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata merge -o $(COUNTS) target/profile/run
+	gzip -9nc $(COUNTS) > $(PROFILE)
+
 lint: $(DEVELOPMENT)
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
@@ -55,8 +69,8 @@ docs: $(PACKAGE) $(DOCUMENTATION)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
-build: $(DEVELOPMENT)
-	$(BIN)/python -m maturin build --release --strip --out dist
+build: $(DEVELOPMENT) $(COUNTS)
+	$(OPTIMISED) $(BIN)/python -m maturin build --release --strip --out dist
 
 clean:
 	rm -rf .venv .venv-engines .venv-freethreaded dist target
@@ -65,6 +79,10 @@ $(VENV):
 	$(PYTHON) -m venv .venv
 	$(PIP) install --quiet --upgrade "pip>=25.1" "maturin>=1.8,<2"
 	touch $@
+
+$(COUNTS): $(PROFILE)
+	mkdir -p $(@D)
+	gzip -dc $< > $@
 
 $(DEVELOPMENT): $(VENV) pyproject.toml
 	$(PIP) install --quiet --group dev
@@ -79,8 +97,8 @@ $(PEERS): $(VENV) pyproject.toml
 	touch $@
 
 # An editable install: a change of a Python file needs no new one.
-$(PACKAGE): $(VENV) pyproject.toml $(RUST_SOURCES)
-	$(PIP) install --quiet --no-build-isolation --editable .
+$(PACKAGE): $(VENV) pyproject.toml $(RUST_SOURCES) $(COUNTS)
+	$(OPTIMISED) $(PIP) install --quiet --no-build-isolation --editable .
 	touch $@
 
 $(FREE_THREADED)/.created: pyproject.toml
