@@ -1,5 +1,6 @@
 """What the process keeps of memory that was freed."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -21,3 +22,20 @@ def test_what_a_large_grammar_had_goes_back_to_the_system() -> None:
     compiled.matcher().mask()
     del compiled
     assert resident() - before < 16 << 20
+
+
+HUGE_PAGES = """
+import ctypes
+import grammask
+vocabulary = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=0)
+PR_GET_THP_DISABLE = 42
+print("of all", ctypes.CDLL(None).prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0))
+print("asked for", any(line.startswith("VmFlags:") and " hg" in line for line in open("/proc/self/smaps")))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_huge_pages_are_not_asked_for_and_others_keep_theirs() -> None:
+    command = [sys.executable, "-c", HUGE_PAGES]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert said == "of all 0\nasked for False\n"

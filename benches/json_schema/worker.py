@@ -41,6 +41,7 @@ def main(engine_name: str, vocabulary_file: str, options: str) -> None:
     vocabulary = engine.vocabulary(table)
     mask = np.zeros((1, -(-table.size // 32)), dtype=np.int32)
     gc.collect()
+    gc.freeze()
     gc.disable()
     _say(ready=True, version=engine.version(), settings=engine.SETTINGS)
     for line in sys.stdin:
