@@ -22,6 +22,7 @@ from hypothesis import HealthCheck, assume, event, settings
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Iterator
 
 LONG = os.environ.get("GRAMMASK_PROFILE") == "long"
 PROFILE = settings(
@@ -55,12 +56,26 @@ NAMES = ["a", "b", "c", "ab", "é", 'x"']
 """Names of members in random schemas and in slips."""
 
 
+def validator_for(schema: dict[str, Any]) -> Any:
+    """Return the library's class for a schema; where `items` is true or false it breaks at `additionalItems`."""
+    validator = jsonschema.validators.validator_for(schema)
+    library = validator.VALIDATORS.get("additionalItems")
+    if library is None:
+        return validator
+
+    def additional_items(validator: Any, additional: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        if isinstance(schema.get("items"), list):
+            yield from library(validator, additional, instance, schema) or ()
+
+    return jsonschema.validators.extend(validator, {"additionalItems": additional_items})
+
+
 class Oracle:
     """The ``jsonschema`` library with exact numbers, and without formats."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         exact = with_python_patterns(read(json.dumps(schema)))
-        self._validator = jsonschema.validators.validator_for(schema)(exact)
+        self._validator = validator_for(schema)(exact)
 
     def is_valid(self, text: str) -> bool:
         with decimal.localcontext(EXACT):

@@ -492,5 +492,6 @@ def test_the_oracle_is_exact(draft: str) -> None:
     assert not oracle.is_valid("0.295")
     assert not oracle.is_valid("1.1e300")
     assert Oracle({"$schema": draft, "type": "integer"}).is_valid("1e2")
+    assert Oracle({"$schema": draft, "items": True, "additionalItems": False}).is_valid("[1]")
     assert not Oracle({"$schema": draft, "exclusiveMinimum": 0}).is_valid("-1e-900")
     assert Oracle({"$schema": draft, "exclusiveMinimum": 0}).is_valid("1e-900")
