@@ -136,3 +136,17 @@ def test_the_report_counts(bench, tmp_path):
     assert "# MaskBench, 2026-01-01" in page.read_text()
     assert plot.read_text().startswith("<svg")
     assert json.loads(data.read_text())["llguidance"]["wrongly_accepted"] == 1
+
+
+def test_any_order_is_asked_where_searching_for_one_takes_too_long(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from comparison.vocabularies import byte_vocabulary
+    from engines import grammask as engine
+    from json_schema import key_order
+
+    monkeypatch.setattr(key_order, "_MOST_STEPS", 2)
+    schema = json.dumps(CASE["schema"])
+    compiled = engine.compile("json_schema", schema, engine.vocabulary(byte_vocabulary()))
+    assert engine.is_accepted_in_some_order(compiled, schema, '{"b": 2, "a": 1}')
+    assert not engine.is_accepted_in_some_order(compiled, schema, '{"b": 2, "a": "1"}')

@@ -123,7 +123,8 @@ static AT_LOAD: extern "C" fn() = take_small_pages;
 
 /// Does not ask the system for huge pages, unless the environment says it (`MIMALLOC_ALLOW_THP`).
 ///
-/// To clear a huge page takes 0.02 ms, but 5 ms where a virtual machine has first to get the memory, and it is always one token that waits.
+/// To clear one took 0.02 ms, but 5 ms at other times on a virtual machine, and it is always one token that waits. The faults of small pages cost
+/// a few percent where few tokens follow on a new vocabulary.
 #[cfg(target_os = "linux")]
 extern "C" fn take_small_pages() {
     // SAFETY: the first function may be called at any time, and any number of times; the second one takes two numbers. In the first one mimalloc
