@@ -431,9 +431,9 @@ impl PyMatcher {
         PyValueError::new_err(format!("there is no token {token}; ids go from 0 to {}", size - 1))
     }
 
-    /// A mask that is not known. It is made without the interpreter's lock.
+    /// A mask that is not known. It is made without the interpreter's lock, unless to give that up takes as long as the mask.
     fn made_mask(&self, py: Python<'_>) -> Result<Arc<Mask>, GrammarError> {
-        py.outside_forks(|| self.matcher.mask())
+        self.matcher.quick_mask().map_or_else(|| py.outside_forks(|| self.matcher.mask()), Ok)
     }
 
     fn known_or_made(&self, py: Python<'_>) -> Result<Arc<Mask>, GrammarError> {

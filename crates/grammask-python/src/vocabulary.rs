@@ -153,7 +153,7 @@ impl PyVocabulary {
 
 /// The texts of `list[bytes | None]`, or of any other iterable of these.
 fn token_texts(tokens: &Bound<'_, PyAny>) -> PyResult<TokenTexts> {
-    let mut texts = TokenTexts::with_capacity(tokens.len().unwrap_or(0), 0);
+    let mut texts = TokenTexts::with_capacity(tokens.len().unwrap_or(0));
     for token in tokens.try_iter()? {
         let token = token?;
         if token.is_none() {

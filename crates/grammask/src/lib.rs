@@ -26,6 +26,7 @@ mod forced;
 pub mod frontends;
 pub mod grammar;
 mod graph;
+mod id_table;
 pub mod lexing;
 mod limits;
 pub mod lowering;

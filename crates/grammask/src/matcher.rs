@@ -308,6 +308,13 @@ impl Matcher {
         if is_finished { Some(self.tables.end_mask()) } else { self.tables.known_mask(set) }
     }
 
+    /// A mask that [`Matcher::known_mask`] does not know, if making it takes some microseconds, mostly.
+    #[must_use]
+    pub fn quick_mask(&self) -> Option<Arc<Mask>> {
+        let State { set, is_finished } = self.state;
+        if is_finished { None } else { self.tables.quick_mask(set) }
+    }
+
     pub(crate) fn mask_at(&self, state: State) -> Result<Arc<Mask>, GrammarError> {
         if state.is_finished { Ok(self.tables.end_mask().clone()) } else { self.tables.mask(state.set) }
     }

@@ -14,7 +14,7 @@ use crate::compiled::{CompileOptions, EndMode, MaskStatistics, MaskStrategy};
 use crate::engine::{Engine, Language, lexed_mask};
 use crate::forced::ForcedMemo;
 use crate::grammar::{Code, Diagnostic, GrammarError};
-use crate::masks::{KeptMask, MaskStore, Refusal, RuleSummaries, walk, whole_tokens};
+use crate::masks::{KeptMask, MaskStore, Pace, Refusal, RuleSummaries, walk, whole_tokens};
 use crate::recognizer::{Recognizer, SetId};
 use crate::vocabulary::{LiveTokens, Mask, Vocabulary};
 use crate::{Deadline, LimitExceeded};
@@ -187,6 +187,18 @@ impl Tables {
         self.masks.find(set).or_else(|| self.recalled_mask(set))
     }
 
+    /// The mask of a set that [`Self::known_mask`] does not know, if it is composed of words and of what is known, and nobody else
+    /// is making masks.
+    #[must_use]
+    pub fn quick_mask(&self, set: SetId) -> Option<Arc<Mask>> {
+        let recognizer = self.summarised()?;
+        let mut rules = self.rules.try_lock().ok()?;
+        let deadline = Deadline::after_first_check(self.options.limits.time);
+        let mask = self.compose_mask(recognizer, set, &mut rules, (Pace::Quick, &deadline)).ok()??;
+        self.masks.count_miss();
+        Some(mask)
+    }
+
     fn recalled_mask(&self, set: SetId) -> Option<&Arc<Mask>> {
         let recognizer = self.summarised()?;
         let recalled = self.recall(recognizer, set, &mut *self.rules.try_lock().ok()?)?;
@@ -246,17 +258,8 @@ impl Tables {
             if let Some(mask) = self.recall(recognizer, set, &mut rules) {
                 return Ok(Some(mask.cloned().unwrap_or_else(|mask| mask)));
             }
-            match rules.mask(recognizer, &self.vocabulary, set, deadline) {
-                Ok((mut parts, observation)) => {
-                    self.composed.fetch_add(1, Ordering::Relaxed);
-                    for tokens in whole_tokens(recognizer, &self.vocabulary, set)? {
-                        let is_list = matches!(tokens, LiveTokens::List(_));
-                        parts.push(if is_list { self.vocabulary.summaries().share(tokens) } else { tokens });
-                    }
-                    let Some(kept) = self.finish(set, parts) else { return Ok(None) };
-                    rules.remember(observation, kept.clone());
-                    return Ok(Some(kept.mask));
-                }
+            match self.compose_mask(recognizer, set, &mut rules, (Pace::Any, deadline)) {
+                Ok(mask) => return Ok(mask),
                 Err(Refusal::Limit(limit)) => return Err(limit),
                 Err(Refusal::TooMuchWork) => {}
             }
@@ -265,6 +268,25 @@ impl Tables {
         let mask = walk(recognizer, &self.vocabulary, set, deadline)?;
         let mask = self.vocabulary.summaries().share(LiveTokens::from_set(mask));
         Ok(self.finish(set, vec![mask]).map(|kept| kept.mask))
+    }
+
+    /// Composes the mask of a set from summaries; none if no token can follow.
+    fn compose_mask(
+        &self,
+        recognizer: &Recognizer,
+        set: SetId,
+        rules: &mut RuleSummaries,
+        (pace, deadline): (Pace, &Deadline),
+    ) -> Result<Option<Arc<Mask>>, Refusal> {
+        let (mut parts, observation) = rules.mask(recognizer, &self.vocabulary, set, pace, deadline)?;
+        self.composed.fetch_add(1, Ordering::Relaxed);
+        for tokens in whole_tokens(recognizer, &self.vocabulary, set)? {
+            let is_list = matches!(tokens, LiveTokens::List(_));
+            parts.push(if is_list { self.vocabulary.summaries().share(tokens) } else { tokens });
+        }
+        let Some(kept) = self.finish(set, parts) else { return Ok(None) };
+        rules.remember(observation, kept.clone());
+        Ok(Some(kept.mask))
     }
 
     /// The mask of a set from its parts and the end tokens, kept for the next time; none if it is empty.

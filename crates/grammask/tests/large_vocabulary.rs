@@ -81,8 +81,11 @@ fn compare_grammar(grammar: &Grammar, runs: &[&str], texts: usize, steps: usize)
     for _ in 0..texts {
         let mut matchers = compiled.each_ref().map(CompiledGrammar::matcher);
         for _ in 0..steps {
+            let known = matchers[0].known_mask().cloned();
+            let quick = known.is_none().then(|| matchers[0].quick_mask()).flatten();
             let [composed, walked] = matchers.each_ref().map(|matcher| matcher.mask().expect("a mask"));
             assert!(composed == walked, "masks differ after {:?}", matchers[0].tokens());
+            assert!(quick.is_none_or(|quick| quick == walked), "quick mask after {:?}", matchers[0].tokens());
             let allowed: Vec<TokenId> = composed.iter().filter(|&id| !vocabulary.is_eos(id)).collect();
             if allowed.is_empty() {
                 break;

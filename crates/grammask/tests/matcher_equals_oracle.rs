@@ -21,6 +21,8 @@ use proptest::sample::select;
 
 /// Masks compared.
 static COMPARED: AtomicU64 = AtomicU64::new(0);
+/// Masks among them that were quick.
+static QUICK: AtomicU64 = AtomicU64::new(0);
 /// Texts that moved over to new tables.
 static MOVED: AtomicU64 = AtomicU64::new(0);
 
@@ -36,6 +38,7 @@ struct Options {
 #[test]
 fn masks_equal_brute_force() {
     run(2000, false);
+    assert!(QUICK.load(Ordering::Relaxed) > 0, "no mask was quick");
 }
 
 #[test]
@@ -296,6 +299,14 @@ fn check(grammar: &Grammar, vocabulary: Vocabulary, walk: &[Step], run: Options)
 fn compare(text: &mut Text<'_>, vocabulary: &Vocabulary, end: EndMode) -> Option<Vec<TokenId>> {
     let expected = text.oracle.mask(vocabulary, end);
     let expected: Vec<TokenId> = expected.iter().collect();
+    // Half of them as the bindings ask for them.
+    if text.history.len().is_multiple_of(2)
+        && text.matcher.known_mask().is_none()
+        && let Some(quick) = text.matcher.quick_mask()
+    {
+        assert!(quick.iter().eq(expected.iter().copied()), "quick mask after {:?}", text.matcher.tokens());
+        QUICK.fetch_add(1, Ordering::Relaxed);
+    }
     let found: Vec<TokenId> = match text.matcher.mask() {
         Ok(mask) => {
             assert!(!mask.is_empty() || text.matcher.is_finished(), "an empty mask is an error, always");

@@ -54,7 +54,7 @@ struct State {
     /// The first transition that was taken from a state of a table. Most of them are left in one way only, and need no row.
     only: Option<Range>,
     /// The bytes that lead to a live state, once they were asked for.
-    first_bytes: Option<ByteSet>,
+    first_bytes: Option<Box<ByteSet>>,
 }
 
 /// A transition over the bytes from `low` to `high`.
@@ -69,7 +69,13 @@ struct Range {
 #[derive(Clone, Copy, Debug)]
 struct Row {
     partition: u32,
-    start: usize,
+    start: u32,
+}
+
+impl Row {
+    fn cell(self, class: usize) -> usize {
+        self.start as usize + class
+    }
 }
 
 /// The transition of one class of bytes.
@@ -117,7 +123,8 @@ pub struct Automata {
     terms: Terms,
     max_states: usize,
     states: Vec<State>,
-    state_of: FxHashMap<TermId, StateId>,
+    /// The state of each term, if it has one.
+    state_of: Vec<Option<StateId>>,
     cells: Vec<Cell>,
     partitions: Vec<Partition>,
     partition_of: FxHashMap<ByteSet, u32>,
@@ -134,7 +141,7 @@ impl Automata {
             // State ids are 32 bits wide.
             max_states: max_states.min(u32::MAX as usize),
             states: Vec::new(),
-            state_of: FxHashMap::default(),
+            state_of: Vec::new(),
             cells: Vec::new(),
             partitions: Vec::new(),
             partition_of: FxHashMap::default(),
@@ -178,7 +185,7 @@ impl Automata {
     pub fn step(&mut self, state: StateId, byte: u8) -> Result<Option<StateId>, LimitExceeded> {
         if let Some(row) = self.states[state.index()].row {
             let class = self.partitions[row.partition as usize].class_of[usize::from(byte)];
-            match self.cells[row.start + usize::from(class)] {
+            match self.cells[row.cell(usize::from(class))] {
                 Cell::Live(target) => return Ok(Some(target)),
                 Cell::Dead => return Ok(None),
                 Cell::Open | Cell::Candidate(_) => {}
@@ -257,14 +264,14 @@ impl Automata {
     /// # Errors
     /// If there would be more states than there may be.
     pub fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, LimitExceeded> {
-        if let Some(known) = self.states[state.index()].first_bytes {
+        if let Some(known) = self.known_first_bytes(state) {
             return Ok(known);
         }
         // A state is live, so whatever follows the first byte can be completed.
         if self.life(state) == Life::Live
             && let Some(bytes) = self.terms.first_bytes_by_shape(self.term(state))
         {
-            self.states[state.index()].first_bytes = Some(bytes);
+            self.states[state.index()].first_bytes = Some(Box::new(bytes));
             return Ok(bytes);
         }
         let mut bytes = ByteSet::EMPTY;
@@ -274,13 +281,13 @@ impl Automata {
                 bytes = bytes.union(self.partitions[row.partition as usize].bytes(class));
             }
         }
-        self.states[state.index()].first_bytes = Some(bytes);
+        self.states[state.index()].first_bytes = Some(Box::new(bytes));
         Ok(bytes)
     }
 
     /// The same, where it costs nothing.
     pub(crate) fn known_first_bytes(&self, state: StateId) -> Option<ByteSet> {
-        self.states[state.index()].first_bytes
+        self.states[state.index()].first_bytes.as_deref().copied()
     }
 
     /// The live states that one more byte leads to, each with some bytes that lead there; a state that several
@@ -379,7 +386,7 @@ impl Automata {
         let per_partition = size_of::<Partition>() + 256 + 16 + size_of::<(ByteSet, u32)>();
         self.terms.memory_bytes()
             + self.states.capacity() * size_of::<State>()
-            + self.state_of.capacity() * (size_of::<(TermId, StateId)>() + 1)
+            + self.state_of.capacity() * size_of::<Option<StateId>>()
             + self.cells.capacity() * size_of::<Cell>()
             + self.partitions.len() * per_partition
     }
@@ -405,7 +412,7 @@ impl Automata {
             Some(target) => self.if_live(target)?,
             None => None,
         };
-        let cell = self.row(state).start + class;
+        let cell = self.row(state).cell(class);
         self.cells[cell] = target.map_or(Cell::Dead, Cell::Live);
         Ok(target)
     }
@@ -417,14 +424,14 @@ impl Automata {
         class: usize,
     ) -> Result<Option<StateId>, LimitExceeded> {
         let row = self.row(state);
-        match self.cells[row.start + class] {
+        match self.cells[row.cell(class)] {
             Cell::Dead => Ok(None),
             Cell::Live(target) | Cell::Candidate(target) => Ok(Some(target)),
             Cell::Open => {
                 let byte = self.partitions[row.partition as usize].starts[class];
                 let derivative = self.terms.derivative(self.states[state.index()].term, byte);
                 let target = self.candidate(derivative)?;
-                self.cells[row.start + class] = match target {
+                self.cells[row.cell(class)] = match target {
                     Some(target) if self.life(target) == Life::Live => Cell::Live(target),
                     Some(target) => Cell::Candidate(target),
                     None => Cell::Dead,
@@ -478,7 +485,7 @@ impl Automata {
         if term == self.terms.nothing() || self.terms.is_known_empty(term) {
             return Ok(None);
         }
-        if let Some(&state) = self.state_of.get(&term) {
+        if let Some(&Some(state)) = self.state_of.get(term.index()) {
             return Ok(Some(state));
         }
         if self.states.len() >= self.max_states {
@@ -487,7 +494,10 @@ impl Automata {
         let life = if self.terms.is_known_inhabited(term) { Life::Live } else { Life::Unknown };
         let state = StateId(self.states.len() as u32);
         self.states.push(State { term, life, row: None, only: None, first_bytes: None });
-        self.state_of.insert(term, state);
+        if self.state_of.len() <= term.index() {
+            self.state_of.resize(term.index() + 1, None);
+        }
+        self.state_of[term.index()] = Some(state);
         Ok(Some(state))
     }
 
@@ -501,9 +511,10 @@ impl Automata {
             self.partitions.push(Partition::new(boundaries));
             self.partitions.len() as u32 - 1
         });
-        let row = Row { partition, start: self.cells.len() };
+        let start = u32::try_from(self.cells.len()).expect("memory ends before four billion transitions");
+        let row = Row { partition, start };
         let classes = self.partitions[partition as usize].starts.len();
-        self.cells.resize(row.start + classes, Cell::Open);
+        self.cells.resize(row.cell(classes), Cell::Open);
         self.states[state.index()].row = Some(row);
         row
     }

@@ -13,7 +13,7 @@ use super::minimize::minimize;
 use crate::graph::Edges;
 
 /// A state of a [`Table`] or a [`TableBuilder`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TableState(u32);
 
 impl TableState {

@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use crate::id_table::IdTable;
+
 use super::byte_set::ByteSet;
 use super::content_hash::ContentHasher;
 use super::derivative::Memo;
@@ -150,7 +152,7 @@ struct Facts {
 #[derive(Clone, Debug)]
 pub struct Terms {
     nodes: Vec<Node>,
-    ids: FxHashMap<u128, TermId>,
+    ids: IdTable,
     /// Terms by a hash of how they are made in this arena, which is cheaper than that of their content; not necessarily all.
     by_form: FxHashMap<u64, TermId>,
     tables: Vec<Arc<Table>>,
@@ -175,7 +177,7 @@ impl Terms {
     pub fn new() -> Self {
         let mut terms = Self {
             nodes: Vec::new(),
-            ids: FxHashMap::default(),
+            ids: IdTable::default(),
             by_form: FxHashMap::default(),
             tables: Vec::new(),
             table_bytes: 0,
@@ -239,9 +241,8 @@ impl Terms {
     /// Estimate of the memory that the arena takes, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        let per_id = size_of::<(u128, TermId)>() + 1;
         self.nodes.capacity() * size_of::<Node>()
-            + self.ids.capacity() * per_id
+            + self.ids.memory_bytes()
             + self.by_form.capacity() * (size_of::<(u64, TermId)>() + 1)
             + self.operands * size_of::<TermId>()
             + self.memo.memory_bytes()
@@ -319,7 +320,9 @@ impl Terms {
 
     /// The term of a content hash, if there is one.
     pub(super) fn with_hash(&self, hash: u128) -> Option<TermId> {
-        self.ids.get(&hash).copied()
+        // The low half of a hash is as good as all of it to look in the right place.
+        let id = self.ids.find(hash as u64, |id| self.nodes[id].hash == hash);
+        id.map(|id| TermId(id as u32))
     }
 
     /// Keeps a ready-made automaton of another arena.
@@ -359,25 +362,33 @@ impl Terms {
 
     /// The id of `term`, which must be in normal form.
     pub(super) fn intern(&mut self, term: Term) -> TermId {
-        let form = FxBuildHasher.hash_one(&term);
-        if let Some(&id) = self.by_form.get(&form)
+        let form = (!self.has_known_hash(&term)).then(|| FxBuildHasher.hash_one(&term));
+        if let Some(form) = &form
+            && let Some(&id) = self.by_form.get(form)
             && *self.get(id) == term
         {
             return id;
         }
         let hash = self.hash_of(&term);
-        if let Some(&id) = self.ids.get(&hash) {
-            self.by_form.insert(form, id);
-            return id;
-        }
+        let id = self.with_hash(hash).unwrap_or_else(|| self.push(term, hash));
+        self.by_form.extend(form.map(|form| (form, id)));
+        id
+    }
+
+    /// Whether the content hash costs nothing: the states of long lists of words need not be known by their form too.
+    fn has_known_hash(&self, term: &Term) -> bool {
+        matches!(term, Term::Table { table, .. } if self.get_table(*table).is_acyclic())
+    }
+
+    /// A new term.
+    fn push(&mut self, term: Term, hash: u128) -> TermId {
         let facts = self.facts_of(&term);
         if let Term::Union(parts) | Term::Intersection(parts) = &term {
             self.operands += parts.len();
         }
         let id = TermId(u32::try_from(self.nodes.len()).expect("memory ends before four billion terms"));
         self.nodes.push(Node { term, hash, facts });
-        self.ids.insert(hash, id);
-        self.by_form.insert(form, id);
+        self.ids.insert(hash as u64, id.index());
         id
     }
 
@@ -385,9 +396,8 @@ impl Terms {
     pub fn table(&mut self, table: impl Into<Arc<Table>>) -> TermId {
         let table = table.into();
         let Some(start) = table.start() else { return TermId::NOTHING };
-        let known = |state| self.ids.get(&table_state_hash(&table, state));
-        if let Some(&id) = known(start) {
-            return id;
+        if let Some(known) = self.with_hash(table_state_hash(&table, start)) {
+            return known;
         }
         let id = self.keep_table(table);
         self.table_state(id, start)
@@ -514,17 +524,17 @@ impl Terms {
 }
 
 fn table_state_hash(table: &Table, state: TableState) -> u128 {
-    let mut hasher;
     match table.fingerprint(state) {
-        StateFingerprint::Content(hash) => {
-            hasher = ContentHasher::new(11);
-            hasher.write_hash(hash);
-        }
+        // It is a hash of the same kind already, and there is one for each state of a long list of words.
+        StateFingerprint::Content(hash) => hash ^ TABLE_STATE,
         StateFingerprint::Position(hash, position) => {
-            hasher = ContentHasher::new(12);
+            let mut hasher = ContentHasher::new(12);
             hasher.write_hash(hash);
             hasher.write(position as u64);
+            hasher.finish()
         }
     }
-    hasher.finish()
 }
+
+/// Tells states of tables from the rows of tables that they are named by; any number will do.
+const TABLE_STATE: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834;

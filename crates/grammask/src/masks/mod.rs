@@ -29,6 +29,6 @@ mod walk;
 
 pub use observed::Observation;
 pub use store::{KeptMask, MaskStore, StoreStatistics};
-pub use summaries::{Refusal, RuleSummaries};
+pub use summaries::{Pace, Refusal, RuleSummaries};
 pub use walk::walk;
 pub(crate) use walk::whole_tokens;

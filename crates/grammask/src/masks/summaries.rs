@@ -36,7 +36,7 @@ use super::difference_walk::walk_differences;
 use super::length_limits::Clamped;
 use super::observed::{Observation, ObservedMasks, View};
 use super::store::KeptMask;
-use super::table_walk::walk_table;
+use super::table_walk::{Notes, walk_table};
 use super::terminal_walk::{Known, Walked, Wanted, walk_terminal, walk_word};
 
 /// Deepest nesting of nonterminals within one token. The computation recurses that deep at most.
@@ -47,6 +47,8 @@ const MOST_CODE_STATES: usize = 64;
 const MOST_WORK: usize = 4_000_000;
 /// How many states with many live tokens are compared with a new one.
 const MOST_WIDE: usize = 8;
+/// The same for a mask that is to be quick.
+const MOST_QUICK_WORK: usize = 1 << 13;
 /// How often the work for one mask is halved at the most.
 const MOST_SETBACKS: u32 = 6;
 /// What it costs to look at a nonterminal that begins another, in visited trie nodes.
@@ -55,15 +57,27 @@ const WORK_PER_MEMBER: usize = 32;
 const WORK_PER_LOOKUP: usize = 32;
 /// What it costs to add a node set to another, in visited trie nodes.
 const WORK_PER_UNION: usize = 64;
+/// Visited trie nodes from which on what is found along a table of words is kept beside the mask that it is for. There is one for
+/// each state of a long list, and to walk so little again costs not much more than to look it up.
+const WORTH_KEEPING: usize = 64;
 /// Work between two looks at the clock.
 const WORK_PER_CLOCK: usize = 1 << 16;
+
+/// How long a mask may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Until a limit is passed, or a walk is the better way.
+    Any,
+    /// Only what is composed of words and of what is known: some microseconds, mostly.
+    Quick,
+}
 
 /// Why a mask was not composed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// A limit of the grammar was passed.
     Limit(LimitExceeded),
-    /// It would take too long or nest too deep; a walk is exact and bounded.
+    /// It would take too long or nest too deep; a walk is exact and bounded. Or it would not be quick, as it should be.
     TooMuchWork,
 }
 
@@ -99,6 +113,8 @@ pub struct RuleSummaries {
     /// Intersections that are alike but for the bounds of repetitions, by the one without bounds.
     pub(super) clamped: FxHashMap<([u128; 3], NodeSetRef), Clamped>,
     observed: ObservedMasks,
+    notes: Notes,
+    resumption: Resumption,
     /// The set for which a mask was looked for in vain, with nothing remembered since.
     missed: Option<SetId>,
     /// Large sets of tokens that summaries refer to, by where they are: these keep them there.
@@ -130,7 +146,7 @@ impl RuleSummaries {
     /// Bytes that the summaries take, an estimate.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.bytes + self.observed.memory_bytes()
+        self.bytes + self.observed.memory_bytes() + self.notes.memory_bytes()
     }
 
     /// The mask that was remembered for a set that looks like `set`, as far as a mask looks.
@@ -176,24 +192,31 @@ impl RuleSummaries {
         recognizer: &Recognizer,
         vocabulary: &Vocabulary,
         set: SetId,
+        pace: Pace,
         deadline: &Deadline,
     ) -> Result<(Vec<LiveTokens>, Observation), Refusal> {
         let (live, resumed) = recognizer.compose(set, |items, machine| {
             let [nothing, root] = vocabulary.summaries().nothing_and_root(vocabulary.trie());
+            let most_work = match pace {
+                Pace::Any => MOST_WORK >> self.setbacks,
+                Pace::Quick => MOST_QUICK_WORK,
+            };
             let mut composition = Composition {
                 machine,
                 vocabulary,
                 trie: vocabulary.trie(),
                 nothing,
-                most_work: MOST_WORK >> self.setbacks,
+                pace,
+                most_work,
                 known: self,
                 deadline,
                 work: 0,
-                next_look: WORK_PER_CLOCK,
+                next_look: most_work.min(WORK_PER_CLOCK),
             };
             let result = composition.mask(items, root);
             // A grammar whose masks take too much work is given less of it, until they go well again.
             self.setbacks = match result {
+                Err(Refusal::TooMuchWork) if pace == Pace::Quick => self.setbacks,
                 Err(Refusal::TooMuchWork) => (self.setbacks + 2).min(MOST_SETBACKS),
                 _ => self.setbacks.saturating_sub(1),
             };
@@ -220,6 +243,7 @@ pub(super) struct Composition<'a> {
     pub(super) nothing: &'a NodeSetRef,
     pub(super) known: &'a mut RuleSummaries,
     deadline: &'a Deadline,
+    pace: Pace,
     work: usize,
     most_work: usize,
     /// Work at which to look at the clock.
@@ -233,8 +257,9 @@ impl Composition<'_> {
         items: &[Item],
         root: &NodeSetRef,
     ) -> Result<(Vec<LiveTokens>, Vec<ContinuationId>), Refusal> {
-        let mut parts = Vec::with_capacity(items.len());
-        let mut resumption = Resumption::default();
+        // With room for what follows an item, and for the end of the text.
+        let mut parts = Vec::with_capacity(items.len() + 3);
+        let mut resumption = std::mem::take(&mut self.known.resumption);
         for item in items {
             match item.state.automaton_state() {
                 Some(state) => {
@@ -271,6 +296,7 @@ impl Composition<'_> {
                 }
             } else {
                 let seen = resumption.continuations.iter().map(|resumed| resumed.id).collect();
+                self.known.resumption = resumption.emptied();
                 return Ok((parts, seen));
             }
         }
@@ -388,6 +414,7 @@ impl Composition<'_> {
         let known = match store.get_repetition(code, nodes, bounds) {
             Some(known) => known,
             None => {
+                self.be_quick()?;
                 let found = self.count(start, code, nodes, bounds)?;
                 store.insert_repetition(code, nodes.clone(), bounds, found.clone());
                 found
@@ -476,14 +503,11 @@ impl Composition<'_> {
         let summary = match known.filter(suffices) {
             Some(known) => known,
             None => {
-                let mut summary = self.without_distant_bounds(state, nodes, wanted)?;
-                if summary.is_none() {
-                    summary = self.limited(state, nodes)?;
+                let before = self.work;
+                let summary = Arc::new(self.new_summary(state, nodes, wanted)?);
+                if self.is_in_few_words(state, before) {
+                    return Ok(summary);
                 }
-                let summary = Arc::new(match summary {
-                    Some(summary) => summary,
-                    None => self.walk(state, nodes, wanted)?,
-                });
                 self.vocabulary.summaries().insert(language, nodes.clone(), summary.clone());
                 summary
             }
@@ -500,6 +524,57 @@ impl Composition<'_> {
         Ok(summary)
     }
 
+    /// Whether a state is one of a list of words, and few trie nodes were visited since `before` to find what it goes on with.
+    fn is_in_few_words(&self, state: StateId, before: usize) -> bool {
+        let automata = &*self.machine.automata;
+        self.work - before < WORTH_KEEPING && automata.terms().leading_table(automata.term(state)).is_some()
+    }
+
+    /// The summary of a terminal in a state, which is not known yet.
+    fn new_summary(
+        &mut self,
+        state: StateId,
+        nodes: &NodeSetRef,
+        wanted: Wanted,
+    ) -> Result<TerminalSummary, Refusal> {
+        if let Some(summary) = self.walk_words(state, nodes)? {
+            return Ok(summary);
+        }
+        self.be_quick()?;
+        if let Some(summary) = self.without_distant_bounds(state, nodes, wanted)? {
+            return Ok(summary);
+        }
+        match self.limited(state, nodes)? {
+            Some(summary) => Ok(summary),
+            None => self.walk(state, nodes, wanted),
+        }
+    }
+
+    /// Gives up where a mask should be quick, and something that was not met before lies ahead.
+    fn be_quick(&self) -> Result<(), Refusal> {
+        if self.pace == Pace::Quick { Err(Refusal::TooMuchWork) } else { Ok(()) }
+    }
+
+    /// The summary of a terminal that begins with a word or with one of many; none where that is no help.
+    fn walk_words(&mut self, state: StateId, nodes: &NodeSetRef) -> Result<Option<TerminalSummary>, Refusal> {
+        let automata = &mut *self.machine.automata;
+        let word = match nodes.is_dense() {
+            true => None,
+            false => automata.terms().word_up_to(automata.term(state), self.trie.max_depth()),
+        };
+        if let Some((word, is_whole)) = word {
+            let walked = walk_word(self.vocabulary, &word, is_whole, nodes);
+            return self.finish(walked).map(Some);
+        }
+        let walked = walk_table(automata, self.vocabulary, state, nodes, &mut self.known.notes)?;
+        let Some(walked) = walked else { return Ok(None) };
+        let summary = match walked.work < WORTH_KEEPING {
+            true => self.finish_unshared(walked),
+            false => self.finish(walked),
+        };
+        summary.map(Some)
+    }
+
     /// The summary of a terminal in a state, by going through the trie.
     fn walk(
         &mut self,
@@ -509,16 +584,6 @@ impl Composition<'_> {
     ) -> Result<TerminalSummary, Refusal> {
         let automata = &mut *self.machine.automata;
         let term = automata.term(state);
-        if !nodes.is_dense()
-            && let Some((word, is_whole)) = automata.terms().word_up_to(term, self.trie.max_depth())
-        {
-            let walked = walk_word(self.vocabulary, &word, is_whole, nodes);
-            return self.finish(walked);
-        }
-        if let Some(walked) = walk_table(automata, self.vocabulary, state, nodes)? {
-            return self.finish(walked);
-        }
-        let automata = &mut *self.machine.automata;
         if let Some(exclusion) = automata.terms_mut().exclusion(term)
             && let Some(difference) = walk_differences(automata, self.vocabulary, state, &exclusion, nodes)?
             && let Some(wider) = self.machine.automata.start(exclusion.wider)?
@@ -567,13 +632,18 @@ impl Composition<'_> {
     }
 
     fn finish(&mut self, walked: Walked) -> Result<TerminalSummary, Refusal> {
+        let TerminalSummary { live, ends } = self.finish_unshared(walked)?;
+        Ok(TerminalSummary { live: self.vocabulary.summaries().share(live), ends })
+    }
+
+    /// The same, where equal tokens need not be the same.
+    fn finish_unshared(&mut self, walked: Walked) -> Result<TerminalSummary, Refusal> {
         self.spend(walked.work)?;
         let intern = |ends: NodeSet| match ends.is_empty() {
             true => self.nothing.clone(),
             false => self.vocabulary.summaries().intern(ends),
         };
-        let ends = walked.ends.map(intern);
-        Ok(TerminalSummary { live: self.vocabulary.summaries().share(walked.live), ends })
+        Ok(TerminalSummary { live: walked.live, ends: walked.ends.map(intern) })
     }
 
     pub(super) fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, Refusal> {
@@ -711,8 +781,11 @@ impl Frame<'_> {
 /// Continuations that are looked through one by one; more of them are found by a map.
 const FEW_CONTINUATIONS: usize = 16;
 
-/// What the kernel's continuations go on with.
-#[derive(Default)]
+/// Room for so many dots or continuations is kept.
+const MOST_ROOM: usize = 64;
+
+/// What the kernel's continuations go on with; kept from one mask to the next for its room.
+#[derive(Debug, Default)]
 struct Resumption {
     /// Dots, what follows their productions, and the nodes to go on from.
     dots: Vec<(DotId, ContinuationId, NodeSetRef)>,
@@ -724,6 +797,7 @@ struct Resumption {
     pending: VecDeque<usize>,
 }
 
+#[derive(Debug)]
 struct Resumed {
     id: ContinuationId,
     /// Nodes at which it was resumed.
@@ -733,6 +807,19 @@ struct Resumed {
 }
 
 impl Resumption {
+    /// Room for the next mask, unless this one took much.
+    fn emptied(mut self) -> Self {
+        let Self { dots, continuations, positions, pending } = &mut self;
+        if dots.capacity().max(continuations.capacity()) > MOST_ROOM {
+            return Self::default();
+        }
+        dots.clear();
+        continuations.clear();
+        positions.clear();
+        pending.clear();
+        self
+    }
+
     /// The symbol after `dot` ends at `ends`, and `continuation` follows its production.
     fn after(
         &mut self,

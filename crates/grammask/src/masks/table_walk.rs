@@ -6,7 +6,9 @@
 
 use crate::LimitExceeded;
 use crate::automata::{Automata, ByteSet, StateId, Table, TableState};
-use crate::vocabulary::{LiveTokens, NodeSet, TokenTrie, TrieNode, Vocabulary};
+use crate::vocabulary::{
+    BitOrder, ChildrenByByte, LiveTokens, NodeSet, TokenId, TokenTrie, TrieNode, Vocabulary,
+};
 
 use super::terminal_walk::{Listed, Walked, children, nodes_ahead};
 
@@ -15,6 +17,21 @@ const MOST_NODES: usize = 1 << 14;
 
 /// Nodes below places where the table ends and something else goes on, after which the same holds.
 const MOST_AHEAD: usize = 1 << 13;
+
+/// More room than this is given back after a walk.
+const MOST_KEPT: usize = 1 << 11;
+
+/// What a walk writes down, kept from one to the next: most walks are short, and there are many.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    /// The nodes that words lead to, with the states after them; what lies behind the last one is room.
+    entered: Vec<(TrieNode, TableState)>,
+    /// The tokens of these nodes.
+    tokens: Vec<TokenId>,
+    /// Nodes at which a word of the table ends and a token goes on.
+    ended: Vec<u32>,
+    order: BitOrder,
+}
 
 /// Walks the words that continue `state` below `nodes`, if these begin with those of a table. None where that is no help.
 ///
@@ -25,34 +42,32 @@ pub(super) fn walk_table(
     vocabulary: &Vocabulary,
     state: StateId,
     nodes: &NodeSet,
+    notes: &mut Notes,
 ) -> Result<Option<Walked>, LimitExceeded> {
     let terms = automata.terms();
     let Some((table, start, tail)) = terms.leading_table(automata.term(state)) else { return Ok(None) };
     if nodes.is_dense() {
         return Ok(None);
     }
-    let (table, has_tail) = (table.clone(), tail != terms.epsilon());
+    let has_tail = tail != terms.epsilon();
     let trie = vocabulary.trie();
     let most_ahead = if has_tail { MOST_AHEAD } else { usize::MAX };
-    let entered = Vec::with_capacity(USUAL);
-    let mut walk = Walk { table: &table, trie, entered, ended: Vec::new(), ahead: 0, most_ahead };
+    notes.clear();
+    let mut walk = Walk { table, trie, notes, count: 0, ahead: 0, most_ahead };
     if !walk.below(nodes, start) {
         return Ok(None);
     }
-    let Walk { entered, ended, .. } = walk;
-    let work = nodes.len() + entered.len();
-    let mut tokens = Vec::with_capacity(entered.len());
-    for &(node, _) in &entered {
-        tokens.extend_from_slice(trie.tokens(node));
-    }
+    let work = nodes.len() + walk.count;
     if !has_tail {
-        let live = LiveTokens::new(tokens, vocabulary.size());
-        return Ok(Some(Walked { live, ends: Some(NodeSet::new(ended, trie)), work }));
+        let live = LiveTokens::ordered_by(&mut notes.order, &mut notes.tokens, vocabulary.size());
+        let ends = NodeSet::new(notes.ended.clone(), trie);
+        return Ok(Some(Walked { live, ends: Some(ends), work }));
     }
+    let start_is_word = table.is_accepting(start);
     let Some(tail) = automata.start(tail)? else { return Ok(None) };
-    let mut entries: Vec<_> = ended.into_iter().map(|node| (TrieNode(node), tail)).collect();
-    let mut found = Listed::new(tokens, work);
-    if table.is_accepting(start) {
+    let mut entries: Vec<_> = notes.ended.iter().map(|&node| (TrieNode(node), tail)).collect();
+    let mut found = Listed::new(notes.tokens.clone(), work);
+    if start_is_word {
         let first_bytes = automata.first_bytes(tail)?;
         for node in nodes.iter() {
             found.work += children(automata, trie, node, tail, first_bytes, &mut entries)?;
@@ -65,18 +80,35 @@ pub(super) fn walk_table(
     Ok(Some(found.finish(vocabulary)))
 }
 
-/// Room for so many nodes is made at once; most walks enter fewer.
-const USUAL: usize = 64;
+impl Notes {
+    /// Bytes of memory.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let Self { entered, tokens, ended, order } = self;
+        entered.capacity() * size_of::<(TrieNode, TableState)>()
+            + tokens.capacity() * size_of::<TokenId>()
+            + ended.capacity() * size_of::<u32>()
+            + order.memory_bytes()
+    }
+
+    fn clear(&mut self) {
+        if self.entered.len() > MOST_KEPT {
+            *self = Self::default();
+        }
+        self.tokens.clear();
+        self.ended.clear();
+    }
+}
+
+/// A node has no more children.
+const MOST_CHILDREN: usize = 256;
 
 struct Walk<'a> {
     table: &'a Table,
     trie: &'a TokenTrie,
-    /// The nodes that words lead to, with the states after them. They are far from each other in memory, so each step is done
-    /// for all of them before the next one is, as none has to wait for another.
-    entered: Vec<(TrieNode, TableState)>,
-    /// Nodes at which a word of the table ends and a token goes on.
-    ended: Vec<u32>,
-    /// Nodes below these, and how many there may be.
+    notes: &'a mut Notes,
+    /// How many nodes were entered. They are far from each other in memory, so they are fetched a while before they are looked at.
+    count: usize,
+    /// Nodes below those where a word ends, and how many there may be.
     ahead: usize,
     most_ahead: usize,
 }
@@ -85,35 +117,68 @@ impl Walk<'_> {
     /// Goes on from `start` below each of `nodes`; returns whether that was not too much.
     fn below(&mut self, nodes: &NodeSet, start: TableState) -> bool {
         for node in nodes.iter() {
-            self.enter_children(node, start);
+            self.enter(self.trie.children_by_byte(node), start);
         }
         let mut next = 0;
-        while let Some(&(node, state)) = self.entered.get(next) {
+        while next < self.count {
+            let (node, state) = self.notes.entered[next];
             next += 1;
-            if self.entered.len() > MOST_NODES || self.ahead > self.most_ahead {
-                return false;
+            // Mostly one, so this is cheaper than to copy a slice.
+            self.trie.tokens(node).iter().for_each(|&token| self.notes.tokens.push(token));
+            let children = self.trie.children_by_byte(node);
+            if children.is_empty() {
+                continue;
             }
-            if self.trie.has_children(node) {
-                if self.table.is_accepting(state) {
-                    self.ended.push(node.0);
-                    self.ahead += self.trie.subtree_end(node).index() - node.index();
-                }
-                self.enter_children(node, state);
+            if self.table.is_accepting(state) {
+                self.notes.ended.push(node.0);
+                self.ahead += self.trie.subtree_end(node).index() - node.index();
+            }
+            self.enter(children, state);
+            if self.count > MOST_NODES || self.ahead > self.most_ahead {
+                return false;
             }
         }
         true
     }
 
-    fn enter_children(&mut self, node: TrieNode, state: TableState) {
-        for (low, high, target) in self.table.edges(state) {
-            if low == high {
-                self.entered.extend(self.trie.child(node, low).map(|child| (child, target)));
-                continue;
-            }
-            let bytes = ByteSet::range(low, high).within(self.trie.child_bytes(node));
-            let children = bytes.iter().filter_map(|byte| self.trie.child(node, byte));
-            self.entered.extend(children.map(|child| (child, target)));
+    #[inline]
+    fn enter(&mut self, children: ChildrenByByte<'_>, state: TableState) {
+        if self.notes.entered.len() < self.count + MOST_CHILDREN {
+            self.make_room();
         }
+        let (trie, room) = (self.trie, &mut self.notes.entered[self.count..]);
+        let mut added = 0;
+        let mut add = |child: TrieNode, target: TableState| {
+            trie.fetch(child);
+            room[added] = (child, target);
+            added += 1;
+        };
+        match children.only() {
+            Some((byte, child)) => {
+                if let Some(target) = self.table.next(state, byte) {
+                    add(child, target);
+                }
+            }
+            None => {
+                for (low, high, target) in self.table.edges(state) {
+                    if low == high {
+                        if let Some(child) = children.get(low) {
+                            add(child, target);
+                        }
+                        continue;
+                    }
+                    let bytes = ByteSet::range(low, high).within(children.bytes());
+                    bytes.iter().filter_map(|byte| children.get(byte)).for_each(|child| add(child, target));
+                }
+            }
+        }
+        self.count += added;
+    }
+
+    #[cold]
+    fn make_room(&mut self) {
+        let nowhere = (TrieNode::ROOT, TableState::default());
+        self.notes.entered.resize(2 * (self.count + MOST_CHILDREN), nowhere);
     }
 }
 
@@ -136,7 +201,7 @@ mod tests {
         let vocabulary = Vocabulary::new(texts, vec![], vec![], None).expect("a vocabulary");
         let trie = vocabulary.trie();
         let words = ["ab", "abab", "ba", "éab", "é", "cabab", "bé,x", "a,b", "ab,ab", "b😀"];
-        let mut found = 0;
+        let (mut found, mut notes) = (0, Notes::default());
         for rest in ["", ",", "(,a|b)?", "[a-c]*"] {
             let mut terms = crate::automata::Terms::new();
             let table = terms.literals(&words);
@@ -159,7 +224,8 @@ mod tests {
             for (state, nodes) in
                 states.iter().flat_map(|state| nodes.iter().map(move |nodes| (*state, nodes)))
             {
-                let walked = walk_table(&mut automata, &vocabulary, state, nodes).expect("within limits");
+                let walked =
+                    walk_table(&mut automata, &vocabulary, state, nodes, &mut notes).expect("within limits");
                 let Some(walked) = walked else { continue };
                 found += 1;
                 let first_bytes = automata.first_bytes(state).expect("within limits");

@@ -11,12 +11,13 @@ const FEW: usize = 4;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Branches {
     few: Vec<(Box<[u32]>, usize)>,
-    many: FxHashMap<Box<[u32]>, usize>,
+    /// The others, once there are any.
+    many: Option<Box<FxHashMap<Box<[u32]>, usize>>>,
 }
 
 impl Branches {
     pub(crate) fn len(&self) -> usize {
-        self.few.len() + self.many.len()
+        self.few.len() + self.many.as_ref().map_or(0, |many| many.len())
     }
 
     pub(crate) fn get(&self, seen: &[u32]) -> Option<usize> {
@@ -26,8 +27,7 @@ impl Branches {
         let found = self.few.iter().find(|(known, _)| is_seen(known));
         match found {
             Some(&(_, target)) => Some(target),
-            None if self.many.is_empty() => None,
-            None => self.many.get(seen).copied(),
+            None => self.many.as_ref()?.get(seen).copied(),
         }
     }
 
@@ -36,9 +36,12 @@ impl Branches {
         if let Some(known) = self.few.iter_mut().find(|(known, _)| *known == seen) {
             known.1 = target;
         } else if self.few.len() < FEW {
+            if self.few.is_empty() {
+                self.few.reserve_exact(1);
+            }
             self.few.push((seen, target));
         } else {
-            self.many.insert(seen, target);
+            self.many.get_or_insert_default().insert(seen, target);
         }
     }
 }

@@ -24,10 +24,10 @@ use crate::grammar::id_type;
 use crate::lowering::DotId;
 
 use super::effort::Effort;
-use super::id_table::IdTable;
 use super::kernel::{Item, ItemState};
 use super::left_corner::{InnerReference, Knot};
 use super::shape::{Shape, ShapeId, Shapes, hash_of};
+use crate::id_table::IdTable;
 
 id_type! {
     /// What can follow a nonterminal; equal ids are equal futures.

@@ -15,7 +15,6 @@ mod branches;
 mod continuation;
 mod describe;
 mod effort;
-mod id_table;
 mod kernel;
 mod left_corner;
 mod prediction;
@@ -36,12 +35,12 @@ use rustc_hash::FxHashSet;
 
 use crate::automata::Automata;
 use crate::grammar::Terminal;
+use crate::id_table::IdTable;
 use crate::lowering::{NormalForm, Symbol};
 use crate::vocabulary::{TokenId, TokenSet};
 use crate::{Deadline, LimitExceeded, Limits};
 
 use continuation::{Content, MakeContinuations};
-use id_table::IdTable;
 use kernel::Kernel;
 use prediction::{ClassOfByte, Predictor};
 use recipe::{Followed, Recipes, Recording};

@@ -12,8 +12,8 @@ use crate::grammar::id_type;
 use crate::lowering::DotId;
 
 use super::continuation::ContinuationId;
-use super::id_table::IdTable;
 use super::kernel::{Item, ItemState, Kernel};
+use crate::id_table::IdTable;
 
 id_type! {
     /// A shape; equal ids are equal shapes.

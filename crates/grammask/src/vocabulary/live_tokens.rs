@@ -10,7 +10,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::{TerminalSummaries, TokenId, TokenSet, token_set};
+use super::{BitOrder, TerminalSummaries, TokenId, TokenSet, token_set};
 
 /// Of more than this part of all ids a bitset is added faster than a list.
 const FEW: usize = 128;
@@ -75,6 +75,16 @@ impl LiveTokens {
         tokens.sort_unstable();
         tokens.dedup();
         Self::List(tokens.into())
+    }
+
+    /// The same; `tokens` is in order afterwards, or empty.
+    #[must_use]
+    pub(crate) fn ordered_by(order: &mut BitOrder, tokens: &mut Vec<TokenId>, size: usize) -> Self {
+        if tokens.len() > most_listed(size) {
+            return Self::new(std::mem::take(tokens), size);
+        }
+        order.order(tokens, size);
+        Self::List(tokens.as_slice().into())
     }
 
     /// The tokens of a set.
@@ -150,6 +160,9 @@ impl LiveTokens {
     /// of their lists, and a pass over a bitset where different large sets come together for the first time.
     #[must_use]
     pub fn union(parts: &[Self], size: usize, store: &TerminalSummaries) -> Self {
+        if let [only] = parts {
+            return only.clone();
+        }
         let mut distinct: Vec<&Self> = parts.iter().filter(|part| !part.is_none()).collect();
         distinct.sort_unstable_by_key(|part| part.place());
         distinct.dedup_by_key(|part| part.place());

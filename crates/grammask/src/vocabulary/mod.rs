@@ -12,6 +12,7 @@
 //!
 //! Several ids may have the same bytes: they share a node of the trie and are legal together.
 
+mod bit_order;
 mod bit_range;
 mod bit_sliced;
 mod byte_groups;
@@ -28,6 +29,7 @@ mod token_set;
 mod token_texts;
 mod token_trie;
 
+pub(crate) use bit_order::BitOrder;
 pub(crate) use bit_range::words_of;
 pub(crate) use byte_groups::ByteGroups;
 pub(crate) use character::Character;
@@ -42,8 +44,8 @@ pub use terminal_summaries::{NodeSetRef, Repetition, TerminalSummaries, Terminal
 pub(crate) use token_ranges::TokenRanges;
 pub use token_set::TokenSet;
 pub use token_texts::TokenTexts;
-pub(crate) use token_trie::WhichNodes;
 pub use token_trie::{Children, TokenTrie, TrieNode};
+pub(crate) use token_trie::{ChildrenByByte, WhichNodes};
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;

@@ -56,7 +56,9 @@ pub struct TokenTrie {
     /// What is below each node.
     families: Vec<Family>,
     /// Different sets of bytes; the first 256 are those of one byte, then comes the empty one.
-    child_sets: Vec<ChildSet>,
+    child_sets: Vec<[u64; 4]>,
+    /// For each of these how many of its bytes are below each eight: apart, as most loops go through the sets alone.
+    child_ranks: Vec<[u8; 32]>,
     /// The children of all nodes, those of one node together and ascending.
     children: Vec<TrieNode>,
     edges: EdgesByByte,
@@ -92,27 +94,76 @@ struct Family {
     start: u32,
 }
 
-/// Bytes on the edges below a node.
-#[derive(Clone, Debug)]
-struct ChildSet {
-    bytes: [u64; 4],
-    /// How many bytes are below those of each word.
-    before: [u8; 4],
-}
-
 /// Which of the sets of bytes on edges is empty.
 const NO_CHILDREN: u32 = 256;
 
-impl ChildSet {
-    fn new(bytes: [u64; 4]) -> Self {
-        let mut count = 0;
-        let before = bytes.map(|word| {
-            let before = count;
-            count += word.count_ones();
-            // At most the 192 bytes of the other words.
-            before as u8
-        });
-        Self { bytes, before }
+/// How many bits of a byte are set. Not every processor that this is compiled for counts them in one instruction.
+const ONES: [u8; 256] = {
+    let mut ones = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        ones[byte] = byte.count_ones() as u8;
+        byte += 1;
+    }
+    ones
+};
+
+/// How many bytes of a set are below each eight.
+fn ranks(set: &[u64; 4]) -> [u8; 32] {
+    let mut count = 0;
+    std::array::from_fn(|eight| {
+        let before = count;
+        count += (set[eight >> 3] >> (8 * (eight & 7)) & 0xff).count_ones();
+        // At most the 248 bytes of the others.
+        before as u8
+    })
+}
+
+/// The children of one node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChildrenByByte<'a> {
+    trie: &'a TokenTrie,
+    node: TrieNode,
+    /// As in [`Family`].
+    set: u32,
+    start: u32,
+}
+
+impl<'a> ChildrenByByte<'a> {
+    /// Whether there is none.
+    #[inline]
+    pub(crate) fn is_empty(self) -> bool {
+        self.set == NO_CHILDREN
+    }
+
+    /// The one child, with its byte, where there is one.
+    #[inline]
+    pub(crate) fn only(self) -> Option<(u8, TrieNode)> {
+        // It is the next node.
+        Some((u8::try_from(self.set).ok()?, TrieNode(self.node.0 + 1)))
+    }
+
+    /// The child over `byte`.
+    #[inline]
+    pub(crate) fn get(self, byte: u8) -> Option<TrieNode> {
+        if let Some((only, child)) = self.only() {
+            return (only == byte).then_some(child);
+        }
+        let set = &self.trie.child_sets[self.set as usize];
+        let eight = set[usize::from(byte >> 6)] >> (byte & 0b11_1000) & 0xff;
+        let bit = 1_u64 << (byte & 7);
+        if eight & bit == 0 {
+            return None;
+        }
+        let before = self.trie.child_ranks[self.set as usize][usize::from(byte >> 3)];
+        let position = u32::from(before) + u32::from(ONES[(eight & (bit - 1)) as usize]);
+        Some(self.trie.children[(self.start + position) as usize])
+    }
+
+    /// The bytes on the edges to them, as a bitset.
+    #[inline]
+    pub(crate) fn bytes(self) -> &'a [u64; 4] {
+        &self.trie.child_sets[self.set as usize]
     }
 }
 
@@ -181,6 +232,7 @@ impl TokenTrie {
             inner_nodes: Vec::new(),
             families: Vec::new(),
             child_sets: Vec::new(),
+            child_ranks: Vec::new(),
             children: Vec::new(),
             edges: EdgesByByte::default(),
             groups_below: Vec::new(),
@@ -303,7 +355,7 @@ impl TokenTrie {
     #[inline]
     #[must_use]
     pub fn child_bytes(&self, node: TrieNode) -> &[u64; 4] {
-        &self.child_sets[self.families[node.index()].set as usize].bytes
+        &self.child_sets[self.families[node.index()].set as usize]
     }
 
     fn index_children(&mut self) {
@@ -311,10 +363,10 @@ impl TokenTrie {
         let single = |byte: u8| {
             let mut set = [0; 4];
             add(&mut set, byte);
-            ChildSet::new(set)
+            set
         };
         self.child_sets = (0..=u8::MAX).map(single).collect();
-        self.child_sets.push(ChildSet::new([0; 4]));
+        self.child_sets.push([0; 4]);
         let mut known: FxHashMap<[u64; 4], u32> = FxHashMap::default();
         let count = self.bytes.len();
         let mut children = Vec::with_capacity(count - 1);
@@ -329,7 +381,7 @@ impl TokenTrie {
                     let mut set = [0; 4];
                     several.iter().for_each(|&child| add(&mut set, self.byte(child)));
                     *known.entry(set).or_insert_with(|| {
-                        self.child_sets.push(ChildSet::new(set));
+                        self.child_sets.push(set);
                         self.child_sets.len() as u32 - 1
                     })
                 }
@@ -337,6 +389,7 @@ impl TokenTrie {
             // There are fewer edges than nodes.
             self.families.push(Family { set, start: start as u32 });
         }
+        self.child_ranks = self.child_sets.iter().map(ranks).collect();
         self.children = children;
     }
 
@@ -565,18 +618,33 @@ impl TokenTrie {
     #[inline]
     #[must_use]
     pub fn child(&self, node: TrieNode, byte: u8) -> Option<TrieNode> {
+        self.children_by_byte(node).get(byte)
+    }
+
+    /// Begins to load what is asked for of a node, where the processor can be told so.
+    #[inline]
+    #[allow(unsafe_code, reason = "the one instruction for it")]
+    pub(crate) fn fetch(&self, node: TrieNode) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let family = self.families.as_ptr().wrapping_add(node.index());
+            let tokens = self.token_starts.as_ptr().wrapping_add(node.index());
+            // SAFETY: every such processor has the instruction, and it has no effect that a program could see, wherever it points.
+            unsafe {
+                _mm_prefetch::<_MM_HINT_T0>(family.cast());
+                _mm_prefetch::<_MM_HINT_T0>(tokens.cast());
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = node;
+    }
+
+    /// The children of a node, to be asked for by their bytes.
+    #[inline]
+    pub(crate) fn children_by_byte(&self, node: TrieNode) -> ChildrenByByte<'_> {
         let Family { set, start } = self.families[node.index()];
-        if set <= u32::from(u8::MAX) {
-            // There is one child, which is the next node.
-            return (set == u32::from(byte)).then_some(TrieNode(node.0 + 1));
-        }
-        let ChildSet { bytes, before } = &self.child_sets[set as usize];
-        let (word, bit) = (usize::from(byte >> 6), 1_u64 << (byte & 63));
-        if bytes[word] & bit == 0 {
-            return None;
-        }
-        let position = u32::from(before[word]) + (bytes[word] & (bit - 1)).count_ones();
-        Some(self.children[(start + position) as usize])
+        ChildrenByByte { trie: self, node, set, start }
     }
 
     /// The node that stands for `prefix`; `None` if no token starts with it.
@@ -602,6 +670,7 @@ impl TokenTrie {
             + size_of_val(&self.inner_nodes[..])
             + size_of_val(&self.families[..])
             + size_of_val(&self.child_sets[..])
+            + size_of_val(&self.child_ranks[..])
             + size_of_val(&self.children[..])
             + size_of_val(&self.groups_below[..])
             + size_of_val(&self.whole_characters[..])

@@ -10,7 +10,7 @@ const MOVED_AT_ONCE: usize = 8;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
-pub(super) struct IdTable {
+pub(crate) struct IdTable {
     /// Ends of hashes above ids plus one; 0 where nothing is. Zeros, because the system hands them out without a write.
     slots: Vec<u64>,
     /// Slots from before the table grew.
@@ -22,12 +22,12 @@ pub(super) struct IdTable {
 
 impl IdTable {
     /// The id with this hash that `is_wanted`.
-    pub(super) fn find(&self, hash: u64, mut is_wanted: impl FnMut(usize) -> bool) -> Option<usize> {
+    pub(crate) fn find(&self, hash: u64, mut is_wanted: impl FnMut(usize) -> bool) -> Option<usize> {
         find_in(&self.slots, hash, &mut is_wanted).or_else(|| find_in(&self.old, hash, &mut is_wanted))
     }
 
     /// Adds an id, which is not there.
-    pub(super) fn insert(&mut self, hash: u64, id: usize) {
+    pub(crate) fn insert(&mut self, hash: u64, id: usize) {
         if (self.len + 1) * 4 > self.slots.len() * 3 {
             let slots = vec![0; (self.slots.len() * 2).max(FEWEST_SLOTS)];
             self.old = std::mem::replace(&mut self.slots, slots);
@@ -49,7 +49,7 @@ impl IdTable {
     }
 
     /// Bytes of memory.
-    pub(super) fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         (self.slots.len() + self.old.len()) * size_of::<u64>()
     }
 
