@@ -4,6 +4,9 @@
 pub(crate) fn keep_freed_memory() {}
 
 /// Does nothing.
+pub(crate) fn take_pages_ahead() {}
+
+/// Does nothing.
 pub(crate) fn forget_freed_memory() {}
 
 /// Does nothing when it is dropped.

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
 
-use crate::allocator::{GivesBack, forget_freed_memory};
+use crate::allocator::{GivesBack, forget_freed_memory, take_pages_ahead};
 use crate::counts::count;
 use crate::errors::{coded_vocabulary_error, vocabulary_error};
 use crate::forks::OutsideForks;
@@ -37,6 +37,7 @@ impl PyVocabulary {
         let vocabulary = py
             .outside_forks(|| Vocabulary::new(texts, special, eos, size))
             .map_err(|error| vocabulary_error(&error))?;
+        take_pages_ahead();
         forget_freed_memory();
         Ok(Self::of(Arc::new(vocabulary)))
     }
