@@ -19,7 +19,7 @@ ENGINE_PARTS = {"compiled", "engine", "forced", "matcher", "saved", "tables", "v
 """The parts of the engine that users hold; each makes or shows the others."""
 
 LAYERS = [
-    {"graph", "slots"},
+    {"graph", "id_table", "slots"},
     {"append_only", "automata", "blocks", "vocabulary"},
     {"grammar"},
     {"frontends", "lowering"},

@@ -179,9 +179,9 @@ def measure(
         # In a process of its own, since states are new only once.
         counts = [len(times) for times in found.by_document("cold")]
         undisturbed = Path(f"{stem}.mean")
-        facts["mean_ns"] = _facts(
-            engine, language, case, table, documents, limits, undisturbed, counts
-        ).get("mean_ns")
+        facts["mean_ns"] = _facts(engine, language, case, table, documents, limits, undisturbed, counts).get(
+            "mean_ns"
+        )
     return found
 
 

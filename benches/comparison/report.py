@@ -172,8 +172,9 @@ _LEGEND = """\
 *grammask*, *best peer*, *p99*: CPU µs per token, mask and accept, cold start included. Means are those of fresh
 processes with one reading of the clock per 256 tokens, the median of the turns, with what a loop costs in Python; to
 read it at every token, as percentiles need it, is a call of the system that costs the caches of what comes next; means
-with that, less the reading itself, are under *clocked* in the full table. In percentiles each token counts with the median of the turns. *gain*: in brackets that of the turns, least and greatest.
-*warm, in a loop*: the same on states seen before; *copy, in a loop*: `mask[0] = other` with numpy.
+with that, less the reading itself, are under *clocked* in the full table. In percentiles each token counts with the
+median of the turns. *gain*: in brackets that of the turns, least and greatest. *warm, in a loop*: the same on states
+seen before; *copy, in a loop*: `mask[0] = other` with numpy.
 *Compile + first*: CPU µs until the first mask, with a vocabulary that was made right before and with which no grammar
 was used; *again*: the same grammar once more at the end, the median of five (xgrammar keeps what it compiled, the
 others compile anew; grammask's compile cache is off).

@@ -106,7 +106,7 @@ struct Walk<'a> {
     table: &'a Table,
     trie: &'a TokenTrie,
     notes: &'a mut Notes,
-    /// How many nodes were entered. They are far from each other in memory, so they are fetched a while before they are looked at.
+    /// How many nodes were entered. They are far from each other in memory, and none of them has to wait for what another one leads to.
     count: usize,
     /// Nodes below those where a word ends, and how many there may be.
     ahead: usize,
@@ -146,10 +146,9 @@ impl Walk<'_> {
         if self.notes.entered.len() < self.count + MOST_CHILDREN {
             self.make_room();
         }
-        let (trie, room) = (self.trie, &mut self.notes.entered[self.count..]);
+        let room = &mut self.notes.entered[self.count..];
         let mut added = 0;
         let mut add = |child: TrieNode, target: TableState| {
-            trie.fetch(child);
             room[added] = (child, target);
             added += 1;
         };

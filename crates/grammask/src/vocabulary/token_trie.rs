@@ -621,25 +621,6 @@ impl TokenTrie {
         self.children_by_byte(node).get(byte)
     }
 
-    /// Begins to load what is asked for of a node, where the processor can be told so.
-    #[inline]
-    #[allow(unsafe_code, reason = "the one instruction for it")]
-    pub(crate) fn fetch(&self, node: TrieNode) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let family = self.families.as_ptr().wrapping_add(node.index());
-            let tokens = self.token_starts.as_ptr().wrapping_add(node.index());
-            // SAFETY: every such processor has the instruction, and it has no effect that a program could see, wherever it points.
-            unsafe {
-                _mm_prefetch::<_MM_HINT_T0>(family.cast());
-                _mm_prefetch::<_MM_HINT_T0>(tokens.cast());
-            }
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = node;
-    }
-
     /// The children of a node, to be asked for by their bytes.
     #[inline]
     pub(crate) fn children_by_byte(&self, node: TrieNode) -> ChildrenByByte<'_> {
