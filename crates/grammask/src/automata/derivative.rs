@@ -122,6 +122,9 @@ impl Terms {
         if let Some(leaf) = self.leaf_derivative(term, byte) {
             return leaf;
         }
+        if let Some(chain) = self.chain_derivative(term, byte) {
+            return chain;
+        }
         let mut derivatives = std::mem::take(&mut self.memo);
         derivatives.begin(self.len());
         let mut stack = std::mem::take(&mut derivatives.stack);
@@ -190,6 +193,28 @@ impl Terms {
         })
     }
 
+    /// The derivative of a leaf with something behind it, which needs no memo: most states of a class of characters are that.
+    fn chain_derivative(&mut self, term: TermId, byte: u8) -> Option<TermId> {
+        match *self.get(term) {
+            Term::Concat(head, tail) if !self.is_nullable(head) => {
+                let derivative = self.leaf_derivative(head, byte)?;
+                Some(self.chained(derivative, tail))
+            }
+            Term::Repeat { term: part, min, max } => {
+                let derivative = self.leaf_derivative(part, byte)?;
+                Some(self.after_copy(derivative, (part, min, max)))
+            }
+            _ => None,
+        }
+    }
+
+    /// What follows in a repetition after the beginning of a copy.
+    fn after_copy(&mut self, rest_of_copy: TermId, (part, min, max): (TermId, u32, Option<u32>)) -> TermId {
+        // Exact for a nullable part too: its shortest factor can always be taken first.
+        let rest = self.repeat(part, min.saturating_sub(1), max.map(|max| max - 1));
+        self.chained(rest_of_copy, rest)
+    }
+
     /// Calls `visit` for the subterms whose derivatives make the derivative of `term`.
     fn for_each_start(&self, term: TermId, mut visit: impl FnMut(TermId)) {
         match self.get(term) {
@@ -237,11 +262,7 @@ impl Terms {
                 let rest = derivatives.of(part);
                 if self.is_nullable(rest) { TermId::EPSILON } else { self.first_match(rest) }
             }
-            Term::Repeat { term: part, min, max } => {
-                // Exact for a nullable part too: its shortest factor can always be taken first.
-                let rest = self.repeat(part, min.saturating_sub(1), max.map(|max| max - 1));
-                self.chained(derivatives.of(part), rest)
-            }
+            Term::Repeat { term: part, min, max } => self.after_copy(derivatives.of(part), (part, min, max)),
             Term::Concat(head, tail) if !self.is_nullable(head) => self.chained(derivatives.of(head), tail),
             Term::Concat(..) => {
                 let mut links = Vec::new();

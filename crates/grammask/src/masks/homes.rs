@@ -11,6 +11,8 @@ use crate::LimitExceeded;
 use crate::automata::{Automata, ByteSet, StateId};
 use crate::vocabulary::{ByteGroups, Character};
 
+use super::loops::{Characters, Goal};
+
 /// States of a home that are looked at, and those that are met; more are not worth it.
 const MOST_STATES: usize = 24;
 const MOST_MET: usize = 40;
@@ -38,6 +40,38 @@ pub(super) struct Home {
     pub(super) groups: ByteGroups,
     /// The states between characters that are met, the first of which is the one that was asked for.
     pub(super) states: Vec<StateId>,
+}
+
+/// What goes on from a state at all. All that is in a home of the state does, so none need be found for anything else.
+#[derive(Clone, Copy)]
+pub(super) struct Onward {
+    bytes: ByteGroups,
+    /// Of those beyond ASCII, as far as they were looked at.
+    characters: Characters,
+}
+
+impl Onward {
+    /// # Errors
+    /// When the automaton passes its limit.
+    pub(super) fn of(automata: &mut Automata, state: StateId) -> Result<Self, LimitExceeded> {
+        let first_bytes = automata.first_bytes(state)?;
+        let bytes = ByteGroups::within(|byte| first_bytes.contains(byte));
+        Ok(Self { bytes, characters: Characters::default() })
+    }
+
+    /// Whether all characters below a node go on from `state`, the same at each call.
+    ///
+    /// # Errors
+    /// When the automaton passes its limit.
+    pub(super) fn goes_on(
+        &mut self,
+        automata: &mut Automata,
+        state: StateId,
+        below: ByteGroups,
+    ) -> Result<bool, LimitExceeded> {
+        Ok(below.is_within(self.bytes.with_characters(ByteGroups::ALL_LEADS))
+            && self.characters.all_lead(automata, state, below, Goal::On)?)
+    }
 }
 
 /// Bytes of ASCII, and groups of [`ByteGroups::LEADS`], bit by bit.

@@ -163,8 +163,7 @@ impl Walk<'_> {
                 let next_byte = columns.bytes[current + 1];
                 if let Some(characters) = self.characters
                     && let Some(which) = characters.kept(groups)
-                    && let Some(loops) = self.heads.loops(automata, head, next_byte, groups)?
-                    && loops.kept(groups).is_some()
+                    && self.heads.kept(automata, head, (next_byte, groups))?.is_some()
                 {
                     self.found.add_tokens(current..below, difference + more as i32);
                     if is_word {

@@ -4,9 +4,9 @@ use rustc_hash::FxHashMap;
 
 use crate::LimitExceeded;
 use crate::automata::{Automata, StateId};
-use crate::vocabulary::{ByteGroups, Character};
+use crate::vocabulary::{ByteGroups, Character, WhichNodes};
 
-use super::homes::{Ends, home};
+use super::homes::{Ends, Onward, home};
 use super::loops::Loops;
 
 /// How often no home is found for a state before no other is looked for.
@@ -21,11 +21,20 @@ pub(super) struct Rows {
     /// 256 cells per state.
     pub(super) cells: Vec<u32>,
     /// What keeps each state, as far as it was asked for.
-    loops: Vec<Option<Option<Loops>>>,
-    /// The home of each state, as far as it was asked for.
-    homes: Vec<Option<Option<ByteGroups>>>,
+    loops: Vec<Option<Loops>>,
+    homes: Vec<KnownHome>,
     /// How many states have none.
     homeless: usize,
+}
+
+/// What is known of the home of a state.
+#[derive(Clone, Copy)]
+enum KnownHome {
+    Nothing,
+    /// What cannot be in it.
+    Within(Onward),
+    /// What it is, or that none was found.
+    All(Option<ByteGroups>),
 }
 
 impl Rows {
@@ -45,35 +54,44 @@ impl Rows {
         if number == next {
             self.states.push(state);
             self.loops.push(None);
-            self.homes.push(None);
+            self.homes.push(KnownHome::Nothing);
             self.cells.resize(self.states.len() * 256, Self::OPEN);
         }
         number << 1 | u32::from(automata.is_accepting(state))
     }
 
-    /// What keeps the state that `cell` leads to; nothing where it is left by the first byte of what is below a node.
+    /// At which nodes of a subtree the state that `cell` leads to holds, if it is not left below the first of them; `first` is
+    /// the first byte of what is below it.
     #[inline]
-    pub(super) fn loops(
+    pub(super) fn kept(
         &mut self,
         automata: &mut Automata,
         cell: u32,
-        first: u8,
-        below: ByteGroups,
-    ) -> Result<Option<Loops>, LimitExceeded> {
+        (first, below): (u8, ByteGroups),
+    ) -> Result<Option<WhichNodes>, LimitExceeded> {
+        let number = (cell >> 1) as usize;
         let mut next = self.cells[Self::cell(cell, first)];
         if next == Self::OPEN {
             next = self.fill(automata, cell, first)?;
         }
         if next != cell {
             let may_be_character = first >= 0x80 && next != Self::DEAD && !below.is_broken();
-            if !may_be_character || !self.leads_back(automata, cell, first)? {
+            let is_left = self.loops[number].is_some_and(|loops| loops.is_left_by(first));
+            if !may_be_character || is_left || !self.leads_back(automata, cell, first)? {
                 return Ok(None);
             }
         }
-        match self.loops[(cell >> 1) as usize] {
-            Some(known) => Ok(known),
-            None => self.find_loops(automata, (cell >> 1) as usize),
+        let mut loops = match self.loops[number] {
+            Some(known) => known,
+            None => self.find_loops(automata, number)?,
+        };
+        let kept = loops.kept(below);
+        if kept.is_some() || below.is_broken() || !below.intersects(ByteGroups::ALL_LEADS) {
+            return Ok(kept);
         }
+        loops.look_at(automata, self.states[number], below)?;
+        self.loops[number] = Some(loops);
+        Ok(loops.kept(below))
     }
 
     /// Whether some character that begins with the byte `first` leads back to the state that `cell` leads to: a state that
@@ -95,7 +113,7 @@ impl Rows {
     }
 
     #[cold]
-    fn find_loops(&mut self, automata: &mut Automata, number: usize) -> Result<Option<Loops>, LimitExceeded> {
+    fn find_loops(&mut self, automata: &mut Automata, number: usize) -> Result<Loops, LimitExceeded> {
         let loops = Loops::of(automata, self.states[number])?;
         self.loops[number] = Some(loops);
         Ok(loops)
@@ -113,12 +131,15 @@ impl Rows {
         if below.is_broken() {
             return Ok(false);
         }
-        let known = match self.homes[number] {
-            Some(known) => known,
-            None if nodes < Self::WORTH_A_HOME || self.homeless >= MOST_HOMELESS => return Ok(false),
-            None => self.find_home(automata, number, ends)?,
+        let mut onward = match self.homes[number] {
+            KnownHome::All(home) => return Ok(home.is_some_and(|home| below.is_within(home))),
+            _ if nodes < Self::WORTH_A_HOME || self.homeless >= MOST_HOMELESS => return Ok(false),
+            KnownHome::Nothing => Onward::of(automata, self.states[number])?,
+            KnownHome::Within(onward) => onward,
         };
-        Ok(known.is_some_and(|home| below.is_within(home)))
+        let goes_on = onward.goes_on(automata, self.states[number], below)?;
+        self.homes[number] = KnownHome::Within(onward);
+        Ok(goes_on && self.find_home(automata, number, ends)?.is_some_and(|home| below.is_within(home)))
     }
 
     #[cold]
@@ -130,13 +151,16 @@ impl Rows {
     ) -> Result<Option<ByteGroups>, LimitExceeded> {
         let found = home(automata, self.states[number], ends)?;
         self.homeless += usize::from(found.is_none());
-        self.homes[number] = Some(found.as_ref().map(|found| found.groups));
+        let groups = found.as_ref().map(|found| found.groups);
+        self.homes[number] = KnownHome::All(groups);
         // The other states that are met have the same home, if not a larger one.
         for &state in found.iter().flat_map(|found| &found.states) {
-            let cell = self.of_state(automata, state);
-            self.homes[(cell >> 1) as usize].get_or_insert(found.as_ref().map(|found| found.groups));
+            let other = (self.of_state(automata, state) >> 1) as usize;
+            if !matches!(self.homes[other], KnownHome::All(_)) {
+                self.homes[other] = KnownHome::All(groups);
+            }
         }
-        Ok(found.map(|found| found.groups))
+        Ok(groups)
     }
 
     /// How many states were met.

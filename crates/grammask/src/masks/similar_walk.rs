@@ -29,11 +29,17 @@ const FEW_BYTES: usize = 6;
 /// Trie nodes to look at, and tokens to take out, after which an ordinary walk is the better way.
 const MOST_WORK: usize = 1 << 14;
 
+/// Trie nodes ahead below bytes that tell two states apart, up to which the states walk side by side even if what tells apart the
+/// states behind them is much or unknown, as it is for two classes of letters: they may meet again soon. And the part of these
+/// nodes after which they do not.
+const MOST_BLIND: usize = 1 << 15;
+const BLIND_PART: usize = 4;
+
 /// Tokens that differ from which on a set of its own is made at once.
 const MANY_TOKENS: usize = 256;
 
-/// Walks the words that continue `state` below the root, where it is known what is there for some other states. None where
-/// none of these is similar enough.
+/// Walks the words that continue `state` below the root, where it is known what is there for some other states, the most similar
+/// one first: `unknown_ahead` nodes are below bytes with which that one goes on otherwise. None where none is similar enough.
 ///
 /// # Errors
 /// When the automaton passes its limit.
@@ -42,10 +48,12 @@ pub(super) fn walk_similar<'k>(
     vocabulary: &Vocabulary,
     state: StateId,
     known: impl IntoIterator<Item = &'k Known>,
-    wanted: Wanted,
+    (wanted, unknown_ahead): (Wanted, usize),
 ) -> Result<Option<Walked>, LimitExceeded> {
     let mut best: Option<(usize, &Known, Pairs)> = None;
-    for (number, candidate) in known.into_iter().enumerate() {
+    let mut known = known.into_iter().peekable();
+    let first = known.peek().copied();
+    for (number, candidate) in known.enumerate() {
         let new_states = if number < MOST_LIKELY { MOST_NEW_STATES } else { FEW_NEW_STATES };
         if number >= MOST_LIKELY && best.is_some() {
             break;
@@ -61,8 +69,15 @@ pub(super) fn walk_similar<'k>(
             break;
         }
     }
-    let Some((_, known, pairs)) = best else { return Ok(None) };
+    let (known, pairs, most_work) = match (best, first) {
+        (Some((_, known, pairs)), _) => (known, pairs, MOST_WORK),
+        (None, Some(first)) if unknown_ahead <= MOST_BLIND => {
+            (first, Pairs::default(), unknown_ahead / BLIND_PART)
+        }
+        _ => return Ok(None),
+    };
     let mut walk = Walk {
+        most_work,
         vocabulary,
         pairs,
         refused: Vec::new(),
@@ -78,10 +93,13 @@ pub(super) fn walk_similar<'k>(
     Ok(Some(walk.finish(known)))
 }
 
-/// What tells two states apart, and pairs of states that they lead to.
+/// What tells two states apart, and pairs of states that they lead to. Any byte may tell apart states that are not among them.
+#[derive(Default)]
 struct Pairs {
     numbers: FxHashMap<(StateId, StateId), usize>,
     list: Vec<Pair>,
+    /// What tells any of them apart.
+    all_differing: ByteSet,
 }
 
 struct Pair {
@@ -104,7 +122,7 @@ impl Pairs {
         (wanted, new_states): (Wanted, usize),
     ) -> Result<Option<Self>, LimitExceeded> {
         let most_states = automata.len() + new_states;
-        let mut pairs = Self { numbers: FxHashMap::default(), list: Vec::new() };
+        let mut pairs = Self::default();
         pairs.number(left, right);
         let mut current = 0;
         while let Some(&Pair { left, right, .. }) = pairs.list.get(current) {
@@ -126,7 +144,9 @@ impl Pairs {
                     pairs.list[current].next.push(next);
                 }
             }
-            if pairs.list.len() > MOST_PAIRS || automata.len() > most_states {
+            // What tells any pair apart tells apart the first.
+            let too_many = pairs.list.len() > MOST_PAIRS || pairs.all_differing.len() > MOST_BYTES;
+            if too_many || automata.len() > most_states {
                 return Ok(None);
             }
             current += 1;
@@ -147,6 +167,7 @@ impl Pairs {
 
     fn differ(&mut self, pair: usize, bytes: ByteSet) {
         self.list[pair].differing = self.list[pair].differing.union(bytes);
+        self.all_differing = self.all_differing.union(bytes);
     }
 
     /// Adds to each pair what tells apart the pairs that it leads to.
@@ -170,7 +191,7 @@ impl Pairs {
         }
     }
 
-    /// The groups of bytes that tell a pair apart.
+    /// The groups of bytes that may tell a pair apart.
     fn groups(&self, left: StateId, right: StateId) -> ByteGroups {
         self.numbers.get(&(left, right)).map_or(ByteGroups::within(|_| true), |&pair| self.list[pair].groups)
     }
@@ -188,6 +209,7 @@ struct Walk<'a> {
     ended: Vec<u32>,
     wanted: Wanted,
     work: usize,
+    most_work: usize,
 }
 
 impl Walk<'_> {
@@ -230,7 +252,7 @@ impl Walk<'_> {
                         }
                     }
                 }
-                if self.work > MOST_WORK {
+                if self.work > self.most_work {
                     return Ok(false);
                 }
             }
@@ -276,9 +298,10 @@ mod tests {
     use crate::vocabulary::{NodeSet, TerminalSummary, TokenTexts};
 
     fn vocabulary() -> Vocabulary {
-        let pieces = ["a", "b", ".", "-", "/", "é", "ab", "a.", ":1", "/b", "你", "0"];
-        let texts: TokenTexts = (0..pieces.len() * pieces.len() * pieces.len())
-            .map(|number| Some([1, 12, 144].map(|unit| pieces[number / unit % pieces.len()]).concat()))
+        let pieces = ["a", "b", ".", "-", "/", "é", "ab", "a.", ":1", "/b", "你", "0", "\u{301}", "²"];
+        let count = pieces.len();
+        let texts: TokenTexts = (0..count * count * count)
+            .map(|number| Some([1, count, count * count].map(|unit| pieces[number / unit % count]).concat()))
             .chain(pieces.iter().map(|piece| Some((*piece).to_owned())))
             .collect();
         Vocabulary::new(texts, vec![], vec![], None).expect("a vocabulary")
@@ -305,7 +328,7 @@ mod tests {
         let vocabulary = vocabulary();
         let trie = vocabulary.trie();
         let root = NodeSet::new(vec![0], trie);
-        let mut found = [0, 0];
+        let (mut found, mut blind) = ([0, 0], 0);
         for pattern in [
             r"([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(:[0-9]+)?(/[a-z0-9.-]*)*",
             r"[a-b-]+(\.[a-b]+)*/([ab]\.)+",
@@ -314,6 +337,8 @@ mod tests {
             r"(ab|a\.|[^/]-)*",
             r"(?s-u:.)*",
             r"[ab]{1,5}[.-]?[^:]*",
+            r"[\p{L}/][\p{L}\p{M}\p{N}/]*",
+            r"([\p{L}\p{M}]|\.[\p{L}-])[\p{L}\p{N}]*",
         ] {
             let mut terms = crate::automata::Terms::new();
             let term = regex::term(&mut terms, pattern, &Limits::default()).expect("a pattern");
@@ -335,9 +360,12 @@ mod tests {
             for (own, other) in all.iter().flat_map(|own| all.iter().map(move |other| (own, other))) {
                 for (which, wanted) in [Wanted::Live, Wanted::LiveAndEnds].into_iter().enumerate() {
                     let known = [other];
-                    let walked = walk_similar(&mut automata, &vocabulary, own.state, known, wanted);
+                    let ahead = (wanted, trie.len());
+                    let walked = walk_similar(&mut automata, &vocabulary, own.state, known, ahead);
                     let Some(walked) = walked.expect("within limits") else { continue };
                     found[which] += 1;
+                    let pairs = Pairs::of(&mut automata, own.state, other.state, (wanted, MOST_NEW_STATES));
+                    blind += usize::from(pairs.expect("within limits").is_none());
                     let size = vocabulary.size();
                     assert_eq!(walked.live.to_set(size), own.summary.live.to_set(size), "{pattern}");
                     match wanted {
@@ -350,6 +378,7 @@ mod tests {
             }
         }
         assert!(found[0] > 300 && found[1] > 300, "{found:?} pairs of states are similar");
+        assert!(blind > 30, "{blind} pairs of states are similar though much tells them apart");
     }
 
     /// States that go on alike are told apart by nothing, unless ends of words count.

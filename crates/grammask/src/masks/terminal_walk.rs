@@ -129,7 +129,9 @@ pub(super) fn walk_terminal(
     {
         let others = known.iter().rev().filter(|last| last.state != similar.state && last.suffices(wanted));
         let candidates = std::iter::once(similar).chain(others.take(MOST_OTHERS));
-        if let Some(mut walked) = walk_similar(automata, vocabulary, state, candidates, wanted)? {
+        if let Some(mut walked) =
+            walk_similar(automata, vocabulary, state, candidates, (wanted, unknown_ahead))?
+        {
             walked.work += work;
             return Ok(walked);
         }
@@ -445,8 +447,7 @@ impl Dense {
                 let mut kept = None;
                 if below - current >= Rows::WORTH_SKIPPING {
                     let groups = groups_below[current];
-                    let loops = rows.loops(automata, cell, bytes[current + 1], groups)?;
-                    kept = loops.and_then(|loops| loops.kept(groups));
+                    kept = rows.kept(automata, cell, (bytes[current + 1], groups))?;
                     if kept.is_none() {
                         let below = (groups, below - current);
                         let is_at_home = rows.is_at_home(automata, cell, below, ends)?;

@@ -77,6 +77,9 @@ impl ByteGroups {
         0xf0..=0xf4,
     ];
 
+    /// All first bytes of such characters.
+    pub(crate) const ALL_LEADS: Self = Self((1 << 110) - (1 << 100));
+
     /// As the set, but of the bytes from 0x80 on only such as make whole characters, and only those that begin with bytes of
     /// the given groups.
     pub(crate) fn with_characters(self, leads: Self) -> Self {
@@ -107,6 +110,11 @@ impl ByteGroups {
         self.0 & other.0 != 0
     }
 
+    /// What is not in `other`.
+    pub(crate) fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// Both together.
     pub(crate) fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -130,6 +138,7 @@ mod tests {
             );
             let begins = (0xc2..0xf5).contains(&byte);
             assert_eq!(ByteGroups::LEADS.iter().any(|leads| leads.contains(&byte)), begins);
+            assert_eq!(ByteGroups::of(byte).is_within(ByteGroups::ALL_LEADS), begins);
             let mut of_group = ByteGroups::LEADS.iter().filter(|leads| leads.contains(&byte));
             assert!(of_group.all(|leads| ByteGroups::of(*leads.start()) == ByteGroups::of(byte)));
         }
