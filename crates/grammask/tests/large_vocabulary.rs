@@ -130,6 +130,20 @@ fn counted_text() {
     );
 }
 
+/// Two classes of letters are told apart by more than states are searched for, and meet again behind most letters.
+#[test]
+fn classes_of_letters() {
+    for grammar in [
+        r"start ::= #r'[\p{L}_][\p{L}\p{M}\p{N}_]*' {'.' #r'[\p{L}\p{M}][\p{L}\p{N}]*'};",
+        r"start ::= #r'[\p{Lu}\p{N}][\p{Ll}\p{M}-]*[\p{L}\p{N}]+' ' ' #r'[^\p{L}]{2}\p{L}+';",
+        r"start ::= (#r'\p{L}\p{M}*' | #r'\p{N}[\p{N}\p{Pd}]*[\p{L}\p{N}]*'){' ' | '/'};",
+    ] {
+        let (grammar, _) = kbnf::grammar(grammar.as_bytes(), "start", &Limits::default()).expect("a grammar");
+        let runs = ["a", "e\u{301}", "\u{e01}\u{e47}a", "\u{663}x\u{b2}", "\u{915}\u{93f}_", "\u{ac00}1"];
+        compare_grammar(&grammar, &runs, 8, 20);
+    }
+}
+
 /// The limit is taken out of the pattern where it is far, and counted near it; minima, words and fixed lengths keep their own.
 #[test]
 fn patterns_of_limited_length() {
