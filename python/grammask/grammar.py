@@ -387,9 +387,10 @@ class Grammar:
         Args:
             tag: The tag, or its JSON text: ``{"type": "structural_tag", "format": ...}``, or the older form with
                 ``structures`` and ``triggers``.
-            limits: Budgets for reading each grammar and schema inside.
+            limits: Budgets for reading each grammar and schema inside; the time is that of all together.
 
         Raises:
+            LimitExceeded: The time is over.
             StructuralTagError: Everything that is wrong, also in grammars and schemas inside, each with its pointer.
             UnsupportedGrammar: What cannot be enforced exactly, if nothing else is wrong.
         """

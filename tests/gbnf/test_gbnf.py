@@ -99,6 +99,13 @@ def test_all_errors_at_once_with_places() -> None:
         Grammar.from_gbnf(b"root ::= \xff")
 
 
+def test_expressions_keep_to_the_time_of_a_call() -> None:
+    text = 'root ::= "b" Regex("a+$") | Regex("c$d")\nx ::= Regex("e")\n'
+    with pytest.raises(grammask.LimitExceeded) as caught:
+        Grammar.from_gbnf(text, limits=grammask.Limits(seconds=0))
+    assert [(found.code, found.location) for found in caught.value.diagnostics] == [("limit-exceeded", (1, 14))]
+
+
 def test_grammars_pickle() -> None:
     for grammar in (
         Grammar.from_gbnf('top ::= "a"', start="top"),

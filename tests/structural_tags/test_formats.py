@@ -198,6 +198,15 @@ def test_everything_wrong_is_reported_with_its_place() -> None:
             Grammar.from_structural_tag(wrong)
 
 
+def test_formats_share_the_time_of_a_call() -> None:
+    formats = [{"type": "regex", "pattern": pattern} for pattern in ("a+$", "(")]
+    tag = {"type": "structural_tag", "format": {"type": "or", "elements": formats}}
+    with pytest.raises(grammask.LimitExceeded) as caught:
+        Grammar.from_structural_tag(tag, limits=grammask.Limits(seconds=0))
+    assert (caught.value.code, caught.value.pointer) == ("limit-exceeded", "#/format")
+    assert "`time` of 0 ms" in str(caught.value)
+
+
 def test_what_is_not_exact_is_unsupported() -> None:
     for schema in (
         {"type": "object", "properties": {"a": {"type": ["string", "integer"], "pattern": "x"}}},

@@ -11,6 +11,7 @@ The formats are those of XGrammar 0.2.8 (documentation: "Structural Tag"); what 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -62,9 +63,10 @@ def structural_tag_part(tag: Mapping[str, Any], grammars: type[Grammar], limits:
         tag: ``{"type": "structural_tag", "format": ...}``, or the older form with ``structures`` and ``triggers``, or
             a format alone.
         grammars: The class whose methods read the grammars and schemas inside.
-        limits: Budgets for each of them.
+        limits: Budgets for each of them; the time is that of all together.
 
     Raises:
+        LimitExceeded: The time is over.
         StructuralTagError: Everything that is wrong, each with its JSON pointer.
         UnsupportedGrammar: Only things that cannot be enforced exactly.
     """
@@ -125,6 +127,8 @@ class _Translator:
         self.grammars = grammars
         self.limits = limits
         self.refusals = refusals
+        self.seconds = (limits or _grammask.Limits()).seconds
+        self.end = time.monotonic() + self.seconds
 
     def translate(self, root: Any, pointer: str) -> Part:
         # A content is asked for once for each end of its tag, and most of it does not depend on the end.
@@ -153,6 +157,9 @@ class _Translator:
             stack[-1].parts.append(part)
 
     def _open(self, node: Any, pointer: str, following: _Following) -> _Frame:
+        # Each grammar inside has the time of a call for itself; all of them have as much together.
+        if time.monotonic() >= self.end:
+            self.refusals.late(pointer, self.seconds)
         if not isinstance(node, Mapping):
             self.refusals.invalid(pointer, "a format is an object with a `type`")
             return _leaf(_EMPTY)

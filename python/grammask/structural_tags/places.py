@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
-from grammask.errors import Diagnostic, GrammarError, GrammarSyntaxError, UnsupportedGrammar
+from grammask.errors import (
+    Diagnostic,
+    GrammarError,
+    GrammarSyntaxError,
+    LimitExceeded,
+    UnsupportedGrammar,
+)
 
 __all__ = ["Refusals", "StructuralTagError", "json_object"]
 
@@ -42,6 +48,18 @@ class Refusals:
                     else ""
                 )
                 self._add(diagnostic.code, place, diagnostic.message + at, diagnostic.help)
+
+    def late(self, pointer: str, seconds: float) -> NoReturn:
+        """Raises that the time of a call is over.
+
+        Raises:
+            LimitExceeded: Always.
+        """
+        self.diagnostics = []
+        message = f"the structural tag needs more than the limit `time` of {seconds * 1000:.0f} ms"
+        help = "simplify it, or raise `Limits.seconds` if its author is trusted"
+        self._add("limit-exceeded", pointer, message, help)
+        raise LimitExceeded(self.diagnostics[0].rendered, self.diagnostics)
 
     def _add(self, code: str, pointer: str, message: str, help: str | None) -> None:
         rendered = f"error[{code}]: {message}\n  at {pointer}" + (f"\n  help: {help}" if help else "")

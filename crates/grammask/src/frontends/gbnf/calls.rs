@@ -272,6 +272,9 @@ impl Parser<'_> {
             }
         }
         let Some(pattern) = pattern else { return self.wrong_call(span, "it takes one string") };
+        if !self.is_in_time(span) {
+            return None;
+        }
         let expression = rust_expression(&pattern, NoBreakSpace::IsNone);
         let mut term = match regex::term(self.builder.terms(), &expression, self.limits) {
             Ok(term) => term,

@@ -15,7 +15,7 @@ use crate::frontends::suggest::closest;
 use crate::grammar::{
     Code, Diagnostic, Grammar, GrammarBuilder, NodeId, Span, Terminal, TokenReference, TokenSense,
 };
-use crate::limits::LimitExceeded;
+use crate::limits::{Deadline, LimitExceeded};
 
 /// Reads `text`, or finds out everything that is wrong with it.
 pub(super) fn parse<'s>(
@@ -39,6 +39,8 @@ pub(super) fn parse<'s>(
         used: Vec::new(),
         directives: Vec::new(),
         limits,
+        deadline: Deadline::after(limits.time),
+        late: None,
         optioned: Vec::new(),
     };
     while parser.current.kind != Kind::End {
@@ -46,6 +48,9 @@ pub(super) fn parse<'s>(
             parser.directive();
         } else {
             parser.rule();
+        }
+        if let Some(late) = parser.late {
+            return Err(vec![late]);
         }
         if parser.builder.size() > limits.grammar_size {
             let place = Span::new(parser.current.span.start, parser.current.span.start);
@@ -80,6 +85,9 @@ pub(super) struct Parser<'s> {
     used: Vec<Span>,
     directives: Vec<Directive>,
     pub(super) limits: &'s Limits,
+    deadline: Deadline,
+    /// That the time is over, once it is.
+    late: Option<Diagnostic>,
     optioned: Vec<OptionedRule>,
 }
 
@@ -115,6 +123,16 @@ impl Frame {
 }
 
 impl<'s> Parser<'s> {
+    /// Whether there is time for an expression at `span`.
+    pub(super) fn is_in_time(&mut self, span: Span) -> bool {
+        if self.late.is_none()
+            && let Err(limit) = self.deadline.check()
+        {
+            self.late = Some(limit.diagnostic().at(span));
+        }
+        self.late.is_none()
+    }
+
     pub(super) fn advance(&mut self) {
         let next = self.scanner.next();
         self.last_end = self.current.span.end;
