@@ -197,22 +197,9 @@ def _facts(
 ) -> dict[str, Any]:
     """Read what a process said, which is started unless it was before."""
     file = Path(f"{stem}.json")
-    if not file.exists():
-        _run(engine, language, case, table, documents, limits, stem, tokens)
-    facts: dict[str, Any] = json.loads(file.read_text("utf-8"))
-    return facts
-
-
-def _run(
-    engine: str,
-    language: str,
-    case: Case,
-    table: TokenTable,
-    documents: list[list[int]],
-    limits: Limits,
-    stem: Path,
-    tokens: list[int] | None,
-) -> None:
+    if file.exists():
+        known: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        return known
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch) / "input.pickle"
         source.write_bytes(pickle.dumps((table, documents)))
@@ -250,7 +237,8 @@ def _run(
         for line in ended.lines:
             facts |= json.loads(line)
         facts["ended"] = None if facts.get("phase") == "done" else _reason(ended, facts, errors)
-        Path(f"{stem}.json").write_text(json.dumps(facts, indent=1))
+    file.write_text(json.dumps(facts, indent=1))
+    return facts
 
 
 @dataclass
