@@ -103,7 +103,9 @@ def test_expressions_keep_to_the_time_of_a_call() -> None:
     text = 'root ::= "b" Regex("a+$") | Regex("c$d")\nx ::= Regex("e")\n'
     with pytest.raises(grammask.LimitExceeded) as caught:
         Grammar.from_gbnf(text, limits=grammask.Limits(seconds=0))
-    assert [(found.code, found.location) for found in caught.value.diagnostics] == [("limit-exceeded", (1, 14))]
+    assert [(found.code, found.location) for found in caught.value.diagnostics] == [
+        ("limit-exceeded", (1, 14))
+    ]
 
 
 def test_grammars_pickle() -> None:
