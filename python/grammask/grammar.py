@@ -387,7 +387,7 @@ class Grammar:
         Args:
             tag: The tag, or its JSON text: ``{"type": "structural_tag", "format": ...}``, or the older form with
                 ``structures`` and ``triggers``.
-            limits: Budgets for reading each grammar and schema inside; the time is that of all together.
+            limits: Budgets for reading each grammar and schema inside; once the time is over none is begun.
 
         Raises:
             LimitExceeded: The time is over.

@@ -63,7 +63,7 @@ def structural_tag_part(tag: Mapping[str, Any], grammars: type[Grammar], limits:
         tag: ``{"type": "structural_tag", "format": ...}``, or the older form with ``structures`` and ``triggers``, or
             a format alone.
         grammars: The class whose methods read the grammars and schemas inside.
-        limits: Budgets for each of them; the time is that of all together.
+        limits: Budgets for each of them; once the time is over none is begun.
 
     Raises:
         LimitExceeded: The time is over.
@@ -157,7 +157,7 @@ class _Translator:
             stack[-1].parts.append(part)
 
     def _open(self, node: Any, pointer: str, following: _Following) -> _Frame:
-        # Each grammar inside has the time of a call for itself; all of them have as much together.
+        # Each grammar inside has the time of a call for itself, so all of them take twice that at the most.
         if time.monotonic() >= self.end:
             self.refusals.late(pointer, self.seconds)
         if not isinstance(node, Mapping):
