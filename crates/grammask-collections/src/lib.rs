@@ -5,6 +5,7 @@
 //! | [`AppendOnly`](append_only), [`Slots`](slots) | tables that grow under a lock and are read without one |
 //! | [`Blocks`](blocks) | a vector in segments, cheap to clone |
 //! | [`IdTable`](id_table) | interning: a hash table of ids into a table of values |
+//! | [`StateTable`](state_table) | interned states of a lazy automaton, with memoised transitions |
 //! | [`graph`] | strongly connected components and reachability |
 #![forbid(unsafe_code)]
 
@@ -14,3 +15,4 @@ pub mod graph;
 pub mod id_table;
 mod id_type;
 pub mod slots;
+pub mod state_table;

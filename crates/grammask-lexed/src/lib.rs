@@ -26,7 +26,6 @@
 //! | `recognizer` | sets of runs as interned values, and their masks |
 //! | `streamlining` | which terminals can follow each other, whatever was read before |
 //! | `entry_counts`, `neighbours` | what streamlining leaves of the tables of a whole lexer |
-//! | `walk` | the cross-check: masks by stepping along the token trie |
 //! | `reference` | the oracle |
 //!
 //! What cannot be exact is refused when a grammar is prepared: conflicts of the parser that its policy does not decide,
@@ -61,7 +60,6 @@ mod terminal_language;
 mod terminal_lists;
 mod terminal_set;
 mod views;
-mod walk;
 
 pub use definition_of_rules::{InlinePatterns, LexedRules, definition_of_rules};
 pub use entry_counts::{EntryCounts, STREAMLINING_STEPS, StateEntries};
@@ -72,7 +70,6 @@ pub use grammar::{
 };
 pub use lalr::{Action, Conflict, LalrTable};
 pub use lr_automaton::LrState;
-pub use recognizer::{ExpectedTerminal, LexedRecognizer, PreparedGrammar, RunsId};
+pub use recognizer::{LexedRecognizer, PreparedGrammar};
 pub use streamlining::{Legality, PairCounts, Streamlining};
 pub use terminal_automaton::AutomatonState;
-pub use walk::walk;

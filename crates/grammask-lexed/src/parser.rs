@@ -18,7 +18,8 @@ use super::parts::hash_bytes;
 use super::spanners::Column;
 use grammask_collections::id_type;
 use grammask_diagnostics::{LimitExceeded, Limits};
-use grammask_earley::recognizer::{Recognizer, SetId};
+use grammask_earley::recognizer::Recognizer;
+use grammask_engine::{Engine, SetId};
 use grammask_grammar::{NonterminalId, TerminalId};
 
 id_type! {

@@ -4,9 +4,8 @@
 //! a lexeme ended. Runs that no text completes are dropped at once, so a set that exists can be completed. Equal sets
 //! of runs have one id, and a step over a byte is a memoised function of set and byte class; reading it takes no lock.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 
@@ -25,23 +24,17 @@ use super::stack_automaton::{Reading, StackAutomaton};
 use super::terminal_set::TerminalSet;
 use super::views::Views;
 use super::{emptiness, indentation};
-use grammask_collections::append_only::AppendOnly;
-use grammask_collections::id_type;
+use grammask_collections::state_table::{StateTable, Transition};
 use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded, Limits};
+use grammask_engine::{
+    Effort, Engine, Expectation, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy,
+    PrecomputeBudget, SetId, walk,
+};
 use grammask_grammar::TerminalId;
-use grammask_vocabulary::{TokenId, TokenSet, Vocabulary};
+use grammask_vocabulary::{LiveTokens, Mask, TokenSet, Vocabulary};
 
-id_type! {
-    /// A set of runs; equal ids are equal sets, and so equal futures.
-    RunsId
-}
-
-/// A transition that nobody has asked for yet.
-const UNKNOWN: u32 = u32::MAX;
-/// A transition into nothing.
-const DEAD: u32 = u32::MAX - 1;
-/// Steps of a set that are kept without a row of all.
-const FIRST_STEPS: usize = 2;
+/// Transitions that a set keeps inline: most sets are left over one or two classes of bytes.
+const INLINE_TRANSITIONS: usize = 2;
 /// Most runs of a set. No grammar of a real language has more than a few.
 const MOST_RUNS: usize = 1 << 10;
 
@@ -160,42 +153,13 @@ struct Run {
 
 /// An interned set of runs.
 #[derive(Debug)]
-struct Set {
+struct RunSet {
     runs: Arc<[Run]>,
     is_complete: bool,
-    /// The first steps that were taken: the class of the byte plus one, and the set after it. Most sets take few.
-    first_steps: [AtomicU64; FIRST_STEPS],
-    /// The set after a byte, by class of the byte, where these are not enough.
-    row: OnceLock<Box<[AtomicU32]>>,
 }
 
-impl Set {
-    /// The set after a byte of a class, or what else is known about it.
-    #[inline]
-    fn known_step(&self, class: usize) -> u32 {
-        for step in &self.first_steps {
-            let step = step.load(Ordering::Acquire);
-            if step >> u32::BITS == class as u64 + 1 {
-                return step as u32;
-            }
-        }
-        self.row.get().map_or(UNKNOWN, |row| row[class].load(Ordering::Acquire))
-    }
-
-    /// Keeps a step, of a set with bytes of so many classes; returns the bytes that it took. Only one thread at a time.
-    fn keep_step(&self, class: usize, next: u32, class_count: usize) -> usize {
-        for step in &self.first_steps {
-            if step.load(Ordering::Relaxed) == 0 {
-                step.store((class as u64 + 1) << u32::BITS | u64::from(next), Ordering::Release);
-                return 0;
-            }
-        }
-        let is_new = self.row.get().is_none();
-        let row = self.row.get_or_init(|| (0..class_count).map(|_| AtomicU32::new(UNKNOWN)).collect());
-        row[class].store(next, Ordering::Release);
-        if is_new { size_of_val(&row[..]) } else { 0 }
-    }
-}
+/// All sets of a recogniser, by [`SetId`].
+type Sets = StateTable<OnceLock<RunSet>, INLINE_TRANSITIONS>;
 
 /// What is needed to make new sets and masks.
 #[derive(Debug)]
@@ -207,7 +171,7 @@ struct Builder {
     views: Views,
     pairs: Pairs,
     automaton: StackAutomaton,
-    set_ids: FxHashMap<Arc<[Run]>, RunsId>,
+    set_ids: FxHashMap<Arc<[Run]>, SetId>,
     /// Whether a parse can go on with a future.
     alive: FxHashMap<(Parse, FutureId), bool>,
     /// How many masks of runs were known, and how many were made.
@@ -226,21 +190,12 @@ pub struct LexedRecognizer {
     columns: Columns,
     class_of_byte: Box<[u8; 256]>,
     byte_of_class: Box<[u8]>,
-    sets: AppendOnly<Set>,
-    start: RunsId,
+    sets: Sets,
+    start: SetId,
     new_steps: AtomicUsize,
+    /// Masks computed by a walk.
+    walked: AtomicU64,
     builder: Mutex<Builder>,
-}
-
-/// A terminal that can come next or that is being read.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ExpectedTerminal {
-    /// Its name.
-    pub terminal: Arc<str>,
-    /// A rule that needs it.
-    pub rule: Arc<str>,
-    /// Whether part of it has been read already.
-    pub has_begun: bool,
 }
 
 impl LexedRecognizer {
@@ -272,7 +227,7 @@ impl LexedRecognizer {
             memory_bytes: 0,
             limits: limits.clone(),
         };
-        let sets = AppendOnly::new();
+        let sets = Sets::default();
         let parse = builder.parser.start();
         let runs =
             starts.into_iter().map(|configuration| Run { parse, configuration, column: Column::NO_BREAK });
@@ -285,14 +240,9 @@ impl LexedRecognizer {
             sets,
             start,
             new_steps: AtomicUsize::new(0),
+            walked: AtomicU64::new(0),
             builder: Mutex::new(builder),
         })
-    }
-
-    /// The set before any text.
-    #[must_use]
-    pub fn start(&self) -> RunsId {
-        self.start
     }
 
     /// The grammar with its tables.
@@ -301,124 +251,17 @@ impl LexedRecognizer {
         &self.prepared
     }
 
-    /// Whether the text that led to a set is complete.
-    #[must_use]
-    pub fn is_complete(&self, set: RunsId) -> bool {
-        self.sets.get(set.index()).is_complete
-    }
-
-    /// How many sets there are.
-    #[must_use]
-    pub fn set_count(&self) -> usize {
-        self.sets.len()
-    }
-
-    /// Bytes that all texts treat alike, as a class per byte.
-    #[must_use]
-    pub fn class_of_byte(&self) -> &[u8; 256] {
-        &self.class_of_byte
-    }
-
-    /// One byte of each class.
-    #[must_use]
-    pub fn byte_of_class(&self) -> &[u8] {
-        &self.byte_of_class
-    }
-
-    /// How many steps were taken that were not known before.
-    #[must_use]
-    pub fn new_steps(&self) -> usize {
-        self.new_steps.load(Ordering::Relaxed)
-    }
-
-    /// An estimate of the memory taken, in bytes.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        self.lock().total_memory()
-    }
-
-    /// The set after one more byte; `None` if no text goes on so.
-    ///
-    /// Cost: one table lookup if the step was taken before, by anyone.
-    ///
-    /// # Errors
-    /// When a limit is passed.
-    #[inline]
-    pub fn step(&self, set: RunsId, byte: u8) -> Result<Option<RunsId>, LimitExceeded> {
-        let class = usize::from(self.class_of_byte[usize::from(byte)]);
-        match self.sets.get(set.index()).known_step(class) {
-            UNKNOWN => self.make_step(set, byte, class),
-            DEAD => Ok(None),
-            next => Ok(Some(RunsId(next))),
-        }
-    }
-
-    /// The set after several bytes; `Err` holds the position of the first byte that does not fit.
-    ///
-    /// # Errors
-    /// When a limit is passed.
-    pub fn step_all(
-        &self,
-        set: RunsId,
-        bytes: &[u8],
-        deadline: &Deadline,
-    ) -> Result<Result<RunsId, usize>, LimitExceeded> {
-        let mut set = set;
-        let mut new_steps = self.new_steps();
-        for (position, &byte) in bytes.iter().enumerate() {
-            match self.step(set, byte)? {
-                Some(next) => set = next,
-                None => return Ok(Err(position)),
-            }
-            if new_steps != self.new_steps() {
-                new_steps = self.new_steps();
-                deadline.check()?;
-            }
-        }
-        Ok(Ok(set))
-    }
-
-    /// The set whose texts go on as those of `left` or of `right` do.
-    ///
-    /// # Errors
-    /// When a limit is passed.
-    pub fn union(&self, left: RunsId, right: RunsId) -> Result<RunsId, LimitExceeded> {
-        if left == right {
-            return Ok(left);
-        }
-        let mut runs = self.sets.get(left.index()).runs.to_vec();
-        runs.extend_from_slice(&self.sets.get(right.index()).runs);
-        self.lock().intern(&self.sets, runs)
-    }
-
-    /// The only byte that can follow, if there is only one.
-    ///
-    /// # Errors
-    /// When a limit is passed.
-    pub fn only_byte(&self, set: RunsId) -> Result<Option<u8>, LimitExceeded> {
-        let mut only = None;
-        for (class, &byte) in self.byte_of_class.iter().enumerate() {
-            if self.step(set, byte)?.is_some() {
-                let members = self.class_of_byte.iter().filter(|&&of| usize::from(of) == class).count();
-                if members > 1 || only.replace(byte).is_some() {
-                    return Ok(None);
-                }
-            }
-        }
-        Ok(only)
-    }
-
     /// The tokens that can follow the text that led to a set, without end tokens.
     ///
     /// # Errors
     /// When a limit is passed.
     pub fn mask(
         &self,
-        set: RunsId,
+        set: SetId,
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<Arc<TokenSet>, LimitExceeded> {
-        let runs = self.sets.get(set.index()).runs.clone();
+        let runs = self.set(set).runs.clone();
         let mut builder = self.lock();
         if let [run] = runs[..] {
             return builder.mask_of_run(self, run, vocabulary, deadline);
@@ -430,129 +273,29 @@ impl LexedRecognizer {
         Ok(Arc::new(mask))
     }
 
-    /// The tokens that can follow the text that led to a set, with `end_tokens` where the text is complete.
-    ///
-    /// # Errors
-    /// When a limit is passed.
-    pub fn mask_with_end(
+    /// The tokens that can follow the text that led to the requested set, with the end tokens where the text is complete.
+    fn mask_with_end(
         &self,
-        set: RunsId,
-        vocabulary: &Vocabulary,
-        end_tokens: &[TokenId],
+        request: &MaskRequest<'_>,
         deadline: &Deadline,
     ) -> Result<Arc<TokenSet>, LimitExceeded> {
-        let mask = self.mask(set, vocabulary, deadline)?;
-        if end_tokens.is_empty() || !self.is_complete(set) {
+        let set = request.set;
+        let mask = self.mask(set, request.vocabulary, deadline)?;
+        let Some(end_tokens) = request.end_tokens.filter(|_| self.is_complete(set)) else {
             return Ok(mask);
-        }
+        };
         let mut builder = self.lock();
         if let Some((_, known)) = builder.with_end.get(&Arc::as_ptr(&mask).addr()) {
             return Ok(known.clone());
         }
         let mut with_end = (*mask).clone();
-        with_end.extend(end_tokens.iter().copied());
+        end_tokens.add_to(&mut with_end);
         let with_end = Arc::new(with_end);
-        if self.sets.get(set.index()).runs.len() == 1 {
+        if self.set(set).runs.len() == 1 {
             builder.memory_bytes += size_of_val(mask.words());
             builder.with_end.insert(Arc::as_ptr(&mask).addr(), (mask, with_end.clone()));
         }
         Ok(with_end)
-    }
-
-    /// Makes ahead what masks are made of (`precompute`), for `most` configurations of the lexer, until tables, or
-    /// finding out what to make, take `most_bytes`, or `go_on`, which is told how many are done and how many there are,
-    /// says no; `is_hurried` if it may say no because of the time. Returns how many were done: none without LALR(1) tables,
-    /// where nothing can be made ahead.
-    ///
-    /// # Errors
-    /// When a limit is passed. `time` is for each of the small steps of the work.
-    pub fn precompute(
-        &self,
-        vocabulary: &Vocabulary,
-        (most, is_hurried): (usize, bool),
-        (most_bytes, time): (usize, Duration),
-        mut go_on: impl FnMut(usize, usize) -> bool,
-    ) -> Result<usize, LimitExceeded> {
-        if self.prepared.table().is_none() {
-            return Ok(0);
-        }
-        self.mask(self.start, vocabulary, &Deadline::after_first_check(time))?;
-        let mut ahead =
-            Ahead::new(&self.prepared, &mut self.lock().lexer, vocabulary.trie(), (most, is_hurried))?;
-        loop {
-            let (done, count) = ahead.progress();
-            if done == count || !go_on(done, count) {
-                return Ok(done);
-            }
-            let mut builder = self.lock();
-            if builder.total_memory().max(ahead.memory_bytes()) > most_bytes {
-                return Ok(done);
-            }
-            let deadline = Deadline::after_first_check(time);
-            ahead.make_some(&mut builder.reading(self, vocabulary, &deadline))?;
-        }
-    }
-
-    /// How many masks of runs were found by what had been looked at, and how many were made.
-    #[must_use]
-    pub fn mask_counts(&self) -> (u64, u64) {
-        self.lock().mask_counts
-    }
-
-    /// What can come next after the text that led to a set; what has begun comes first.
-    #[must_use]
-    pub fn expectations(&self, set: RunsId) -> Vec<ExpectedTerminal> {
-        let runs = self.sets.get(set.index()).runs.clone();
-        let mut builder = self.lock();
-        let mut expected = Vec::new();
-        for run in &runs[..] {
-            let begun: Vec<TerminalId> = if builder.lexer.is_fresh(run.configuration) {
-                Vec::new()
-            } else {
-                builder.lexer.live(run.configuration).collect()
-            };
-            let state = builder.parser.top(run.parse.stack);
-            for terminal in (0..self.prepared.grammar.terminals.len()).map(TerminalId::new) {
-                if builder.parser.accepts(run.parse.stack, terminal) {
-                    expected.push(ExpectedTerminal {
-                        terminal: Arc::from(self.prepared.grammar.terminal_name(terminal)),
-                        rule: self.rule_that_needs(state, terminal),
-                        has_begun: begun.contains(&terminal),
-                    });
-                }
-            }
-        }
-        // What a limit keeps from being found is left out.
-        let _ = builder.parser.check();
-        expected.sort_by_key(|expected| !expected.has_begun);
-        expected.dedup();
-        expected
-    }
-
-    /// The runs of a set, one a line.
-    #[must_use]
-    pub fn describe(&self, set: RunsId) -> String {
-        let entry = self.sets.get(set.index());
-        let builder = self.lock();
-        let grammar = &self.prepared.grammar;
-        let mut text = format!("set {}", set.0);
-        text.push_str(if entry.is_complete { ", the text may be complete\n" } else { "\n" });
-        for run in &entry.runs[..] {
-            let live: Vec<&str> = builder
-                .lexer
-                .live(run.configuration)
-                .map(|terminal| grammar.terminal_name(terminal))
-                .collect();
-            let mut stack: Vec<&str> = Vec::new();
-            if let Some(table) = self.prepared.table() {
-                let states = builder.parser.states(run.parse.stack);
-                let symbols = states.filter_map(|state| table.automaton.entered_by[state.index()]);
-                stack.extend(symbols.map(|symbol| grammar.symbol_name(symbol)));
-            }
-            stack.reverse();
-            text.push_str(&format!("  {} • lexeme: {}\n", stack.join(" "), live.join(" or ")));
-        }
-        text
     }
 
     /// A rule of the closure of a state that goes on with a terminal, or that ends before it.
@@ -578,8 +321,8 @@ impl LexedRecognizer {
     }
 
     #[cold]
-    fn make_step(&self, set: RunsId, byte: u8, class: usize) -> Result<Option<RunsId>, LimitExceeded> {
-        let entry = self.sets.get(set.index());
+    fn make_step(&self, set: SetId, byte: u8, class: usize) -> Result<Option<SetId>, LimitExceeded> {
+        let entry = self.set(set);
         let mut builder = self.lock();
         let mut next = Vec::new();
         for &run in &entry.runs[..] {
@@ -588,9 +331,13 @@ impl LexedRecognizer {
         builder.parser.check()?;
         let next = if next.is_empty() { None } else { Some(builder.intern(&self.sets, next)?) };
         self.new_steps.fetch_add(1, Ordering::Relaxed);
-        let known = next.map_or(DEAD, |next| next.0);
-        builder.memory_bytes += entry.keep_step(class, known, self.byte_of_class.len());
+        let state = self.sets.get(set.index());
+        builder.memory_bytes += state.memoise(class, next.map(SetId::index), self.byte_of_class.len());
         Ok(next)
+    }
+
+    fn set(&self, set: SetId) -> &RunSet {
+        self.sets.get(set.index()).data.get().expect("a set is filled in before its id is known")
     }
 
     fn lock(&self) -> MutexGuard<'_, Builder> {
@@ -605,6 +352,171 @@ impl LexedRecognizer {
 
     fn class_at(&self, state: LrState) -> ClassId {
         self.prepared.classes.of_state[state.index()]
+    }
+}
+
+impl Engine for LexedRecognizer {
+    fn start(&self) -> SetId {
+        self.start
+    }
+
+    fn is_complete(&self, set: SetId) -> bool {
+        self.set(set).is_complete
+    }
+
+    fn set_count(&self) -> usize {
+        self.sets.len()
+    }
+
+    fn class_of_byte(&self) -> &[u8; 256] {
+        &self.class_of_byte
+    }
+
+    fn byte_of_class(&self) -> &[u8] {
+        &self.byte_of_class
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.lock().total_memory()
+    }
+
+    fn new_steps(&self) -> usize {
+        self.new_steps.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn step(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
+        let class = usize::from(self.class_of_byte[usize::from(byte)]);
+        match self.sets.get(set.index()).transition(class) {
+            Transition::Unknown => self.make_step(set, byte, class),
+            Transition::Dead => Ok(None),
+            Transition::To(next) => Ok(Some(SetId::new(next as usize))),
+        }
+    }
+
+    fn union(&self, left: SetId, right: SetId) -> Result<SetId, LimitExceeded> {
+        if left == right {
+            return Ok(left);
+        }
+        let mut runs = self.set(left).runs.to_vec();
+        runs.extend_from_slice(&self.set(right).runs);
+        self.lock().intern(&self.sets, runs)
+    }
+
+    fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
+        let runs = self.set(set).runs.clone();
+        let mut builder = self.lock();
+        let mut expected = Vec::new();
+        for run in &runs[..] {
+            let begun: Vec<TerminalId> = if builder.lexer.is_fresh(run.configuration) {
+                Vec::new()
+            } else {
+                builder.lexer.live(run.configuration).collect()
+            };
+            let state = builder.parser.top(run.parse.stack);
+            for terminal in (0..self.prepared.grammar.terminals.len()).map(TerminalId::new) {
+                if builder.parser.accepts(run.parse.stack, terminal) {
+                    expected.push(Expectation {
+                        terminal: self.prepared.grammar.terminal_name(terminal).to_owned(),
+                        rule: self.rule_that_needs(state, terminal).to_string(),
+                        has_begun: begun.contains(&terminal),
+                    });
+                }
+            }
+        }
+        // What a limit keeps from being found is left out.
+        let _ = builder.parser.check();
+        expected.sort_by_key(|expected| !expected.has_begun);
+        expected.dedup();
+        Ok(expected)
+    }
+
+    fn describe(&self, set: SetId) -> String {
+        let entry = self.set(set);
+        let builder = self.lock();
+        let grammar = &self.prepared.grammar;
+        let mut text = format!("set {}", set.as_u32());
+        text.push_str(if entry.is_complete { ", the text may be complete\n" } else { "\n" });
+        for run in &entry.runs[..] {
+            let live: Vec<&str> = builder
+                .lexer
+                .live(run.configuration)
+                .map(|terminal| grammar.terminal_name(terminal))
+                .collect();
+            let mut stack: Vec<&str> = Vec::new();
+            if let Some(table) = self.prepared.table() {
+                let states = builder.parser.states(run.parse.stack);
+                let symbols = states.filter_map(|state| table.automaton.entered_by[state.index()]);
+                stack.extend(symbols.map(|symbol| grammar.symbol_name(symbol)));
+            }
+            stack.reverse();
+            text.push_str(&format!("  {} • lexeme: {}\n", stack.join(" "), live.join(" or ")));
+        }
+        text
+    }
+}
+
+impl MaskSource for LexedRecognizer {
+    fn compute(
+        &self,
+        request: &MaskRequest<'_>,
+        effort: Effort,
+        deadline: &Deadline,
+    ) -> Result<MaskOutcome, LimitExceeded> {
+        if effort == Effort::Immediate {
+            return Ok(MaskOutcome::Declined);
+        }
+        let (set, vocabulary) = (request.set, request.vocabulary);
+        let tokens = match request.strategy {
+            MaskStrategy::Summaries => self.mask_with_end(request, deadline)?,
+            MaskStrategy::Walk => {
+                self.walked.fetch_add(1, Ordering::Relaxed);
+                let mut tokens = walk(self, vocabulary, set, deadline)?;
+                if self.is_complete(set)
+                    && let Some(end_tokens) = request.end_tokens
+                {
+                    end_tokens.add_to(&mut tokens);
+                }
+                Arc::new(tokens)
+            }
+        };
+        if tokens.is_empty() {
+            return Ok(MaskOutcome::DeadEnd);
+        }
+        let mask = Arc::new(Mask::new(LiveTokens::Set(tokens), vocabulary.size()));
+        request.cache.insert_uncounted(set, mask.clone(), request.max_cache_bytes);
+        Ok(MaskOutcome::Mask(mask))
+    }
+
+    fn counts(&self) -> MaskCounts {
+        let (recalled, composed) = self.lock().mask_counts;
+        MaskCounts { recalled, composed, walked: self.walked.load(Ordering::Relaxed) }
+    }
+
+    fn precompute(
+        &self,
+        vocabulary: &Vocabulary,
+        budget: PrecomputeBudget,
+        proceed: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<Option<usize>, LimitExceeded> {
+        if self.prepared.table().is_none() {
+            return Ok(None);
+        }
+        self.mask(self.start, vocabulary, &Deadline::after_first_check(budget.step_time))?;
+        let most = (budget.max_states.unwrap_or(usize::MAX), budget.is_timed);
+        let mut ahead = Ahead::new(&self.prepared, &mut self.lock().lexer, vocabulary.trie(), most)?;
+        loop {
+            let (done, count) = ahead.progress();
+            if done == count || !proceed(done, count) {
+                return Ok(Some(done));
+            }
+            let mut builder = self.lock();
+            if builder.total_memory().max(ahead.memory_bytes()) > budget.max_bytes {
+                return Ok(Some(done));
+            }
+            let deadline = Deadline::after_first_check(budget.step_time);
+            ahead.make_some(&mut builder.reading(self, vocabulary, &deadline))?;
+        }
     }
 }
 
@@ -720,7 +632,7 @@ impl Builder {
     }
 
     /// The set of some live runs, which may be none only at the beginning.
-    fn intern(&mut self, sets: &AppendOnly<Set>, mut runs: Vec<Run>) -> Result<RunsId, LimitExceeded> {
+    fn intern(&mut self, sets: &Sets, mut runs: Vec<Run>) -> Result<SetId, LimitExceeded> {
         runs.sort_unstable();
         runs.dedup();
         if let Some(&known) = self.set_ids.get(&runs[..]) {
@@ -736,12 +648,10 @@ impl Builder {
         self.parser.check()?;
         let runs: Arc<[Run]> = runs.into();
         self.memory_bytes += 96 + 2 * size_of_val(&runs[..]);
-        let first_steps = Default::default();
-        let id = RunsId::new(sets.push(Set {
-            runs: runs.clone(),
-            is_complete,
-            first_steps,
-            row: OnceLock::new(),
+        let set = RunSet { runs: runs.clone(), is_complete };
+        let id = SetId::new(sets.push(|data| {
+            // The table hands out fresh data, so nothing is there yet.
+            let _ = data.set(set);
         }));
         self.set_ids.insert(runs, id);
         Ok(id)

@@ -9,7 +9,8 @@ use super::grammar::{LexedGrammar, Symbol};
 use super::neighbours::Neighbours;
 use grammask_diagnostics::{GrammarError, LimitExceeded, Limits, Span};
 use grammask_earley::lowering::{NormalForm, lower};
-use grammask_earley::recognizer::{Recognizer, SetId};
+use grammask_earley::recognizer::Recognizer;
+use grammask_engine::{Engine, SetId};
 use grammask_grammar::{GrammarBuilder, TerminalId};
 
 /// See the module.

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use grammask::grammar::{Code, Diagnostic, GrammarError};
-use grammask::recognizer::Expectation;
 use grammask::vocabulary::{Mask, TokenId};
-use grammask::{CompiledGrammar, DraftTree, EndMode, Explanation, Matcher, RowError, TokenizeError, batch};
+use grammask::{
+    CompiledGrammar, DraftTree, Effort, EndMode, Expectation, Explanation, Matcher, RowError, TokenizeError,
+    batch,
+};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -62,7 +64,7 @@ impl PyCompiledGrammar {
 
     #[getter]
     fn memory_bytes(&self, py: Python<'_>) -> usize {
-        py.outside_forks(|| self.compiled.source().len() + self.compiled.tables().memory_bytes())
+        py.outside_forks(|| self.compiled.source().len() + self.compiled.cache().memory_bytes())
     }
 
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
@@ -92,7 +94,7 @@ impl PyCompiledGrammar {
     ) -> PyResult<usize> {
         let time = seconds.map(Duration::try_from_secs_f64).transpose();
         let time = time.map_err(|error| PyValueError::new_err(format!("seconds: {error}")))?;
-        let tables = self.compiled.tables();
+        let tables = self.compiled.cache();
         let (mut failure, mut calls) = (None, 0);
         let result = py.outside_forks(|| {
             tables.precompute(max_sets, time, |done, known| {
@@ -171,10 +173,10 @@ impl PyCompiledGrammar {
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let masks = self.compiled.tables().statistics();
+        let masks = self.compiled.cache().statistics();
         let stats = PyDict::new(py);
-        stats.set_item("sets", self.compiled.tables().recognizer().set_count())?;
-        stats.set_item("recognizer_bytes", self.compiled.tables().recognizer().memory_bytes())?;
+        stats.set_item("sets", self.compiled.cache().engine().set_count())?;
+        stats.set_item("recognizer_bytes", self.compiled.cache().engine().memory_bytes())?;
         stats.set_item("mask_hits", masks.store.hits)?;
         stats.set_item("mask_misses", masks.store.misses)?;
         stats.set_item("masks", masks.store.masks)?;
@@ -247,7 +249,7 @@ impl PyMatcher {
 
     #[pyo3(signature = (mask, row=0))]
     fn fill_mask(&self, mask: &Bound<'_, PyAny>, row: usize) -> PyResult<()> {
-        match self.matcher.known_mask() {
+        match self.matcher.lookup_mask() {
             Some(known) => mask_array::write_row(mask, row, known),
             None => {
                 let py = mask.py();
@@ -392,7 +394,7 @@ impl PyMatcher {
 
     /// The current Earley set in words.
     fn describe_set(&self) -> String {
-        self.matcher.tables().recognizer().describe(self.matcher.set())
+        self.matcher.cache().engine().describe(self.matcher.set())
     }
 
     fn __repr__(&self) -> String {
@@ -430,13 +432,16 @@ impl PyMatcher {
         PyValueError::new_err(format!("there is no token {token}; ids go from 0 to {}", size - 1))
     }
 
-    /// A mask that is not known. It is made without the interpreter's lock, unless to give that up takes as long as the mask.
+    /// Computes a mask that is not cached, without the interpreter's lock unless releasing it would take as long as the mask.
     fn made_mask(&self, py: Python<'_>) -> Result<Arc<Mask>, GrammarError> {
-        self.matcher.quick_mask().map_or_else(|| py.outside_forks(|| self.matcher.mask()), Ok)
+        match self.matcher.compute_mask(Effort::Immediate)? {
+            Some(mask) => Ok(mask),
+            None => py.outside_forks(|| self.matcher.mask()),
+        }
     }
 
     fn known_or_made(&self, py: Python<'_>) -> Result<Arc<Mask>, GrammarError> {
-        self.matcher.known_mask().map_or_else(|| self.made_mask(py), |known| Ok(known.clone()))
+        self.matcher.lookup_mask().map_or_else(|| self.made_mask(py), |known| Ok(known.clone()))
     }
 
     fn current_mask(&self, py: Python<'_>) -> PyResult<Arc<Mask>> {
@@ -489,7 +494,7 @@ pub(crate) fn fill_masks(
         matchers.iter().map(Bound::try_borrow).collect::<Result<_, _>>().map_err(in_use)?;
     let matchers: Vec<&Matcher> = matchers.iter().map(|matcher| &matcher.matcher).collect();
     // All masks first, so that an error leaves the array as it was.
-    let known: Option<Vec<_>> = matchers.iter().map(|matcher| matcher.known_mask().cloned()).collect();
+    let known: Option<Vec<_>> = matchers.iter().map(|matcher| matcher.lookup_mask().cloned()).collect();
     let masks = match known {
         Some(masks) => masks,
         None => py.outside_forks(|| batch::masks(&matchers)).map_err(|error| row_error(py, &error))?,

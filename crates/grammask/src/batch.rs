@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Matcher;
 use grammask_diagnostics::GrammarError;
-use grammask_earley::recognizer::SetId;
+use grammask_engine::SetId;
 use grammask_vocabulary::Mask;
 
 /// Bytes of a batch from which on several threads copy it: below, waking them takes longer than copying.
@@ -46,10 +46,10 @@ pub fn masks(matchers: &[&Matcher]) -> Result<Vec<Arc<Mask>>, RowError> {
     let mut to_make: Vec<&Matcher> = Vec::new();
     let mut positions: FxHashMap<(usize, SetId), usize> = FxHashMap::default();
     for &matcher in matchers {
-        known.push(match matcher.known_mask() {
+        known.push(match matcher.lookup_mask() {
             Some(mask) => Row::Known(mask.clone()),
             None => {
-                let key = (Arc::as_ptr(matcher.tables()).addr(), matcher.set());
+                let key = (Arc::as_ptr(matcher.cache()).addr(), matcher.set());
                 Row::Made(*positions.entry(key).or_insert_with(|| {
                     to_make.push(matcher);
                     to_make.len() - 1

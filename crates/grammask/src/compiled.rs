@@ -2,78 +2,14 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::engine::Language;
-use crate::matcher::Matcher;
+use crate::cache::{GrammarCache, Language};
 use crate::named_tokens;
-use crate::tables::Tables;
+use crate::options::{CompileOptions, EndMode, EndlessRules};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
 use grammask_earley::lowering::{Lowered, NormalForm, lower};
-use grammask_earley::masks::StoreStatistics;
 use grammask_grammar::Grammar;
 use grammask_lexed::{LexedGrammar, PreparedGrammar};
 use grammask_vocabulary::Vocabulary;
-
-/// When a text ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum EndMode {
-    /// End tokens are legal exactly when the text is complete, and end it.
-    #[default]
-    Eos,
-    /// The text ends with the first token after which it is complete, as KBNF ends. The empty text does not
-    /// count: it would end before it began.
-    Eager,
-}
-
-/// How a grammar is compiled.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct CompileOptions {
-    /// When a text ends.
-    pub end: EndMode,
-    /// Budgets.
-    pub limits: Limits,
-    /// What to do with rules that never end.
-    pub endless: EndlessRules,
-    /// How masks are made.
-    pub masks: MaskStrategy,
-}
-
-/// How masks are made. All ways give the same masks, bit for bit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum MaskStrategy {
-    /// From symbol summaries, and by a walk where these do not apply or would take too long.
-    #[default]
-    Summaries,
-    /// By a walk through the token trie, always; the cross-check.
-    Walk,
-}
-
-/// How often masks were made, and in which way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MaskStatistics {
-    /// The memo of finished masks.
-    pub store: StoreStatistics,
-    /// Masks composed from summaries.
-    pub composed: u64,
-    /// Masks of sets that look like one whose mask is known, as far as masks look.
-    pub recalled: u64,
-    /// Masks made by a walk.
-    pub walked: u64,
-    /// Bytes of the summaries of the grammar's own rules.
-    pub rule_bytes: usize,
-    /// Bytes of what is known about terminals on the vocabulary, of all grammars.
-    pub vocabulary_bytes: usize,
-}
-
-/// What to do with rules that derive infinite texts only.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum EndlessRules {
-    /// Such texts go on for ever; a warning says so.
-    #[default]
-    Allow,
-    /// The grammar is refused.
-    Refuse,
-}
 
 /// A grammar compiled for a vocabulary. Immutable to its users, and shared by all threads.
 ///
@@ -103,7 +39,7 @@ pub struct CompiledGrammar {
     options: CompileOptions,
     warnings: Vec<Diagnostic>,
     source: Arc<str>,
-    tables: RwLock<Arc<Tables>>,
+    cache: RwLock<Arc<GrammarCache>>,
 }
 
 impl CompiledGrammar {
@@ -141,7 +77,7 @@ impl CompiledGrammar {
         }
         let token_matches = named_tokens::matches(normal_form.terminals(), &vocabulary).map_err(fail)?;
         let language = Language::ContextFree { form: Arc::new(normal_form), token_matches };
-        let tables = Tables::new(&language, vocabulary.clone(), &options, source.clone())
+        let cache = GrammarCache::new(&language, vocabulary.clone(), &options, source.clone())
             .map_err(|limit| fail(vec![limit.diagnostic()]))?;
         Ok(Arc::new(Self {
             language,
@@ -149,7 +85,7 @@ impl CompiledGrammar {
             options,
             warnings,
             source,
-            tables: RwLock::new(Arc::new(tables)),
+            cache: RwLock::new(Arc::new(cache)),
         }))
     }
 
@@ -177,10 +113,10 @@ impl CompiledGrammar {
         }
         let language = Language::Lexed(Box::new(prepare(&options.limits)?));
         let source: Arc<str> = Arc::from("");
-        let tables = Tables::new(&language, vocabulary.clone(), &options, source.clone())
+        let cache = GrammarCache::new(&language, vocabulary.clone(), &options, source.clone())
             .map_err(|limit| limit.diagnostic())?;
         if options.end == EndMode::Eager {
-            let engine = tables.recognizer();
+            let engine = cache.engine();
             let mut can_begin = false;
             for &byte in engine.byte_of_class() {
                 let next = engine.step(engine.start(), byte).map_err(|limit| limit.diagnostic())?;
@@ -196,14 +132,8 @@ impl CompiledGrammar {
             options,
             warnings: Vec::new(),
             source,
-            tables: RwLock::new(Arc::new(tables)),
+            cache: RwLock::new(Arc::new(cache)),
         }))
-    }
-
-    /// A matcher at the beginning of a text.
-    #[must_use]
-    pub fn matcher(self: &Arc<Self>) -> Matcher {
-        Matcher::new(self.clone())
     }
 
     /// The vocabulary.
@@ -239,20 +169,20 @@ impl CompiledGrammar {
         }
     }
 
-    /// What has been learned about the grammar, as new matchers use it.
+    /// The caches that new matchers use.
     #[must_use]
-    pub fn tables(&self) -> Arc<Tables> {
-        self.tables.read().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn cache(&self) -> Arc<GrammarCache> {
+        self.cache.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// New tables in place of `outgrown`, unless these were replaced already.
-    pub(crate) fn renew_tables(&self, outgrown: &Arc<Tables>) -> Result<Arc<Tables>, LimitExceeded> {
-        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
-        if Arc::ptr_eq(&tables, outgrown) {
+    /// Fresh caches in place of those over the soft limit, unless these were replaced already.
+    pub(crate) fn fresh_cache(&self, full: &Arc<GrammarCache>) -> Result<Arc<GrammarCache>, LimitExceeded> {
+        let mut cache = self.cache.write().unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&cache, full) {
             let (vocabulary, source) = (self.vocabulary.clone(), self.source.clone());
-            *tables = Arc::new(Tables::new(&self.language, vocabulary, &self.options, source)?);
+            *cache = Arc::new(GrammarCache::new(&self.language, vocabulary, &self.options, source)?);
         }
-        Ok(tables.clone())
+        Ok(cache.clone())
     }
 
     /// How the grammar was compiled.

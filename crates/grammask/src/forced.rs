@@ -9,25 +9,17 @@
 //! tokens before a boundary never depend on what is after it). So the tokens that are certain are the common beginning
 //! of those of F and of F[..p] for all p from which the grammar lets a token of the vocabulary reach beyond F.
 
-use std::sync::{PoisonError, RwLock};
+use std::sync::PoisonError;
 
-use rustc_hash::FxHashMap;
-
-use crate::{Matcher, Tables};
+use crate::{GrammarCache, Matcher};
 use grammask_diagnostics::{Code, GrammarError, LimitExceeded};
-use grammask_earley::recognizer::SetId;
+use grammask_engine::SetId;
 use grammask_vocabulary::{TokenId, TrieNode};
 
-/// Most sets that a grammar remembers the forced byte of.
-const MOST_SETS: usize = 1 << 18;
-/// Most bytes of forced text that are given to a tokenizer at once.
-const MOST_BYTES: usize = 4096;
-
-/// The forced byte of each set that was asked for, and the set after it. Reading takes a shared lock for one lookup.
-#[derive(Debug, Default)]
-pub(crate) struct ForcedMemo {
-    known: RwLock<FxHashMap<SetId, Option<(u8, SetId)>>>,
-}
+/// States whose forced byte a grammar caches.
+const MAX_CACHED_STATES: usize = 1 << 18;
+/// Bytes of forced text that are given to a tokenizer in one call.
+const MAX_TOKENIZED_BYTES: usize = 4096;
 
 /// Forced tokens could not be found.
 #[derive(Clone, Debug)]
@@ -143,7 +135,8 @@ impl Matcher {
         let vocabulary = self.compiled().vocabulary();
         let longest = vocabulary.trie().max_depth();
         // One token more than asked for, because the last one is seldom certain.
-        let run = self.forced_run(longest.saturating_mul(limit.saturating_add(1)).min(MOST_BYTES))?;
+        let run =
+            self.forced_run(longest.saturating_mul(limit.saturating_add(1)).min(MAX_TOKENIZED_BYTES))?;
         let text = match std::str::from_utf8(&run.text) {
             Ok(text) => text,
             Err(error) => std::str::from_utf8(&run.text[..error.valid_up_to()]).unwrap_or_default(),
@@ -181,15 +174,15 @@ impl Matcher {
 
     /// Whether some token begins with `text` and goes on as texts can from `set`, to which `text` led.
     fn can_cross(&self, text: &[u8], set: SetId) -> Result<bool, GrammarError> {
-        let (recognizer, trie) = (self.tables().recognizer(), self.compiled().vocabulary().trie());
+        let (engine, trie) = (self.cache().engine(), self.compiled().vocabulary().trie());
         let Some(node) = trie.find(text) else { return Ok(false) };
         let first_depth = usize::from(trie.depth(node));
         let mut path = vec![set];
         let mut current = TrieNode(node.0 + 1);
         while current < trie.subtree_end(node) {
             let depth = usize::from(trie.depth(current)) - first_depth;
-            let step = recognizer.step(path[depth - 1], trie.byte(current));
-            match step.map_err(|limit| self.tables().limit_error(limit))? {
+            let step = engine.step(path[depth - 1], trie.byte(current));
+            match step.map_err(|limit| self.cache().limit_error(limit))? {
                 Some(_) if !trie.tokens(current).is_empty() => return Ok(true),
                 Some(next) => {
                     path.truncate(depth);
@@ -209,15 +202,15 @@ impl Matcher {
         }
         let mut set = self.set();
         while run.text.len() < limit {
-            let next = self.tables().forced_memo().next(self.tables(), set);
-            let Some((byte, after)) = next.map_err(|limit| self.tables().limit_error(limit))? else {
+            let next = self.cache().forced_byte(set);
+            let Some((byte, after)) = next.map_err(|limit| self.cache().limit_error(limit))? else {
                 break;
             };
             set = after;
             run.text.push(byte);
             run.sets.push(set);
         }
-        if !self.tables().recognizer().is_complete(set) {
+        if !self.cache().engine().is_complete(set) {
             let before = self.tail();
             let end = [before.bytes(), &run.text[run.text.len().saturating_sub(3)..]].concat();
             run.text.truncate(run.text.len().saturating_sub(unfinished_character(&end)));
@@ -233,24 +226,25 @@ struct ForcedRun {
     sets: Vec<SetId>,
 }
 
-impl ForcedMemo {
-    /// The only byte that can follow the text that led to `set`, and the set after it; `None` if the text can end
-    /// there, if several bytes can follow or if a token can be read as a whole.
-    fn next(&self, tables: &Tables, set: SetId) -> Result<Option<(u8, SetId)>, LimitExceeded> {
-        if let Some(&known) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&set) {
-            return Ok(known);
+impl GrammarCache {
+    /// The only byte that can follow the text that led to a state, and the state after it; `None` if the text can end there, if
+    /// several bytes can follow, or if a token terminal comes next. Cached: a hit takes a shared lock for one lookup.
+    fn forced_byte(&self, set: SetId) -> Result<Option<(u8, SetId)>, LimitExceeded> {
+        let cached = self.forced_bytes().read().unwrap_or_else(PoisonError::into_inner).get(&set).copied();
+        if let Some(forced) = cached {
+            return Ok(forced);
         }
-        let recognizer = tables.recognizer();
+        let engine = self.engine();
         let mut forced = None;
-        if !recognizer.is_complete(set)
-            && recognizer.token_matches(set)?.is_empty()
-            && let Some(byte) = recognizer.only_byte(set)?
+        if !engine.is_complete(set)
+            && engine.token_matches(set)?.is_empty()
+            && let Some(byte) = engine.only_byte(set)?
         {
-            forced = recognizer.step(set, byte)?.map(|next| (byte, next));
+            forced = engine.step(set, byte)?.map(|next| (byte, next));
         }
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        if known.len() < MOST_SETS {
-            known.insert(set, forced);
+        let mut cache = self.forced_bytes().write().unwrap_or_else(PoisonError::into_inner);
+        if cache.len() < MAX_CACHED_STATES {
+            cache.insert(set, forced);
         }
         Ok(forced)
     }

@@ -17,15 +17,15 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
+mod cache;
 mod compiled;
 mod drafts;
-mod engine;
 mod forced;
 mod matcher;
 mod named_tokens;
+mod options;
 pub mod parsing;
-mod saved;
-mod tables;
+mod serialize;
 mod validation;
 
 pub use grammask_automata as automata;
@@ -48,10 +48,13 @@ pub mod grammar {
 }
 
 pub use batch::RowError;
-pub use compiled::{CompileOptions, CompiledGrammar, EndMode, EndlessRules, MaskStatistics, MaskStrategy};
+pub use cache::GrammarCache;
+pub use compiled::CompiledGrammar;
 pub use drafts::{DraftTree, DraftTreeError};
-pub use engine::Engine;
 pub use forced::TokenizeError;
 pub use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
+pub use grammask_engine::{
+    Effort, Engine, Expectation, MaskSource, MaskStrategy, PrecomputeBudget, SetId, TokenEvent,
+};
 pub use matcher::{Explanation, Matcher};
-pub use tables::Tables;
+pub use options::{CompileOptions, EndMode, EndlessRules, MaskStatistics};

@@ -5,26 +5,34 @@
 
 use std::sync::Arc;
 
-use crate::compiled::EndMode;
-use crate::{CompiledGrammar, Tables};
+use crate::options::EndMode;
+use crate::{CompiledGrammar, GrammarCache};
 use grammask_collections::blocks::Blocks;
 use grammask_diagnostics::{Deadline, GrammarError};
-use grammask_earley::recognizer::{Expectation, SetId, TokenEvent};
+use grammask_engine::{Effort, Expectation, SetId, TokenEvent};
 use grammask_vocabulary::{Mask, TokenId};
 
 /// One text being generated under a [`CompiledGrammar`].
 #[derive(Clone, Debug)]
 pub struct Matcher {
     compiled: Arc<CompiledGrammar>,
-    /// What the state and the history refer to.
-    tables: Arc<Tables>,
+    /// The caches that the state and the history refer to.
+    cache: Arc<GrammarCache>,
     state: State,
     history: Blocks<Step>,
-    /// New steps of the recogniser when the size of the tables was last looked at.
+    /// New steps of the recogniser when the size of the cache was last looked at.
     steps_seen: usize,
 }
 
-/// Most new steps of the recogniser between two looks at the size of its tables.
+impl CompiledGrammar {
+    /// A matcher at the beginning of a text.
+    #[must_use]
+    pub fn matcher(self: &Arc<Self>) -> Matcher {
+        Matcher::new(self.clone())
+    }
+}
+
+/// Most new steps of the recogniser between two looks at the size of its cache.
 const STEPS_PER_LOOK: usize = 512;
 /// Bytes that a new step is taken to need at the most, for looking often enough at small budgets.
 const BYTES_PER_STEP: usize = 1 << 14;
@@ -107,9 +115,9 @@ pub enum Explanation {
 
 impl Matcher {
     pub(crate) fn new(compiled: Arc<CompiledGrammar>) -> Self {
-        let tables = compiled.tables();
-        let state = State { set: tables.recognizer().start(), is_finished: false };
-        Self { compiled, tables, state, history: Blocks::new(), steps_seen: 0 }
+        let cache = compiled.cache();
+        let state = State { set: cache.engine().start(), is_finished: false };
+        Self { compiled, cache, state, history: Blocks::new(), steps_seen: 0 }
     }
 
     pub(crate) fn state(&self) -> State {
@@ -122,7 +130,7 @@ impl Matcher {
         history.push(Step { before: self.state, accepted: Accepted::Forgotten(self.tail()) });
         Self {
             compiled: self.compiled.clone(),
-            tables: self.tables.clone(),
+            cache: self.cache.clone(),
             state: self.state,
             history,
             steps_seen: self.steps_seen,
@@ -156,8 +164,8 @@ impl Matcher {
 
     /// What the matcher's state refers to.
     #[must_use]
-    pub fn tables(&self) -> &Arc<Tables> {
-        &self.tables
+    pub fn cache(&self) -> &Arc<GrammarCache> {
+        &self.cache
     }
 
     /// The set of [`Matcher::tables`] that the text led to.
@@ -174,7 +182,7 @@ impl Matcher {
     /// # Errors
     /// When a limit is passed; the matcher is then unchanged.
     pub fn accept(&mut self, token: TokenId) -> Result<bool, GrammarError> {
-        self.leave_outgrown_tables()?;
+        self.migrate_to_fresh_cache()?;
         let next = self.next_state(self.state, token)?;
         if let Some(next) = next {
             self.history.push(Step { before: self.state, accepted: Accepted::Token(token) });
@@ -192,7 +200,7 @@ impl Matcher {
         if bytes.is_empty() {
             return Ok(true);
         }
-        self.leave_outgrown_tables()?;
+        self.migrate_to_fresh_cache()?;
         let next = self.after_bytes(self.state, bytes)?;
         if let Some(next) = next {
             self.history.push(Step { before: self.state, accepted: Accepted::Bytes(bytes.into()) });
@@ -201,22 +209,21 @@ impl Matcher {
         Ok(next.is_some())
     }
 
-    /// Moves over to new tables if these have grown too large, by reading the text again.
-    fn leave_outgrown_tables(&mut self) -> Result<(), GrammarError> {
-        let steps = self.tables.recognizer().new_steps();
+    /// Moves over to new cache if these have grown too large, by reading the text again.
+    fn migrate_to_fresh_cache(&mut self) -> Result<(), GrammarError> {
+        let steps = self.cache.engine().new_steps();
         let budget = self.compiled.options().limits.memory_bytes / BYTES_PER_STEP;
         if steps.wrapping_sub(self.steps_seen) < budget.min(STEPS_PER_LOOK) {
             return Ok(());
         }
         self.steps_seen = steps;
-        if !self.tables.are_outgrown() {
+        if !self.cache.over_soft_limit() {
             return Ok(());
         }
-        let tables =
-            self.compiled.renew_tables(&self.tables).map_err(|limit| self.tables.limit_error(limit))?;
-        let state = State { set: tables.recognizer().start(), is_finished: false };
+        let cache = self.compiled.fresh_cache(&self.cache).map_err(|limit| self.cache.limit_error(limit))?;
+        let state = State { set: cache.engine().start(), is_finished: false };
         let mut moved =
-            Self { compiled: self.compiled.clone(), tables, state, history: Blocks::new(), steps_seen: 0 };
+            Self { compiled: self.compiled.clone(), cache, state, history: Blocks::new(), steps_seen: 0 };
         for step in self.history.iter() {
             let next = match &step.accepted {
                 Accepted::Token(token) => moved.next_state(moved.state, *token)?,
@@ -228,8 +235,8 @@ impl Matcher {
             moved.history.push(Step { before: moved.state, accepted: step.accepted.clone() });
             moved.state = next;
         }
-        moved.tables.settle();
-        moved.steps_seen = moved.tables.recognizer().new_steps();
+        moved.cache.raise_soft_limit();
+        moved.steps_seen = moved.cache.engine().new_steps();
         *self = moved;
         Ok(())
     }
@@ -283,7 +290,7 @@ impl Matcher {
     /// Whether the text so far is complete. It may be possible to go on all the same.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.tables.recognizer().is_complete(self.state.set)
+        self.cache.engine().is_complete(self.state.set)
     }
 
     /// Whether the text has ended: by an end token, or, with [`EndMode::Eager`], by being complete.
@@ -301,22 +308,24 @@ impl Matcher {
         self.mask_at(self.state)
     }
 
-    /// The mask, if making it costs no more than some lookups.
+    /// The mask, if it is found by some lookups.
     #[must_use]
-    pub fn known_mask(&self) -> Option<&Arc<Mask>> {
+    pub fn lookup_mask(&self) -> Option<&Arc<Mask>> {
         let State { set, is_finished } = self.state;
-        if is_finished { Some(self.tables.end_mask()) } else { self.tables.known_mask(set) }
+        if is_finished { Some(self.cache.end_mask()) } else { self.cache.lookup(set) }
     }
 
-    /// A mask that [`Matcher::known_mask`] does not know, if making it takes some microseconds, mostly.
-    #[must_use]
-    pub fn quick_mask(&self) -> Option<Arc<Mask>> {
+    /// Computes a mask that [`lookup_mask`](Self::lookup_mask) did not find; `None` if it takes more than `effort`.
+    ///
+    /// # Errors
+    /// As [`mask`](Self::mask).
+    pub fn compute_mask(&self, effort: Effort) -> Result<Option<Arc<Mask>>, GrammarError> {
         let State { set, is_finished } = self.state;
-        if is_finished { None } else { self.tables.quick_mask(set) }
+        if is_finished { Ok(Some(self.cache.end_mask().clone())) } else { self.cache.compute(set, effort) }
     }
 
     pub(crate) fn mask_at(&self, state: State) -> Result<Arc<Mask>, GrammarError> {
-        if state.is_finished { Ok(self.tables.end_mask().clone()) } else { self.tables.mask(state.set) }
+        if state.is_finished { Ok(self.cache.end_mask().clone()) } else { self.cache.mask(state.set) }
     }
 
     /// Why `token` can or cannot come next.
@@ -330,8 +339,8 @@ impl Matcher {
         if self.state.is_finished {
             return Ok(Explanation::Finished);
         }
-        let recognizer = self.tables.recognizer();
-        let expected = |set| recognizer.expectations(set).map_err(|limit| self.tables.limit_error(limit));
+        let engine = self.cache.engine();
+        let expected = |set| engine.expectations(set).map_err(|limit| self.cache.limit_error(limit));
         let vocabulary = self.compiled.vocabulary();
         let Some(text) = vocabulary.token(token) else {
             let is_end_token = vocabulary.is_eos(token);
@@ -339,10 +348,10 @@ impl Matcher {
         };
         let mut set = self.state.set;
         for (position, &byte) in text.iter().enumerate() {
-            match recognizer.step(set, byte).map_err(|limit| self.tables.limit_error(limit))? {
+            match engine.step(set, byte).map_err(|limit| self.cache.limit_error(limit))? {
                 Some(next) => set = next,
                 None => {
-                    let is_complete = recognizer.is_complete(set);
+                    let is_complete = engine.is_complete(set);
                     return Ok(Explanation::RefusedByte { position, expected: expected(set)?, is_complete });
                 }
             }
@@ -355,7 +364,7 @@ impl Matcher {
     /// # Errors
     /// When a limit is passed.
     pub fn expectations(&self) -> Result<Vec<Expectation>, GrammarError> {
-        self.tables.recognizer().expectations(self.state.set).map_err(|limit| self.tables.limit_error(limit))
+        self.cache.engine().expectations(self.state.set).map_err(|limit| self.cache.limit_error(limit))
     }
 
     pub(crate) fn next_state(&self, state: State, token: TokenId) -> Result<Option<State>, GrammarError> {
@@ -364,46 +373,33 @@ impl Matcher {
         if state.is_finished {
             return Ok(is_end_token.then_some(state));
         }
-        let recognizer = self.tables.recognizer();
-        if is_end_token && self.compiled.options().end == EndMode::Eos && recognizer.is_complete(state.set) {
+        let engine = self.cache.engine();
+        if is_end_token && self.compiled.options().end == EndMode::Eos && engine.is_complete(state.set) {
             return Ok(Some(State { is_finished: true, ..state }));
         }
         let text = vocabulary.token(token);
-        let of_text = match text {
-            Some(text) => self.after_bytes(state, text)?,
-            None => None,
-        };
         let event = TokenEvent { id: token, has_text: text.is_some() };
-        let of_token =
-            recognizer.step_token(state.set, event).map_err(|limit| self.tables.limit_error(limit))?;
-        let set = match (of_text, of_token) {
-            (text, None) => return Ok(text),
-            (None, Some(set)) => set,
-            (Some(text), Some(set)) => {
-                recognizer.union(text.set, set).map_err(|limit| self.tables.limit_error(limit))?
-            }
-        };
-        Ok(Some(self.state_of(set)))
+        let deadline = Deadline::after_first_check(self.compiled.options().limits.time);
+        let next = engine.read_token(state.set, event, text, &deadline);
+        let next = next.map_err(|limit| self.cache.limit_error(limit))?;
+        Ok(next.map(|set| self.state_of(set)))
     }
 
     fn after_bytes(&self, state: State, bytes: &[u8]) -> Result<Option<State>, GrammarError> {
         if state.is_finished {
             return Ok(None);
         }
-        let recognizer = self.tables.recognizer();
+        let engine = self.cache.engine();
         let deadline = Deadline::after_first_check(self.compiled.options().limits.time);
-        let after = recognizer.step_all(state.set, bytes, &deadline).and_then(|set| match set {
-            Ok(set) => recognizer.end_token(set),
-            Err(_) => Ok(None),
-        });
-        let set = after.map_err(|limit| self.tables.limit_error(limit))?;
-        Ok(set.map(|set| self.state_of(set)))
+        let next = engine.read_bytes(state.set, bytes, &deadline);
+        let next = next.map_err(|limit| self.cache.limit_error(limit))?;
+        Ok(next.map(|set| self.state_of(set)))
     }
 
     /// The state after a token that led to `set`.
     fn state_of(&self, set: SetId) -> State {
         let is_finished =
-            self.compiled.options().end == EndMode::Eager && self.tables.recognizer().is_complete(set);
+            self.compiled.options().end == EndMode::Eager && self.cache.engine().is_complete(set);
         State { set, is_finished }
     }
 }

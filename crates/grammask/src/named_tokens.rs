@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use grammask_diagnostics::{Code, Diagnostic};
-use grammask_earley::recognizer::TokenMatch;
+use grammask_engine::TokenMatch;
 use grammask_grammar::{Terminal, TerminalDefinition, TokenReference, TokenSelection, TokenSense};
 use grammask_vocabulary::{TokenId, TokenSet, Vocabulary};
 

@@ -32,19 +32,19 @@ impl CompiledGrammar {
     /// # Errors
     /// When a limit is passed.
     pub fn first_error(self: &Arc<Self>, text: &[u8]) -> Result<Option<usize>, GrammarError> {
-        let mut tables = self.tables();
-        if tables.are_outgrown() {
-            tables = self.renew_tables(&tables).map_err(|limit| tables.limit_error(limit))?;
+        let mut cache = self.cache();
+        if cache.over_soft_limit() {
+            cache = self.fresh_cache(&cache).map_err(|limit| cache.limit_error(limit))?;
         }
-        let recognizer = tables.recognizer();
+        let engine = cache.engine();
         let deadline = Deadline::after(self.options().limits.time);
-        let verdict = recognizer.step_all(recognizer.start(), text, &deadline).and_then(|read| match read {
+        let verdict = engine.step_all(engine.start(), text, &deadline).and_then(|read| match read {
             Err(position) => Ok(Some(position)),
             Ok(set) => {
-                let end = recognizer.end_token(set)?;
-                Ok(if end.is_some_and(|set| recognizer.is_complete(set)) { None } else { Some(text.len()) })
+                let end = engine.end_token(set)?;
+                Ok(if end.is_some_and(|set| engine.is_complete(set)) { None } else { Some(text.len()) })
             }
         });
-        verdict.map_err(|limit| tables.limit_error(limit))
+        verdict.map_err(|limit| cache.limit_error(limit))
     }
 }

@@ -9,7 +9,7 @@ use grammask::frontends::json_schema::{self, SchemaOptions};
 use grammask::frontends::kbnf;
 use grammask::grammar::Grammar;
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
-use grammask::{CompileOptions, CompiledGrammar, Limits, MaskStrategy};
+use grammask::{CompileOptions, CompiledGrammar, Effort, Limits, MaskStrategy};
 
 /// A small generator of pseudo-random numbers (Marsaglia's xorshift), so that every run tests the same.
 struct Random(u64);
@@ -81,8 +81,9 @@ fn compare_grammar(grammar: &Grammar, runs: &[&str], texts: usize, steps: usize)
     for _ in 0..texts {
         let mut matchers = compiled.each_ref().map(CompiledGrammar::matcher);
         for _ in 0..steps {
-            let known = matchers[0].known_mask().cloned();
-            let quick = known.is_none().then(|| matchers[0].quick_mask()).flatten();
+            let known = matchers[0].lookup_mask().cloned();
+            let quick =
+                known.is_none().then(|| matchers[0].compute_mask(Effort::Immediate).unwrap()).flatten();
             let [composed, walked] = matchers.each_ref().map(|matcher| matcher.mask().expect("a mask"));
             assert!(composed == walked, "masks differ after {:?}", matchers[0].tokens());
             assert!(quick.is_none_or(|quick| quick == walked), "quick mask after {:?}", matchers[0].tokens());
@@ -96,7 +97,7 @@ fn compare_grammar(grammar: &Grammar, runs: &[&str], texts: usize, steps: usize)
             }
         }
     }
-    let statistics = compiled[0].tables().statistics();
+    let statistics = compiled[0].cache().statistics();
     assert!(statistics.composed > 0 && statistics.walked == 0, "{statistics:?}");
 }
 

@@ -14,10 +14,10 @@ use grammask::grammar::Code;
 use grammask::lexing::reference::LexedReference;
 use grammask::lexing::{
     ConflictPolicy, IndentationSource, LexedDefinition, LexedGrammar, LexedRecognizer, LexerKind, LexingRule,
-    ParserKind, Pattern, PreparedGrammar, ProductionSource, RunsId, TerminalRole, TerminalSource,
+    ParserKind, Pattern, PreparedGrammar, ProductionSource, TerminalRole, TerminalSource,
 };
 use grammask::vocabulary::{TokenSet, Vocabulary};
-use grammask::{Deadline, Limits};
+use grammask::{Deadline, Engine, Limits, MaskSource, PrecomputeBudget, SetId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -214,12 +214,16 @@ fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], long
     let mut made_before = 0;
     if is_made_ahead {
         // The order makes no difference in the end.
-        let all = (usize::MAX, number.is_multiple_of(4));
-        let no_limit = (usize::MAX, Duration::from_secs(60));
-        recognizer.precompute(&vocabulary, all, no_limit, |_, _| true).expect("no limit");
-        made_before = recognizer.mask_counts().1;
+        let budget = PrecomputeBudget {
+            max_states: None,
+            is_timed: number.is_multiple_of(4),
+            max_bytes: usize::MAX,
+            step_time: Duration::from_secs(60),
+        };
+        recognizer.precompute(&vocabulary, budget, &mut |_, _| true).expect("no limit");
+        made_before = recognizer.counts().composed;
     }
-    let mut pending: Vec<(Vec<u8>, Option<RunsId>)> = vec![(Vec::new(), Some(recognizer.start()))];
+    let mut pending: Vec<(Vec<u8>, Option<SetId>)> = vec![(Vec::new(), Some(recognizer.start()))];
     while let Some((text, set)) = pending.pop() {
         let is_complete = set.is_some_and(|set| recognizer.is_complete(set));
         assert_eq!(is_complete, reference.accepts(&text), "text {:?}", String::from_utf8_lossy(&text));
@@ -239,7 +243,7 @@ fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], long
         }
     }
     if is_made_ahead && prepared.table().is_some() && definition.indentation.is_none() {
-        let (_, made) = recognizer.mask_counts();
+        let made = recognizer.counts().composed;
         assert_eq!(made, made_before, "some masks needed more than what was made ahead");
     }
 }
@@ -339,7 +343,7 @@ fn blocks_equal_oracle() {
 }
 
 /// The mask holds the tokens that can be read byte by byte.
-fn check_mask(recognizer: &LexedRecognizer, set: RunsId, vocabulary: &Vocabulary, text: &[u8]) {
+fn check_mask(recognizer: &LexedRecognizer, set: SetId, vocabulary: &Vocabulary, text: &[u8]) {
     let deadline = Deadline::after(Duration::from_secs(60));
     let mut expected = TokenSet::new(vocabulary.size());
     for (id, token) in vocabulary.texts().iter().enumerate() {
@@ -358,7 +362,7 @@ fn check_mask(recognizer: &LexedRecognizer, set: RunsId, vocabulary: &Vocabulary
 /// Some text that begins like this is accepted.
 fn check_end(
     recognizer: &LexedRecognizer,
-    set: RunsId,
+    set: SetId,
     text: &[u8],
     reference: &LexedReference,
     alphabet: &[u8],

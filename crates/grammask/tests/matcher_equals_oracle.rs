@@ -15,7 +15,7 @@ use grammask::grammar::{Code, Grammar};
 use grammask::masks::brute_force;
 use grammask::recognizer::reference::{Chart, Reference};
 use grammask::vocabulary::{TokenId, TokenSet, TokenTexts, Vocabulary};
-use grammask::{CompileOptions, CompiledGrammar, EndMode, Limits, MaskStrategy, Matcher};
+use grammask::{CompileOptions, CompiledGrammar, Effort, EndMode, Limits, MaskStrategy, Matcher};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -242,7 +242,7 @@ fn check(grammar: &Grammar, vocabulary: Vocabulary, walk: &[Step], run: Options)
         }
     };
     assert!(language.empty || language.nonempty, "the engine accepts an empty language");
-    let first_tables = compiled.tables();
+    let first_cache = compiled.cache();
     let first = Oracle { chart: reference.chart(), is_finished: false };
     let mut kept = vec![Text { matcher: compiled.matcher(), oracle: first, history: Vec::new() }];
     let mut current = 0;
@@ -288,7 +288,7 @@ fn check(grammar: &Grammar, vocabulary: Vocabulary, walk: &[Step], run: Options)
     }
     for text in &mut kept {
         let _ = compare(text, &vocabulary, end);
-        if !Arc::ptr_eq(text.matcher.tables(), &first_tables) {
+        if !Arc::ptr_eq(text.matcher.cache(), &first_cache) {
             MOVED.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -301,8 +301,8 @@ fn compare(text: &mut Text<'_>, vocabulary: &Vocabulary, end: EndMode) -> Option
     let expected: Vec<TokenId> = expected.iter().collect();
     // Half of them as the bindings ask for them.
     if text.history.len().is_multiple_of(2)
-        && text.matcher.known_mask().is_none()
-        && let Some(quick) = text.matcher.quick_mask()
+        && text.matcher.lookup_mask().is_none()
+        && let Ok(Some(quick)) = text.matcher.compute_mask(Effort::Immediate)
     {
         assert!(quick.iter().eq(expected.iter().copied()), "quick mask after {:?}", text.matcher.tokens());
         QUICK.fetch_add(1, Ordering::Relaxed);

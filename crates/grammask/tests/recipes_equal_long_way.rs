@@ -5,15 +5,14 @@
 
 mod generators;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use generators::GrammarSketch;
 use grammask::frontends::kbnf;
 use grammask::grammar::Grammar;
+use grammask::lowering::lower;
 use grammask::recognizer::Recognizer;
-use grammask::vocabulary::{TokenTexts, Vocabulary};
-use grammask::{CompileOptions, CompiledGrammar, Limits};
+use grammask::{Engine, Limits};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
@@ -69,14 +68,12 @@ fn steps_of_knotted_grammars() {
 }
 
 fn check(grammar: &Grammar, choices: &[u16]) {
-    let mut texts = TokenTexts::new();
-    texts.push(b"a");
-    let vocabulary = Vocabulary::new(texts, Vec::new(), vec![], Some(1)).expect("a vocabulary of one token");
-    let mut options = CompileOptions::default();
-    options.end = grammask::EndMode::Eager;
-    let Ok(compiled) = CompiledGrammar::new(grammar, Arc::new(vocabulary), options) else { return };
-    let tables = compiled.tables();
-    let Some(recognizer) = tables.recognizer().context_free() else { return };
+    let Ok(lowered) = lower(grammar, &Limits::default()) else { return };
+    let token_matches = vec![None; lowered.normal_form.terminals().len()];
+    let Ok(recognizer) = Recognizer::new(lowered.normal_form, token_matches, &Limits::default()) else {
+        return;
+    };
+    let recognizer = &recognizer;
     walk(recognizer, choices);
     FOLLOWED.fetch_add(recognizer.followed_recipes() as u64, Ordering::Relaxed);
 }
@@ -88,7 +85,7 @@ fn walk(recognizer: &Recognizer, choices: &[u16]) {
         let mut live = Vec::new();
         for &byte in recognizer.byte_of_class() {
             let Ok(next) = recognizer.step(set, byte) else { return };
-            let Ok(expected) = recognizer.step_the_long_way(set, byte) else { return };
+            let Ok(expected) = recognizer.step_uncached(set, byte) else { return };
             let description = || {
                 let show = |set: Option<_>| set.map_or_else(String::new, |set| recognizer.describe(set));
                 format!("{}after {byte}\n{}not\n{}", recognizer.describe(set), show(next), show(expected))

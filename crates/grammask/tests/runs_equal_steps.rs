@@ -5,9 +5,9 @@ mod generators;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use grammask::frontends::kbnf;
-use grammask::recognizer::{Recognizer, SetId};
-use grammask::vocabulary::{TokenTexts, Vocabulary};
-use grammask::{CompileOptions, CompiledGrammar, Deadline, Limits};
+use grammask::lowering::lower;
+use grammask::recognizer::Recognizer;
+use grammask::{Deadline, Engine, Limits, SetId};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
@@ -44,14 +44,10 @@ fn runs_of_bytes() {
 fn check(grammar: &str, words: &[String], pieces: &[(u16, usize)]) {
     let (grammar, _) = kbnf::grammar(grammar.as_bytes(), "start", &Limits::default())
         .unwrap_or_else(|error| panic!("{error}"));
-    let mut texts = TokenTexts::new();
-    texts.push(b"a");
-    let vocabulary = Vocabulary::new(texts, Vec::new(), vec![], Some(1)).expect("a vocabulary of one token");
-    let mut options = CompileOptions::default();
-    options.end = grammask::EndMode::Eager;
-    let compiled = CompiledGrammar::new(&grammar, vocabulary.into(), options).expect("a grammar of words");
-    let tables = compiled.tables();
-    let recognizer = tables.recognizer().context_free().expect("a context-free grammar");
+    let lowered = lower(&grammar, &Limits::default()).expect("a grammar of words");
+    let token_matches = vec![None; lowered.normal_form.terminals().len()];
+    let recognizer = Recognizer::new(lowered.normal_form, token_matches, &Limits::default());
+    let recognizer = &recognizer.expect("within the limits");
     // Texts of words, and of what separates them, cut into pieces anywhere.
     let mut set = recognizer.start();
     let mut text: Vec<u8> = Vec::new();
@@ -80,7 +76,7 @@ fn check(grammar: &str, words: &[String], pieces: &[(u16, usize)]) {
 /// The set after all bytes, or the position of the first that does not fit, by steps that are known or taken the long way.
 fn one_by_one(recognizer: &Recognizer, set: SetId, bytes: &[u8]) -> Result<SetId, usize> {
     bytes.iter().enumerate().try_fold(set, |set, (position, &byte)| {
-        let next = recognizer.step_the_long_way(set, byte).expect("within the limits");
+        let next = recognizer.step_uncached(set, byte).expect("within the limits");
         next.ok_or(position)
     })
 }

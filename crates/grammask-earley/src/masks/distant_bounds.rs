@@ -15,7 +15,7 @@ use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{NodeSet, NodeSetRef, TerminalSummary, TokenTrie, TrieNode};
 
-use super::summaries::{Composition, Refusal};
+use super::summaries::{ComposeError, Composition};
 use super::terminal_walk::Wanted;
 
 /// Trie nodes ahead from which it is worth it.
@@ -33,7 +33,7 @@ impl Composition<'_> {
         state: StateId,
         nodes: &NodeSetRef,
         wanted: Wanted,
-    ) -> Result<Option<TerminalSummary>, Refusal> {
+    ) -> Result<Option<TerminalSummary>, ComposeError> {
         let automata = &mut *self.machine.automata;
         let term = automata.term(state);
         if !automata.terms().has_distant_bounds(term) || nodes.is_dense() || nodes.len() > MOST_STARTS {

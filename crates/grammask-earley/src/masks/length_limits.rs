@@ -11,7 +11,7 @@ use grammask_automata::{LengthLimit, StateId};
 use grammask_vocabulary::{CountedSummary, GrowingNodeSet, LiveTokens, NodeSetRef, TerminalSummary};
 
 use super::limited_walk::{LimitedState, walk_limited};
-use super::summaries::{Composition, Refusal};
+use super::summaries::{ComposeError, Composition};
 
 /// Copies of a wide thing, such as a word of a text, that few tokens hold.
 const FEW_COPIES: u32 = 6;
@@ -31,7 +31,7 @@ impl Composition<'_> {
         &mut self,
         state: StateId,
         nodes: &NodeSetRef,
-    ) -> Result<Option<TerminalSummary>, Refusal> {
+    ) -> Result<Option<TerminalSummary>, ComposeError> {
         let term = self.machine.automata.term(state);
         let Some((head, tail)) = self.machine.automata.terms().leading_intersection(term) else {
             return Ok(None);
@@ -75,7 +75,7 @@ impl Composition<'_> {
         &mut self,
         limit: LengthLimit,
         nodes: &NodeSetRef,
-    ) -> Result<Option<Arc<CountedSummary>>, Refusal> {
+    ) -> Result<Option<Arc<CountedSummary>>, ComposeError> {
         let languages = self.languages(limit);
         if let Some(known) = self.vocabulary.summaries().get_limited(languages, nodes) {
             return Ok(known);
@@ -119,7 +119,7 @@ impl Composition<'_> {
         &mut self,
         limit: LengthLimit,
         nodes: &NodeSetRef,
-    ) -> Result<Option<Arc<CountedSummary>>, Refusal> {
+    ) -> Result<Option<Arc<CountedSummary>>, ComposeError> {
         let languages = self.languages(limit);
         if let Some(known) = self.vocabulary.summaries().get_limited(languages, nodes) {
             return Ok(known);

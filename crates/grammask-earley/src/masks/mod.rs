@@ -1,14 +1,15 @@
 //! Masks: which tokens can come next.
 //!
-//! Three ways to the same bits, which property tests compare.
+//! Three strategies give the same bits, which property tests compare.
 //!
-//! | way | how | for |
+//! | strategy | how | for |
 //! |---|---|---|
 //! | [`brute_force`] | tries each token on the textbook recogniser | the oracle |
-//! | [`walk`] | steps the interned recogniser along the token trie, depth first | cross-check; grammars that count tokens; masks that would take too much work otherwise |
-//! | [`RuleSummaries`] | composes the mask from what is live in, and where ends, each symbol on sets of trie nodes | every day |
+//! | [`walk`](grammask_engine::walk) | steps the interned recogniser along the token trie, depth first | cross-check; grammars that count tokens; masks that would take too much work otherwise |
+//! | `summaries` | composes the mask from the summaries of symbols on sets of trie nodes | the default |
 //!
-//! Finished masks are kept by set ([`MaskStore`]) and by what was observed while they were made (`observed`).
+//! [`ContextFreeMasks`] selects among them. Finished masks are cached by set, and by what was observed while they were computed
+//! (`observed`).
 
 pub mod brute_force;
 mod counted_walk;
@@ -21,13 +22,10 @@ mod loops;
 mod observed;
 mod rows;
 mod similar_walk;
-mod store;
+mod source;
 mod summaries;
 mod table_walk;
 mod terminal_walk;
-mod walk;
+mod token_terminals;
 
-pub use observed::Observation;
-pub use store::{KeptMask, MaskStore, StoreStatistics};
-pub use summaries::{Pace, Refusal, RuleSummaries};
-pub use walk::{walk, whole_tokens};
+pub use source::ContextFreeMasks;

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::lowering::NormalForm;
 use crate::recognizer::{Branches, ContinuationId, Continuations, Shape, ShapeId};
 
-use super::store::KeptMask;
+use grammask_engine::CachedMask;
 
 /// What was seen of a continuation: how its content looks, and the numbers of the continuations in it.
 type Sight = Box<[u32]>;
@@ -32,14 +32,14 @@ pub(super) struct ObservedMasks {
 #[derive(Debug)]
 enum Node {
     /// Nothing more needs to be seen.
-    Mask(KeptMask),
+    Mask(CachedMask),
     /// The continuation of this number is looked at; where that leads to by what is seen.
     Look { number: u32, branches: Branches },
 }
 
 /// What one computation looked at, in order.
 #[derive(Debug)]
-pub struct Observation {
+pub(crate) struct Observation {
     /// How the kernel looks.
     kernel: u32,
     /// The resumed continuations: their numbers, and what was seen of them.
@@ -179,7 +179,7 @@ impl ObservedMasks {
         &mut self,
         view: View<'_>,
         (shape, parts): (ShapeId, &[ContinuationId]),
-    ) -> Option<&KeptMask> {
+    ) -> Option<&CachedMask> {
         let Self { kernels, contents, roots, nodes, numbering, .. } = self;
         let kernel = kernels.number(view, shape, EndFlag::Counts);
         let mut node = (*roots.get(kernel as usize)?)?;
@@ -197,7 +197,7 @@ impl ObservedMasks {
     }
 
     /// Remembers the mask of an observation.
-    pub(super) fn remember(&mut self, observation: Observation, mask: KeptMask) {
+    pub(super) fn remember(&mut self, observation: Observation, mask: CachedMask) {
         let Observation { kernel, looks } = observation;
         let mut looks = looks.into_iter().peekable();
         let make = |nodes: &mut Vec<Node>, bytes: &mut usize, number: Option<u32>, words: usize| {

@@ -22,10 +22,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::lowering::{Advance, DotId, NormalForm, Symbol};
-use crate::recognizer::{ContinuationId, Continuations, Item, ItemState, Machine, Recognizer, SetId};
+use crate::lowering::{Advance, DotId, Symbol};
+use crate::recognizer::{ContinuationId, Item, ItemState, Machine, Reader};
 use grammask_automata::{ByteSet, StateId};
 use grammask_diagnostics::{Deadline, LimitExceeded};
+use grammask_engine::{CachedMask, Effort, SetId};
 use grammask_vocabulary::{
     GrowingNodeSet, LiveTokens, NodeSet, NodeSetRef, Repetition, TerminalSummary, TokenTrie, TrieNode,
     Vocabulary,
@@ -35,7 +36,6 @@ use super::counted_walk::walk_counted;
 use super::difference_walk::walk_differences;
 use super::length_limits::Clamped;
 use super::observed::{Observation, ObservedMasks, View};
-use super::store::KeptMask;
 use super::table_walk::{Notes, walk_table};
 use super::terminal_walk::{Known, Walked, Wanted, walk_terminal, walk_word};
 
@@ -63,25 +63,16 @@ const WORTH_KEEPING: usize = 64;
 /// Work between two looks at the clock.
 const WORK_PER_CLOCK: usize = 1 << 16;
 
-/// How long a mask may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
-    /// Until a limit is passed, or a walk is the better way.
-    Any,
-    /// Only what is composed of words and of what is known: some microseconds, mostly.
-    Quick,
-}
-
 /// Why a mask was not composed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub(crate) enum ComposeError {
     /// A limit of the grammar was passed.
     Limit(LimitExceeded),
     /// It would take too long or nest too deep; a walk is exact and bounded. Or it would not be quick, as it should be.
     TooMuchWork,
 }
 
-impl From<LimitExceeded> for Refusal {
+impl From<LimitExceeded> for ComposeError {
     fn from(limit: LimitExceeded) -> Self {
         Self::Limit(limit)
     }
@@ -92,7 +83,7 @@ type ByNodes<K, V> = FxHashMap<(K, usize), (NodeSetRef, V)>;
 
 /// What is known about the nonterminals of one compiled grammar.
 #[derive(Debug, Default)]
-pub struct RuleSummaries {
+pub(crate) struct RuleSummaries {
     closures: FxHashMap<usize, Arc<Closure>>,
     rules: ByNodes<usize, RuleSummary>,
     terminals: ByNodes<StateId, Arc<TerminalSummary>>,
@@ -143,30 +134,20 @@ struct Closure {
 }
 
 impl RuleSummaries {
-    /// Bytes that the summaries take, an estimate.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
+    /// Estimated memory, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
         self.bytes + self.observed.memory_bytes() + self.notes.memory_bytes()
     }
 
-    /// The mask that was remembered for a set that looks like `set`, as far as a mask looks.
-    #[must_use]
-    pub fn recall(
-        &mut self,
-        recognizer: &Recognizer,
-        vocabulary: &Vocabulary,
-        set: SetId,
-    ) -> Option<&KeptMask> {
-        // It is asked for again before a mask is made.
-        if self.missed == Some(set) {
+    /// The mask of a set that is equivalent to the reader's, if one is cached.
+    pub(crate) fn recall(&mut self, reader: &Reader<'_>, vocabulary: &Vocabulary) -> Option<&CachedMask> {
+        // A mask is looked up again before it is computed.
+        if self.missed == Some(reader.set()) {
             return None;
         }
-        let form = recognizer.normal_form();
         let Self { observed, missed, .. } = self;
-        let known = recognizer.look(set, |kernel, continuations| {
-            observed.recall(view(form, continuations, vocabulary), kernel)
-        });
-        *missed = known.is_none().then_some(set);
+        let known = observed.recall(view(reader, vocabulary), reader.shape());
+        *missed = known.is_none().then_some(reader.set());
         known
     }
 
@@ -176,63 +157,58 @@ impl RuleSummaries {
         live.memory_bytes() + new.map_or(0, |base| size_of_val(base.words()))
     }
 
-    /// Remembers the finished mask of all sets that look as the observation says.
-    pub fn remember(&mut self, observation: Observation, mask: KeptMask) {
+    /// Caches the finished mask of all sets with this observation.
+    pub(crate) fn remember(&mut self, observation: Observation, mask: CachedMask) {
         self.missed = None;
         self.observed.remember(observation, mask);
     }
 
-    /// All tokens that can follow the text that led to `set`, end tokens and tokens read as a whole aside, as sets that are
-    /// to be united, and what they depend on. No terminal of the grammar may count tokens.
+    /// The tokens that can follow the reader's set, as sets to be united, and what the result depends on. End tokens and the
+    /// tokens of token terminals are left out. No terminal of the grammar may count tokens.
     ///
     /// # Errors
-    /// When a limit is passed, or a walk is the better way.
-    pub fn mask(
+    /// When a limit is passed, or a walk is the better strategy.
+    pub(crate) fn compose(
         &mut self,
-        recognizer: &Recognizer,
+        reader: &mut Reader<'_>,
         vocabulary: &Vocabulary,
-        set: SetId,
-        pace: Pace,
+        effort: Effort,
         deadline: &Deadline,
-    ) -> Result<(Vec<LiveTokens>, Observation), Refusal> {
-        let (live, resumed) = recognizer.compose(set, |items, machine| {
-            let [nothing, root] = vocabulary.summaries().nothing_and_root(vocabulary.trie());
-            let most_work = match pace {
-                Pace::Any => MOST_WORK >> self.setbacks,
-                Pace::Quick => MOST_QUICK_WORK,
-            };
-            let mut composition = Composition {
-                machine,
-                vocabulary,
-                trie: vocabulary.trie(),
-                nothing,
-                pace,
-                most_work,
-                known: self,
-                deadline,
-                work: 0,
-                next_look: most_work.min(WORK_PER_CLOCK),
-            };
-            let result = composition.mask(items, root);
-            // A grammar whose masks take too much work is given less of it, until they go well again.
-            self.setbacks = match result {
-                Err(Refusal::TooMuchWork) if pace == Pace::Quick => self.setbacks,
-                Err(Refusal::TooMuchWork) => (self.setbacks + 2).min(MOST_SETBACKS),
-                _ => self.setbacks.saturating_sub(1),
-            };
-            result
-        })?;
-        let form = recognizer.normal_form();
-        let observation = recognizer.look(set, |kernel, continuations| {
-            self.observed.observe(view(form, continuations, vocabulary), kernel, &resumed)
-        });
+    ) -> Result<(Vec<LiveTokens>, Observation), ComposeError> {
+        let [nothing, root] = vocabulary.summaries().nothing_and_root(vocabulary.trie());
+        let most_work = match effort {
+            Effort::Full => MOST_WORK >> self.setbacks,
+            Effort::Immediate => MOST_QUICK_WORK,
+        };
+        let items = reader.items();
+        let mut composition = Composition {
+            machine: reader.machine(),
+            vocabulary,
+            trie: vocabulary.trie(),
+            nothing,
+            effort,
+            most_work,
+            known: self,
+            deadline,
+            work: 0,
+            next_look: most_work.min(WORK_PER_CLOCK),
+        };
+        let result = composition.mask(&items, root);
+        // A grammar whose masks take too much work is given less of it, until they go well again.
+        self.setbacks = match result {
+            Err(ComposeError::TooMuchWork) if effort == Effort::Immediate => self.setbacks,
+            Err(ComposeError::TooMuchWork) => (self.setbacks + 2).min(MOST_SETBACKS),
+            _ => self.setbacks.saturating_sub(1),
+        };
+        let (live, resumed) = result?;
+        let observation = self.observed.observe(view(reader, vocabulary), reader.shape(), &resumed);
         Ok((live, observation))
     }
 }
 
-fn view<'a>(form: &'a NormalForm, continuations: &'a Continuations, vocabulary: &Vocabulary) -> View<'a> {
+fn view<'a>(reader: &'a Reader<'_>, vocabulary: &Vocabulary) -> View<'a> {
     let reach = u32::try_from(vocabulary.trie().max_depth()).unwrap_or(u32::MAX);
-    View { form, continuations, reach }
+    View { form: reader.normal_form(), continuations: reader.continuations(), reach }
 }
 
 /// One computation.
@@ -243,7 +219,7 @@ pub(super) struct Composition<'a> {
     pub(super) nothing: &'a NodeSetRef,
     pub(super) known: &'a mut RuleSummaries,
     deadline: &'a Deadline,
-    pace: Pace,
+    effort: Effort,
     work: usize,
     most_work: usize,
     /// Work at which to look at the clock.
@@ -256,7 +232,7 @@ impl Composition<'_> {
         &mut self,
         items: &[Item],
         root: &NodeSetRef,
-    ) -> Result<(Vec<LiveTokens>, Vec<ContinuationId>), Refusal> {
+    ) -> Result<(Vec<LiveTokens>, Vec<ContinuationId>), ComposeError> {
         // With room for what follows an item, and for the end of the text.
         let mut parts = Vec::with_capacity(items.len() + 3);
         let mut resumption = std::mem::take(&mut self.known.resumption);
@@ -319,7 +295,7 @@ impl Composition<'_> {
         dot: DotId,
         nodes: &NodeSetRef,
         nesting: usize,
-    ) -> Result<(LiveTokens, NodeSetRef), Refusal> {
+    ) -> Result<(LiveTokens, NodeSetRef), ComposeError> {
         self.spend(WORK_PER_LOOKUP)?;
         match self.machine.form.symbol_after(dot) {
             Symbol::Terminal(id) => self.start_terminal(self.machine.starts[id.index()], nodes),
@@ -332,7 +308,7 @@ impl Composition<'_> {
         &mut self,
         start: ItemState,
         nodes: &NodeSetRef,
-    ) -> Result<(LiveTokens, NodeSetRef), Refusal> {
+    ) -> Result<(LiveTokens, NodeSetRef), ComposeError> {
         match start.automaton_state() {
             Some(state) => self.terminal(state, nodes),
             None => Ok((LiveTokens::none(), self.nothing.clone())),
@@ -345,7 +321,7 @@ impl Composition<'_> {
         nonterminal: usize,
         nodes: &NodeSetRef,
         nesting: usize,
-    ) -> Result<(LiveTokens, NodeSetRef), Refusal> {
+    ) -> Result<(LiveTokens, NodeSetRef), ComposeError> {
         let closure = self.closure(nonterminal)?;
         if !closure.first_bytes.intersects(nodes.child_bytes()) {
             return Ok((LiveTokens::none(), self.nothing.clone()));
@@ -355,7 +331,7 @@ impl Composition<'_> {
             return Ok((known.live.clone(), known.ends.clone()));
         }
         if nesting >= MOST_NESTED {
-            return Err(Refusal::TooMuchWork);
+            return Err(ComposeError::TooMuchWork);
         }
         self.spend(closure.members.len() * WORK_PER_LOOKUP / 8)?;
         let mut frame = Frame {
@@ -392,7 +368,7 @@ impl Composition<'_> {
 
     /// What is live in all copies of a terminal that can come after a dot, and where the repetition can end; none
     /// where the dot is not in a repetition of a code.
-    fn repetition(&mut self, dot: DotId, nodes: &NodeSetRef) -> Result<Option<RuleSummary>, Refusal> {
+    fn repetition(&mut self, dot: DotId, nodes: &NodeSetRef) -> Result<Option<RuleSummary>, ComposeError> {
         let Some((terminal, min, max)) = self.machine.form.copies_left(dot) else { return Ok(None) };
         let Some(start) = self.machine.starts[terminal.index()].automaton_state() else { return Ok(None) };
         if !self.is_code(start)? {
@@ -433,7 +409,7 @@ impl Composition<'_> {
         code: u128,
         nodes: &NodeSetRef,
         (min, max): (u32, u32),
-    ) -> Result<Repetition, Refusal> {
+    ) -> Result<Repetition, ComposeError> {
         let store = self.vocabulary.summaries();
         let counted = match store.get_counted(code, nodes) {
             Some(known) => known,
@@ -450,7 +426,7 @@ impl Composition<'_> {
         Ok(Repetition { live, ends })
     }
 
-    pub(super) fn is_code(&mut self, start: StateId) -> Result<bool, Refusal> {
+    pub(super) fn is_code(&mut self, start: StateId) -> Result<bool, ComposeError> {
         if let Some(&known) = self.known.codes.get(&start) {
             return Ok(known);
         }
@@ -465,7 +441,7 @@ impl Composition<'_> {
         &mut self,
         state: StateId,
         nodes: &NodeSetRef,
-    ) -> Result<(LiveTokens, NodeSetRef), Refusal> {
+    ) -> Result<(LiveTokens, NodeSetRef), ComposeError> {
         if let Some((_, known)) = self.known.terminals.get(&(state, nodes.place()))
             && let Some(ends) = &known.ends
         {
@@ -489,7 +465,7 @@ impl Composition<'_> {
         state: StateId,
         nodes: &NodeSetRef,
         wanted: Wanted,
-    ) -> Result<Arc<TerminalSummary>, Refusal> {
+    ) -> Result<Arc<TerminalSummary>, ComposeError> {
         let suffices = |known: &Arc<TerminalSummary>| wanted == Wanted::Live || known.ends.is_some();
         let key = (state, nodes.place());
         if let Some((_, known)) = self.known.terminals.get(&key)
@@ -536,7 +512,7 @@ impl Composition<'_> {
         state: StateId,
         nodes: &NodeSetRef,
         wanted: Wanted,
-    ) -> Result<TerminalSummary, Refusal> {
+    ) -> Result<TerminalSummary, ComposeError> {
         if let Some(summary) = self.walk_words(state, nodes)? {
             return Ok(summary);
         }
@@ -551,12 +527,16 @@ impl Composition<'_> {
     }
 
     /// Gives up where a mask should be quick, and something that was not met before lies ahead.
-    fn be_quick(&self) -> Result<(), Refusal> {
-        if self.pace == Pace::Quick { Err(Refusal::TooMuchWork) } else { Ok(()) }
+    fn be_quick(&self) -> Result<(), ComposeError> {
+        if self.effort == Effort::Immediate { Err(ComposeError::TooMuchWork) } else { Ok(()) }
     }
 
     /// The summary of a terminal that begins with a word or with one of many; none where that is no help.
-    fn walk_words(&mut self, state: StateId, nodes: &NodeSetRef) -> Result<Option<TerminalSummary>, Refusal> {
+    fn walk_words(
+        &mut self,
+        state: StateId,
+        nodes: &NodeSetRef,
+    ) -> Result<Option<TerminalSummary>, ComposeError> {
         let automata = &mut *self.machine.automata;
         let word = match nodes.is_dense() {
             true => None,
@@ -581,7 +561,7 @@ impl Composition<'_> {
         state: StateId,
         nodes: &NodeSetRef,
         wanted: Wanted,
-    ) -> Result<TerminalSummary, Refusal> {
+    ) -> Result<TerminalSummary, ComposeError> {
         let automata = &mut *self.machine.automata;
         let term = automata.term(state);
         if let Some(exclusion) = automata.terms_mut().exclusion(term)
@@ -618,7 +598,7 @@ impl Composition<'_> {
         rest: StateId,
         nodes: &NodeSet,
         wanted: Wanted,
-    ) -> Result<TerminalSummary, Refusal> {
+    ) -> Result<TerminalSummary, ComposeError> {
         let walked = walk_word(self.vocabulary, word, true, nodes);
         let TerminalSummary { live, ends } = self.finish(walked)?;
         let behind = ends.unwrap_or_else(|| self.nothing.clone());
@@ -631,13 +611,13 @@ impl Composition<'_> {
         Ok(TerminalSummary { live, ends: rest.ends.clone() })
     }
 
-    fn finish(&mut self, walked: Walked) -> Result<TerminalSummary, Refusal> {
+    fn finish(&mut self, walked: Walked) -> Result<TerminalSummary, ComposeError> {
         let TerminalSummary { live, ends } = self.finish_unshared(walked)?;
         Ok(TerminalSummary { live: self.vocabulary.summaries().share(live), ends })
     }
 
     /// The same, where equal tokens need not be the same.
-    fn finish_unshared(&mut self, walked: Walked) -> Result<TerminalSummary, Refusal> {
+    fn finish_unshared(&mut self, walked: Walked) -> Result<TerminalSummary, ComposeError> {
         self.spend(walked.work)?;
         let intern = |ends: NodeSet| match ends.is_empty() {
             true => self.nothing.clone(),
@@ -646,12 +626,12 @@ impl Composition<'_> {
         Ok(TerminalSummary { live: walked.live, ends: walked.ends.map(intern) })
     }
 
-    pub(super) fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, Refusal> {
+    pub(super) fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, ComposeError> {
         Ok(self.machine.automata.first_bytes(state)?)
     }
 
     /// The first bytes of a state, unless it takes long to find them, as it does where names are excluded.
-    fn soon_known_first_bytes(&mut self, state: StateId) -> Result<Option<ByteSet>, Refusal> {
+    fn soon_known_first_bytes(&mut self, state: StateId) -> Result<Option<ByteSet>, ComposeError> {
         let automata = &mut *self.machine.automata;
         let known = automata.known_first_bytes(state);
         if known.is_some() || automata.terms().has_exclusion(automata.term(state)) {
@@ -660,7 +640,7 @@ impl Composition<'_> {
         Ok(Some(automata.first_bytes(state)?))
     }
 
-    fn closure(&mut self, nonterminal: usize) -> Result<Arc<Closure>, Refusal> {
+    fn closure(&mut self, nonterminal: usize) -> Result<Arc<Closure>, ComposeError> {
         if let Some(known) = self.known.closures.get(&nonterminal) {
             return Ok(known.clone());
         }
@@ -701,12 +681,12 @@ impl Composition<'_> {
         Ok(closure)
     }
 
-    pub(super) fn spend(&mut self, work: usize) -> Result<(), Refusal> {
+    pub(super) fn spend(&mut self, work: usize) -> Result<(), ComposeError> {
         self.work += work;
         if self.work >= self.next_look {
             self.deadline.check()?;
             if self.work > self.most_work {
-                return Err(Refusal::TooMuchWork);
+                return Err(ComposeError::TooMuchWork);
             }
             self.next_look = self.work + WORK_PER_CLOCK;
         }
@@ -734,7 +714,7 @@ impl Frame<'_> {
         (dot, member): (DotId, usize),
         nodes: &NodeSetRef,
         nesting: usize,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ComposeError> {
         if let Some(RuleSummary { live, ends }) = composition.repetition(dot, nodes)? {
             self.live.push(live);
             self.complete(composition, member, &ends);

@@ -8,28 +8,15 @@ use rustc_hash::FxHashSet;
 use crate::lowering::Symbol;
 use grammask_automata::StateId;
 use grammask_diagnostics::LimitExceeded;
+use grammask_engine::{Expectation, SetId};
 
 use super::continuation::ContinuationId;
-use super::kernel::{Item, ItemState, SetId};
+use super::kernel::{Item, ItemState};
 use super::{Builder, Recognizer};
 
-/// A terminal that can come next or that is being read.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Expectation {
-    /// The terminal as the grammar writes it.
-    pub terminal: String,
-    /// The rule that needs it.
-    pub rule: String,
-    /// Whether part of it has been read already.
-    pub has_begun: bool,
-}
-
 impl Recognizer {
-    /// What can come next after the text that led to `set`: each terminal once per rule, those begun first.
-    ///
-    /// # Errors
-    /// When a limit is passed.
-    pub fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
+    /// [`Engine::expectations`](grammask_engine::Engine::expectations).
+    pub(super) fn expected_terminals(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
         let mut builder = self.lock();
         let begun = builder.items(self.set(set));
         let scans = builder.scans(self, set)?;
@@ -57,11 +44,10 @@ impl Recognizer {
     }
 
     /// The kernel of a set and the continuations that it refers to, one item a line.
-    #[must_use]
-    pub fn describe(&self, set: SetId) -> String {
+    pub(super) fn describe_set(&self, set: SetId) -> String {
         let builder = self.lock();
-        let ends = self.set(set).ends();
-        let mut text = format!("set {}", set.0);
+        let ends = self.set(set).data.ends();
+        let mut text = format!("set {}", set.as_u32());
         text.push_str(if ends { ", the text may be complete\n" } else { "\n" });
         let mut queue: VecDeque<ContinuationId> = VecDeque::new();
         let mut seen: FxHashSet<ContinuationId> = FxHashSet::default();

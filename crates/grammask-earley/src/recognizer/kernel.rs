@@ -2,14 +2,8 @@
 
 use crate::lowering::{DotId, NormalForm};
 use grammask_automata::StateId;
-use grammask_collections::id_type;
 
 use super::continuation::ContinuationId;
-
-id_type! {
-    /// An Earley set; equal ids are equal sets, and so equal futures.
-    SetId
-}
 
 /// Where an item stands inside the terminal after its dot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -25,8 +25,6 @@ mod shape;
 mod stepping;
 
 pub use continuation::ContinuationId;
-pub use describe::Expectation;
-pub use kernel::SetId;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,15 +34,16 @@ use rustc_hash::FxHashSet;
 use crate::lowering::{NormalForm, Symbol};
 use grammask_automata::Automata;
 use grammask_collections::id_table::IdTable;
+use grammask_collections::state_table::Transition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
+use grammask_engine::{Engine, Expectation, SetId, TokenEvent, TokenMatch};
 use grammask_grammar::Terminal;
-use grammask_vocabulary::{TokenId, TokenSet};
 
 use continuation::{Content, MakeContinuations};
 use kernel::Kernel;
 use prediction::{ClassOfByte, Predictor};
 use recipe::{Followed, Recipes, Recording};
-use set::{Known, Set, Sets};
+use set::{Set, Sets};
 use shape::{hash_of, intern_kernel};
 use stepping::{LimitedState, Stepper};
 
@@ -58,36 +57,6 @@ pub(crate) use shape::{Shape, ShapeId};
 const SETS_PER_SUM: usize = 8;
 /// Bytes that are read under one lock, and between two looks at the clock. `Limits::set_items` bounds the work of each.
 const STEPS_PER_CLOCK: usize = 16;
-
-/// One token, as a recogniser reads it when a grammar names tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TokenEvent {
-    /// Its id.
-    pub id: TokenId,
-    /// Whether it is an ordinary token with text, which `any!` matches.
-    pub has_text: bool,
-}
-
-/// Which tokens a token terminal matches.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TokenMatch {
-    /// This one.
-    Only(TokenId),
-    /// Every ordinary token with text.
-    AnyWithText,
-    /// Any of these.
-    OneOf(Arc<TokenSet>),
-}
-
-impl TokenMatch {
-    fn matches(&self, event: TokenEvent) -> bool {
-        match self {
-            Self::Only(id) => *id == event.id,
-            Self::AnyWithText => event.has_text,
-            Self::OneOf(tokens) => tokens.contains(event.id),
-        }
-    }
-}
 
 /// Recognises texts of one grammar; shared by all that read texts under it.
 #[derive(Debug)]
@@ -211,7 +180,7 @@ impl Recognizer {
             items: Vec::new(),
             kernel: Kernel::default(),
         };
-        let sets = Sets::new();
+        let sets = Sets::default();
         let start = builder.intern(&sets, &mut first)?;
         Ok(Self {
             counts_tokens: form.counts_tokens(),
@@ -227,84 +196,26 @@ impl Recognizer {
         })
     }
 
-    /// The set before any text.
-    #[must_use]
-    pub fn start(&self) -> SetId {
-        self.start
-    }
-
     /// The grammar that is recognised.
     #[must_use]
     pub fn normal_form(&self) -> &NormalForm {
         &self.form
     }
 
-    /// Whether the text that led to `set` is complete.
-    #[must_use]
-    pub fn is_complete(&self, set: SetId) -> bool {
-        self.set(set).ends()
-    }
-
     /// Whether nothing can follow the text that led to `set`.
     #[must_use]
     pub fn is_final(&self, set: SetId) -> bool {
-        self.set(set).is_final()
-    }
-
-    /// How many sets there are.
-    #[must_use]
-    pub fn set_count(&self) -> usize {
-        self.sets.len()
-    }
-
-    /// Bytes that all texts treat alike, as a class per byte.
-    #[must_use]
-    pub fn class_of_byte(&self) -> &[u8; 256] {
-        &self.class_of_byte
-    }
-
-    /// One byte of each class.
-    #[must_use]
-    pub fn byte_of_class(&self) -> &[u8] {
-        &self.byte_of_class
-    }
-
-    /// An estimate of the memory taken, in bytes.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        self.lock().total_memory()
-    }
-
-    /// The set after one more byte; `None` if no text goes on so.
-    ///
-    /// Cost: one table lookup if the step was taken before, by anyone; else in the order of the set's size.
-    ///
-    /// # Errors
-    /// When a limit is passed.
-    #[inline]
-    pub fn step(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
-        match self.known_step(set, byte) {
-            Known::Unknown => Ok(self.make_steps(set, &[byte])?.0),
-            Known::Dead => Ok(None),
-            Known::Set(next) => Ok(Some(next)),
-        }
+        self.set(set).data.is_final()
     }
 
     /// As [`Recognizer::step`], the long way, without looking at what is known: the cross-check.
     ///
     /// # Errors
     /// When a limit is passed.
-    pub fn step_the_long_way(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
+    pub fn step_uncached(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
         let class = usize::from(self.class_of_byte[usize::from(byte)]);
         let mut builder = self.lock();
         builder.step_set(self, self.set(set), ClassOfByte { class, byte })
-    }
-
-    /// How many steps were taken that were not known before. Only these take time, so whoever takes many steps
-    /// looks at the clock when this has changed.
-    #[must_use]
-    pub fn new_steps(&self) -> usize {
-        self.new_steps.load(Ordering::Relaxed)
     }
 
     /// How many of the new steps followed a recipe, by which steps from sets that look alike are taken.
@@ -313,11 +224,142 @@ impl Recognizer {
         self.lock().recipes.followed()
     }
 
-    /// The set after several bytes; `Err` holds the position of the first byte that does not fit.
-    ///
-    /// # Errors
-    /// When a limit is passed.
-    pub fn step_all(
+    /// A set with the parts of the recogniser, until the reader is dropped. Steps that are not memoised wait for it.
+    pub(crate) fn read(&self, set: SetId) -> Reader<'_> {
+        Reader { recognizer: self, set, builder: self.lock() }
+    }
+
+    /// Whether some terminal counts tokens.
+    #[must_use]
+    pub fn counts_tokens(&self) -> bool {
+        self.counts_tokens
+    }
+
+    fn set(&self, id: SetId) -> &Set {
+        self.sets.get(id.index())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Builder> {
+        // A builder that a panicking thread left is still consistent: tables only grow, by complete entries.
+        self.builder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn token_match(&self, item: Item) -> Option<&TokenMatch> {
+        match self.form.symbol_after(item.dot) {
+            Symbol::Terminal(id) => self.token_matches[id.index()].as_ref(),
+            Symbol::Nonterminal(_) => None,
+        }
+    }
+
+    #[inline]
+    fn known_step(&self, set: SetId, byte: u8) -> Transition {
+        self.set(set).transition(usize::from(self.class_of_byte[usize::from(byte)]))
+    }
+
+    /// The set after as many of the bytes as are read under one lock, and how many these are. The last of them is read in
+    /// vain if there is no set.
+    #[cold]
+    fn make_steps(&self, id: SetId, bytes: &[u8]) -> Result<(Option<SetId>, usize), LimitExceeded> {
+        let mut builder = self.lock();
+        let (mut id, mut set) = (id, self.set(id));
+        let mut taken = 0;
+        let bytes = &bytes[..bytes.len().min(STEPS_PER_CLOCK)];
+        while let Some(&byte) = bytes.get(taken) {
+            let class = usize::from(self.class_of_byte[usize::from(byte)]);
+            let next = match set.transition(class) {
+                Transition::Unknown => {
+                    self.count_step();
+                    if let Some(last) = builder.run(self, id, class, &bytes[taken..])? {
+                        return Ok((Some(last), bytes.len()));
+                    }
+                    let next = builder.step(self, set, ClassOfByte { class, byte })?;
+                    builder.set_bytes += set.memoise(class, next.map(SetId::index), self.class_count());
+                    next
+                }
+                Transition::Dead => None,
+                Transition::To(next) => Some(SetId::new(next as usize)),
+            };
+            taken += 1;
+            let Some(next) = next else { return Ok((None, taken)) };
+            (id, set) = (next, self.set(next));
+        }
+        Ok((Some(id), taken))
+    }
+
+    /// Classes of transitions: those of bytes, and one for the end of a token.
+    fn class_count(&self) -> usize {
+        self.byte_of_class.len() + 1
+    }
+
+    /// Counts a new step; the lock is held.
+    fn count_step(&self) {
+        self.new_steps.store(self.new_steps().wrapping_add(1), Ordering::Relaxed);
+    }
+
+    fn make_end_token(&self, set: SetId) -> Result<Option<SetId>, LimitExceeded> {
+        // The end of a token is a class beyond those of the bytes.
+        let class = self.byte_of_class.len();
+        match self.set(set).transition(class) {
+            Transition::Unknown => {}
+            Transition::Dead => return Ok(None),
+            Transition::To(next) => return Ok(Some(SetId::new(next as usize))),
+        }
+        let mut builder = self.lock();
+        self.count_step();
+        let mut items = builder.items(self.set(set));
+        items.retain_mut(|item| {
+            if item.state == ItemState::FRESH {
+                return true;
+            }
+            let state = builder.stepper.end_token(item.state);
+            state.inspect(|&state| item.state = state).is_some()
+        });
+        let mut kernel = Kernel { ends: self.is_complete(set), items };
+        let next = builder.intern_live(&self.sets, &mut kernel)?;
+        builder.set_bytes += self.set(set).memoise(class, next.map(SetId::index), self.class_count());
+        Ok(next)
+    }
+}
+
+impl Engine for Recognizer {
+    fn start(&self) -> SetId {
+        self.start
+    }
+
+    fn is_complete(&self, set: SetId) -> bool {
+        self.set(set).data.ends()
+    }
+
+    fn set_count(&self) -> usize {
+        self.sets.len()
+    }
+
+    fn class_of_byte(&self) -> &[u8; 256] {
+        &self.class_of_byte
+    }
+
+    fn byte_of_class(&self) -> &[u8] {
+        &self.byte_of_class
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.lock().total_memory()
+    }
+
+    fn new_steps(&self) -> usize {
+        self.new_steps.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn step(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
+        match self.known_step(set, byte) {
+            Transition::Unknown => Ok(self.make_steps(set, &[byte])?.0),
+            Transition::Dead => Ok(None),
+            Transition::To(next) => Ok(Some(SetId::new(next as usize))),
+        }
+    }
+
+    fn step_all(
         &self,
         set: SetId,
         bytes: &[u8],
@@ -327,9 +369,9 @@ impl Recognizer {
         loop {
             while let Some(&byte) = bytes.get(position) {
                 match self.known_step(set, byte) {
-                    Known::Set(next) => set = next,
-                    Known::Dead => return Ok(Err(position)),
-                    Known::Unknown => break,
+                    Transition::To(next) => set = SetId::new(next as usize),
+                    Transition::Dead => return Ok(Err(position)),
+                    Transition::Unknown => break,
                 }
                 position += 1;
             }
@@ -346,20 +388,12 @@ impl Recognizer {
         }
     }
 
-    /// The set after the end of a token, whose bytes led to `set`. Where no terminal counts tokens it is `set`.
-    ///
-    /// # Errors
-    /// When a limit is passed.
     #[inline]
-    pub fn end_token(&self, set: SetId) -> Result<Option<SetId>, LimitExceeded> {
+    fn end_token(&self, set: SetId) -> Result<Option<SetId>, LimitExceeded> {
         if self.counts_tokens { self.make_end_token(set) } else { Ok(Some(set)) }
     }
 
-    /// The set after a token that is read as a whole, where the grammar names tokens.
-    ///
-    /// # Errors
-    /// When a limit is passed.
-    pub fn step_token(&self, set: SetId, event: TokenEvent) -> Result<Option<SetId>, LimitExceeded> {
+    fn step_token(&self, set: SetId, event: TokenEvent) -> Result<Option<SetId>, LimitExceeded> {
         if !self.names_tokens {
             return Ok(None);
         }
@@ -377,159 +411,74 @@ impl Recognizer {
         builder.intern_live(&self.sets, &mut kernel)
     }
 
-    /// The tokens that `set` can read as a whole.
-    ///
-    /// # Errors
-    /// When a limit is passed.
-    pub fn token_matches(&self, set: SetId) -> Result<Vec<TokenMatch>, LimitExceeded> {
-        if !self.names_tokens {
-            return Ok(Vec::new());
-        }
-        let scans = self.lock().scans(self, set)?;
-        Ok(scans
-            .into_iter()
-            .filter(|item| item.state == ItemState::TOKEN)
-            .filter_map(|item| self.token_match(item).cloned())
-            .collect())
+    fn token_matches(&self, set: SetId) -> Result<Vec<TokenMatch>, LimitExceeded> {
+        self.lock().token_matches(self, set)
     }
 
-    /// The set whose texts go on as those of `left` or of `right` do.
-    ///
-    /// # Errors
-    /// When a limit is passed.
-    pub fn union(&self, left: SetId, right: SetId) -> Result<SetId, LimitExceeded> {
+    fn union(&self, left: SetId, right: SetId) -> Result<SetId, LimitExceeded> {
         if left == right {
             return Ok(left);
         }
         let (left, right) = (self.set(left), self.set(right));
         let mut builder = self.lock();
-        let mut kernel = Kernel { ends: left.ends() || right.ends(), items: builder.items(left) };
+        let mut kernel = Kernel { ends: left.data.ends() || right.data.ends(), items: builder.items(left) };
         kernel.items.extend(builder.items(right));
         builder.intern(&self.sets, &mut kernel)
     }
 
-    /// Runs `compose` with the items of a set's kernel and the parts of the recogniser.
-    pub(crate) fn compose<R>(&self, set: SetId, compose: impl FnOnce(&[Item], Machine<'_>) -> R) -> R {
-        let mut builder = self.lock();
-        let items = builder.items(self.set(set));
-        let Builder { stepper: Stepper { automata, predictor, .. }, continuations, .. } = &mut *builder;
+    fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
+        self.expected_terminals(set)
+    }
+
+    fn describe(&self, set: SetId) -> String {
+        self.describe_set(set)
+    }
+}
+
+/// A set with the parts of the recogniser, under its lock: masks are composed through it.
+pub(crate) struct Reader<'a> {
+    recognizer: &'a Recognizer,
+    set: SetId,
+    builder: MutexGuard<'a, Builder>,
+}
+
+impl Reader<'_> {
+    /// The set.
+    pub(crate) fn set(&self) -> SetId {
+        self.set
+    }
+
+    /// The items of the set, sorted.
+    pub(crate) fn items(&self) -> Vec<Item> {
+        self.builder.items(self.recognizer.set(self.set))
+    }
+
+    /// The shape of the set, and its continuations by number.
+    pub(crate) fn shape(&self) -> (ShapeId, &[ContinuationId]) {
+        let set = self.recognizer.set(self.set);
+        (set.data.shape(), self.builder.parts(set))
+    }
+
+    /// The continuations of all sets.
+    pub(crate) fn continuations(&self) -> &Continuations {
+        &self.builder.continuations
+    }
+
+    /// The grammar.
+    pub(crate) fn normal_form(&self) -> &NormalForm {
+        &self.recognizer.form
+    }
+
+    /// The parts of the recogniser from which masks are composed.
+    pub(crate) fn machine(&mut self) -> Machine<'_> {
+        let Builder { stepper: Stepper { automata, predictor, .. }, continuations, .. } = &mut *self.builder;
         let (left_corners, starts) = predictor.parts();
-        let machine = Machine { form: &self.form, automata, continuations, left_corners, starts };
-        compose(&items, machine)
+        Machine { form: &self.recognizer.form, automata, continuations, left_corners, starts }
     }
 
-    /// Runs `look` with a set's shape, its continuations by number, and what these are.
-    pub(crate) fn look<R>(
-        &self,
-        set: SetId,
-        look: impl FnOnce((ShapeId, &[ContinuationId]), &Continuations) -> R,
-    ) -> R {
-        let builder = self.lock();
-        let set = self.set(set);
-        look((set.shape(), builder.parts(set)), &builder.continuations)
-    }
-
-    /// Whether some terminal counts tokens.
-    #[must_use]
-    pub fn counts_tokens(&self) -> bool {
-        self.counts_tokens
-    }
-
-    /// The only byte that can follow, if there is only one.
-    ///
-    /// # Errors
-    /// When a limit is passed.
-    pub fn only_byte(&self, set: SetId) -> Result<Option<u8>, LimitExceeded> {
-        let mut only = None;
-        for (class, &byte) in self.byte_of_class.iter().enumerate() {
-            if self.step(set, byte)?.is_some() {
-                let members = self.class_of_byte.iter().filter(|&&of| usize::from(of) == class).count();
-                if members > 1 || only.replace(byte).is_some() {
-                    return Ok(None);
-                }
-            }
-        }
-        Ok(only)
-    }
-
-    fn set(&self, id: SetId) -> &Set {
-        self.sets.get(id)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Builder> {
-        // A builder that a panicking thread left is still consistent: tables only grow, by complete entries.
-        self.builder.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn token_match(&self, item: Item) -> Option<&TokenMatch> {
-        match self.form.symbol_after(item.dot) {
-            Symbol::Terminal(id) => self.token_matches[id.index()].as_ref(),
-            Symbol::Nonterminal(_) => None,
-        }
-    }
-
-    #[inline]
-    fn known_step(&self, set: SetId, byte: u8) -> Known {
-        self.set(set).after(usize::from(self.class_of_byte[usize::from(byte)]))
-    }
-
-    /// The set after as many of the bytes as are read under one lock, and how many these are. The last of them is read in
-    /// vain if there is no set.
-    #[cold]
-    fn make_steps(&self, id: SetId, bytes: &[u8]) -> Result<(Option<SetId>, usize), LimitExceeded> {
-        let mut builder = self.lock();
-        let (mut id, mut set) = (id, self.set(id));
-        let mut taken = 0;
-        let bytes = &bytes[..bytes.len().min(STEPS_PER_CLOCK)];
-        while let Some(&byte) = bytes.get(taken) {
-            let class = usize::from(self.class_of_byte[usize::from(byte)]);
-            let next = match set.after(class) {
-                Known::Unknown => {
-                    self.count_step();
-                    if let Some(last) = builder.run(self, id, class, &bytes[taken..])? {
-                        return Ok((Some(last), bytes.len()));
-                    }
-                    let next = builder.step(self, set, ClassOfByte { class, byte })?;
-                    builder.set_bytes += set.keep(class, next, self.byte_of_class.len());
-                    next
-                }
-                Known::Dead => None,
-                Known::Set(next) => Some(next),
-            };
-            taken += 1;
-            let Some(next) = next else { return Ok((None, taken)) };
-            (id, set) = (next, self.set(next));
-        }
-        Ok((Some(id), taken))
-    }
-
-    /// Counts a new step; the lock is held.
-    fn count_step(&self) {
-        self.new_steps.store(self.new_steps().wrapping_add(1), Ordering::Relaxed);
-    }
-
-    fn make_end_token(&self, set: SetId) -> Result<Option<SetId>, LimitExceeded> {
-        // The end of a token is a class beyond those of the bytes.
-        let class = self.byte_of_class.len();
-        match self.set(set).after(class) {
-            Known::Unknown => {}
-            Known::Dead => return Ok(None),
-            Known::Set(next) => return Ok(Some(next)),
-        }
-        let mut builder = self.lock();
-        self.count_step();
-        let mut items = builder.items(self.set(set));
-        items.retain_mut(|item| {
-            if item.state == ItemState::FRESH {
-                return true;
-            }
-            let state = builder.stepper.end_token(item.state);
-            state.inspect(|&state| item.state = state).is_some()
-        });
-        let mut kernel = Kernel { ends: self.is_complete(set), items };
-        let next = builder.intern_live(&self.sets, &mut kernel)?;
-        builder.set_bytes += self.set(set).keep(class, next, class);
-        Ok(next)
+    /// The tokens that token terminals of the set match.
+    pub(crate) fn token_matches(&mut self) -> Result<Vec<TokenMatch>, LimitExceeded> {
+        self.builder.token_matches(self.recognizer, self.set)
     }
 }
 
@@ -547,12 +496,12 @@ impl Builder {
 
     /// The continuations of a set, by number.
     fn parts(&self, set: &Set) -> &[ContinuationId] {
-        &self.set_parts[set.first()..][..self.continuations.shapes.get(set.shape()).count]
+        &self.set_parts[set.data.first()..][..self.continuations.shapes.get(set.data.shape()).count]
     }
 
     /// The items of a set, sorted.
     fn items(&self, set: &Set) -> Vec<Item> {
-        self.continuations.shapes.get(set.shape()).items_with(self.parts(set)).collect()
+        self.continuations.shapes.get(set.data.shape()).items_with(self.parts(set)).collect()
     }
 
     /// All items of a set before or inside a terminal.
@@ -561,6 +510,19 @@ impl Builder {
         let mut scans = Vec::new();
         self.stepper.scans(&recognizer.form, &items, None, &mut self.continuations, &mut scans)?;
         Ok(scans)
+    }
+
+    fn token_matches(
+        &mut self,
+        recognizer: &Recognizer,
+        set: SetId,
+    ) -> Result<Vec<TokenMatch>, LimitExceeded> {
+        if !recognizer.names_tokens {
+            return Ok(Vec::new());
+        }
+        let scans = self.scans(recognizer, set)?.into_iter();
+        let tokens = scans.filter(|item| item.state == ItemState::TOKEN);
+        Ok(tokens.filter_map(|item| recognizer.token_match(item).cloned()).collect())
     }
 
     /// The set after several bytes, without the sets between: inside a word of a long list these are needed once, if no other token
@@ -573,7 +535,7 @@ impl Builder {
         bytes: &[u8],
     ) -> Result<Option<SetId>, LimitExceeded> {
         let set = recognizer.set(id);
-        let shape = self.continuations.shapes.get(set.shape());
+        let shape = self.continuations.shapes.get(set.data.shape());
         if bytes.len() < 2 || shape.items.len() != 1 || shape.is_shared() {
             return Ok(None);
         }
@@ -603,12 +565,12 @@ impl Builder {
         set: &Set,
         byte: ClassOfByte,
     ) -> Result<Option<SetId>, LimitExceeded> {
-        let shape = self.continuations.shapes.get(set.shape());
+        let shape = self.continuations.shapes.get(set.data.shape());
         if !shape.is_shared() {
             return self.step_set(recognizer, set, byte);
         }
-        let parts = &self.set_parts[set.first()..][..shape.count];
-        let key = (set.shape(), byte.class);
+        let parts = &self.set_parts[set.data.first()..][..shape.count];
+        let key = (set.data.shape(), byte.class);
         match self.recipes.follow(key, parts, &mut self.continuations, &mut self.next)? {
             Followed::Set(shape) => {
                 let parts = std::mem::take(&mut self.next);
@@ -620,7 +582,7 @@ impl Builder {
             Followed::Dead => Ok(None),
             Followed::None => self.step_set(recognizer, set, byte),
             Followed::Unknown => {
-                let numbered = self.continuations.shapes.get(set.shape()).numbered_items();
+                let numbered = self.continuations.shapes.get(set.data.shape()).numbered_items();
                 let mut recording = Recording::new(&mut self.continuations, parts);
                 let mut written = Kernel::default();
                 self.stepper.step(&recognizer.form, &numbered, byte, &mut recording, &mut written)?;
@@ -640,7 +602,7 @@ impl Builder {
     ) -> Result<Option<SetId>, LimitExceeded> {
         let (mut items, mut kernel) = (std::mem::take(&mut self.items), std::mem::take(&mut self.kernel));
         items.clear();
-        let shape = self.continuations.shapes.get(set.shape());
+        let shape = self.continuations.shapes.get(set.data.shape());
         items.extend(shape.items_with(self.parts(set)));
         kernel.clear();
         let continuations = &mut self.continuations;
@@ -677,8 +639,8 @@ impl Builder {
     ) -> Result<SetId, LimitExceeded> {
         let hash = hash_of(shape, parts);
         let known = self.set_ids.find(hash, |id| {
-            let known = sets.get(SetId::new(id));
-            known.shape() == shape && self.set_parts[known.first()..][..parts.len()] == *parts
+            let known = sets.get(id);
+            known.data.shape() == shape && self.set_parts[known.data.first()..][..parts.len()] == *parts
         });
         if let Some(known) = known {
             return Ok(SetId::new(known));
@@ -688,10 +650,10 @@ impl Builder {
             return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));
         }
         let of_shape = self.continuations.shapes.share(shape);
-        let id = sets.push(shape, index_u32(self.set_parts.len()), of_shape);
+        let id = set::push(sets, shape, index_u32(self.set_parts.len()), of_shape);
         self.set_ids.insert(hash, id.index());
         self.set_parts.extend_from_slice(parts);
-        self.set_bytes += Set::BYTES;
+        self.set_bytes += Sets::STATE_BYTES;
         Ok(id)
     }
 }

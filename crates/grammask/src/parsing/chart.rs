@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use grammask_collections::id_type;
 use grammask_diagnostics::{LimitExceeded, Limits};
-use grammask_earley::recognizer::TokenEvent;
+use grammask_engine::TokenEvent;
 
 use super::leaves::{LeafRun, LeafState};
 use super::skeleton::{Dot, LeafId, RuleId, Skeleton, Step, index_u32};

@@ -9,7 +9,8 @@ use crate::named_tokens;
 use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::{LimitExceeded, Limits};
 use grammask_earley::lowering::{Body, Productions, Rule, Symbol, normalize};
-use grammask_earley::recognizer::{Recognizer, SetId, TokenEvent};
+use grammask_earley::recognizer::Recognizer;
+use grammask_engine::{Engine, SetId, TokenEvent};
 use grammask_grammar::{NonterminalId, Terminal};
 use grammask_vocabulary::Vocabulary;
 

@@ -39,7 +39,7 @@ pub use skeleton::PartId;
 use crate::named_tokens;
 use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
 use grammask_earley::lowering;
-use grammask_earley::recognizer::TokenEvent;
+use grammask_engine::TokenEvent;
 use grammask_grammar::{Grammar, Terminal, TerminalDefinition};
 use grammask_vocabulary::{TokenId, Vocabulary};
 

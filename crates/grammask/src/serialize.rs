@@ -12,7 +12,8 @@
 
 use std::sync::Arc;
 
-use crate::compiled::{CompileOptions, CompiledGrammar, EndMode};
+use crate::compiled::CompiledGrammar;
+use crate::options::{CompileOptions, EndMode};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits};
 use grammask_lexed::{LexedDefinition, LexedGrammar, PreparedGrammar};
 use grammask_vocabulary::Vocabulary;

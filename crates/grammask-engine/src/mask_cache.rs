@@ -1,4 +1,8 @@
-//! Finished masks of one compiled grammar, by set; equal masks are stored once.
+//! Finished masks of one compiled grammar, by state. Equal masks are stored once.
+//!
+//! A lookup takes no lock: an array by state holds the number of the mask, and masks never move. Equality is decided by
+//! representation, not by content: large token sets are interned with the vocabulary, so equal masks nearly always have equal
+//! representations, and comparing these costs nothing in the size of the vocabulary.
 
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -6,65 +10,65 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::recognizer::SetId;
+use crate::SetId;
 use grammask_collections::append_only::AppendOnly;
 use grammask_collections::slots::Slots;
 use grammask_vocabulary::{LiveTokens, Mask};
 
-/// Bytes that an entry of a set takes.
+/// Bytes per state.
 const ENTRY_BYTES: usize = size_of::<AtomicU32>();
 
-/// See the module. Reading a known mask takes no lock.
+/// Masks by state. See the [module documentation](self).
 #[derive(Debug)]
-pub struct MaskStore {
-    /// By set the number of its mask plus one; zero where it is not known.
+pub struct MaskCache {
+    /// For each state the number of its mask plus one; zero if it is not cached.
     by_set: Slots<AtomicU32>,
     masks: AppendOnly<Arc<Mask>>,
     distinct: Mutex<Distinct>,
-    /// Bytes of the different masks, and of what was made later of those that are not the vocabulary's.
+    /// Bytes of the distinct masks, including the words that are expanded later from masks that the vocabulary does not own.
     bytes: Arc<AtomicUsize>,
-    /// Sets whose masks were inserted, and those that share masks of others.
+    /// States whose mask was inserted, and states that share the mask of an equivalent one.
     inserted: AtomicUsize,
     sharing: AtomicUsize,
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
-/// A mask, and its number if the store keeps it.
+/// A mask, with its number if the cache holds it.
 #[derive(Clone, Debug)]
-pub struct KeptMask {
+pub struct CachedMask {
     /// The mask.
     pub mask: Arc<Mask>,
     number: Option<u32>,
 }
 
-/// The different masks.
+/// The distinct masks.
 #[derive(Debug, Default)]
 struct Distinct {
-    numbers: FxHashMap<Kept, u32>,
-    /// Where the large sets are that masks refer to, which keep them there.
+    numbers: FxHashMap<ByForm, u32>,
+    /// The large token sets that masks refer to, by id; each is counted once.
     bases: FxHashSet<usize>,
 }
 
-/// A mask by how its tokens are kept. Large sets are shared, so equal masks are mostly kept alike.
+/// A mask, compared by the representation of its tokens.
 #[derive(Clone, Debug)]
-struct Kept(Arc<Mask>);
+struct ByForm(Arc<Mask>);
 
-impl Hash for Kept {
+impl Hash for ByForm {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.0.form_hash());
     }
 }
 
-impl PartialEq for Kept {
+impl PartialEq for ByForm {
     fn eq(&self, other: &Self) -> bool {
         self.0.live_tokens().has_form(other.0.live_tokens())
     }
 }
 
-impl Eq for Kept {}
+impl Eq for ByForm {}
 
-impl Default for MaskStore {
+impl Default for MaskCache {
     fn default() -> Self {
         Self {
             by_set: Slots::new(),
@@ -79,23 +83,23 @@ impl Default for MaskStore {
     }
 }
 
-/// What a store holds and how often it helped.
+/// Size and hit rate of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StoreStatistics {
+pub struct CacheStatistics {
     /// Lookups that found a mask.
     pub hits: u64,
-    /// Lookups that did not.
+    /// Lookups that found none.
     pub misses: u64,
-    /// Sets with a known mask.
+    /// States with a cached mask.
     pub sets: usize,
-    /// Different masks among them.
+    /// Distinct masks.
     pub masks: usize,
     /// Bytes of the masks.
     pub bytes: usize,
 }
 
-impl MaskStore {
-    /// The mask of `set`, if it is known.
+impl MaskCache {
+    /// The cached mask of a state. Cost: two loads.
     #[must_use]
     #[inline]
     pub fn find(&self, set: SetId) -> Option<&Arc<Mask>> {
@@ -109,19 +113,18 @@ impl MaskStore {
         count(&self.misses);
     }
 
-    /// A mask over `size` ids whose words count as the store's.
+    /// A mask over `size` ids whose expanded words count as memory of the cache.
     #[must_use]
     pub fn new_mask(&self, tokens: LiveTokens, size: usize) -> Arc<Mask> {
         Arc::new(Mask::counted(tokens, size, self.bytes.clone()))
     }
 
-    /// Keeps the mask of `set`, unless the store would grow over `max_bytes`; an equal mask is kept once, if both refer to the
-    /// same large set.
-    pub fn insert(&self, set: SetId, mask: Arc<Mask>, max_bytes: usize) -> KeptMask {
-        let kept = Kept(mask);
+    /// Caches the mask of a state, unless the cache would exceed `max_bytes`; a mask of equal representation is stored once.
+    pub fn insert(&self, set: SetId, mask: Arc<Mask>, max_bytes: usize) -> CachedMask {
+        let kept = ByForm(mask);
         let mut distinct = self.distinct.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((Kept(equal), &number)) = distinct.numbers.get_key_value(&kept) {
-            let equal = KeptMask { mask: equal.clone(), number: Some(number) };
+        if let Some((ByForm(equal), &number)) = distinct.numbers.get_key_value(&kept) {
+            let equal = CachedMask { mask: equal.clone(), number: Some(number) };
             drop(distinct);
             if self.has_room(ENTRY_BYTES, max_bytes) {
                 self.set(set, number);
@@ -136,18 +139,18 @@ impl MaskStore {
         let base_bytes = new_base.map_or(0, |base| size_of_val(base.words()));
         let bytes = size_of::<Mask>() + mask.live_tokens().memory_bytes() + base_bytes;
         if !self.has_room(bytes + ENTRY_BYTES, max_bytes) {
-            // What is made of a mask that is not kept goes with it.
-            return KeptMask { mask: mask.not_counted_in(&self.bytes), number: None };
+            // The expanded words of a mask that is not cached are not the memory of the cache.
+            return CachedMask { mask: mask.not_counted_in(&self.bytes), number: None };
         }
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         distinct.bases.extend(new_base.map(|base| Arc::as_ptr(base).addr()));
         let number = self.push(mask.clone(), &mut distinct);
         distinct.numbers.insert(kept, number);
         self.set(set, number);
-        KeptMask { mask, number: Some(number) }
+        CachedMask { mask, number: Some(number) }
     }
 
-    /// Keeps the mask of `set`, whose memory is counted elsewhere.
+    /// Caches the mask of a state whose memory is counted elsewhere.
     pub fn insert_uncounted(&self, set: SetId, mask: Arc<Mask>, max_bytes: usize) {
         if self.has_room(ENTRY_BYTES, max_bytes) {
             let mut distinct = self.distinct.lock().unwrap_or_else(PoisonError::into_inner);
@@ -156,18 +159,18 @@ impl MaskStore {
         }
     }
 
-    /// Keeps a mask that the store gave out before as the mask of `set` too, and returns it; nothing where it is not kept.
-    /// Only one thread may call it at a time.
-    pub fn share(&self, set: SetId, kept: &KeptMask, max_bytes: usize) -> Option<&Arc<Mask>> {
+    /// Caches a mask of this cache for another state, and returns it; `None` if the cache does not hold it, or is full. For one
+    /// caller at a time.
+    pub fn share(&self, set: SetId, kept: &CachedMask, max_bytes: usize) -> Option<&Arc<Mask>> {
         let number = kept.number.filter(|_| self.has_room(ENTRY_BYTES, max_bytes))?;
         self.by_set.reach(set.index()).store(number + 1, Ordering::Release);
         self.sharing.store(self.sharing.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         Some(self.masks.get(number as usize))
     }
 
-    /// The number of a mask that is added; it is not yet looked for. Whoever holds `Distinct` is the only one who adds.
+    /// Adds a mask, and returns its number. The lock on `Distinct` serialises writers.
     fn push(&self, mask: Arc<Mask>, _: &mut Distinct) -> u32 {
-        // There are fewer masks than sets, whose numbers have 32 bits.
+        // There are at most as many masks as states, whose ids have 32 bits.
         self.masks.push(mask) as u32
     }
 
@@ -184,16 +187,16 @@ impl MaskStore {
         self.inserted.load(Ordering::Relaxed) + self.sharing.load(Ordering::Relaxed)
     }
 
-    /// Bytes that the store takes, an estimate.
+    /// Estimated memory, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed) + self.sets() * ENTRY_BYTES
     }
 
-    /// What the store holds and how often it helped.
+    /// Size and hit rate.
     #[must_use]
-    pub fn statistics(&self) -> StoreStatistics {
-        StoreStatistics {
+    pub fn statistics(&self) -> CacheStatistics {
+        CacheStatistics {
             hits: self.hits.load(Ordering::Relaxed),
             misses: self.misses.load(Ordering::Relaxed),
             sets: self.sets(),
@@ -203,7 +206,7 @@ impl MaskStore {
     }
 }
 
-/// Adds one. What threads count at the same moment may be counted once: to be sure costs as much as the lookup.
+/// Adds one, without a read-modify-write operation: that would cost as much as the lookup. Concurrent increments may be lost.
 fn count(counter: &AtomicU64) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }

@@ -1,0 +1,178 @@
+//! Interned states of a lazy automaton with memoised transitions, which are read without a lock.
+//!
+//! A state is data that its owner fills in, and one transition for each class of bytes. Both engines keep their states
+//! here: the context-free engine's Earley sets and the lexed engine's sets of runs. (The lazy DFA of terminals has a table of
+//! its own: it has one owner, classes of bytes for each state, and transitions whose target may still turn out to be dead.)
+//!
+//! Most states are left over one byte only. So the first `INLINE` transitions of a state are kept in the state itself, and
+//! an array over all classes is allocated for the next one.
+//!
+//! Writers must be serialised by the owner of the table. A reader that was given a number may read the state at once.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use crate::slots::Slots;
+
+/// Encodes [`Transition::Unknown`]. Zero, since new states are zeroed memory.
+const UNKNOWN: u32 = 0;
+/// Encodes [`Transition::Dead`].
+const DEAD: u32 = 1;
+/// Added to the numbers of states.
+const FIRST_STATE: u32 = 2;
+
+/// The memoised transition of a state over one class of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transition {
+    /// Not computed yet.
+    Unknown,
+    /// To no state.
+    Dead,
+    /// To the state with this number.
+    To(u32),
+}
+
+impl Transition {
+    #[inline]
+    fn decode(value: u32) -> Self {
+        match value {
+            UNKNOWN => Self::Unknown,
+            DEAD => Self::Dead,
+            state => Self::To(state - FIRST_STATE),
+        }
+    }
+}
+
+/// A table of states with data of type `T`. See the [module documentation](self).
+#[derive(Debug)]
+pub struct StateTable<T, const INLINE: usize> {
+    states: Slots<State<T, INLINE>>,
+    len: AtomicUsize,
+}
+
+/// A state: its data and its transitions.
+#[derive(Debug)]
+pub struct State<T, const INLINE: usize> {
+    /// The data; filled in by [`StateTable::push`], and unchanged afterwards.
+    pub data: T,
+    /// Transitions in order of computation: the class in the upper half. Unused once there is a row.
+    inline: [AtomicU64; INLINE],
+    row: OnceLock<Box<[AtomicU32]>>,
+}
+
+impl<T: Default, const INLINE: usize> Default for State<T, INLINE> {
+    fn default() -> Self {
+        Self {
+            data: T::default(),
+            inline: std::array::from_fn(|_| AtomicU64::default()),
+            row: OnceLock::new(),
+        }
+    }
+}
+
+impl<T: Default, const INLINE: usize> Default for StateTable<T, INLINE> {
+    fn default() -> Self {
+        Self { states: Slots::new(), len: AtomicUsize::new(0) }
+    }
+}
+
+impl<T: Default, const INLINE: usize> StateTable<T, INLINE> {
+    /// Bytes of a state without a row, and without heap memory of its data.
+    pub const STATE_BYTES: usize = size_of::<State<T, INLINE>>();
+
+    /// Number of states.
+    pub fn len(&self) -> usize {
+        self.len.load(Ordering::Acquire)
+    }
+
+    /// Whether there is no state.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds a state, whose data `fill` sets by interior mutability, and returns its number. For one writer at a time.
+    pub fn push(&self, fill: impl FnOnce(&T)) -> usize {
+        let index = self.len();
+        fill(&self.states.reach(index).data);
+        self.len.store(index + 1, Ordering::Release);
+        index
+    }
+
+    /// The state with a number that [`push`](Self::push) returned.
+    ///
+    /// # Panics
+    /// If there is no such state.
+    #[inline]
+    pub fn get(&self, index: usize) -> &State<T, INLINE> {
+        self.states.get(index).expect("numbers of states come from push, which allocates them")
+    }
+}
+
+impl<T, const INLINE: usize> State<T, INLINE> {
+    /// The memoised transition over a class of bytes. Cost: two loads.
+    #[inline]
+    pub fn transition(&self, class: usize) -> Transition {
+        if let Some(row) = self.row.get() {
+            return Transition::decode(row[class].load(Ordering::Acquire));
+        }
+        for entry in &self.inline {
+            let entry = entry.load(Ordering::Acquire);
+            // An empty entry decodes to an unknown transition of class 0.
+            if entry >> u32::BITS == class as u64 && entry as u32 != UNKNOWN {
+                return Transition::decode(entry as u32);
+            }
+        }
+        Transition::Unknown
+    }
+
+    /// Memoises a transition that is unknown, of a state with `class_count` classes; returns the bytes allocated. For one
+    /// writer at a time.
+    pub fn memoise(&self, class: usize, next: Option<usize>, class_count: usize) -> usize {
+        // Numbers of states are bounded by limits far below 2^32.
+        let next = next.map_or(DEAD, |next| next as u32 + FIRST_STATE);
+        if self.row.get().is_none() {
+            for entry in &self.inline {
+                if entry.load(Ordering::Relaxed) as u32 == UNKNOWN {
+                    entry.store((class as u64) << u32::BITS | u64::from(next), Ordering::Release);
+                    return 0;
+                }
+            }
+        }
+        let mut bytes = 0;
+        let row = self.row.get_or_init(|| {
+            let row: Box<[AtomicU32]> = (0..class_count).map(|_| AtomicU32::default()).collect();
+            for entry in &self.inline {
+                let entry = entry.load(Ordering::Relaxed);
+                row[(entry >> u32::BITS) as usize].store(entry as u32, Ordering::Relaxed);
+            }
+            bytes = size_of_val(&row[..]);
+            row
+        });
+        row[class].store(next, Ordering::Release);
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transitions_move_from_the_state_to_the_row() {
+        let table: StateTable<AtomicU32, 2> = StateTable::default();
+        let state = table.push(|data| data.store(7, Ordering::Relaxed));
+        let state = table.get(state);
+        assert_eq!(state.data.load(Ordering::Relaxed), 7);
+        let memoised = [(3, Some(9)), (0, None), (4, Some(0)), (1, None)];
+        for (done, &(class, next)) in memoised.iter().enumerate() {
+            assert_eq!(state.transition(class), Transition::Unknown);
+            let bytes = state.memoise(class, next, 5);
+            assert_eq!(bytes, if done == 2 { 20 } else { 0 });
+            for &(class, next) in &memoised[..=done] {
+                let expected = next.map_or(Transition::Dead, |next| Transition::To(next as u32));
+                assert_eq!(state.transition(class), expected);
+            }
+        }
+        assert_eq!(state.transition(2), Transition::Unknown);
+    }
+}

@@ -1,0 +1,144 @@
+//! Masks of the context-free engine: which strategy computes them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use grammask_diagnostics::{Deadline, LimitExceeded};
+use grammask_engine::{Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, walk};
+use grammask_vocabulary::{LiveTokens, Mask};
+
+use super::summaries::{ComposeError, RuleSummaries};
+use super::token_terminals::tokens_of_terminals;
+use crate::recognizer::{Reader, Recognizer};
+use grammask_engine::Engine;
+
+/// Computes masks of a [`Recognizer`]'s sets from summaries, or by a walk.
+///
+/// A new mask takes two locks, once each: that of the summaries, then that of the recogniser.
+#[derive(Debug)]
+pub struct ContextFreeMasks {
+    recognizer: Arc<Recognizer>,
+    summaries: Mutex<RuleSummaries>,
+    recalled: AtomicU64,
+    composed: AtomicU64,
+    walked: AtomicU64,
+}
+
+impl ContextFreeMasks {
+    /// Masks of a recogniser's sets; nothing is computed yet.
+    #[must_use]
+    pub fn new(recognizer: Arc<Recognizer>) -> Self {
+        Self {
+            recognizer,
+            summaries: Mutex::default(),
+            recalled: AtomicU64::new(0),
+            composed: AtomicU64::new(0),
+            walked: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether masks are composed of summaries.
+    fn composes(&self, request: &MaskRequest<'_>) -> bool {
+        request.strategy == MaskStrategy::Summaries && !self.recognizer.counts_tokens()
+    }
+
+    /// The cached mask of a set that is equivalent to the requested one: as the cache holds it, or by itself where that is full.
+    fn recall<'c>(
+        &self,
+        request: &MaskRequest<'c>,
+        reader: &Reader<'_>,
+        summaries: &mut RuleSummaries,
+    ) -> Option<Result<&'c Arc<Mask>, Arc<Mask>>> {
+        let cached = summaries.recall(reader, request.vocabulary)?;
+        // The lock on the summaries serialises writers.
+        self.recalled.store(self.recalled.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        let shared = request.cache.share(request.set, cached, request.max_cache_bytes);
+        Some(shared.ok_or_else(|| cached.mask.clone()))
+    }
+
+    /// Composes a mask from summaries.
+    fn compose(
+        &self,
+        request: &MaskRequest<'_>,
+        reader: &mut Reader<'_>,
+        summaries: &mut RuleSummaries,
+        effort: Effort,
+        deadline: &Deadline,
+    ) -> Result<MaskOutcome, ComposeError> {
+        let vocabulary = request.vocabulary;
+        let (mut parts, observation) = summaries.compose(reader, vocabulary, effort, deadline)?;
+        self.composed.fetch_add(1, Ordering::Relaxed);
+        for tokens in tokens_of_terminals(reader, vocabulary)? {
+            let is_list = matches!(tokens, LiveTokens::List(_));
+            parts.push(if is_list { vocabulary.summaries().share(tokens) } else { tokens });
+        }
+        let is_complete = self.recognizer.is_complete(request.set);
+        let Some(cached) = request.finish(parts, is_complete) else { return Ok(MaskOutcome::DeadEnd) };
+        summaries.remember(observation, cached.clone());
+        Ok(MaskOutcome::Mask(cached.mask))
+    }
+
+    /// Computes a mask by a walk along the token trie.
+    fn walk(&self, request: &MaskRequest<'_>, deadline: &Deadline) -> Result<MaskOutcome, LimitExceeded> {
+        self.walked.fetch_add(1, Ordering::Relaxed);
+        let (vocabulary, set) = (request.vocabulary, request.set);
+        let mut tokens = walk(&*self.recognizer, vocabulary, set, deadline)?;
+        let of_terminals = tokens_of_terminals(&mut self.recognizer.read(set), vocabulary)?;
+        of_terminals.iter().for_each(|part| part.add_to(&mut tokens));
+        let tokens = vocabulary.summaries().share(LiveTokens::from_set(tokens));
+        let cached = request.finish(vec![tokens], self.recognizer.is_complete(set));
+        Ok(cached.map_or(MaskOutcome::DeadEnd, |cached| MaskOutcome::Mask(cached.mask)))
+    }
+}
+
+impl MaskSource for ContextFreeMasks {
+    fn lookup_equivalent<'c>(&self, request: &MaskRequest<'c>) -> Option<&'c Arc<Mask>> {
+        if !self.composes(request) {
+            return None;
+        }
+        let mut summaries = self.summaries.try_lock().ok()?;
+        self.recall(request, &self.recognizer.read(request.set), &mut summaries)?.ok()
+    }
+
+    fn compute(
+        &self,
+        request: &MaskRequest<'_>,
+        effort: Effort,
+        deadline: &Deadline,
+    ) -> Result<MaskOutcome, LimitExceeded> {
+        if self.composes(request) {
+            let summaries = match effort {
+                Effort::Full => Some(self.summaries.lock().unwrap_or_else(PoisonError::into_inner)),
+                Effort::Immediate => self.summaries.try_lock().ok(),
+            };
+            let Some(mut summaries) = summaries else { return Ok(MaskOutcome::Declined) };
+            let mut reader = self.recognizer.read(request.set);
+            if effort == Effort::Full
+                && let Some(mask) = self.recall(request, &reader, &mut summaries)
+            {
+                return Ok(MaskOutcome::Mask(mask.cloned().unwrap_or_else(|mask| mask)));
+            }
+            match self.compose(request, &mut reader, &mut summaries, effort, deadline) {
+                Ok(outcome) => return Ok(outcome),
+                Err(ComposeError::Limit(limit)) => return Err(limit),
+                Err(ComposeError::TooMuchWork) => {}
+            }
+        }
+        if effort == Effort::Immediate {
+            return Ok(MaskOutcome::Declined);
+        }
+        self.walk(request, deadline)
+    }
+
+    fn summary_bytes(&self) -> usize {
+        self.summaries.lock().unwrap_or_else(PoisonError::into_inner).memory_bytes()
+    }
+
+    fn counts(&self) -> MaskCounts {
+        MaskCounts {
+            recalled: self.recalled.load(Ordering::Relaxed),
+            composed: self.composed.load(Ordering::Relaxed),
+            walked: self.walked.load(Ordering::Relaxed),
+        }
+    }
+}

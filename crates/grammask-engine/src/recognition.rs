@@ -1,0 +1,176 @@
+//! Steps of an engine over bytes and tokens.
+
+use std::fmt;
+
+use grammask_diagnostics::{Deadline, LimitExceeded};
+
+use crate::{SetId, TokenEvent, TokenMatch};
+
+/// A terminal that can come next, or that has begun.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Expectation {
+    /// The terminal as the grammar writes it.
+    pub terminal: String,
+    /// The rule that it stands in.
+    pub rule: String,
+    /// Whether part of it has been read.
+    pub has_begun: bool,
+}
+
+/// A recogniser with interned states, shared by all texts that are read under one grammar.
+///
+/// Every state can be completed to a text of the language: an engine returns `None` in place of a dead state. Methods that
+/// return [`LimitExceeded`] leave the engine usable.
+pub trait Engine: fmt::Debug + Send + Sync {
+    /// The state before any text.
+    fn start(&self) -> SetId;
+
+    /// Whether the text that led to a state is complete.
+    fn is_complete(&self, set: SetId) -> bool;
+
+    /// Number of states made so far.
+    fn set_count(&self) -> usize;
+
+    /// The class of each byte; bytes of one class are interchangeable in every text.
+    fn class_of_byte(&self) -> &[u8; 256];
+
+    /// One byte of each class.
+    fn byte_of_class(&self) -> &[u8];
+
+    /// Estimated memory of the engine, in bytes.
+    fn memory_bytes(&self) -> usize;
+
+    /// Number of steps computed so far, those that were memoised aside. Only these take time: a loop over many steps checks
+    /// its deadline when the number has changed.
+    fn new_steps(&self) -> usize;
+
+    /// The state after one more byte; `None` if no text continues so.
+    ///
+    /// Cost: one table lookup if the step is memoised.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    fn step(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded>;
+
+    /// The state from which the texts of either of two states continue.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    fn union(&self, left: SetId, right: SetId) -> Result<SetId, LimitExceeded>;
+
+    /// What can come next: each terminal once per rule, those that have begun first.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded>;
+
+    /// A state as text, for debugging.
+    fn describe(&self, set: SetId) -> String;
+
+    /// The state after several bytes; `Err` holds the position of the first byte that does not fit.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    fn step_all(
+        &self,
+        set: SetId,
+        bytes: &[u8],
+        deadline: &Deadline,
+    ) -> Result<Result<SetId, usize>, LimitExceeded> {
+        let mut set = set;
+        let mut new_steps = self.new_steps();
+        for (position, &byte) in bytes.iter().enumerate() {
+            match self.step(set, byte)? {
+                Some(next) => set = next,
+                None => return Ok(Err(position)),
+            }
+            if new_steps != self.new_steps() {
+                new_steps = self.new_steps();
+                deadline.check()?;
+            }
+        }
+        Ok(Ok(set))
+    }
+
+    /// The state after the end of a token, whose bytes led to `set`. It differs from `set` only where the grammar counts
+    /// tokens.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    fn end_token(&self, set: SetId) -> Result<Option<SetId>, LimitExceeded> {
+        Ok(Some(set))
+    }
+
+    /// The state after a token that a token terminal matches; `None` if no such terminal comes next.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    fn step_token(&self, set: SetId, event: TokenEvent) -> Result<Option<SetId>, LimitExceeded> {
+        let _ = (set, event);
+        Ok(None)
+    }
+
+    /// The tokens that token terminals match next.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    fn token_matches(&self, set: SetId) -> Result<Vec<TokenMatch>, LimitExceeded> {
+        let _ = set;
+        Ok(Vec::new())
+    }
+
+    /// The state after the bytes of a text and the end of the token that they are.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    fn read_bytes(
+        &self,
+        set: SetId,
+        bytes: &[u8],
+        deadline: &Deadline,
+    ) -> Result<Option<SetId>, LimitExceeded> {
+        match self.step_all(set, bytes, deadline)? {
+            Ok(next) => self.end_token(next),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The state after a token, read by its bytes (if it has any) or by a token terminal, or both ways.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    fn read_token(
+        &self,
+        set: SetId,
+        event: TokenEvent,
+        bytes: Option<&[u8]>,
+        deadline: &Deadline,
+    ) -> Result<Option<SetId>, LimitExceeded> {
+        let by_bytes = match bytes {
+            Some(bytes) => self.read_bytes(set, bytes, deadline)?,
+            None => None,
+        };
+        match (by_bytes, self.step_token(set, event)?) {
+            (by_bytes, None) => Ok(by_bytes),
+            (None, by_token) => Ok(by_token),
+            (Some(by_bytes), Some(by_token)) => self.union(by_bytes, by_token).map(Some),
+        }
+    }
+
+    /// The byte that every continuation begins with, if there is one.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    fn only_byte(&self, set: SetId) -> Result<Option<u8>, LimitExceeded> {
+        let mut only = None;
+        for (class, &byte) in self.byte_of_class().iter().enumerate() {
+            if self.step(set, byte)?.is_some() {
+                let members = self.class_of_byte().iter().filter(|&&of| usize::from(of) == class).count();
+                if members > 1 || only.replace(byte).is_some() {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(only)
+    }
+}

@@ -1,0 +1,278 @@
+//! The lazily filled caches of a compiled grammar: the states of its engine, their masks, and summaries.
+//!
+//! Caches only grow, and their entries never move, so readers need no lock. When the caches exceed the soft memory limit, the
+//! compiled grammar begins fresh ones: each matcher migrates at its next token by reading its text again, and the old caches
+//! are dropped with the last matcher that uses them.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, RwLock};
+use std::time::{Duration, Instant};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::options::{CompileOptions, EndMode, MaskStatistics};
+use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
+use grammask_earley::lowering::NormalForm;
+use grammask_earley::masks::ContextFreeMasks;
+use grammask_earley::recognizer::Recognizer;
+use grammask_engine::{
+    Effort, Engine, MaskCache, MaskOutcome, MaskRequest, MaskSource, PrecomputeBudget, SetId, TokenMatch,
+};
+use grammask_lexed::{LexedRecognizer, PreparedGrammar};
+use grammask_vocabulary::{LiveTokens, Mask, Vocabulary};
+
+/// States that [`GrammarCache::precompute`] visits by default, of an engine without a procedure of its own.
+const DEFAULT_PRECOMPUTED_STATES: usize = 1000;
+/// Terminals that a dead end lists.
+const MAX_EXPECTED: usize = 8;
+
+/// The language that an engine is made for.
+#[derive(Clone, Debug)]
+pub(crate) enum Language {
+    /// A lowered grammar.
+    ContextFree {
+        /// The lowered grammar.
+        form: Arc<NormalForm>,
+        /// For each terminal the tokens that it matches, if it is a token terminal.
+        token_matches: Vec<Option<TokenMatch>>,
+    },
+    /// A lexed grammar.
+    Lexed(Box<PreparedGrammar>),
+}
+
+/// For each state that was asked for, the only byte that can follow and the state after it.
+pub(crate) type ForcedBytes = RwLock<FxHashMap<SetId, Option<(u8, SetId)>>>;
+
+/// An engine, and the masks of its states: two views of one object, so that neither costs an indirection through the other.
+#[derive(Debug)]
+struct EngineWithMasks {
+    engine: Arc<dyn Engine>,
+    masks: Arc<dyn MaskSource>,
+}
+
+impl EngineWithMasks {
+    fn new(language: &Language, vocabulary: &Vocabulary, limits: &Limits) -> Result<Self, LimitExceeded> {
+        Ok(match language {
+            Language::ContextFree { form, token_matches } => {
+                let engine = Arc::new(Recognizer::new(form.clone(), token_matches.clone(), limits)?);
+                Self { masks: Arc::new(ContextFreeMasks::new(engine.clone())), engine }
+            }
+            Language::Lexed(prepared) => {
+                let engine = Arc::new(LexedRecognizer::new(prepared, vocabulary.size(), limits)?);
+                Self { engine: engine.clone(), masks: engine }
+            }
+        })
+    }
+}
+
+/// The caches of a compiled grammar, shared by the matchers that use them. See the module documentation.
+#[derive(Debug)]
+pub struct GrammarCache {
+    engine: Arc<dyn Engine>,
+    source: Arc<dyn MaskSource>,
+    masks: MaskCache,
+    forced: ForcedBytes,
+    vocabulary: Arc<Vocabulary>,
+    options: CompileOptions,
+    text: Arc<str>,
+    end_mask: Arc<Mask>,
+    /// Bytes above which the grammar begins fresh caches.
+    soft_limit: AtomicUsize,
+}
+
+impl GrammarCache {
+    pub(crate) fn new(
+        language: &Language,
+        vocabulary: Arc<Vocabulary>,
+        options: &CompileOptions,
+        text: Arc<str>,
+    ) -> Result<Self, LimitExceeded> {
+        let EngineWithMasks { engine, masks: source } =
+            EngineWithMasks::new(language, &vocabulary, &options.limits)?;
+        let end_tokens = LiveTokens::new(vocabulary.eos().to_vec(), vocabulary.size());
+        let end_tokens = vocabulary.summaries().share(end_tokens);
+        let end_mask = Arc::new(Mask::new(end_tokens, vocabulary.size()));
+        Ok(Self {
+            engine,
+            source,
+            masks: MaskCache::default(),
+            forced: ForcedBytes::default(),
+            vocabulary,
+            options: options.clone(),
+            text,
+            end_mask,
+            soft_limit: AtomicUsize::new(options.limits.memory_bytes / 2),
+        })
+    }
+
+    /// The engine that reads the grammar's texts.
+    #[must_use]
+    pub fn engine(&self) -> &dyn Engine {
+        &*self.engine
+    }
+
+    /// Computes masks ahead of any text, until `max_states` states are done, `time` has passed, or `proceed`, which is given
+    /// the numbers of finished and of known states, returns false. Returns the number of finished states.
+    ///
+    /// The states of a context-free grammar are its Earley sets, those of the shortest texts first, 1,000 if `max_states` is
+    /// `None`; sets without a legal token are skipped. The states of a lexed grammar are those of the lexer, all if
+    /// `max_states` is `None`, each for every stack of the parser; they take at most a quarter of `Limits::memory_bytes`.
+    ///
+    /// # Errors
+    /// When a limit is passed; what was computed is kept.
+    pub fn precompute(
+        &self,
+        max_states: Option<usize>,
+        time: Option<Duration>,
+        mut proceed: impl FnMut(usize, usize) -> bool,
+    ) -> Result<usize, GrammarError> {
+        let begun = Instant::now();
+        let mut proceed =
+            |done, known| time.is_none_or(|time| begun.elapsed() < time) && proceed(done, known);
+        let limits = &self.options.limits;
+        let budget = PrecomputeBudget {
+            max_states,
+            is_timed: time.is_some(),
+            max_bytes: limits.memory_bytes / 4,
+            step_time: limits.time,
+        };
+        let done = self.source.precompute(&self.vocabulary, budget, &mut proceed);
+        match done.map_err(|limit| self.limit_error(limit))? {
+            Some(done) => Ok(done),
+            None => self.precompute_sets(max_states.unwrap_or(DEFAULT_PRECOMPUTED_STATES), &mut proceed),
+        }
+    }
+
+    /// Computes the masks of states in breadth-first order.
+    fn precompute_sets(
+        &self,
+        max_states: usize,
+        proceed: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<usize, GrammarError> {
+        let mut sets = vec![self.engine.start()];
+        let mut known: FxHashSet<SetId> = sets.iter().copied().collect();
+        let mut done = 0;
+        while let Some(&set) = sets.get(done) {
+            if done >= max_states || !proceed(done, sets.len()) {
+                break;
+            }
+            match self.mask(set) {
+                Err(error) if error.code() != Code::DeadEnd => return Err(error),
+                _ => done += 1,
+            }
+            for &byte in self.engine.byte_of_class() {
+                let next = self.engine.step(set, byte).map_err(|limit| self.limit_error(limit))?;
+                sets.extend(next.filter(|&next| known.insert(next)));
+            }
+        }
+        Ok(done)
+    }
+
+    /// Estimated memory, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.engine.memory_bytes() + self.masks.memory_bytes() + self.source.summary_bytes()
+    }
+
+    /// Whether the grammar should begin fresh caches.
+    pub(crate) fn over_soft_limit(&self) -> bool {
+        self.memory_bytes() > self.soft_limit.load(Ordering::Relaxed)
+    }
+
+    /// Raises the soft limit to twice the present size: a matcher needs all of it, and should not migrate again too soon.
+    pub(crate) fn raise_soft_limit(&self) {
+        self.soft_limit.fetch_max(self.memory_bytes().saturating_mul(2), Ordering::Relaxed);
+    }
+
+    pub(crate) fn forced_bytes(&self) -> &ForcedBytes {
+        &self.forced
+    }
+
+    /// How often masks were computed, by strategy, and the memory that they take.
+    #[must_use]
+    pub fn statistics(&self) -> MaskStatistics {
+        let counts = self.source.counts();
+        MaskStatistics {
+            store: self.masks.statistics(),
+            composed: counts.composed,
+            recalled: counts.recalled,
+            walked: counts.walked,
+            rule_bytes: self.source.summary_bytes(),
+            vocabulary_bytes: self.vocabulary.summaries().memory_bytes(),
+        }
+    }
+
+    /// The mask of a state, if it is cached, or if that of an equivalent state is and no other thread computes masks of the
+    /// grammar.
+    #[must_use]
+    pub fn lookup(&self, set: SetId) -> Option<&Arc<Mask>> {
+        self.masks.find(set).or_else(|| {
+            let mask = self.source.lookup_equivalent(&self.request(set))?;
+            self.masks.count_miss();
+            Some(mask)
+        })
+    }
+
+    /// Computes the mask of a state that [`lookup`](Self::lookup) did not find: the tokens that can follow the text that led
+    /// there, and with [`EndMode::Eos`] the end tokens where the text is complete. `None` if it takes more than `effort`.
+    ///
+    /// # Errors
+    /// `dead-end` if no token can follow; a limit that was passed.
+    pub fn compute(&self, set: SetId, effort: Effort) -> Result<Option<Arc<Mask>>, GrammarError> {
+        let deadline = Deadline::after_first_check(self.options.limits.time);
+        let outcome = self.source.compute(&self.request(set), effort, &deadline);
+        if !matches!(outcome, Ok(MaskOutcome::Declined)) {
+            self.masks.count_miss();
+        }
+        match outcome.map_err(|limit| self.limit_error(limit))? {
+            MaskOutcome::Declined => Ok(None),
+            MaskOutcome::DeadEnd => Err(self.dead_end(set)),
+            MaskOutcome::Mask(mask) => Ok(Some(mask)),
+        }
+    }
+
+    /// The mask of a state, from the cache or computed.
+    ///
+    /// # Errors
+    /// `dead-end` if no token can follow; a limit that was passed.
+    pub fn mask(&self, set: SetId) -> Result<Arc<Mask>, GrammarError> {
+        if let Some(mask) = self.masks.find(set) {
+            return Ok(mask.clone());
+        }
+        let mask = self.compute(set, Effort::Full)?;
+        Ok(mask.expect("full effort never declines"))
+    }
+
+    fn request(&self, set: SetId) -> MaskRequest<'_> {
+        MaskRequest {
+            set,
+            vocabulary: &self.vocabulary,
+            end_tokens: (self.options.end == EndMode::Eos).then(|| self.end_mask.live_tokens()),
+            strategy: self.options.masks,
+            cache: &self.masks,
+            max_cache_bytes: self.options.limits.memory_bytes,
+        }
+    }
+
+    /// The mask after the end of a text: the end tokens.
+    #[must_use]
+    pub fn end_mask(&self) -> &Arc<Mask> {
+        &self.end_mask
+    }
+
+    pub(crate) fn limit_error(&self, limit: LimitExceeded) -> GrammarError {
+        GrammarError::new(vec![limit.diagnostic()], self.text.clone())
+    }
+
+    fn dead_end(&self, set: SetId) -> GrammarError {
+        let expected = self.engine.expectations(set).unwrap_or_default();
+        let mut labels: Vec<String> = expected.into_iter().map(|expectation| expectation.terminal).collect();
+        labels.dedup();
+        labels.truncate(MAX_EXPECTED);
+        let diagnostic =
+            Diagnostic::error(Code::DeadEnd, "no token of the vocabulary can spell what the grammar needs next")
+                .expected(labels)
+                .help("check that the vocabulary is the model's own and complete: byte-level vocabularies can spell everything");
+        GrammarError::new(vec![diagnostic], self.text.clone())
+    }
+}
