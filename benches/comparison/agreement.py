@@ -45,10 +45,6 @@ class Verdict:
         """Number of masks that are not the reference's."""
         return self.compared - self.equal
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields, for JSON."""
-        return vars(self)
-
 
 def judge(
     case: Case, table: TokenTable, documents: list[list[int]], measured: dict[str, Measurement]

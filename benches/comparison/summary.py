@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -70,10 +70,6 @@ class Figures:
     def until_first_mask(self) -> float:
         """Compile and first mask."""
         return self.compile + self.first_mask
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields, for JSON."""
-        return {**vars(self), "cold": vars(self.cold), "warm": vars(self.warm)}
 
 
 def figures(measurement: Measurement, documents: list[list[int]]) -> Figures | None:
