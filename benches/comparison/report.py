@@ -34,7 +34,7 @@ _BINS = 40
 
 @dataclass(frozen=True)
 class Compared:
-    """Everything about one case with one vocabulary."""
+    """The measurements and verdicts of one case with one vocabulary."""
 
     case: Case
     vocabulary: str
@@ -46,7 +46,7 @@ class Compared:
 
     @property
     def peers(self) -> dict[str, Figures]:
-        """Figures of the other engines, where there are any."""
+        """Figures of the other engines that have times."""
         return {name: figures for name, figures in self.figures.items() if figures and name != "grammask"}
 
     @property
@@ -66,14 +66,14 @@ class Compared:
         }
 
     def missed(self) -> list[str]:
-        """Aims that grammask does not meet here."""
+        """Return the aims that grammask misses on this case."""
         ours = self.ours
         return aims(self.case, ours, self.peers, self.floor["stream"]).missed if ours else ["no figures"]
 
 
 def table(compared: list[Compared]) -> TerminalTable:
-    """Make a table for the terminal."""
-    from rich.table import Table as TerminalTable  # Not at the top: only the terminal needs it.
+    """Return a table for the terminal."""
+    from rich.table import Table as TerminalTable  # Imported here because only the terminal output needs it.
 
     result = TerminalTable(title="CPU µs per token, mask + accept, cold start included", header_style="bold")
     for name in _SHOWN:
@@ -199,7 +199,7 @@ _SHOWN = (
 
 
 def _rows(item: Compared) -> list[list[str]]:
-    """One row per engine."""
+    """Return one row per engine."""
     rows = []
     ours = item.ours
     for index, (name, figures) in enumerate(item.figures.items()):
@@ -281,7 +281,7 @@ def _dots(item: Compared) -> list[svg.Dot]:
 
 
 def _lines(item: Compared) -> list[svg.Line]:
-    """Medians of bins along the longest document."""
+    """Return the medians of bins along the longest document."""
     longest = max(range(len(item.documents)), key=lambda index: len(item.documents[index]))
     lines = []
     for name, measurement in item.measured.items():

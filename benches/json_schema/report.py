@@ -25,7 +25,7 @@ _METHOD = "Method and bias: [the schema benchmark](../json_schema/README.md)."
 
 @dataclass(frozen=True)
 class Report:
-    """All engines over one folder of cases."""
+    """The results of all engines over one folder of cases."""
 
     found: dict[str, dict[str, Result]]
     """Results by engine and case."""
