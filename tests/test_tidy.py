@@ -11,29 +11,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ENGINE = ROOT / "crates" / "grammask" / "src"
+CRATES = ROOT / "crates"
 
 FORBIDDEN_NAMES = {"base", "common", "helper", "helpers", "impl", "inner", "misc", "util", "utils"}
-
-ENGINE_PARTS = {"compiled", "engine", "forced", "matcher", "saved", "tables", "validation"}
-"""The parts of the engine that users hold; each makes or shows the others."""
-
-LAYERS = [
-    {"graph", "id_table", "slots"},
-    {"append_only", "automata", "blocks", "vocabulary"},
-    {"grammar"},
-    {"frontends", "lowering"},
-    {"recognizer"},
-    {"lexing", "named_tokens"},
-    {"masks", "parsing"},
-    ENGINE_PARTS,
-    {"batch"},
-    {"drafts"},
-]
-"""The engine's modules: each may use those of earlier layers, and itself."""
-
-EVERYWHERE = {"limits", "grammar::id_type"}
-"""What every module may use: the budgets, and the macro that declares id types."""
 
 MODULES_WITH_UNSAFE = {
     "crates/grammask-python/src/allocator.rs",
@@ -69,23 +49,6 @@ def matches(pattern: str, files: list[Path]) -> list[str]:
     ]
 
 
-def without_tests(source: str) -> str:
-    """Return the part of a Rust file before its test module."""
-    return source.split("#[cfg(test)]\nmod ", 1)[0]
-
-
-def engine_uses(file: Path) -> set[str]:
-    """Return the paths below the crate root that a file of the engine names, `a` or `a::b`."""
-    source = re.sub(r"//.*", "", without_tests(file.read_text("utf-8")))
-    depth = len(file.relative_to(ENGINE).with_suffix("").parts) - (file.name == "mod.rs")
-    parents = "super::" * depth
-    root = rf"(?:\bcrate::|(?<!super::)\b{parents}(?!super\b))"
-    uses = set(re.findall(root + r"(\w+(?:::\w+)?)", source))
-    for braces in re.findall(root + r"\{((?:[^{}]|\{[^{}]*\})*)\}", source):
-        uses.update(re.findall(r"(?:^|,)\s*(\w+(?:::\w+)?)", re.sub(r"\{[^{}]*\}", "", braces)))
-    return uses
-
-
 def test_rust_files_say_what_they_do() -> None:
     assert [name(file) for file in tracked(".rs") if not file.read_text("utf-8").startswith("//! ")] == []
 
@@ -102,34 +65,12 @@ def test_names_say_one_job() -> None:
     assert [name(file) for file in tracked(".rs", ".py", ".pyi") if words(file) & FORBIDDEN_NAMES] == []
 
 
-def test_modules_of_the_engine_have_a_layer() -> None:
-    modules = {path.stem for path in ENGINE.iterdir()} - {"lib", "limits"}
-    assert modules <= set().union(*LAYERS)
-
-
-def test_dependencies_point_one_way() -> None:
-    allowed: dict[str, set[str]] = {}
-    below: set[str] = set()
-    for layer in LAYERS:
-        allowed.update({module: below | {module} for module in layer})
-        allowed.update(dict.fromkeys(layer & ENGINE_PARTS, below | ENGINE_PARTS))
-        below = below | layer
-    upward = [
-        f"{name(file)} uses crate::{use}"
-        for file in tracked(".rs")
-        if ENGINE in file.parents
-        and (module := file.relative_to(ENGINE).parts[0].removesuffix(".rs")) in allowed
-        for use in sorted(engine_uses(file) - EVERYWHERE)
-        if use[0].islower() and use.split("::")[0] not in allowed[module] | EVERYWHERE
-    ]
-    assert upward == []
-
-
 def test_the_engine_knows_no_python() -> None:
-    assert (
-        matches(r"pyo3|PyResult", [file for file in tracked(".rs", ".toml") if ENGINE.parent in file.parents])
-        == []
-    )
+    bindings = CRATES / "grammask-python"
+    files = [
+        file for file in tracked(".rs", ".toml") if CRATES in file.parents and bindings not in file.parents
+    ]
+    assert matches(r"pyo3|PyResult", files) == []
 
 
 def test_unsafe_stays_in_named_modules() -> None:

@@ -6,11 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use grammask::batch;
 use grammask::grammar::{Code, Diagnostic, GrammarError};
 use grammask::recognizer::Expectation;
 use grammask::vocabulary::{Mask, TokenId};
-use grammask::{CompiledGrammar, DraftTree, EndMode, Explanation, Matcher, RowError, TokenizeError};
+use grammask::{CompiledGrammar, DraftTree, EndMode, Explanation, Matcher, RowError, TokenizeError, batch};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;

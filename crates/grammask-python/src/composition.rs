@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use grammask::automata::TermId;
 use grammask::frontends::free_text::FreeText;
-use grammask::frontends::regex;
+use grammask::frontends::{regex, regex_grammar};
 use grammask::grammar::{
     Clause, Code, Diagnostic, Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, PartOrder, Selection,
     Span, Terminal, TokenReference, TokenSelection, TokenSense,
@@ -208,7 +208,7 @@ impl PyComposition {
     ) -> PyResult<usize> {
         let limits = or_default(limits);
         let term = regex::term(self.builder.terms(), pattern, &limits)
-            .map_err(|error| grammar_error(py, &regex::refusal(&error, pattern)))?;
+            .map_err(|error| grammar_error(py, &regex_grammar::refusal(&error, pattern)))?;
         Ok(self.language(term))
     }
 

@@ -84,7 +84,7 @@ impl PyGrammar {
     fn from_regex(py: Python<'_>, pattern: &str, syntax: &str, limits: Option<&PyLimits>) -> PyResult<Self> {
         let limits = or_default(limits);
         let grammar = match syntax {
-            "rust" => py.outside_forks(|| frontends::regex::grammar(pattern, &limits)),
+            "rust" => py.outside_forks(|| frontends::regex_grammar::grammar(pattern, &limits)),
             "ecma" => py.outside_forks(|| frontends::json_schema::pattern_grammar(pattern, &limits)),
             _ => {
                 let message = format!("syntax is 'rust' or 'ecma', not {syntax:?}");

@@ -13,9 +13,9 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::Matcher;
-use crate::grammar::GrammarError;
-use crate::recognizer::SetId;
-use crate::vocabulary::Mask;
+use grammask_diagnostics::GrammarError;
+use grammask_earley::recognizer::SetId;
+use grammask_vocabulary::Mask;
 
 /// Bytes of a batch from which on several threads copy it: below, waking them takes longer than copying.
 const PARALLEL_COPY_BYTES: usize = 4 << 20;

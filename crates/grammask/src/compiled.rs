@@ -3,15 +3,15 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::engine::Language;
-use crate::grammar::{Code, Diagnostic, Grammar, GrammarError};
-use crate::lexing::{LexedGrammar, PreparedGrammar};
-use crate::lowering::{Lowered, NormalForm, lower};
-use crate::masks::StoreStatistics;
 use crate::matcher::Matcher;
 use crate::named_tokens;
 use crate::tables::Tables;
-use crate::vocabulary::Vocabulary;
-use crate::{LimitExceeded, Limits};
+use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
+use grammask_earley::lowering::{Lowered, NormalForm, lower};
+use grammask_earley::masks::StoreStatistics;
+use grammask_grammar::Grammar;
+use grammask_lexed::{LexedGrammar, PreparedGrammar};
+use grammask_vocabulary::Vocabulary;
 
 /// When a text ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -125,7 +125,7 @@ impl CompiledGrammar {
             let errors: Vec<Diagnostic> = endless
                 .map(|warning| Diagnostic {
                     code: Code::NeverEnds,
-                    severity: crate::grammar::Severity::Error,
+                    severity: grammask_diagnostics::Severity::Error,
                     ..warning.clone()
                 })
                 .collect();
@@ -136,10 +136,10 @@ impl CompiledGrammar {
         if let Some(error) = missing_end(&options, &vocabulary) {
             return Err(fail(vec![error]));
         }
-        if options.end == EndMode::Eager && normal_form.start.is_none() {
+        if options.end == EndMode::Eager && normal_form.start().is_none() {
             return Err(fail(vec![only_empty_text()]));
         }
-        let token_matches = named_tokens::matches(&normal_form.terminals, &vocabulary).map_err(fail)?;
+        let token_matches = named_tokens::matches(normal_form.terminals(), &vocabulary).map_err(fail)?;
         let language = Language::ContextFree { form: Arc::new(normal_form), token_matches };
         let tables = Tables::new(&language, vocabulary.clone(), &options, source.clone())
             .map_err(|limit| fail(vec![limit.diagnostic()]))?;

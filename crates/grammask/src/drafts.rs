@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::Matcher;
 use crate::batch::RowError;
-use crate::vocabulary::{Mask, TokenId};
+use grammask_vocabulary::{Mask, TokenId};
 
 /// A tree of drafted tokens, as EAGLE-style servers lay it out: for each node the first of the tokens that can follow
 /// it, and the next alternative to it. Node 0 is the root: the last token that was accepted.
@@ -165,7 +165,7 @@ impl Matcher {
 #[cfg(test)]
 mod tests {
     use super::{DraftTree, DraftTreeError};
-    use crate::vocabulary::TokenId;
+    use grammask_vocabulary::TokenId;
 
     fn tree(
         next_token: &[Option<usize>],

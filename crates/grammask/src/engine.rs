@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use crate::compiled::MaskStrategy;
-use crate::lexing::{LexedRecognizer, PreparedGrammar, RunsId, walk};
-use crate::lowering::NormalForm;
-use crate::recognizer::{Expectation, Recognizer, SetId, TokenEvent, TokenMatch};
-use crate::vocabulary::{TokenId, TokenSet, Vocabulary};
-use crate::{Deadline, LimitExceeded, Limits};
+use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
+use grammask_earley::lowering::NormalForm;
+use grammask_earley::recognizer::{Expectation, Recognizer, SetId, TokenEvent, TokenMatch};
+use grammask_lexed::{LexedRecognizer, PreparedGrammar, RunsId, walk};
+use grammask_vocabulary::{TokenId, TokenSet, Vocabulary};
 
 /// What an engine is made for.
 #[derive(Clone, Debug)]

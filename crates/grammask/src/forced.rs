@@ -13,10 +13,10 @@ use std::sync::{PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
 
-use crate::grammar::{Code, GrammarError};
-use crate::recognizer::SetId;
-use crate::vocabulary::{TokenId, TrieNode};
-use crate::{LimitExceeded, Matcher, Tables};
+use crate::{Matcher, Tables};
+use grammask_diagnostics::{Code, GrammarError, LimitExceeded};
+use grammask_earley::recognizer::SetId;
+use grammask_vocabulary::{TokenId, TrieNode};
 
 /// Most sets that a grammar remembers the forced byte of.
 const MOST_SETS: usize = 1 << 18;

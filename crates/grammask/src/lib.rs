@@ -14,38 +14,44 @@
 //! | masks | [`masks`] | a set and the [`vocabulary`]'s token trie to a mask |
 //! | batches | [`batch`] | many masks at once on one pool of threads |
 //! | engine | [`CompiledGrammar`], [`Matcher`] | accept, mask, roll back, fork |
+#![forbid(unsafe_code)]
 
-mod append_only;
-pub mod automata;
 pub mod batch;
-mod blocks;
 mod compiled;
 mod drafts;
 mod engine;
 mod forced;
-pub mod frontends;
-pub mod grammar;
-mod graph;
-mod id_table;
-pub mod lexing;
-mod limits;
-pub mod lowering;
-pub mod masks;
 mod matcher;
 mod named_tokens;
 pub mod parsing;
-pub mod recognizer;
 mod saved;
-mod slots;
 mod tables;
 mod validation;
-pub mod vocabulary;
+
+pub use grammask_automata as automata;
+pub use grammask_earley::{lowering, masks, recognizer};
+pub use grammask_lexed as lexing;
+pub use grammask_vocabulary as vocabulary;
+
+/// Front ends: each turns a text of one grammar language into the one [`Grammar`](crate::grammar::Grammar).
+pub mod frontends {
+    pub use grammask_automata::regex;
+    pub use grammask_frontends::*;
+    pub use grammask_grammar::directives;
+    pub use grammask_json_schema as json_schema;
+}
+
+/// The intermediate representation, and the diagnostics about it.
+pub mod grammar {
+    pub use grammask_diagnostics::{Code, Diagnostic, ErrorKind, GrammarError, Position, Severity, Span};
+    pub use grammask_grammar::*;
+}
 
 pub use batch::RowError;
 pub use compiled::{CompileOptions, CompiledGrammar, EndMode, EndlessRules, MaskStatistics, MaskStrategy};
 pub use drafts::{DraftTree, DraftTreeError};
 pub use engine::Engine;
 pub use forced::TokenizeError;
-pub use limits::{Deadline, LimitExceeded, Limits};
+pub use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 pub use matcher::{Explanation, Matcher};
 pub use tables::Tables;

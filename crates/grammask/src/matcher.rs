@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use crate::blocks::Blocks;
 use crate::compiled::EndMode;
-use crate::grammar::GrammarError;
-use crate::recognizer::{Expectation, SetId, TokenEvent};
-use crate::vocabulary::{Mask, TokenId};
-use crate::{CompiledGrammar, Deadline, Tables};
+use crate::{CompiledGrammar, Tables};
+use grammask_collections::blocks::Blocks;
+use grammask_diagnostics::{Deadline, GrammarError};
+use grammask_earley::recognizer::{Expectation, SetId, TokenEvent};
+use grammask_vocabulary::{Mask, TokenId};
 
 /// One text being generated under a [`CompiledGrammar`].
 #[derive(Clone, Debug)]

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::grammar::{
-    Code, Diagnostic, Terminal, TerminalDefinition, TokenReference, TokenSelection, TokenSense,
-};
-use crate::recognizer::TokenMatch;
-use crate::vocabulary::{TokenId, TokenSet, Vocabulary};
+use grammask_diagnostics::{Code, Diagnostic};
+use grammask_earley::recognizer::TokenMatch;
+use grammask_grammar::{Terminal, TerminalDefinition, TokenReference, TokenSelection, TokenSense};
+use grammask_vocabulary::{TokenId, TokenSet, Vocabulary};
 
 /// How many special tokens an error names.
 const NAMED: usize = 8;

@@ -12,11 +12,10 @@
 
 use std::sync::Arc;
 
-use crate::Limits;
 use crate::compiled::{CompileOptions, CompiledGrammar, EndMode};
-use crate::grammar::{Code, Diagnostic, GrammarError};
-use crate::lexing::{LexedDefinition, LexedGrammar, PreparedGrammar};
-use crate::vocabulary::Vocabulary;
+use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits};
+use grammask_lexed::{LexedDefinition, LexedGrammar, PreparedGrammar};
+use grammask_vocabulary::Vocabulary;
 
 /// How files begin.
 const MARK: &[u8; 8] = b"grammask";

@@ -13,11 +13,10 @@ use rustc_hash::FxHashSet;
 use crate::compiled::{CompileOptions, EndMode, MaskStatistics, MaskStrategy};
 use crate::engine::{Engine, Language, lexed_mask};
 use crate::forced::ForcedMemo;
-use crate::grammar::{Code, Diagnostic, GrammarError};
-use crate::masks::{KeptMask, MaskStore, Pace, Refusal, RuleSummaries, walk, whole_tokens};
-use crate::recognizer::{Recognizer, SetId};
-use crate::vocabulary::{LiveTokens, Mask, Vocabulary};
-use crate::{Deadline, LimitExceeded};
+use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded};
+use grammask_earley::masks::{KeptMask, MaskStore, Pace, Refusal, RuleSummaries, walk, whole_tokens};
+use grammask_earley::recognizer::{Recognizer, SetId};
+use grammask_vocabulary::{LiveTokens, Mask, Vocabulary};
 
 /// Sets of a context-free grammar that are made ahead where nobody says how many.
 const MOST_SETS: usize = 1000;

@@ -6,8 +6,7 @@
 use std::sync::Arc;
 
 use crate::CompiledGrammar;
-use crate::grammar::GrammarError;
-use crate::limits::Deadline;
+use grammask_diagnostics::{Deadline, GrammarError};
 
 impl CompiledGrammar {
     /// Where `text` stops being a text of the grammar: `None` if it is one, the position of the first byte with which no

@@ -3,8 +3,7 @@
 //! Each case runs with generous limits and with small ones. Nothing here asserts how fast an answer is; a case
 //! that has none after [`PATIENCE`] fails by its name. `--nocapture` shows what each case ended in and its time.
 
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use grammask::frontends::kbnf;

@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::grammar::id_type;
-use crate::recognizer::TokenEvent;
-use crate::{LimitExceeded, Limits};
+use grammask_collections::id_type;
+use grammask_diagnostics::{LimitExceeded, Limits};
+use grammask_earley::recognizer::TokenEvent;
 
 use super::leaves::{LeafRun, LeafState};
 use super::skeleton::{Dot, LeafId, RuleId, Skeleton, Step, index_u32};

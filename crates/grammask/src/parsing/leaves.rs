@@ -5,13 +5,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::automata::{Automata, StateId};
-use crate::grammar::{NonterminalId, Terminal};
-use crate::lowering::{Body, Productions, Rule, Symbol, normalize};
 use crate::named_tokens;
-use crate::recognizer::{Recognizer, SetId, TokenEvent};
-use crate::vocabulary::Vocabulary;
-use crate::{LimitExceeded, Limits};
+use grammask_automata::{Automata, StateId};
+use grammask_diagnostics::{LimitExceeded, Limits};
+use grammask_earley::lowering::{Body, Productions, Rule, Symbol, normalize};
+use grammask_earley::recognizer::{Recognizer, SetId, TokenEvent};
+use grammask_grammar::{NonterminalId, Terminal};
+use grammask_vocabulary::Vocabulary;
 
 use super::skeleton::LeafId;
 
@@ -80,10 +80,10 @@ impl Leaves {
             return Ok(known);
         }
         let form = normalize(only(&self.productions, root), &self.limits)?;
-        let none = || form.terminals.iter().map(|_| None).collect();
+        let none = || form.terminals().iter().map(|_| None).collect();
         // The parser refused what the vocabulary does not have.
         let resolved =
-            self.vocabulary.as_ref().map(|vocabulary| named_tokens::matches(&form.terminals, vocabulary));
+            self.vocabulary.as_ref().map(|vocabulary| named_tokens::matches(form.terminals(), vocabulary));
         let token_matches = resolved.and_then(Result::ok).unwrap_or_else(none);
         let made = Recognizer::new(form, token_matches, &self.limits)?;
         Ok(cell.get_or_init(|| made))

@@ -36,12 +36,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub use derivation::Capture;
 pub use skeleton::PartId;
 
-use crate::grammar::{Code, Diagnostic, Grammar, GrammarError, Terminal, TerminalDefinition};
-use crate::lowering;
 use crate::named_tokens;
-use crate::recognizer::TokenEvent;
-use crate::vocabulary::{TokenId, Vocabulary};
-use crate::{Deadline, LimitExceeded, Limits};
+use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
+use grammask_earley::lowering;
+use grammask_earley::recognizer::TokenEvent;
+use grammask_grammar::{Grammar, Terminal, TerminalDefinition};
+use grammask_vocabulary::{TokenId, Vocabulary};
 
 use chart::Chart;
 use derivation::Derivation;

@@ -4,10 +4,10 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
-use crate::LimitExceeded;
-use crate::grammar::id_type;
-use crate::graph::strong_components;
-use crate::lowering::{Body, Derivability, Productions, Symbol};
+use grammask_collections::graph::strong_components;
+use grammask_collections::id_type;
+use grammask_diagnostics::LimitExceeded;
+use grammask_earley::lowering::{Body, Derivability, Productions, Symbol};
 
 id_type! {
     /// A named part, by its position in the list of names.
@@ -118,7 +118,7 @@ impl Skeleton {
                     RuleBody::Repeat { unit: building.step(*symbol), min, max: *max }
                 }
             };
-            let symbol = Symbol::Nonterminal(crate::grammar::NonterminalId::new(index));
+            let symbol = Symbol::Nonterminal(grammask_grammar::NonterminalId::new(index));
             let is_nullable = derivability.finite(symbol).empty;
             rules.push(Rule { body, part: part_of[index], is_nullable, empty_alternative: None });
         }

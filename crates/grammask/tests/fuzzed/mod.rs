@@ -18,7 +18,9 @@ use grammask::recognizer::reference::{Chart, Reference};
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, EndMode, Explanation, Limits, MaskStrategy, Matcher};
 use regex_automata::dfa::{Automaton, dense};
-use regex_automata::{Anchored, Input, MatchKind, nfa::thompson, util::syntax};
+use regex_automata::nfa::thompson;
+use regex_automata::util::syntax;
+use regex_automata::{Anchored, Input, MatchKind};
 
 /// Small budgets, so that passing one is part of the game.
 pub fn limits() -> Limits {

@@ -1,0 +1,198 @@
+//! Intersections of repetitions of one code: arithmetic of counts in place of a search.
+//!
+//! No word of a *code* begins another, so a text is made of its words in one way at most, and the repetitions of a code are
+//! told apart by how many words there are: `x{4,255}` and not `x{0,64}` is `x{65,255}`. The derivatives of the intersection itself
+//! would be a state for each count. JSON Schema's lengths of strings, and its `oneOf`, are full of such intersections.
+
+use super::counters::Counts;
+use super::term::{Term, TermId, Terms};
+
+/// Ranges of counts, each with its first and its last; [`UNBOUNDED`] is no last.
+type Ranges = Vec<(u64, u64)>;
+
+const UNBOUNDED: u64 = u64::MAX;
+
+impl Terms {
+    /// Records that `term` is a code, which [`Automata::is_code`](super::Automata::is_code) has proved.
+    pub fn record_code(&mut self, term: TermId) {
+        if !self.codes.contains(&term) {
+            self.codes.push(term);
+            // What is intersected may have a simpler form from here on.
+            self.memo.forget();
+        }
+    }
+
+    /// Makes one operand of those operands of an intersection that only say how many words of one code there are, if one
+    /// of them says that there is nothing else. Returns whether it did.
+    pub(super) fn intersect_counts(&mut self, operands: &mut Vec<TermId>) -> bool {
+        for index in 0..self.codes.len() {
+            let code = self.codes[index];
+            if !self.counts_two(code, operands) {
+                continue;
+            }
+            let mut possible: Ranges = vec![(0, UNBOUNDED)];
+            let mut others = Vec::new();
+            for &operand in operands.iter() {
+                match self.ranges_within(code, operand).or_else(|| self.ranges_without(code, operand)) {
+                    Some(ranges) => possible = intersection(&possible, &ranges),
+                    None => others.push(operand),
+                }
+            }
+            // Above the largest count that a term can have.
+            let is_too_large = possible.iter().any(|&(first, _)| first > u64::from(u32::MAX));
+            if is_too_large {
+                continue;
+            }
+            let bound = |count: u64| u32::try_from(count).expect("a bound of an operand, or one beside it");
+            let parts: Vec<TermId> = possible
+                .into_iter()
+                .map(|(min, max)| self.repeat(code, bound(min), (max != UNBOUNDED).then(|| bound(max))))
+                .collect();
+            others.push(self.union(&parts));
+            *operands = others;
+            return true;
+        }
+        false
+    }
+
+    /// Whether two operands only say how many words of `code` there are, one of them that there is nothing else.
+    fn counts_two(&self, code: TermId, operands: &[TermId]) -> bool {
+        let is_within = |term| {
+            let is_range = |part| self.range_of(code, part).is_some();
+            is_range(term)
+                || matches!(self.get(term), Term::Union(parts) if parts.iter().all(|&part| is_range(part)))
+        };
+        let is_without = |term| matches!(*self.get(term), Term::Complement(excluded) if is_within(excluded));
+        let within = operands.iter().filter(|&&operand| is_within(operand)).count();
+        within > 0 && within + operands.iter().filter(|&&operand| is_without(operand)).count() > 1
+    }
+
+    /// How many words of `code` the words of `term` have, if that is all that it says.
+    fn ranges_within(&self, code: TermId, term: TermId) -> Option<Ranges> {
+        if let Some(range) = self.range_of(code, term) {
+            return Some(vec![range]);
+        }
+        let Term::Union(parts) = self.get(term) else { return None };
+        let mut ranges = parts.iter().map(|&part| self.range_of(code, part)).collect::<Option<Ranges>>()?;
+        ranges.sort_unstable();
+        Some(ranges)
+    }
+
+    /// How many words of `code` the words of `term` do not have, if that is all that it says: the other counts.
+    fn ranges_without(&self, code: TermId, term: TermId) -> Option<Ranges> {
+        let Term::Complement(excluded) = *self.get(term) else { return None };
+        let mut others = Ranges::new();
+        let mut from = 0;
+        for (first, last) in self.ranges_within(code, excluded)? {
+            if from < first {
+                others.push((from, first - 1));
+            }
+            if last == UNBOUNDED {
+                return Some(others);
+            }
+            from = from.max(last + 1);
+        }
+        others.push((from, UNBOUNDED));
+        Some(others)
+    }
+
+    fn range_of(&self, code: TermId, term: TermId) -> Option<(u64, u64)> {
+        let (min, max): Counts = match *self.get(term) {
+            Term::Epsilon => (0, Some(0)),
+            Term::Repeat { term, min, max } if term == code => (min, max),
+            _ if term == code => (1, Some(1)),
+            _ => return None,
+        };
+        Some((u64::from(min), max.map_or(UNBOUNDED, u64::from)))
+    }
+}
+
+/// The counts in both; each list is sorted.
+fn intersection(one: &[(u64, u64)], other: &[(u64, u64)]) -> Ranges {
+    let mut both = Ranges::new();
+    for &(first, last) in one {
+        for &(other_first, other_last) in other {
+            let (first, last) = (first.max(other_first), last.min(other_last));
+            if first <= last {
+                both.push((first, last));
+            }
+        }
+    }
+    both.sort_unstable();
+    both
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Automata, ByteSet};
+
+    /// Sets of counts, as terms: `x{1,3}`, `x*`, `x|x{4,}`, ...
+    fn sets(terms: &mut Terms, code: TermId) -> Vec<TermId> {
+        let mut sets = vec![terms.epsilon(), code];
+        for (min, max) in [(0, None), (0, Some(1)), (0, Some(2)), (1, Some(3)), (2, None), (3, Some(3))] {
+            sets.push(terms.repeat(code, min, max));
+        }
+        let (few, many) = (terms.repeat(code, 0, Some(1)), terms.repeat(code, 3, Some(5)));
+        sets.push(terms.union(&[few, many]));
+        sets
+    }
+
+    #[test]
+    fn intersections_of_counts_are_the_intersections() {
+        let mut plain = Terms::new();
+        let (first, second) = (plain.bytes(ByteSet::range(b'a', b'b')), plain.literal(b"cc"));
+        let code = plain.concat(&[first, second]);
+        assert!(Automata::new(plain.clone(), 100).is_code(code, 10).unwrap());
+        let mut known = plain.clone();
+        known.record_code(code);
+        let (plain_sets, known_sets) = (sets(&mut plain, code), sets(&mut known, code));
+        let words: Vec<Vec<u8>> = (0..7)
+            .flat_map(|count| [b"acc".repeat(count), [&b"bcc".repeat(count)[..], b"ac"].concat()])
+            .collect();
+        for choice in 0..plain_sets.len().pow(3) * 4 {
+            let mut digits = choice;
+            let pick = |terms: &mut Terms, sets: &[TermId], digits: &mut usize, negated: bool| {
+                let set = sets[*digits % sets.len()];
+                *digits /= sets.len();
+                if negated { terms.complement(set) } else { set }
+            };
+            let negated = (choice / plain_sets.len().pow(3)) as u32;
+            let mut make = |terms: &mut Terms, sets: &[TermId]| {
+                let parts: Vec<TermId> = (0..3)
+                    .map(|at| pick(terms, sets, &mut digits, at > 0 && negated >> (at - 1) & 1 == 1))
+                    .collect();
+                digits = choice;
+                terms.intersection(&parts)
+            };
+            let (slow, fast) = (make(&mut plain, &plain_sets), make(&mut known, &known_sets));
+            assert!(!known.display(fast).contains(['&', '!']), "{}", known.display(fast));
+            for word in &words {
+                let accepts = |terms: &Terms, term| {
+                    let mut automata = Automata::new(terms.clone(), 10_000);
+                    let mut state = automata.start(term).unwrap();
+                    for &byte in word {
+                        state = state.and_then(|state| automata.step(state, byte).unwrap());
+                    }
+                    state.is_some_and(|state| automata.is_accepting(state))
+                };
+                assert_eq!(accepts(&plain, slow), accepts(&known, fast), "{}", plain.display(slow));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_repetition_stays() {
+        let mut terms = Terms::new();
+        let code = terms.bytes(ByteSet::range(b'a', b'z'));
+        terms.record_code(code);
+        let (few, other) = (terms.repeat(code, 0, Some(3)), terms.literal(b"1234"));
+        let outside = terms.complement(few);
+        // No text of letters is asked for, so others are in it too.
+        let all = terms.repeat(code, 2, None);
+        let not_all = terms.complement(all);
+        let both = terms.intersection(&[outside, not_all]);
+        let with_other = terms.intersection(&[both, other]);
+        assert!(Automata::new(terms, 100).start(with_other).unwrap().is_some());
+    }
+}

@@ -1,0 +1,70 @@
+//! Makes a ready-made automaton of a term: the subset construction, as far as the lazy DFA does it anyway.
+
+use rustc_hash::FxHashMap;
+
+use super::{Automata, StateId, Table, TableBuilder, TableState, TermId, Terms};
+
+impl Terms {
+    /// The minimal automaton of `term`; none if it is the empty language or takes more than `most_states` states
+    /// before it is minimised. Cost: linear in those states, with some microseconds for each.
+    #[must_use]
+    pub fn determinized(&self, term: TermId, most_states: usize) -> Option<Table> {
+        let mut automata = Automata::new(self.clone(), most_states);
+        let first = automata.start(term).ok()??;
+        let mut builder = TableBuilder::new();
+        let start = builder.add_state();
+        let mut states: FxHashMap<StateId, TableState> = FxHashMap::from_iter([(first, start)]);
+        let mut stack = vec![(first, start)];
+        while let Some((state, from)) = stack.pop() {
+            if automata.is_accepting(state) {
+                builder.accept(from);
+            }
+            for (bytes, next) in automata.successors(state).ok()? {
+                let to = *states.entry(next).or_insert_with(|| {
+                    let to = builder.add_state();
+                    stack.push((next, to));
+                    to
+                });
+                let mut run: Option<(u8, u8)> = None;
+                for byte in bytes.iter() {
+                    run = match run {
+                        Some((low, high)) if high + 1 == byte => Some((low, byte)),
+                        Some((low, high)) => {
+                            builder.transition(from, low, high, to);
+                            Some((byte, byte))
+                        }
+                        None => Some((byte, byte)),
+                    };
+                }
+                if let Some((low, high)) = run {
+                    builder.transition(from, low, high, to);
+                }
+            }
+        }
+        Some(builder.finish(start))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Automata, Terms, regex};
+    use grammask_diagnostics::Limits;
+
+    #[test]
+    fn keeps_the_language() {
+        let mut terms = Terms::new();
+        let term = regex::term(&mut terms, "(a|b)*abb|[x-z]{2,3}", &Limits::default()).unwrap();
+        assert!(terms.determinized(term, 2).is_none());
+        let table = terms.determinized(term, 100).unwrap();
+        let made = terms.table(table);
+        let mut automata = Automata::new(terms, 1000);
+        for text in ["abb", "ababb", "ab", "xy", "xyz", "xyzx", "", "abbx"] {
+            let mut ends = [term, made].map(|term| automata.start(term).unwrap());
+            for byte in text.bytes() {
+                ends = ends.map(|state| state.and_then(|state| automata.step(state, byte).unwrap()));
+            }
+            let [one, other] = ends.map(|state| state.is_some_and(|state| automata.is_accepting(state)));
+            assert_eq!(one, other, "{text}");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Compares regex terms with a matcher that follows the definition of a pattern, on all short texts.
+
+use std::collections::BTreeSet;
+
+use grammask_automata::regex::RegexErrorKind;
+use grammask_automata::{Automata, TermId, Terms, regex};
+use grammask_diagnostics::Limits;
+use proptest::prelude::*;
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
+
+/// All ends of matches of `hir` in `text` that start at `start`, by the meaning of each construct.
+fn ends(hir: &Hir, text: &[u8], start: usize) -> BTreeSet<usize> {
+    match hir.kind() {
+        HirKind::Empty => BTreeSet::from([start]),
+        HirKind::Literal(literal) if text[start..].starts_with(&literal.0) => {
+            [start + literal.0.len()].into()
+        }
+        HirKind::Literal(_) => BTreeSet::new(),
+        HirKind::Class(Class::Bytes(class)) => {
+            let is_member = |byte: u8| class.iter().any(|range| range.start() <= byte && byte <= range.end());
+            text.get(start).filter(|byte| is_member(**byte)).map(|_| start + 1).into_iter().collect()
+        }
+        HirKind::Class(Class::Unicode(class)) => {
+            let first = (1..=4).find_map(|length| {
+                let character = text.get(start..start + length)?;
+                std::str::from_utf8(character).ok()?.chars().next()
+            });
+            let is_member = |c: char| class.iter().any(|range| range.start() <= c && c <= range.end());
+            first.filter(|c| is_member(*c)).map(|c| start + c.len_utf8()).into_iter().collect()
+        }
+        HirKind::Look(look) => {
+            let is_word =
+                |at: Option<&u8>| at.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+            let before = start.checked_sub(1).and_then(|at| text.get(at));
+            let after = text.get(start);
+            let holds = match look {
+                Look::Start => before.is_none(),
+                Look::End => after.is_none(),
+                Look::StartLF => before.is_none_or(|byte| *byte == b'\n'),
+                Look::EndLF => after.is_none_or(|byte| *byte == b'\n'),
+                Look::WordAscii => is_word(before) != is_word(after),
+                Look::WordAsciiNegate => is_word(before) == is_word(after),
+                other => panic!("the tests do not use {other:?}"),
+            };
+            if holds { [start].into() } else { BTreeSet::new() }
+        }
+        HirKind::Capture(capture) => ends(&capture.sub, text, start),
+        HirKind::Concat(parts) => {
+            parts.iter().fold([start].into(), |starts, part| all_ends(part, text, &starts))
+        }
+        HirKind::Alternation(parts) => parts.iter().flat_map(|part| ends(part, text, start)).collect(),
+        HirKind::Repetition(repetition) => {
+            let mut current = BTreeSet::from([start]);
+            let mut found = BTreeSet::new();
+            let most = repetition.max.unwrap_or(repetition.min + text.len() as u32 + 1);
+            for count in 0..=most {
+                if count >= repetition.min {
+                    found.extend(&current);
+                }
+                current = all_ends(&repetition.sub, text, &current);
+            }
+            found
+        }
+    }
+}
+
+fn all_ends(hir: &Hir, text: &[u8], starts: &BTreeSet<usize>) -> BTreeSet<usize> {
+    starts.iter().flat_map(|&start| ends(hir, text, start)).collect()
+}
+
+fn parse(pattern: &str) -> Hir {
+    regex_syntax::ParserBuilder::new().utf8(false).build().parse(pattern).unwrap()
+}
+
+fn accepts(automata: &mut Automata, term: TermId, word: &[u8]) -> bool {
+    let mut state = automata.start(term).unwrap();
+    for &byte in word {
+        let Some(current) = state else { return false };
+        state = automata.step(current, byte).unwrap();
+    }
+    state.is_some_and(|state| automata.is_accepting(state))
+}
+
+/// All words of at most `length` of the `letters`.
+fn words(letters: &[&str], length: usize) -> Vec<Vec<u8>> {
+    let mut all = vec![Vec::new()];
+    let mut start = 0;
+    for _ in 0..length {
+        let end = all.len();
+        for index in start..end {
+            for letter in letters {
+                let mut word = all[index].clone();
+                word.extend_from_slice(letter.as_bytes());
+                all.push(word);
+            }
+        }
+        start = end;
+    }
+    all
+}
+
+fn check(pattern: &str, words: &[Vec<u8>]) {
+    let hir = parse(pattern);
+    let mut terms = Terms::new();
+    let whole = regex::term(&mut terms, pattern, &Limits::default()).unwrap();
+    let free = regex::search_term(&mut terms, pattern, &Limits::default()).unwrap();
+    let mut automata = Automata::new(terms, 100_000);
+    for word in words {
+        let shown = String::from_utf8_lossy(word);
+        let matches = ends(&hir, word, 0).contains(&word.len());
+        assert_eq!(accepts(&mut automata, whole, word), matches, "{pattern:?} on {shown:?}");
+        let found = (0..=word.len()).any(|start| !ends(&hir, word, start).is_empty());
+        let is_text = !word.is_empty() && std::str::from_utf8(word).is_ok();
+        assert_eq!(accepts(&mut automata, free, word), is_text && !found, "free of {pattern:?} on {shown:?}");
+    }
+}
+
+fn pattern() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        prop::sample::select(vec![
+            "a", "b", "ab", "é", "你", "[ab]", "[^a]", ".", "[aé你]", "(?s:.)", "", "\\n", "[b-é]", "(?i:é)",
+            "[a&&b]", "abba",
+        ])
+        .prop_map(str::to_owned),
+        prop::sample::select(vec!["^", "$", "(?m:^)", "(?m:$)", "(?-u:\\b)", "(?-u:\\B)"])
+            .prop_map(str::to_owned),
+    ];
+    leaf.prop_recursive(4, 16, 3, |inner| {
+        prop_oneof![
+            3 => prop::collection::vec(inner.clone(), 1..4).prop_map(|parts| parts.concat()),
+            2 => prop::collection::vec(inner.clone(), 2..4).prop_map(|parts| format!("(?:{})", parts.join("|"))),
+            2 => (inner, prop::sample::select(vec!["*", "+", "?", "{2}", "{0,2}", "{2,3}", "{1,}", "*?", "{0}"]))
+                .prop_map(|(part, operator)| format!("({part}){operator}")),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn terms_match_what_the_pattern_says(pattern in pattern()) {
+        let mut all = words(&["a", "b", "é", "\n"], 4);
+        all.extend(words(&["a", "你"], 3));
+        // Parts of characters are no texts, and match no Unicode class.
+        all.extend([b"\xc3".to_vec(), b"a\xa9".to_vec(), b"\xe4\xbd".to_vec(), b"\xff".to_vec()]);
+        check(&pattern, &all);
+    }
+}
+
+#[test]
+fn assertions_at_the_ends_and_inside() {
+    let all = words(&["a", "b", "\n", "é"], 5);
+    for pattern in [
+        "^a",
+        "a$",
+        "^a$",
+        "^",
+        "$",
+        "^$",
+        r"\Aa\z",
+        "^a|b$",
+        "(?:^|b)a(?:b|$)",
+        "(?m)^a",
+        "(?m)a$",
+        "(?m)^$",
+        "(^a)",
+        "(a$)|(^b)",
+        "a^b",
+        "a$b",
+        "$^",
+        "^*a",
+        "(?:^a)?b",
+        r"(?-u:\ba)",
+        r"a(?-u:\B)b",
+        "a(?m:$)\nb",
+        r"(?-u:\b)",
+        "(?:^|^a)b",
+        "^(?:a|b)*$",
+        r"(?m)^(?:a|\n)*$",
+        "^a*",
+        "",
+    ] {
+        check(pattern, &all);
+    }
+}
+
+#[test]
+fn raw_bytes_are_for_patterns_without_unicode() {
+    let mut terms = Terms::new();
+    let raw = regex::term(&mut terms, r"(?-u:\xff)[^a]", &Limits::default()).unwrap();
+    let mut automata = Automata::new(terms, 100);
+    assert!(accepts(&mut automata, raw, b"\xffb"));
+    assert!(accepts(&mut automata, raw, b"\xff\xc3\xa9"));
+    assert!(!accepts(&mut automata, raw, b"\xff\xc3"));
+}
+
+#[test]
+fn a_pattern_with_the_empty_match_leaves_no_text_free() {
+    for pattern in ["", "a*", "a?|b", "$", "(?m)^", r"(?:a|)*"] {
+        let mut terms = Terms::new();
+        let free = regex::search_term(&mut terms, pattern, &Limits::default()).unwrap();
+        assert_eq!(free, terms.nothing(), "{pattern:?}");
+    }
+}
+
+#[test]
+fn refusals_name_kind_place_and_remedy() {
+    use RegexErrorKind::{Invalid, TooLarge, Unsupported};
+    let deep = "(".repeat(5_000) + "a" + &")".repeat(5_000);
+    for (pattern, kind, span, has_help) in [
+        ("a(?=b)", Unsupported, (1, 4), true),
+        ("(?<!b)c", Unsupported, (0, 4), true),
+        (r"(a)\1", Unsupported, (3, 5), true),
+        (r"é\b", Unsupported, (2, 4), true),
+        (r"(?-u:\b)a\B", Unsupported, (9, 11), true),
+        (r"(?-u)\ba(?u:\b{start})", Unsupported, (12, 21), true),
+        ("a(b", Invalid, (1, 2), true),
+        ("ab)", Invalid, (2, 3), true),
+        ("*a", Invalid, (0, 0), true),
+        ("a{3,2}", Invalid, (1, 6), false),
+        ("[z-a]", Invalid, (1, 4), false),
+        (r"\p{Nope}", Invalid, (0, 8), false),
+        (r"x\q", Invalid, (1, 3), false),
+        (&deep, TooLarge, (250, 250), true),
+    ] {
+        let error = regex::term(&mut Terms::new(), pattern, &Limits::default()).unwrap_err();
+        let shown: String = pattern.chars().take(30).collect();
+        assert_eq!(error.kind(), kind, "{shown}: {error}");
+        assert_eq!((error.span().start, error.span().end), span, "{shown}: {error}");
+        assert_eq!(error.help().is_some(), has_help, "{shown}: {error}");
+    }
+}
+
+#[test]
+fn hostile_patterns_stay_small_or_are_refused() {
+    let limits = Limits::default();
+    let mut terms = Terms::new();
+    for pattern in [
+        r"\w{1000000}",
+        r"(((a{1000}){1000}){1000})",
+        r"((\w{1,1000}){1,1000}x?){1,1000}",
+        "(a{0,4000000000}){0,4000000000}",
+    ] {
+        regex::term(&mut terms, pattern, &limits).unwrap();
+    }
+    assert!(terms.len() < 100, "{} terms", terms.len());
+    let error = regex::term(&mut terms, r"a(?-u:\b)\w{100000}", &limits).unwrap_err();
+    assert_eq!(error.kind(), RegexErrorKind::TooLarge);
+    let mut small = Limits::default();
+    small.memory_bytes = 1 << 20;
+    let error = regex::term(&mut terms, &r"\w".repeat(1000), &small).unwrap_err();
+    assert_eq!(error.kind(), RegexErrorKind::TooLarge);
+    regex::term(&mut terms, &r"\w".repeat(1000), &limits).unwrap();
+}
+
+#[test]
+fn long_alternations_of_words_become_one_automaton() {
+    let words: Vec<String> = (0..20_000).map(|number| format!("w{:x}", number * 7919 % 1_000_003)).collect();
+    let mut terms = Terms::new();
+    let term = regex::term(&mut terms, &words.join("|"), &Limits::default()).unwrap();
+    let mut automata = Automata::new(terms, 100_000);
+    assert!(words.iter().all(|word| accepts(&mut automata, term, word.as_bytes())));
+    assert!(!accepts(&mut automata, term, b"wx"));
+}

@@ -1,0 +1,79 @@
+//! A growing table whose entries are there before anyone needs them, and never move, so that readers need no lock.
+
+use std::sync::OnceLock;
+
+/// Entries that are made room for at once: few, so that no entry has to wait for the room of thousands.
+const CHUNK: usize = 1 << 6;
+/// Segments of chunks, each twice as long as the one before, enough for 2^32 entries.
+const SEGMENTS: usize = 27;
+
+/// See the module. Entries change by interior mutability only.
+#[derive(Debug)]
+pub struct Slots<T> {
+    segments: [OnceLock<Box<[Chunk<T>]>>; SEGMENTS],
+}
+
+type Chunk<T> = OnceLock<Box<[T]>>;
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Self { segments: std::array::from_fn(|_| OnceLock::new()) }
+    }
+}
+
+impl<T: Default> Slots<T> {
+    /// An empty table.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The entry at an index, if [`Slots::reach`] came near it.
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<&T> {
+        let (segment, chunk) = Self::locate(index);
+        Some(&self.segments[segment].get()?[chunk].get()?[index % CHUNK])
+    }
+
+    /// The entry at an index, for which room is made.
+    #[inline]
+    pub fn reach(&self, index: usize) -> &T {
+        self.get(index).unwrap_or_else(|| self.make_room(index))
+    }
+
+    #[cold]
+    fn make_room(&self, index: usize) -> &T {
+        let (segment, chunk) = Self::locate(index);
+        let chunks =
+            self.segments[segment].get_or_init(|| (0..1_usize << segment).map(|_| OnceLock::new()).collect());
+        &chunks[chunk].get_or_init(|| (0..CHUNK).map(|_| T::default()).collect())[index % CHUNK]
+    }
+
+    /// The segment of an entry, and its chunk there: segment `s` holds the chunks from `2^s - 1` on.
+    fn locate(index: usize) -> (usize, usize) {
+        let position = index / CHUNK + 1;
+        let segment = position.ilog2() as usize;
+        (segment, position - (1 << segment))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn entries_stay_where_they_are() {
+        let slots: Slots<AtomicU32> = Slots::new();
+        let first = slots.reach(5);
+        for index in [70_000, 0, 63, 64] {
+            assert!(index < CHUNK || slots.get(index).is_none());
+            slots.reach(index).store(index as u32, Ordering::Relaxed);
+            assert_eq!(slots.get(index).unwrap().load(Ordering::Relaxed), index as u32);
+        }
+        assert!(std::ptr::eq(first, slots.reach(5)));
+        assert_eq!(slots.get(1).unwrap().load(Ordering::Relaxed), 0);
+        assert!(slots.get(1 << 20).is_none());
+    }
+}

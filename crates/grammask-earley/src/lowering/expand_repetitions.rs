@@ -1,0 +1,23 @@
+//! Pass: `?`, `*` and `+` become alternatives, with left recursion; bounded repetitions stay counted.
+//!
+//! `r ::= x*` is `r ::= "" | r x` and `r ::= x+` is `r ::= x | r x`: left recursion needs no stack of open rules.
+
+use super::productions::{Body, Productions, Symbol};
+use grammask_grammar::NonterminalId;
+
+/// Expands the repetitions that need no counting.
+pub fn expand_repetitions(productions: &mut Productions) {
+    for (index, rule) in productions.rules.iter_mut().enumerate() {
+        let Body::Repeat { symbol, min, max } = rule.body else { continue };
+        let own = Symbol::Nonterminal(NonterminalId::new(index));
+        let alternatives = match (min, max) {
+            (_, Some(0)) => vec![vec![]],
+            (1, Some(1)) => vec![vec![symbol]],
+            (0, Some(1)) => vec![vec![symbol], vec![]],
+            (0, None) => vec![vec![], vec![own, symbol]],
+            (1, None) => vec![vec![symbol], vec![own, symbol]],
+            _ => continue,
+        };
+        rule.body = Body::Alternatives(alternatives);
+    }
+}

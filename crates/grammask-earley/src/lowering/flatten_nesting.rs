@@ -1,0 +1,108 @@
+//! Pass: groups, options and repetitions inside a right-hand side become nonterminals of their own.
+//!
+//! `list ::= "a" ("," "a")*;` is `list ::= "a" list.repeat1; list.repeat1 ::= list.group1*;
+//! list.group1 ::= "," "a";`. Made names contain a full stop, which no user's name does.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::productions::{Body, Productions, Rule, Symbol};
+use grammask_automata::Automata;
+use grammask_grammar::{Grammar, Node, NodeId, NonterminalId};
+
+/// Turns right-hand sides into productions. All definitions of a nonterminal must be grouped.
+#[must_use]
+pub fn flatten_nesting(grammar: &Grammar, automaton_states: usize) -> Productions {
+    let rules = grammar
+        .nonterminals
+        .iter()
+        .map(|definition| Rule { name: definition.name.clone(), body: Body::Alternatives(Vec::new()) })
+        .collect();
+    let productions = Productions {
+        automata: Automata::new(grammar.terms.clone(), automaton_states),
+        terminals: grammar.terminals.clone(),
+        rules,
+        start: grammar.start,
+        start_is_nullable: false,
+    };
+    let count = productions.rules.len();
+    let mut flattening = Flattening {
+        nodes: &grammar.nodes,
+        symbols: vec![None; grammar.nodes.len()],
+        productions,
+        owners: (0..count).map(NonterminalId::new).collect(),
+        made: vec![0; count],
+        pending: VecDeque::new(),
+    };
+    for definition in &grammar.definitions {
+        flattening.flatten(definition.lhs, definition.body);
+        while let Some((lhs, body)) = flattening.pending.pop_front() {
+            flattening.flatten(lhs, body);
+        }
+    }
+    flattening.productions
+}
+
+struct Flattening<'a> {
+    nodes: &'a [Node],
+    /// The symbol that stands for a node, once it has one.
+    symbols: Vec<Option<Symbol>>,
+    productions: Productions,
+    /// For each nonterminal the user's nonterminal it was made for.
+    owners: Vec<NonterminalId>,
+    /// How many names were made for each user's nonterminal.
+    made: Vec<u32>,
+    pending: VecDeque<(NonterminalId, NodeId)>,
+}
+
+impl Flattening<'_> {
+    /// Sets the body of `lhs` to what `node` derives.
+    fn flatten(&mut self, lhs: NonterminalId, node: NodeId) {
+        let owner = self.owners[lhs.index()];
+        let body = match &self.nodes[node.index()] {
+            Node::Repeat { node, min, max } => {
+                Body::Repeat { symbol: self.symbol(*node, owner), min: *min, max: *max }
+            }
+            Node::Choice(parts) => {
+                Body::Alternatives(parts.iter().map(|&part| self.sequence(part, owner)).collect())
+            }
+            Node::Selection { selection, parts, separator } => Body::Selection {
+                selection: selection.clone(),
+                parts: parts.iter().map(|&part| self.symbol(part, owner)).collect(),
+                separator: self.symbol(*separator, owner),
+            },
+            _ => Body::Alternatives(vec![self.sequence(node, owner)]),
+        };
+        self.productions.rules[lhs.index()].body = body;
+    }
+
+    fn sequence(&mut self, node: NodeId, owner: NonterminalId) -> Vec<Symbol> {
+        match &self.nodes[node.index()] {
+            Node::Sequence(parts) => parts.iter().map(|&part| self.symbol(part, owner)).collect(),
+            _ => vec![self.symbol(node, owner)],
+        }
+    }
+
+    fn symbol(&mut self, node: NodeId, owner: NonterminalId) -> Symbol {
+        if let Some(symbol) = self.symbols[node.index()] {
+            return symbol;
+        }
+        let kind = match &self.nodes[node.index()] {
+            Node::Terminal(id) => return Symbol::Terminal(*id),
+            Node::Nonterminal(id) => return Symbol::Nonterminal(*id),
+            Node::Sequence(_) | Node::Choice(_) => "group",
+            Node::Repeat { min: 0, max: Some(1), .. } => "option",
+            Node::Repeat { .. } => "repeat",
+            Node::Selection { .. } => "selection",
+        };
+        let number = &mut self.made[owner.index()];
+        *number += 1;
+        let name: Arc<str> = format!("{}.{kind}{number}", self.productions.rules[owner.index()].name).into();
+        let id = self.productions.add_rule(name, Body::Alternatives(Vec::new()));
+        self.owners.push(owner);
+        self.pending.push_back((id, node));
+        let symbol = Symbol::Nonterminal(id);
+        self.symbols[node.index()] = Some(symbol);
+        symbol
+    }
+}

@@ -1,0 +1,554 @@
+//! Pass: small regular parts of the grammar become single terminals, because a DFA is cheaper than a parser.
+//!
+//! Punctuation with the white space around it, keywords that are alternatives, a whole number literal: each is
+//! one terminal afterwards. Terminals with a wide loop (a string body, free text) are never merged with their
+//! neighbours: their automaton must stay the same language in every grammar, so that its summaries are shared.
+//!
+//! ```text
+//! pair ::= ws ":" ws value; ws ::= space*; space ::= " " | "\n";
+//! ```
+//! has one terminal for `ws ":" ws`, written `ws·":"·ws`. Cost: some derivatives per merged part, at most [`SMALL_STATES`] states each;
+//! what is found about a language is remembered by its content, for all grammars of the process.
+
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use grammask_automata::{ByteSet, StateId, TermId};
+use grammask_collections::graph::strong_components;
+use grammask_diagnostics::LimitExceeded;
+use grammask_grammar::{Terminal, TerminalId};
+
+use super::productions::{Body, Productions, Symbol};
+use super::split_counters::is_counted;
+
+/// A language is small if its automaton has at most this many states.
+const SMALL_STATES: usize = 32;
+/// A state that this many bytes continue is wide; a loop through it is free text rather than punctuation.
+const WIDE_BYTES: usize = 96;
+/// Largest bound of a repetition that is unrolled into an automaton; above, copies are counted.
+const UNROLLED_COPIES: u32 = 8;
+
+/// When so many languages are known, all are forgotten.
+const MOST_KNOWN: usize = 1 << 14;
+
+/// Languages by content hash.
+type KnownWeights = FxHashMap<u128, Weight>;
+
+/// The weights of languages that some grammar had.
+fn known_weights() -> MutexGuard<'static, KnownWeights> {
+    static KNOWN: LazyLock<Mutex<KnownWeights>> = LazyLock::new(Mutex::default);
+    // A thread that panics leaves the map whole.
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How a terminal may be merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Weight {
+    /// Small and without a wide loop: merges with its neighbours.
+    Small(Profile),
+    /// A regular language that only stands for itself.
+    Large,
+    /// Not a plain regular language: token references and token-limited text.
+    Opaque,
+}
+
+impl Weight {
+    fn is_small(self) -> bool {
+        matches!(self, Self::Small(_))
+    }
+}
+
+/// What is known of a small automaton, so that most merged ones need not be walked: where languages can be told
+/// apart by one byte, the automaton of the whole is made of the automata of the parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Profile {
+    /// At least the number of states.
+    states: usize,
+    /// Bytes with which a word begins.
+    first: ByteSet,
+    /// Bytes with which a word goes on after a shorter word.
+    exits: ByteSet,
+    is_nullable: bool,
+    /// Whether some state is wide.
+    has_wide: bool,
+}
+
+/// What the automata of the parts say about that of the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Small(Profile),
+    /// Its parts have too many states, and hardly share any.
+    Large,
+    /// Parts overlap, so that only a walk tells.
+    Unclear,
+}
+
+impl Outcome {
+    fn small(self) -> Option<Profile> {
+        if let Self::Small(profile) = self { Some(profile) } else { None }
+    }
+}
+
+impl Profile {
+    fn of_literal(bytes: &[u8]) -> Self {
+        Self {
+            states: bytes.len() + 1,
+            first: bytes.first().map_or(ByteSet::EMPTY, |&byte| ByteSet::single(byte)),
+            exits: ByteSet::EMPTY,
+            is_nullable: bytes.is_empty(),
+            has_wide: false,
+        }
+    }
+
+    /// The profile of the concatenation.
+    fn then(self, next: Self) -> Outcome {
+        // A word that cannot go on ends where the next one starts.
+        let shared = usize::from(self.exits.is_empty());
+        let states = self.states + next.states - shared;
+        if states > SMALL_STATES {
+            return Outcome::Large;
+        }
+        if !self.exits.intersection(next.first).is_empty() {
+            return Outcome::Unclear;
+        }
+        let reached = |own: ByteSet, skips: bool, other: ByteSet| if skips { own.union(other) } else { own };
+        Outcome::Small(Self {
+            states,
+            first: reached(self.first, self.is_nullable, next.first),
+            exits: reached(next.exits, next.is_nullable, self.exits.union(next.first)),
+            is_nullable: self.is_nullable && next.is_nullable,
+            has_wide: self.has_wide || next.has_wide,
+        })
+    }
+
+    /// The profile of the union.
+    fn or(self, other: Self) -> Outcome {
+        let states = self.states + other.states;
+        if !self.first.intersection(other.first).is_empty() {
+            // Words may begin alike, and have many states together.
+            return Outcome::Unclear;
+        }
+        if states > SMALL_STATES {
+            return Outcome::Large;
+        }
+        let first = self.first.union(other.first);
+        let is_nullable = self.is_nullable || other.is_nullable;
+        let exits = self.exits.union(other.exits);
+        Outcome::Small(Self {
+            states,
+            first,
+            exits: if is_nullable { exits.union(first) } else { exits },
+            is_nullable,
+            has_wide: self.has_wide || other.has_wide || first.len() >= WIDE_BYTES,
+        })
+    }
+
+    /// The profile of any number of copies, if it is certain without a walk.
+    fn repeated(self) -> Option<Self> {
+        (!self.has_wide && self.exits.intersection(self.first).is_empty()).then(|| Self {
+            exits: self.exits.union(self.first),
+            is_nullable: true,
+            ..self
+        })
+    }
+}
+
+/// Merges small regular parts.
+///
+/// # Errors
+/// When an automaton passes the limit on states.
+pub fn merge_regular_parts(productions: &mut Productions) -> Result<(), LimitExceeded> {
+    let mut merging = Merging {
+        weights: Vec::new(),
+        walked: FxHashMap::default(),
+        folded: vec![None; productions.rules.len()],
+        productions,
+    };
+    let reached = merging.productions.reachable();
+    for index in merging.productions.bottom_up().into_iter().filter(|&index| reached[index]) {
+        merging.substitute_folded(index);
+        merging.merge_neighbours(index)?;
+        merging.merge_alternatives(index)?;
+        merging.fold(index)?;
+    }
+    // Rules in cycles were visited before all of their parts were folded.
+    for index in 0..merging.productions.rules.len() {
+        merging.substitute_folded(index);
+        merging.merge_neighbours(index)?;
+    }
+    super::drop_useless::drop_unreachable(productions);
+    Ok(())
+}
+
+struct Merging<'a> {
+    productions: &'a mut Productions,
+    /// Weight of each terminal, as far as known.
+    weights: Vec<Option<Weight>>,
+    /// Weight of each language whose automaton was walked.
+    walked: FxHashMap<TermId, Weight>,
+    /// The terminal that a nonterminal became.
+    folded: Vec<Option<TerminalId>>,
+}
+
+impl Merging<'_> {
+    fn substitute_folded(&mut self, index: usize) {
+        let folded = &self.folded;
+        self.productions.rules[index].body.map(|symbol| match symbol {
+            Symbol::Nonterminal(id) => folded[id.index()].map_or(symbol, Symbol::Terminal),
+            Symbol::Terminal(_) => symbol,
+        });
+    }
+
+    /// Small terminals that stand next to each other become one.
+    fn merge_neighbours(&mut self, index: usize) -> Result<(), LimitExceeded> {
+        let Body::Alternatives(mut alternatives) = self.take_body(index) else { return Ok(()) };
+        for symbols in &mut alternatives {
+            // Those that were merged stand before those that are to come.
+            let mut merged = 0_usize;
+            for next in 0..symbols.len() {
+                let last = merged.checked_sub(1).map(|last| symbols[last]);
+                let joined = match (last, symbols[next]) {
+                    (Some(Symbol::Terminal(left)), Symbol::Terminal(right)) => self.join(left, right)?,
+                    _ => None,
+                };
+                match joined {
+                    Some(joined) => symbols[merged - 1] = Symbol::Terminal(joined),
+                    None => {
+                        symbols[merged] = symbols[next];
+                        merged += 1;
+                    }
+                }
+            }
+            symbols.truncate(merged);
+        }
+        self.productions.rules[index].body = Body::Alternatives(alternatives);
+        Ok(())
+    }
+
+    /// Alternatives that are one small terminal each become one alternative; all-literal rules become a trie.
+    fn merge_alternatives(&mut self, index: usize) -> Result<(), LimitExceeded> {
+        let Body::Alternatives(alternatives) = self.take_body(index) else { return Ok(()) };
+        let mut words: Vec<TerminalId> = Vec::new();
+        let mut small: Vec<TerminalId> = Vec::new();
+        let mut others: Vec<Vec<Symbol>> = Vec::new();
+        for symbols in alternatives {
+            match symbols[..] {
+                [Symbol::Terminal(id)] if self.literal(id).is_some() => words.push(id),
+                [Symbol::Terminal(id)] if self.weight(id)?.is_small() => small.push(id),
+                _ => others.push(symbols),
+            }
+        }
+        let mut merged = Vec::new();
+        if words.len() + small.len() > 1 {
+            let label: Vec<Arc<str>> = words
+                .iter()
+                .chain(&small)
+                .map(|id| self.productions.terminals[id.index()].label.clone())
+                .collect();
+            let set: Vec<Box<[u8]>> =
+                words.iter().filter_map(|&id| self.literal(id).map(Into::into)).collect();
+            let profile = self.profile_of_union(words.iter().chain(&small).copied())?.small();
+            let terms = self.productions.automata.terms_mut();
+            let mut parts = vec![terms.literals(&set)];
+            parts.extend(small.iter().filter_map(|&id| self.term(id)));
+            let term = self.productions.automata.terms_mut().union(&parts);
+            let terminal = self.add(term, profile, &format!("({})", join_labels(&label, " | ")));
+            merged.push(vec![Symbol::Terminal(terminal)]);
+        } else {
+            merged.extend(words.into_iter().chain(small).map(|id| vec![Symbol::Terminal(id)]));
+        }
+        merged.append(&mut others);
+        self.productions.rules[index].body = Body::Alternatives(merged);
+        Ok(())
+    }
+
+    /// Makes the rule a terminal if it is one terminal, the empty text, or a repetition of a terminal.
+    fn fold(&mut self, index: usize) -> Result<(), LimitExceeded> {
+        let rule = &self.productions.rules[index];
+        let user_name = rule.is_named_by_user().then(|| rule.name.clone());
+        let (term, profile) = match &rule.body {
+            Body::Repeat { symbol: Symbol::Terminal(id), min, max } => {
+                let (id, min, max) = (*id, *min, *max);
+                let weight = self.weight(id)?;
+                if min.max(max.unwrap_or(0)) > UNROLLED_COPIES || weight == Weight::Opaque {
+                    return Ok(());
+                }
+                let Some(inner) = self.term(id) else { return Ok(()) };
+                if is_counted(&mut self.productions.automata, inner, min, max)? {
+                    return Ok(());
+                }
+                let profile = match (weight, min, max) {
+                    (Weight::Small(profile), 0, None) => profile.repeated(),
+                    (Weight::Small(profile), 0, Some(1)) => profile.or(Profile::of_literal(b"")).small(),
+                    _ => None,
+                };
+                (self.productions.automata.terms_mut().repeat(inner, min, max), profile)
+            }
+            Body::Repeat { .. } | Body::Selection { .. } => return Ok(()),
+            Body::Alternatives(alternatives) => {
+                let mut parts = Vec::new();
+                let mut has_empty = false;
+                for symbols in alternatives {
+                    match symbols[..] {
+                        [] => has_empty = true,
+                        [Symbol::Terminal(id)] => parts.push(id),
+                        _ => return Ok(()),
+                    }
+                }
+                match (&parts[..], has_empty) {
+                    ([], _) => return Ok(()),
+                    (&[only], false) => {
+                        self.folded[index] = Some(only);
+                        return Ok(());
+                    }
+                    _ => {}
+                }
+                let Some(folded) = self.union(&parts, has_empty)? else { return Ok(()) };
+                folded
+            }
+        };
+        let label = user_name.unwrap_or_else(|| self.body_label(index).into());
+        self.folded[index] = Some(self.add(term, profile, &label));
+        Ok(())
+    }
+
+    /// The union of terminals, if they are one terminal or small together.
+    fn union(
+        &mut self,
+        ids: &[TerminalId],
+        has_empty: bool,
+    ) -> Result<Option<(TermId, Option<Profile>)>, LimitExceeded> {
+        let mut parts = Vec::new();
+        for &id in ids {
+            if self.weight(id)? == Weight::Opaque {
+                return Ok(None);
+            }
+            parts.extend(self.term(id));
+        }
+        let outcome = self.profile_of_union(ids.iter().copied())?;
+        let profile = outcome.small();
+        if profile.is_none() && parts.len() > 1 {
+            let union = self.productions.automata.terms_mut().union(&parts);
+            if outcome == Outcome::Large || !self.term_weight(union)?.is_small() {
+                return Ok(None);
+            }
+        }
+        let empty = if has_empty {
+            parts.push(self.productions.automata.terms().epsilon());
+            Some(Profile::of_literal(b""))
+        } else {
+            None
+        };
+        let profile = match (profile, empty) {
+            (Some(profile), Some(empty)) => profile.or(empty).small(),
+            (profile, _) => profile,
+        };
+        Ok(Some((self.productions.automata.terms_mut().union(&parts), profile)))
+    }
+
+    /// The profile of the union of terminals.
+    fn profile_of_union(&mut self, ids: impl Iterator<Item = TerminalId>) -> Result<Outcome, LimitExceeded> {
+        let mut union: Option<Profile> = None;
+        for id in ids {
+            let Weight::Small(profile) = self.weight(id)? else { return Ok(Outcome::Unclear) };
+            union = match union {
+                None => Some(profile),
+                Some(union) => match union.or(profile) {
+                    Outcome::Small(union) => Some(union),
+                    outcome => return Ok(outcome),
+                },
+            };
+        }
+        Ok(union.map_or(Outcome::Unclear, Outcome::Small))
+    }
+
+    /// How a made rule reads, for its terminal's label.
+    fn body_label(&self, index: usize) -> String {
+        match &self.productions.rules[index].body {
+            Body::Repeat { symbol, min, max } => {
+                let inner = self.productions.symbol_name(*symbol);
+                let suffix = grammask_grammar::repetition_suffix(*min, *max);
+                if inner.contains([' ', '·']) && !inner.starts_with('(') {
+                    format!("({inner}){suffix}")
+                } else {
+                    format!("{inner}{suffix}")
+                }
+            }
+            Body::Selection { .. } => self.productions.rules[index].name.to_string(),
+            Body::Alternatives(alternatives) => {
+                let has_empty = alternatives.iter().any(Vec::is_empty);
+                let labels: Vec<Arc<str>> = alternatives
+                    .iter()
+                    .flatten()
+                    .map(|&symbol| Arc::from(self.productions.symbol_name(symbol)))
+                    .collect();
+                let inner = join_labels(&labels, " | ");
+                if has_empty { format!("({inner})?") } else { inner }
+            }
+        }
+    }
+
+    fn join(&mut self, left: TerminalId, right: TerminalId) -> Result<Option<TerminalId>, LimitExceeded> {
+        let (Weight::Small(first), Weight::Small(second)) = (self.weight(left)?, self.weight(right)?) else {
+            return Ok(None);
+        };
+        let (Some(left_term), Some(right_term)) = (self.term(left), self.term(right)) else {
+            return Ok(None);
+        };
+        let outcome = first.then(second);
+        if outcome == Outcome::Large {
+            return Ok(None);
+        }
+        let term = self.productions.automata.terms_mut().concat(&[left_term, right_term]);
+        let profile = match outcome {
+            Outcome::Small(profile) => profile,
+            _ => match self.term_weight(term)? {
+                Weight::Small(profile) => profile,
+                _ => return Ok(None),
+            },
+        };
+        let labels = [left, right].map(|id| self.productions.terminals[id.index()].label.clone());
+        Ok(Some(self.add(term, Some(profile), &join_labels(&labels, "·"))))
+    }
+
+    fn literal(&self, id: TerminalId) -> Option<&[u8]> {
+        match &self.productions.terminals[id.index()].terminal {
+            Terminal::Literal(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// The language of a terminal, if it is a plain regular language.
+    fn term(&mut self, id: TerminalId) -> Option<TermId> {
+        match &self.productions.terminals[id.index()].terminal {
+            Terminal::Literal(bytes) => Some(self.productions.automata.terms_mut().literal(bytes)),
+            Terminal::Regular(term) => Some(*term),
+            Terminal::Limited { .. } | Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => None,
+        }
+    }
+
+    /// Adds a terminal; one with a profile is small.
+    fn add(&mut self, term: TermId, profile: Option<Profile>, label: &str) -> TerminalId {
+        let id = self.productions.add_terminal(Terminal::Regular(term), label.into());
+        self.weights.resize(self.productions.terminals.len(), None);
+        self.weights[id.index()] = profile.map(Weight::Small);
+        id
+    }
+
+    fn take_body(&mut self, index: usize) -> Body {
+        match &mut self.productions.rules[index].body {
+            Body::Alternatives(alternatives) => Body::Alternatives(std::mem::take(alternatives)),
+            other => other.clone(),
+        }
+    }
+
+    fn weight(&mut self, id: TerminalId) -> Result<Weight, LimitExceeded> {
+        self.weights.resize(self.productions.terminals.len(), None);
+        if let Some(weight) = self.weights[id.index()] {
+            return Ok(weight);
+        }
+        let weight = match &self.productions.terminals[id.index()].terminal {
+            Terminal::Literal(bytes) if bytes.len() < SMALL_STATES => {
+                Weight::Small(Profile::of_literal(bytes))
+            }
+            Terminal::Literal(_) => Weight::Large,
+            Terminal::Regular(term) => self.term_weight(*term)?,
+            Terminal::Limited { .. } | Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => {
+                Weight::Opaque
+            }
+        };
+        self.weights[id.index()] = Some(weight);
+        Ok(weight)
+    }
+
+    fn term_weight(&mut self, term: TermId) -> Result<Weight, LimitExceeded> {
+        if let Some(&known) = self.walked.get(&term) {
+            return Ok(known);
+        }
+        let hash = self.productions.automata.terms().content_hash(term);
+        let known = known_weights().get(&hash).copied();
+        let weight = match known {
+            Some(weight) => weight,
+            None => {
+                let weight = self.walk(term)?;
+                let mut known = known_weights();
+                if known.len() >= MOST_KNOWN {
+                    known.clear();
+                }
+                known.insert(hash, weight);
+                weight
+            }
+        };
+        self.walked.insert(term, weight);
+        Ok(weight)
+    }
+
+    /// Walks the automaton until it proves too large, or to have a wide loop.
+    fn walk(&mut self, term: TermId) -> Result<Weight, LimitExceeded> {
+        let automata = &mut self.productions.automata;
+        let Some(start) = automata.start(term)? else { return Ok(Weight::Small(Profile::of_literal(b""))) };
+        let mut states: Vec<StateId> = vec![start];
+        let mut successors: Vec<Vec<usize>> = Vec::new();
+        let mut is_wide = Vec::new();
+        let mut profile = Profile { is_nullable: automata.is_accepting(start), ..Profile::of_literal(b"") };
+        while let Some(&state) = states.get(successors.len()) {
+            let mut targets = Vec::new();
+            let mut next_bytes = ByteSet::EMPTY;
+            for (bytes, target) in automata.successors(state)? {
+                next_bytes = next_bytes.union(bytes);
+                let known = states.iter().position(|&known| known == target);
+                targets.push(known.unwrap_or(states.len()));
+                if known.is_none() {
+                    states.push(target);
+                }
+            }
+            if states.len() > SMALL_STATES {
+                return Ok(Weight::Large);
+            }
+            if successors.is_empty() {
+                profile.first = next_bytes;
+            }
+            if automata.is_accepting(state) {
+                profile.exits = profile.exits.union(next_bytes);
+            }
+            is_wide.push(next_bytes.len() >= WIDE_BYTES);
+            if next_bytes.len() >= WIDE_BYTES && targets.contains(&successors.len()) {
+                // The body of a string, most often: what else it has makes no difference.
+                return Ok(Weight::Large);
+            }
+            targets.sort_unstable();
+            targets.dedup();
+            successors.push(targets);
+        }
+        profile.states = states.len();
+        profile.has_wide = is_wide.contains(&true);
+        let components = strong_components(&successors);
+        let mut sizes = vec![0; components.count];
+        for &component in &components.of_node {
+            sizes[component] += 1;
+        }
+        let has_wide_loop = (0..states.len()).any(|state| {
+            is_wide[state] && (sizes[components.of_node[state]] > 1 || successors[state].contains(&state))
+        });
+        Ok(if has_wide_loop { Weight::Large } else { Weight::Small(profile) })
+    }
+}
+
+/// Longest label of a merged terminal, in characters; the rest is cut.
+const LABEL_LENGTH: usize = 60;
+
+fn join_labels(labels: &[Arc<str>], separator: &str) -> String {
+    let mut joined = String::new();
+    for (index, label) in labels.iter().enumerate() {
+        if index > 0 {
+            joined.push_str(separator);
+        }
+        if joined.chars().count() + label.chars().count() > LABEL_LENGTH && index > 0 {
+            joined.push('…');
+            break;
+        }
+        joined.push_str(label);
+    }
+    joined
+}

@@ -1,0 +1,530 @@
+//! The lowered normal form: what the recogniser runs. Compact, immutable, without nullable symbols.
+//!
+//! A *dot* is a position inside a production, numbered through all productions. The dots of a counted
+//! repetition are numbers without any memory behind them, so its bound costs nothing.
+
+use std::fmt;
+use std::sync::Arc;
+
+use grammask_automata::Automata;
+use grammask_collections::id_type;
+use grammask_diagnostics::LimitExceeded;
+use grammask_grammar::{NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId};
+
+use super::productions::{Body, Productions, Symbol};
+use super::selection_dots::{Expanded, SelectionDots};
+
+id_type! {
+    /// A production of a [`NormalForm`].
+    ProductionId
+}
+
+/// A position before a symbol in a production.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DotId(pub(crate) u32);
+
+/// The right-hand side of a production.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RightHandSide {
+    /// These symbols, at least one.
+    Sequence(Box<[Symbol]>),
+    /// `min` (at least 1) to `max` copies.
+    Repeat {
+        /// What is repeated.
+        symbol: Symbol,
+        /// The fewest copies.
+        min: u32,
+        /// The most copies.
+        max: Option<u32>,
+    },
+    /// Some parts, at least one, with a separator between each two.
+    Selection {
+        /// Which parts come, in which order.
+        selection: Arc<Selection>,
+        /// The parts, nonterminals all of them.
+        parts: Box<[Symbol]>,
+        /// What stands between two of them.
+        separator: Symbol,
+    },
+}
+
+/// `lhs -> rhs`, and the number of its first dot.
+#[derive(Clone, Debug)]
+pub struct Production {
+    /// Left-hand side.
+    pub lhs: NonterminalId,
+    /// Right-hand side.
+    pub rhs: RightHandSide,
+    /// Dot before the first symbol.
+    pub first_dot: DotId,
+}
+
+/// What follows when the symbol after a dot is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advance {
+    /// The production can end here.
+    pub completes: bool,
+    /// The dot before what comes next, if anything can.
+    pub next: Option<DotId>,
+}
+
+/// Most dots whose places are kept.
+const MOST_PLACES: u32 = 1 << 15;
+
+/// What is asked of a dot all the time.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// Before this symbol of a sequence, which is not its last.
+    Inner(Symbol),
+    /// Before the last symbol of a sequence.
+    Last(Symbol),
+    /// In a repetition or a selection.
+    Other,
+}
+
+/// Dots whose productions are looked for together; a dot's production is asked for all the time.
+const BLOCK: u32 = 16;
+/// Most blocks of dots: repetitions with large bounds have many dots.
+const MOST_BLOCKS: usize = 1 << 16;
+
+/// A lowered grammar.
+#[derive(Clone, Debug)]
+pub struct NormalForm {
+    pub(crate) automata: Automata,
+    pub(crate) terminals: Vec<TerminalDefinition>,
+    pub(crate) names: Vec<Arc<str>>,
+    /// Productions of each nonterminal as a range.
+    pub(crate) productions_of: Vec<std::ops::Range<u32>>,
+    pub(crate) productions: Vec<Production>,
+    /// The production of the first dot of each block of [`BLOCK`] dots, of as many blocks as there may be.
+    blocks: Box<[u32]>,
+    /// Where the first dots stand.
+    places: Box<[Place]>,
+    /// The dots in selections.
+    selections: SelectionDots,
+    /// Dot before the start symbol, in a production of its own for the whole text (the augmented grammar of
+    /// the textbooks). `None`: the language has no text but the empty one.
+    pub(crate) start: Option<DotId>,
+    pub(crate) start_is_nullable: bool,
+}
+
+impl NormalForm {
+    /// Numbers the reachable rules of `productions`, in which no symbol is nullable.
+    ///
+    /// # Errors
+    /// When there are more than 2^32 dots.
+    pub fn number(productions: Productions) -> Result<Self, LimitExceeded> {
+        let mut productions = productions;
+        separate_parts(&mut productions);
+        let reached = productions.reachable();
+        let mut new_ids: Vec<Option<NonterminalId>> = vec![None; productions.rules.len()];
+        let start = productions.start.index();
+        let mut order = vec![start];
+        order.extend((0..productions.rules.len()).filter(|&index| reached[index] && index != start));
+        for (position, &index) in order.iter().enumerate() {
+            new_ids[index] = Some(NonterminalId::new(position));
+        }
+        let mut terminal_ids: Vec<Option<TerminalId>> = vec![None; productions.terminals.len()];
+        let mut form = Self {
+            automata: productions.automata,
+            terminals: Vec::new(),
+            names: Vec::new(),
+            productions_of: Vec::new(),
+            productions: Vec::new(),
+            blocks: Box::default(),
+            places: Box::default(),
+            selections: SelectionDots::new(&[], u32::MAX)?,
+            start: None,
+            start_is_nullable: productions.start_is_nullable,
+        };
+        let mut next_dot: u32 = 0;
+        let range = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+        let mut rules = productions.rules;
+        for (position, index) in order.into_iter().enumerate() {
+            let lhs = NonterminalId::new(position);
+            let rule = &mut rules[index];
+            form.names.push(rule.name.clone());
+            rule.body.map(|symbol| match symbol {
+                Symbol::Nonterminal(id) => new_ids[id.index()].map_or(symbol, Symbol::Nonterminal),
+                Symbol::Terminal(id) => {
+                    Symbol::Terminal(*terminal_ids[id.index()].get_or_insert_with(|| {
+                        form.terminals.push(productions.terminals[id.index()].clone());
+                        TerminalId::new(form.terminals.len() - 1)
+                    }))
+                }
+            });
+            let first = form.productions.len();
+            let sides = match std::mem::replace(&mut rule.body, Body::Alternatives(Vec::new())) {
+                Body::Repeat { symbol, min, max } => vec![RightHandSide::Repeat { symbol, min, max }],
+                Body::Selection { selection, parts, separator } => {
+                    vec![RightHandSide::Selection { selection, parts: parts.into(), separator }]
+                }
+                Body::Alternatives(alternatives) => {
+                    alternatives.into_iter().map(|symbols| RightHandSide::Sequence(symbols.into())).collect()
+                }
+            };
+            for rhs in sides {
+                let dots = match &rhs {
+                    RightHandSide::Sequence(symbols) => u32::try_from(symbols.len()).ok(),
+                    RightHandSide::Repeat { max: Some(max), .. } => Some(*max),
+                    RightHandSide::Repeat { min, max: None, .. } => min.checked_add(1),
+                    // Its dots are numbered when texts reach them.
+                    RightHandSide::Selection { .. } => Some(0),
+                };
+                let first_dot = DotId(next_dot);
+                next_dot = dots
+                    .and_then(|dots| next_dot.checked_add(dots))
+                    .ok_or_else(|| LimitExceeded::new("grammar_size", u32::MAX as usize))?;
+                form.productions.push(Production { lhs, rhs, first_dot });
+            }
+            form.productions_of.push(range(first)..range(form.productions.len()));
+        }
+        if !form.productions_of[0].is_empty() && next_dot < u32::MAX {
+            let first_dot = DotId(next_dot);
+            let lhs = NonterminalId::new(form.names.len());
+            let rhs = RightHandSide::Sequence([Symbol::Nonterminal(NonterminalId::new(0))].into());
+            let first = range(form.productions.len());
+            form.names.push("(text)".into());
+            form.productions.push(Production { lhs, rhs, first_dot });
+            form.productions_of.push(first..first + 1);
+            form.start = Some(first_dot);
+        }
+        form.blocks = form.find_blocks(next_dot);
+        form.places = form.find_places(next_dot);
+        form.selections = SelectionDots::new(&form.productions, next_dot.saturating_add(1))?;
+        Ok(form)
+    }
+
+    /// The same, if it has selections, without the dots that texts made of them; none if it has no selections.
+    pub(crate) fn renewed(&self) -> Result<Option<Self>, LimitExceeded> {
+        if self.selections.is_empty() {
+            return Ok(None);
+        }
+        let mut renewed = self.clone();
+        renewed.selections = self.selections.renewed(&self.productions)?;
+        Ok(Some(renewed))
+    }
+
+    /// Bytes of what texts made of its selections.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.selections.memory_bytes()
+    }
+
+    /// The dots with which a production begins.
+    pub(crate) fn first_dots(&self, production: &Production) -> Result<Expanded, LimitExceeded> {
+        if !matches!(production.rhs, RightHandSide::Selection { .. }) {
+            return Ok(Expanded::One(Some(production.first_dot)));
+        }
+        let range = &self.productions_of[production.lhs.index()];
+        // A selection is the only production of its nonterminal.
+        self.selections.start(&self.productions, range.start)
+    }
+
+    /// The dots that a dot stands for: where several things can come next, or where that was not looked at yet, a dot
+    /// stands for others; all others stand for themselves.
+    pub(crate) fn expanded(&self, dot: DotId) -> Result<Expanded, LimitExceeded> {
+        if !self.selections.has(dot) {
+            return Ok(Expanded::One(Some(dot)));
+        }
+        self.selections.expanded(&self.productions, dot)
+    }
+
+    /// How many nonterminals there are.
+    #[must_use]
+    pub fn nonterminal_count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The productions of a nonterminal.
+    pub fn productions_of(&self, nonterminal: NonterminalId) -> &[Production] {
+        let range = &self.productions_of[nonterminal.index()];
+        &self.productions[range.start as usize..range.end as usize]
+    }
+
+    fn find_blocks(&self, dots: u32) -> Box<[u32]> {
+        let mut production = 0;
+        (0..=dots / BLOCK)
+            .take(MOST_BLOCKS)
+            .map(|block| {
+                let dot = DotId(block * BLOCK);
+                while self.productions.get(production + 1).is_some_and(|next| next.first_dot <= dot) {
+                    production += 1;
+                }
+                // There are fewer productions than dots.
+                production as u32
+            })
+            .collect()
+    }
+
+    fn find_places(&self, dots: u32) -> Box<[Place]> {
+        let mut places = Vec::with_capacity(dots.min(MOST_PLACES) as usize);
+        for Production { rhs, first_dot, .. } in &self.productions {
+            if first_dot.0 >= MOST_PLACES {
+                break;
+            }
+            places.resize(first_dot.0 as usize, Place::Other);
+            if let RightHandSide::Sequence(symbols) = rhs
+                && let Some((last, inner)) = symbols.split_last()
+            {
+                places.extend(inner.iter().map(|&symbol| Place::Inner(symbol)));
+                places.push(Place::Last(*last));
+            }
+        }
+        places.into()
+    }
+
+    fn place(&self, dot: DotId) -> Place {
+        self.places.get(dot.0 as usize).copied().unwrap_or(Place::Other)
+    }
+
+    /// The production that a dot stands in.
+    #[must_use]
+    pub fn production_of(&self, dot: DotId) -> &Production {
+        if self.selections.has(dot) {
+            return &self.productions[self.selections.production(dot) as usize];
+        }
+        let block = (dot.0 / BLOCK) as usize;
+        let productions = match self.blocks.get(block..block + 2) {
+            Some(&[first, last]) => &self.productions[first as usize..=last as usize],
+            _ => &self.productions[..],
+        };
+        let after = productions.partition_point(|production| production.first_dot <= dot);
+        &productions[after - 1]
+    }
+
+    /// The symbol after a dot.
+    #[must_use]
+    pub fn symbol_after(&self, dot: DotId) -> Symbol {
+        if let Place::Inner(symbol) | Place::Last(symbol) = self.place(dot) {
+            return symbol;
+        }
+        let production = self.production_of(dot);
+        match &production.rhs {
+            RightHandSide::Sequence(symbols) => symbols[(dot.0 - production.first_dot.0) as usize],
+            RightHandSide::Repeat { symbol, .. } => *symbol,
+            RightHandSide::Selection { separator, .. } => {
+                self.selections.symbol_after(&self.productions, dot).unwrap_or(*separator)
+            }
+        }
+    }
+
+    /// Moves a dot over the symbol after it.
+    #[must_use]
+    pub fn advance(&self, dot: DotId) -> Advance {
+        match self.place(dot) {
+            Place::Inner(_) => return Advance { completes: false, next: Some(DotId(dot.0 + 1)) },
+            Place::Last(_) => return Advance { completes: true, next: None },
+            Place::Other => {}
+        }
+        if self.selections.has(dot) {
+            return self.selections.advance(&self.productions, dot);
+        }
+        let production = self.production_of(dot);
+        let done = dot.0 - production.first_dot.0 + 1;
+        let at = |count: u32| Some(DotId(production.first_dot.0 + count));
+        match &production.rhs {
+            RightHandSide::Sequence(symbols) => {
+                let completes = done as usize == symbols.len();
+                Advance { completes, next: if completes { None } else { at(done) } }
+            }
+            RightHandSide::Repeat { min, max: Some(max), .. } => {
+                Advance { completes: done >= *min, next: if done < *max { at(done) } else { None } }
+            }
+            RightHandSide::Repeat { min, max: None, .. } => {
+                Advance { completes: done >= *min, next: at(done.min(*min)) }
+            }
+            // Its dots are not numbered here.
+            RightHandSide::Selection { .. } => Advance { completes: false, next: None },
+        }
+    }
+
+    /// For each nonterminal whether nothing can follow it in any text: it stands at the end only, in productions of
+    /// nonterminals of which the same holds. A greatest fixpoint, in time linear in the grammar.
+    pub(crate) fn last_nonterminals(&self) -> Box<[bool]> {
+        let mut last = vec![true; self.names.len()].into_boxed_slice();
+        let mut followed = Vec::new();
+        let mut follow = |symbol: Symbol, followed: &mut Vec<usize>| {
+            if let Symbol::Nonterminal(id) = symbol
+                && std::mem::replace(&mut last[id.index()], false)
+            {
+                followed.push(id.index());
+            }
+        };
+        for production in &self.productions {
+            match &production.rhs {
+                RightHandSide::Sequence(symbols) => {
+                    let before_last = &symbols[..symbols.len() - 1];
+                    before_last.iter().for_each(|&symbol| follow(symbol, &mut followed));
+                }
+                RightHandSide::Repeat { symbol, .. } => follow(*symbol, &mut followed),
+                RightHandSide::Selection { parts, separator, .. } => {
+                    parts.iter().chain([separator]).for_each(|&symbol| follow(symbol, &mut followed));
+                }
+            }
+        }
+        while let Some(nonterminal) = followed.pop() {
+            for production in self.productions_of(NonterminalId::new(nonterminal)) {
+                if let RightHandSide::Sequence(symbols) = &production.rhs
+                    && let Some(&symbol) = symbols.last()
+                {
+                    follow(symbol, &mut followed);
+                }
+            }
+        }
+        last
+    }
+
+    /// The bounds on the copies that can still come after a dot in a repetition of a terminal; none elsewhere.
+    #[must_use]
+    pub fn copies_left(&self, dot: DotId) -> Option<(TerminalId, u32, Option<u32>)> {
+        if matches!(self.place(dot), Place::Inner(_) | Place::Last(_)) {
+            return None;
+        }
+        let production = self.production_of(dot);
+        let RightHandSide::Repeat { symbol: Symbol::Terminal(id), min, max } = production.rhs else {
+            return None;
+        };
+        let done = dot.0 - production.first_dot.0;
+        Some((id, min.saturating_sub(done), max.map(|max| max - done)))
+    }
+
+    /// A dot that stands for all dots of its production with which the next `reach` copies go alike: far from a
+    /// bound of a counted repetition, the count does not matter.
+    #[must_use]
+    pub fn saturate(&self, dot: DotId, reach: u32) -> DotId {
+        if matches!(self.place(dot), Place::Inner(_) | Place::Last(_)) {
+            return dot;
+        }
+        let production = self.production_of(dot);
+        let RightHandSide::Repeat { min, max, .. } = production.rhs else { return dot };
+        let done = dot.0 - production.first_dot.0;
+        let far_from_max = |done: u32| max.is_none_or(|max| max - done > reach);
+        let count = if !far_from_max(done) {
+            done
+        } else if done >= min {
+            min
+        } else if min - done > reach {
+            0
+        } else {
+            done
+        };
+        DotId(production.first_dot.0 + count)
+    }
+
+    /// The terminals, by [`TerminalId`].
+    #[must_use]
+    pub fn terminals(&self) -> &[TerminalDefinition] {
+        &self.terminals
+    }
+
+    /// The dot before the start symbol; `None` if the language has no text but the empty one.
+    #[must_use]
+    pub fn start(&self) -> Option<DotId> {
+        self.start
+    }
+
+    /// The terminal's definition.
+    #[must_use]
+    pub fn terminal(&self, id: TerminalId) -> &TerminalDefinition {
+        &self.terminals[id.index()]
+    }
+
+    /// Whether some terminal counts tokens.
+    #[must_use]
+    pub fn counts_tokens(&self) -> bool {
+        self.terminals.iter().any(|definition| matches!(definition.terminal, Terminal::Limited { .. }))
+    }
+
+    /// Whether some terminal is a token rather than text.
+    #[must_use]
+    pub fn names_tokens(&self) -> bool {
+        self.terminals.iter().any(|definition| {
+            matches!(definition.terminal, Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_))
+        })
+    }
+
+    /// How a symbol reads.
+    #[must_use]
+    pub fn symbol_name(&self, symbol: Symbol) -> &str {
+        match symbol {
+            Symbol::Terminal(id) => &self.terminals[id.index()].label,
+            Symbol::Nonterminal(id) => &self.names[id.index()],
+        }
+    }
+
+    /// A dot in its production, for people: `list -> item • list`.
+    #[must_use]
+    pub fn dot_text(&self, dot: DotId) -> String {
+        let production = self.production_of(dot);
+        let position = dot.0.saturating_sub(production.first_dot.0);
+        let mut text = format!("{} ->", self.names[production.lhs.index()]);
+        match &production.rhs {
+            RightHandSide::Sequence(symbols) => {
+                for (index, &symbol) in symbols.iter().enumerate() {
+                    text.push_str(if index == position as usize { " • " } else { " " });
+                    text.push_str(self.symbol_name(symbol));
+                }
+            }
+            RightHandSide::Repeat { symbol, min, max } => {
+                let suffix = grammask_grammar::repetition_suffix(*min, *max);
+                text.push_str(&format!(" {}{suffix} •{position}", self.symbol_name(*symbol)));
+            }
+            RightHandSide::Selection { parts, .. } => {
+                let dots = self.expanded(dot).into_iter().flatten();
+                let next: Vec<&str> = dots.map(|dot| self.symbol_name(self.symbol_after(dot))).collect();
+                text.push_str(&format!(" some of {} parts • {}", parts.len(), next.join(" or ")));
+            }
+        }
+        text
+    }
+}
+
+/// Makes nonterminals of the parts of selections that are terminals, so that each part has dots of its own.
+fn separate_parts(productions: &mut Productions) {
+    for index in 0..productions.rules.len() {
+        let Body::Selection { parts, .. } = &productions.rules[index].body else { continue };
+        let mut parts = parts.clone();
+        let name: Arc<str> = format!("{}.part", productions.rules[index].name).into();
+        for part in &mut parts {
+            if matches!(part, Symbol::Terminal(_)) {
+                let rule = productions.add_rule(name.clone(), Body::Alternatives(vec![vec![*part]]));
+                *part = Symbol::Nonterminal(rule);
+            }
+        }
+        if let Body::Selection { parts: kept, .. } = &mut productions.rules[index].body {
+            *kept = parts;
+        }
+    }
+}
+
+impl fmt::Display for NormalForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.names.len() - usize::from(self.start.is_some());
+        for (index, name) in self.names[..shown].iter().enumerate() {
+            write!(f, "{name} ::= ")?;
+            for (position, production) in self.productions_of(NonterminalId::new(index)).iter().enumerate() {
+                f.write_str(if position > 0 { " | " } else { "" })?;
+                match &production.rhs {
+                    RightHandSide::Sequence(symbols) => {
+                        let names: Vec<&str> =
+                            symbols.iter().map(|&symbol| self.symbol_name(symbol)).collect();
+                        f.write_str(&names.join(" "))?;
+                    }
+                    RightHandSide::Repeat { symbol, min, max } => {
+                        let suffix = grammask_grammar::repetition_suffix(*min, *max);
+                        write!(f, "{}{suffix}", self.symbol_name(*symbol))?;
+                    }
+                    RightHandSide::Selection { parts, separator, .. } => {
+                        let names: Vec<&str> = parts.iter().map(|&part| self.symbol_name(part)).collect();
+                        write!(f, "({}) % {}", names.join(" & "), self.symbol_name(*separator))?;
+                    }
+                }
+            }
+            f.write_str(";\n")?;
+        }
+        if self.start_is_nullable {
+            f.write_str("(* and the empty text *)\n")?;
+        }
+        Ok(())
+    }
+}

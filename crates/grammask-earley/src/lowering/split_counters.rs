@@ -1,0 +1,163 @@
+//! Pass: large bounded repetitions inside regular expressions become counted repetitions of the grammar.
+//!
+//! `#"[a-z]{1,200}"` as an automaton has a state for each count, and each state a summary of its own. As a
+//! repetition of the terminal `[a-z]` the count is in the dot: all counts share the summaries of one letter.
+//! Only repetitions of a *code* are split, a language none of whose words begins another (`[a-z]`, a character of
+//! UTF-8): then a text has one count, and the recogniser one item, as the automaton has one state. Small bounds stay in the
+//! automaton, unless the unit is so wide that each state would have a summary of much of the vocabulary.
+
+use rustc_hash::FxHashMap;
+
+use grammask_automata::{Automata, Structure, TermId};
+use grammask_diagnostics::LimitExceeded;
+use grammask_grammar::{Terminal, TerminalId};
+
+use super::productions::{Body, Productions, Symbol};
+
+/// Largest bound that stays in an automaton.
+const FEW_COPIES: u32 = 8;
+/// A unit that begins with so many bytes is counted from two copies on.
+const WIDE_BYTES: usize = 16;
+/// A repeated language whose automaton has more states is not looked into.
+const MOST_UNIT_STATES: usize = 64;
+
+/// Splits terminals with large counters.
+///
+/// # Errors
+/// When an automaton passes the limit on states.
+pub fn split_counters(productions: &mut Productions) -> Result<(), LimitExceeded> {
+    let count = productions.terminals.len();
+    let mut splitting = Splitting { productions, symbols: FxHashMap::default() };
+    let mut replaced: FxHashMap<TerminalId, Symbol> = FxHashMap::default();
+    for id in (0..count).map(TerminalId::new) {
+        let Terminal::Regular(term) = splitting.productions.terminals[id.index()].terminal else { continue };
+        if let Some(symbol) = splitting.split(term, id)? {
+            replaced.insert(id, symbol);
+        }
+    }
+    if !replaced.is_empty() {
+        for rule in &mut productions.rules {
+            rule.body.map(|symbol| match symbol {
+                Symbol::Terminal(id) => replaced.get(&id).copied().unwrap_or(symbol),
+                Symbol::Nonterminal(_) => symbol,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether `min` to `max` copies of `unit` are counted rather than unrolled.
+///
+/// # Errors
+/// When an automaton passes the limit on states.
+pub(super) fn is_counted(
+    automata: &mut Automata,
+    unit: TermId,
+    min: u32,
+    max: Option<u32>,
+) -> Result<bool, LimitExceeded> {
+    let is_large = min.max(max.unwrap_or(0)) > FEW_COPIES
+        || max.is_some_and(|max| max > 1)
+            && match automata.start(unit)? {
+                Some(start) => automata.first_bytes(start)?.len() >= WIDE_BYTES,
+                None => false,
+            };
+    Ok(is_large && automata.is_code(unit, MOST_UNIT_STATES)?)
+}
+
+struct Splitting<'a> {
+    productions: &'a mut Productions,
+    /// Symbols made for parts of terminals.
+    symbols: FxHashMap<TermId, Symbol>,
+}
+
+impl Splitting<'_> {
+    /// The symbol that stands for a terminal; none if there is no counter to split off.
+    fn split(&mut self, term: TermId, id: TerminalId) -> Result<Option<Symbol>, LimitExceeded> {
+        if !self.productions.automata.terms().has_repetition(term) {
+            return Ok(None);
+        }
+        let structure = self.productions.automata.terms().structure(term);
+        let alternatives = match structure {
+            Structure::Union(parts) => parts,
+            _ => vec![term],
+        };
+        let mut sequences = Vec::with_capacity(alternatives.len());
+        let mut has_counter = false;
+        for alternative in alternatives {
+            let parts = match self.productions.automata.terms().structure(alternative) {
+                Structure::Concatenation(parts) => parts,
+                _ => vec![alternative],
+            };
+            let mut sequence: Vec<Symbol> = Vec::new();
+            let mut plain: Vec<TermId> = Vec::new();
+            for part in parts {
+                match self.counter(part)? {
+                    Some((unit, min, max)) => {
+                        has_counter = true;
+                        sequence.extend(self.plain_part(&mut plain));
+                        sequence.push(self.repetition(part, unit, min, max, id));
+                    }
+                    None => plain.push(part),
+                }
+            }
+            sequence.extend(self.plain_part(&mut plain));
+            sequences.push(sequence);
+        }
+        if !has_counter {
+            return Ok(None);
+        }
+        let name = format!("{}.counted", self.productions.terminals[id.index()].label).into();
+        let rule = self.productions.add_rule(name, Body::Alternatives(sequences));
+        Ok(Some(Symbol::Nonterminal(rule)))
+    }
+
+    /// Unit and bounds of a large repetition of a code.
+    fn counter(&mut self, term: TermId) -> Result<Option<(TermId, u32, Option<u32>)>, LimitExceeded> {
+        let Structure::Repetition { term: unit, min, max } =
+            self.productions.automata.terms().structure(term)
+        else {
+            return Ok(None);
+        };
+        let is_split = is_counted(&mut self.productions.automata, unit, min, max)?;
+        Ok(is_split.then_some((unit, min, max)))
+    }
+
+    /// The symbol for a run of parts without counters, if there is one.
+    fn plain_part(&mut self, parts: &mut Vec<TermId>) -> Option<Symbol> {
+        if parts.is_empty() {
+            return None;
+        }
+        let term = self.productions.automata.terms_mut().concat(parts);
+        parts.clear();
+        Some(self.terminal(term))
+    }
+
+    fn terminal(&mut self, term: TermId) -> Symbol {
+        if let Some(&symbol) = self.symbols.get(&term) {
+            return symbol;
+        }
+        let label = format!("#\"{}\"", self.productions.automata.terms().display(term)).into();
+        let symbol = Symbol::Terminal(self.productions.add_terminal(Terminal::Regular(term), label));
+        self.symbols.insert(term, symbol);
+        symbol
+    }
+
+    fn repetition(
+        &mut self,
+        term: TermId,
+        unit: TermId,
+        min: u32,
+        max: Option<u32>,
+        id: TerminalId,
+    ) -> Symbol {
+        if let Some(&symbol) = self.symbols.get(&term) {
+            return symbol;
+        }
+        let symbol = self.terminal(unit);
+        let name = format!("{}.repeat", self.productions.terminals[id.index()].label).into();
+        let rule = self.productions.add_rule(name, Body::Repeat { symbol, min, max });
+        self.symbols.insert(term, Symbol::Nonterminal(rule));
+        Symbol::Nonterminal(rule)
+    }
+}

@@ -1,0 +1,113 @@
+//! Sets in words: what is expected next, in the grammar's own names, and the items for `grammask debug sets`.
+
+use std::collections::VecDeque;
+use std::fmt::Write;
+
+use rustc_hash::FxHashSet;
+
+use crate::lowering::Symbol;
+use grammask_automata::StateId;
+use grammask_diagnostics::LimitExceeded;
+
+use super::continuation::ContinuationId;
+use super::kernel::{Item, ItemState, SetId};
+use super::{Builder, Recognizer};
+
+/// A terminal that can come next or that is being read.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Expectation {
+    /// The terminal as the grammar writes it.
+    pub terminal: String,
+    /// The rule that needs it.
+    pub rule: String,
+    /// Whether part of it has been read already.
+    pub has_begun: bool,
+}
+
+impl Recognizer {
+    /// What can come next after the text that led to `set`: each terminal once per rule, those begun first.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
+        let mut builder = self.lock();
+        let begun = builder.items(self.set(set));
+        let scans = builder.scans(self, set)?;
+        drop(builder);
+        let mut seen = FxHashSet::default();
+        let mut expectations = Vec::new();
+        for item in &scans {
+            let expectation = Expectation {
+                terminal: self.form.symbol_name(self.form.symbol_after(item.dot)).to_owned(),
+                rule: self.rule_name(item).to_owned(),
+                has_begun: begun.binary_search(item).is_ok(),
+            };
+            if seen.insert(expectation.clone()) {
+                expectations.push(expectation);
+            }
+        }
+        expectations.sort_by_key(|expectation| !expectation.has_begun);
+        Ok(expectations)
+    }
+
+    /// The user's rule that an item belongs to: names that lowering made start with it.
+    fn rule_name(&self, item: &Item) -> &str {
+        let name = &self.form.names[self.form.production_of(item.dot).lhs.index()];
+        name.split('.').next().unwrap_or(name)
+    }
+
+    /// The kernel of a set and the continuations that it refers to, one item a line.
+    #[must_use]
+    pub fn describe(&self, set: SetId) -> String {
+        let builder = self.lock();
+        let ends = self.set(set).ends();
+        let mut text = format!("set {}", set.0);
+        text.push_str(if ends { ", the text may be complete\n" } else { "\n" });
+        let mut queue: VecDeque<ContinuationId> = VecDeque::new();
+        let mut seen: FxHashSet<ContinuationId> = FxHashSet::default();
+        for item in builder.items(self.set(set)) {
+            let state = self.describe_state(&builder, item);
+            let _ =
+                writeln!(text, "  {}{state}  then c{}", self.form.dot_text(item.dot), item.continuation.0);
+            queue.push_back(item.continuation);
+        }
+        while let Some(id) = queue.pop_front() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let continuation = builder.continuations.get(id);
+            let _ = writeln!(
+                text,
+                "c{}:{}",
+                id.0,
+                if continuation.shape.ends { " the text may be complete" } else { "" }
+            );
+            for (dot, next) in continuation.entries() {
+                let _ = writeln!(text, "  {}  then c{}", self.form.dot_text(dot), next.0);
+                queue.push_back(next);
+            }
+        }
+        text
+    }
+
+    /// Where an item stands inside its terminal.
+    fn describe_state(&self, builder: &Builder, item: Item) -> String {
+        let is_terminal = matches!(self.form.symbol_after(item.dot), Symbol::Terminal(_));
+        match item.state {
+            ItemState::FRESH | ItemState::TOKEN => String::new(),
+            ItemState(state) if is_terminal => match state.checked_sub(ItemState::FIRST_LIMITED) {
+                None => {
+                    let term = builder.stepper.automata.term(StateId::new(state as usize));
+                    format!(" (needs {})", builder.stepper.automata.terms().display(term))
+                }
+                Some(index) => {
+                    let limited = builder.stepper.limited[index as usize];
+                    let term = builder.stepper.automata.term(limited.state);
+                    let left = limited.tokens_left;
+                    format!(" (needs {}, {left} more tokens)", builder.stepper.automata.terms().display(term))
+                }
+            },
+            ItemState(_) => String::new(),
+        }
+    }
+}

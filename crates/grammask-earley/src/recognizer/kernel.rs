@@ -1,0 +1,74 @@
+//! The items of an Earley set that are in progress, and how sets are told apart.
+
+use crate::lowering::{DotId, NormalForm};
+use grammask_automata::StateId;
+use grammask_collections::id_type;
+
+use super::continuation::ContinuationId;
+
+id_type! {
+    /// An Earley set; equal ids are equal sets, and so equal futures.
+    SetId
+}
+
+/// Where an item stands inside the terminal after its dot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ItemState(pub(crate) u32);
+
+impl ItemState {
+    /// Before the symbol after the dot: prediction is implied.
+    pub(crate) const FRESH: Self = Self(u32::MAX);
+    /// Before a terminal that is a whole token.
+    pub(crate) const TOKEN: Self = Self(u32::MAX - 1);
+    /// From here on ids are indices of token-limited states; below, they are automaton states.
+    pub(crate) const FIRST_LIMITED: u32 = 1 << 31;
+
+    /// The automaton state, of an item inside a terminal that does not count tokens.
+    pub(crate) fn automaton_state(self) -> Option<StateId> {
+        (self.0 < Self::FIRST_LIMITED).then(|| StateId::new(self.0 as usize))
+    }
+}
+
+/// A dotted production, the state of the terminal after the dot, and what follows the production.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Item {
+    pub(crate) state: ItemState,
+    pub(crate) dot: DotId,
+    pub(crate) continuation: ContinuationId,
+}
+
+/// The kernel of an Earley set under construction: items in progress, and whether the text may be complete.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Kernel {
+    pub(crate) ends: bool,
+    pub(crate) items: Vec<Item>,
+}
+
+impl Kernel {
+    pub(super) fn clear(&mut self) {
+        self.ends = false;
+        self.items.clear();
+    }
+
+    /// Moves the dot of an item over its terminal, which is done. What follows the item's production, if it ends
+    /// there, is added to `ended`.
+    pub(super) fn advance(&mut self, form: &NormalForm, item: Item, ended: &mut Vec<ContinuationId>) {
+        let advance = form.advance(item.dot);
+        let fresh = |dot| Item { dot, state: ItemState::FRESH, continuation: item.continuation };
+        self.items.extend(advance.next.map(fresh));
+        if advance.completes {
+            ended.push(item.continuation);
+        }
+    }
+
+    /// Brings the items into canonical order.
+    pub(crate) fn normalize(&mut self) {
+        self.items.sort_unstable();
+        self.items.dedup();
+    }
+
+    /// Whether no text goes through it.
+    pub(crate) fn is_dead(&self) -> bool {
+        !self.ends && self.items.is_empty()
+    }
+}

@@ -1,0 +1,277 @@
+//! Prediction: from the items before a symbol to all terminals that can come next, with their continuations.
+//!
+//! A step over a byte needs only the terminals that the byte can begin, and the continuations of the nonterminals
+//! that lead to them. Whatever waits for such a nonterminal can begin with the byte as well, so leaving out the
+//! others leaves their continuations whole.
+
+use std::collections::BinaryHeap;
+
+use crate::lowering::{NormalForm, Symbol};
+use grammask_automata::{Automata, StateId};
+use grammask_diagnostics::LimitExceeded;
+use grammask_grammar::NonterminalId;
+
+use super::continuation::{Content, ContinuationId, Entry, MakeContinuations};
+use super::effort::Effort;
+use super::kernel::{Item, ItemState};
+use super::left_corner::LeftCorners;
+
+/// A byte, and its class: bytes of one class are alike in all terminals.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClassOfByte {
+    pub(crate) class: usize,
+    pub(crate) byte: u8,
+}
+
+/// Whether something can begin with a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begins {
+    Unknown,
+    Yes,
+    No,
+}
+
+/// Predicts.
+#[derive(Debug)]
+pub(crate) struct Predictor {
+    left_corners: LeftCorners,
+    /// State in which each terminal begins.
+    starts: Vec<ItemState>,
+    /// The automaton state of each terminal that is text.
+    start_states: Vec<Option<StateId>>,
+    /// For each class of bytes whether each component can begin with it, as far as known.
+    begins: Vec<Box<[Begins]>>,
+    /// Scratch: what follows each nonterminal, as far as it comes from outside its component.
+    follow: Vec<Content>,
+    /// Scratch: the continuation of each nonterminal, valid where `follow` is filled.
+    ids: Vec<ContinuationId>,
+    /// Scratch: the components whose `follow` is filled.
+    touched: Vec<usize>,
+    max_items: usize,
+    memory_bytes: usize,
+}
+
+impl Predictor {
+    pub(crate) fn new(
+        left_corners: LeftCorners,
+        starts: Vec<ItemState>,
+        start_states: Vec<Option<StateId>>,
+        class_count: usize,
+        max_items: usize,
+    ) -> Self {
+        let count = left_corners.component_of.len();
+        Self {
+            left_corners,
+            starts,
+            start_states,
+            begins: vec![Box::default(); class_count],
+            follow: vec![Content::default(); count],
+            ids: vec![ContinuationId(0); count],
+            touched: Vec::new(),
+            max_items,
+            memory_bytes: 0,
+        }
+    }
+
+    /// The left-corner relation, and the state in which each terminal begins.
+    pub(crate) fn parts(&self) -> (&LeftCorners, &[ItemState]) {
+        (&self.left_corners, &self.starts)
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory_bytes
+    }
+
+    /// All items before a terminal that the fresh items stand for; with a byte only those that it can begin, and
+    /// possibly some more. Adds them to `items`, with repetition.
+    pub(super) fn predict(
+        &mut self,
+        grammar: (&NormalForm, &mut Automata, &mut impl MakeContinuations),
+        fresh: impl Iterator<Item = Entry>,
+        byte: Option<ClassOfByte>,
+        effort: &mut Effort,
+        items: &mut Vec<Item>,
+    ) -> Result<(), LimitExceeded> {
+        let mut touched = std::mem::take(&mut self.touched);
+        let result = self.predict_into(grammar, fresh, byte, effort, &mut touched, items);
+        for component in touched.drain(..) {
+            for &member in &self.left_corners.components[component].members {
+                self.follow[member].clear();
+            }
+        }
+        self.touched = touched;
+        result
+    }
+
+    /// As `predict`. `touched` gets the components whose `follow` was used.
+    fn predict_into(
+        &mut self,
+        (form, automata, continuations): (&NormalForm, &mut Automata, &mut impl MakeContinuations),
+        fresh: impl Iterator<Item = Entry>,
+        byte: Option<ClassOfByte>,
+        effort: &mut Effort,
+        touched: &mut Vec<usize>,
+        items: &mut Vec<Item>,
+    ) -> Result<(), LimitExceeded> {
+        // Symbols that end their production, with what follows it: many items may say the same.
+        let mut tails: Vec<(NonterminalId, ContinuationId)> = Vec::new();
+        // Components that something in them is predicted of, as a max-heap: parents come out before children.
+        let mut pending: BinaryHeap<usize> = BinaryHeap::new();
+        for (dot, continuation) in fresh {
+            for dot in form.expanded(dot)? {
+                effort.spend(1)?;
+                match form.symbol_after(dot) {
+                    Symbol::Terminal(id) => {
+                        items.push(Item { dot, state: self.starts[id.index()], continuation });
+                    }
+                    Symbol::Nonterminal(id) => {
+                        let component = self.left_corners.component_of[id.index()];
+                        if !self.can_begin(automata, component, byte)? {
+                            continue;
+                        }
+                        let advance = form.advance(dot);
+                        if advance.completes {
+                            tails.push((id, continuation));
+                        }
+                        self.follow[id.index()].entries.extend(advance.next.map(|next| (next, continuation)));
+                        touched.push(component);
+                        pending.push(component);
+                    }
+                }
+            }
+        }
+        tails.sort_unstable();
+        tails.dedup();
+        for (id, continuation) in tails {
+            effort.spend(continuations.add_to(&mut self.follow[id.index()], continuation))?;
+        }
+        let mut last = None;
+        while let Some(component) = pending.pop() {
+            if last.replace(component) == Some(component) {
+                continue;
+            }
+            self.close_component(component, continuations, effort)?;
+            for position in 0..self.left_corners.components[component].members.len() {
+                let member = self.left_corners.components[component].members[position];
+                let continuation = self.ids[member];
+                for &(dot, terminal) in &self.left_corners.terminals[member] {
+                    items.push(Item { dot, state: self.starts[terminal.index()], continuation });
+                }
+                for edge in 0..self.left_corners.outer_edges[member].len() {
+                    let edge = self.left_corners.outer_edges[member][edge];
+                    let component = self.left_corners.component_of[edge.child];
+                    if !self.can_begin(automata, component, byte)? {
+                        continue;
+                    }
+                    let follow = &mut self.follow[edge.child];
+                    if edge.is_tail {
+                        effort.spend(continuations.add_to(follow, continuation))?;
+                    }
+                    follow.entries.extend(edge.next.map(|next| (next, continuation)));
+                    touched.push(component);
+                    pending.push(component);
+                }
+            }
+            if items.len() > self.max_items {
+                return Err(LimitExceeded::new("set_items", self.max_items));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether some nonterminal of a component, and so each, can begin with a byte; yes where no byte is given.
+    fn can_begin(
+        &mut self,
+        automata: &mut Automata,
+        component: usize,
+        byte: Option<ClassOfByte>,
+    ) -> Result<bool, LimitExceeded> {
+        let Some(ClassOfByte { class, byte }) = byte else { return Ok(true) };
+        let Self { left_corners, start_states, begins, memory_bytes, .. } = self;
+        let begins = &mut begins[class];
+        if begins.is_empty() {
+            *begins = vec![Begins::Unknown; left_corners.components.len()].into();
+            *memory_bytes += begins.len();
+        }
+        if begins[component] != Begins::Unknown {
+            return Ok(begins[component] == Begins::Yes);
+        }
+        // Components to decide, each with how far it was looked at: first its terminals, then its children.
+        let mut stack: Vec<(usize, usize)> = vec![(component, 0)];
+        while let Some((current, looked_at)) = stack.last_mut() {
+            let (current, children) = (*current, &left_corners.component_children[*current]);
+            if begins[current] != Begins::Unknown {
+                stack.pop();
+                continue;
+            }
+            if *looked_at == 0 {
+                *looked_at = 1;
+                for &member in &left_corners.components[current].members {
+                    for (_, terminal) in &left_corners.terminals[member] {
+                        if let Some(state) = start_states[terminal.index()]
+                            && automata.step(state, byte)?.is_some()
+                        {
+                            begins[current] = Begins::Yes;
+                        }
+                    }
+                }
+            } else if let Some(&child) = children.get(*looked_at - 1) {
+                match begins[child] {
+                    Begins::Yes => begins[current] = Begins::Yes,
+                    Begins::No => *looked_at += 1,
+                    Begins::Unknown => stack.push((child, 0)),
+                }
+            } else {
+                begins[current] = Begins::No;
+            }
+        }
+        Ok(begins[component] == Begins::Yes)
+    }
+
+    /// Finds the continuations of a component whose `follow` from outside is complete.
+    fn close_component(
+        &mut self,
+        component: usize,
+        continuations: &mut impl MakeContinuations,
+        effort: &mut Effort,
+    ) -> Result<(), LimitExceeded> {
+        let component = &self.left_corners.components[component];
+        for &member in &component.members {
+            self.follow[member].normalize();
+        }
+        if let [member] = component.members[..]
+            && component.is_plain()
+        {
+            effort.spend(self.follow[member].entries.len() + 1)?;
+            self.ids[member] = continuations.intern(&self.follow[member]);
+            return Ok(());
+        }
+        for knot in &component.knots {
+            let mut contents: Vec<Content> = Vec::with_capacity(knot.members.len());
+            for (&member, across) in knot.members.iter().zip(&knot.across) {
+                let mut content = Content::default();
+                for &source in &component.tail_sources[member] {
+                    let follow = &self.follow[component.members[source]];
+                    effort.spend(follow.entries.len() + 1)?;
+                    content.ends |= follow.ends;
+                    content.entries.extend_from_slice(&follow.entries);
+                }
+                for reference in across {
+                    content.entries.push((reference.dot, self.ids[component.members[reference.member]]));
+                }
+                content.normalize();
+                contents.push(content);
+            }
+            let mut ids = Vec::with_capacity(knot.members.len());
+            if knot.is_cyclic {
+                continuations.intern_knot(knot, &mut contents, effort, &mut ids)?;
+            } else {
+                ids.extend(contents.iter().map(|content| continuations.intern(content)));
+            }
+            for (&member, id) in knot.members.iter().zip(ids) {
+                self.ids[component.members[member]] = id;
+            }
+        }
+        Ok(())
+    }
+}

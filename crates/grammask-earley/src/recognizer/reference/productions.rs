@@ -1,0 +1,163 @@
+//! Rewrites a grammar into plain productions, one nonterminal per node.
+//!
+//! A repetition becomes `min` copies and then a loop, or a chain of as many optional copies as it may have more:
+//! linear in its bounds, which is too much for a fast path and right for an oracle.
+
+use std::collections::HashMap;
+
+use grammask_collections::id_type;
+use grammask_grammar::{Grammar, Node, PartId, Selection, TerminalId};
+
+id_type! {
+    /// A nonterminal of a [`PlainGrammar`].
+    PlainNonterminal
+}
+id_type! {
+    /// A production of a [`PlainGrammar`].
+    ProductionId
+}
+
+/// A symbol of a right-hand side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Symbol {
+    Terminal(TerminalId),
+    Nonterminal(PlainNonterminal),
+}
+
+/// `lhs ::= rhs`.
+#[derive(Clone, Debug)]
+pub(super) struct Production {
+    pub(super) lhs: PlainNonterminal,
+    pub(super) rhs: Box<[Symbol]>,
+}
+
+/// A context-free grammar as in textbooks.
+#[derive(Clone, Debug)]
+pub(super) struct PlainGrammar {
+    pub(super) start: PlainNonterminal,
+    pub(super) productions: Vec<Production>,
+    /// The productions of each nonterminal.
+    pub(super) by_lhs: Vec<Vec<ProductionId>>,
+}
+
+impl PlainGrammar {
+    pub(super) fn new(grammar: &Grammar) -> Self {
+        // The nonterminals of the grammar keep their numbers.
+        let mut plain = Self {
+            start: PlainNonterminal::new(grammar.start().index()),
+            productions: Vec::new(),
+            by_lhs: vec![Vec::new(); grammar.nonterminals().len()],
+        };
+        let mut symbols: Vec<Symbol> = Vec::new();
+        for node in grammar.nodes() {
+            let symbol = match node {
+                Node::Terminal(terminal) => Symbol::Terminal(*terminal),
+                Node::Nonterminal(id) => Symbol::Nonterminal(PlainNonterminal::new(id.index())),
+                Node::Sequence(parts) => {
+                    plain.derived([parts.iter().map(|part| symbols[part.index()]).collect()])
+                }
+                Node::Choice(parts) => plain.derived(parts.iter().map(|part| vec![symbols[part.index()]])),
+                Node::Repeat { node, min, max } => plain.repetition(symbols[node.index()], *min, *max),
+                Node::Selection { selection, parts, separator } => {
+                    let parts = parts.iter().map(|part| symbols[part.index()]).collect();
+                    plain.selection(selection, parts, symbols[separator.index()])
+                }
+            };
+            symbols.push(symbol);
+        }
+        for definition in grammar.definitions() {
+            let lhs = PlainNonterminal::new(definition.lhs.index());
+            plain.produce(lhs, vec![symbols[definition.body.index()]]);
+        }
+        plain
+    }
+
+    /// The same grammar with the productions that `keep` says.
+    pub(super) fn filtered(&self, keep: impl Fn(ProductionId) -> bool) -> Self {
+        let mut filtered =
+            Self { start: self.start, productions: Vec::new(), by_lhs: vec![Vec::new(); self.by_lhs.len()] };
+        for (index, production) in self.productions.iter().enumerate() {
+            if keep(ProductionId::new(index)) {
+                filtered.produce(production.lhs, production.rhs.to_vec());
+            }
+        }
+        filtered
+    }
+
+    fn produce(&mut self, lhs: PlainNonterminal, rhs: Vec<Symbol>) {
+        self.by_lhs[lhs.index()].push(ProductionId::new(self.productions.len()));
+        self.productions.push(Production { lhs, rhs: rhs.into() });
+    }
+
+    /// A new nonterminal with these right-hand sides.
+    fn derived(&mut self, alternatives: impl IntoIterator<Item = Vec<Symbol>>) -> Symbol {
+        let lhs = PlainNonterminal::new(self.by_lhs.len());
+        self.by_lhs.push(Vec::new());
+        for rhs in alternatives {
+            self.produce(lhs, rhs);
+        }
+        Symbol::Nonterminal(lhs)
+    }
+
+    /// A nonterminal for each list of parts that have come, in no order: exponential, and without any thought of which
+    /// of them leads to an end.
+    fn selection(&mut self, selection: &Selection, parts: Vec<Symbol>, separator: Symbol) -> Symbol {
+        let first = self.reserve();
+        let mut pending = vec![(Vec::new(), 0, first)];
+        let mut known: HashMap<(Vec<PartId>, usize), PlainNonterminal> = HashMap::new();
+        while let Some((come, last, lhs)) = pending.pop() {
+            for (index, &part) in parts.iter().enumerate() {
+                let mut with: Vec<PartId> = come.clone();
+                with.push(PartId::new(index));
+                with.sort_unstable();
+                if !selection.may_repeat(&with) || selection.is_listed() && index < last {
+                    continue;
+                }
+                if selection.allows(&with) {
+                    self.produce(lhs, vec![part]);
+                }
+                selection.shorten(&mut with);
+                let place = (with.clone(), if selection.is_listed() { index } else { 0 });
+                let next = match known.get(&place) {
+                    Some(&next) => next,
+                    None => {
+                        let next = self.reserve();
+                        known.insert(place, next);
+                        pending.push((with, index, next));
+                        next
+                    }
+                };
+                self.produce(lhs, vec![part, separator, Symbol::Nonterminal(next)]);
+            }
+        }
+        Symbol::Nonterminal(first)
+    }
+
+    fn reserve(&mut self) -> PlainNonterminal {
+        self.by_lhs.push(Vec::new());
+        PlainNonterminal::new(self.by_lhs.len() - 1)
+    }
+
+    fn repetition(&mut self, unit: Symbol, min: u32, max: Option<u32>) -> Symbol {
+        let mut rhs = vec![unit; min as usize];
+        match max {
+            None => {
+                let many = PlainNonterminal::new(self.by_lhs.len());
+                self.derived([vec![], vec![unit, Symbol::Nonterminal(many)]]);
+                rhs.push(Symbol::Nonterminal(many));
+            }
+            // No number of copies is possible.
+            Some(max) if max < min => return self.derived([]),
+            Some(max) => {
+                let mut optional = None;
+                for _ in min..max {
+                    let mut once_more = vec![unit];
+                    once_more.extend(optional);
+                    optional = Some(self.derived([vec![], once_more]));
+                }
+                rhs.extend(optional);
+            }
+        }
+        self.derived([rhs])
+    }
+}

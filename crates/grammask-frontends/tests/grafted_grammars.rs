@@ -1,0 +1,28 @@
+//! Grafting one grammar into another.
+
+use grammask_diagnostics::{Limits, Span};
+use grammask_frontends::kbnf;
+use grammask_grammar::GrammarBuilder;
+
+#[test]
+fn grafted_grammars_keep_their_languages_and_places() {
+    let text = b"start ::= item start | \"x\"; item ::= #\"[0-9]+\";";
+    let (part, _) = kbnf::grammar(text, "start", &Limits::default()).expect("it is KBNF");
+    let mut builder = GrammarBuilder::new("");
+    let first = builder.graft(&part);
+    let second = builder.graft(&part);
+    let start = builder.fresh_nonterminal("start", Span::default());
+    let body = builder.sequence(vec![first, second], Span::default());
+    builder.define(start, body, Span::default());
+    let joined = builder.finish(start);
+    assert_eq!(
+        joined.to_string(),
+        "start ::= item start | \"x\";\nitem ::= #\"[0-9]+\";\nstart_2 ::= item_2 start_2 | \"x\";\nitem_2 ::= \
+         #\"[0-9]+\";\nstart_3 ::= start start_2;\n"
+    );
+    let source = joined.source().clone();
+    for definition in &joined.definitions()[..4] {
+        let span = definition.span;
+        assert!(source[span.start..span.end].contains("::="), "{}", &source[span.start..span.end]);
+    }
+}

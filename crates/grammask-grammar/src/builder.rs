@@ -1,0 +1,290 @@
+//! Builds a [`Grammar`] bottom up: terminals and nodes are interned as they are made.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::{
+    Definition, Grammar, Node, NodeId, NonterminalDefinition, NonterminalId, Selection, Span, Terminal,
+    TerminalDefinition, TerminalId,
+};
+use grammask_automata::{TermId, Terms};
+
+/// Collects definitions; [`finish`](GrammarBuilder::finish) makes the grammar.
+///
+/// ```
+/// use grammask_diagnostics::Span;
+/// use grammask_grammar::GrammarBuilder;
+/// let mut builder = GrammarBuilder::new("");
+/// let start = builder.nonterminal("start", Span::default());
+/// let a = builder.literal(b"a", Span::default());
+/// let many = builder.repeat(a, 1, None, Span::default());
+/// builder.define(start, many, Span::default());
+/// assert_eq!(builder.finish(start).to_string(), "start ::= \"a\"+;\n");
+/// ```
+#[derive(Debug)]
+pub struct GrammarBuilder {
+    terms: Terms,
+    terminals: Vec<TerminalDefinition>,
+    terminal_ids: FxHashMap<Terminal, TerminalId>,
+    nonterminals: Vec<NonterminalDefinition>,
+    nonterminal_ids: FxHashMap<Arc<str>, NonterminalId>,
+    nodes: Vec<Node>,
+    spans: Vec<Span>,
+    definitions: Vec<Definition>,
+    source: Arc<str>,
+    /// The texts of grammars that were grafted.
+    grafted: String,
+    /// How often a name was made distinct.
+    copies: FxHashMap<Arc<str>, usize>,
+}
+
+impl GrammarBuilder {
+    /// A builder for a grammar written in `source`.
+    #[must_use]
+    pub fn new(source: &str) -> Self {
+        Self::with_terms(source, Terms::new())
+    }
+
+    /// A builder for a grammar written in `source`, some of whose languages have been made already.
+    #[must_use]
+    pub fn with_terms(source: &str, terms: Terms) -> Self {
+        Self {
+            terms,
+            terminals: Vec::new(),
+            terminal_ids: FxHashMap::default(),
+            nonterminals: Vec::new(),
+            nonterminal_ids: FxHashMap::default(),
+            nodes: Vec::new(),
+            spans: Vec::new(),
+            definitions: Vec::new(),
+            source: Arc::from(source),
+            grafted: String::new(),
+            copies: FxHashMap::default(),
+        }
+    }
+
+    /// The arena in which the regular languages of terminals are made.
+    pub fn terms(&mut self) -> &mut Terms {
+        &mut self.terms
+    }
+
+    /// The same, to look at.
+    #[must_use]
+    pub fn terms_so_far(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// How many nodes there are; front ends compare it with [`Limits::grammar_size`](grammask_diagnostics::Limits).
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The nonterminal called `name`, new on first use.
+    pub fn nonterminal(&mut self, name: &str, span: Span) -> NonterminalId {
+        if let Some(&id) = self.nonterminal_ids.get(name) {
+            return id;
+        }
+        let id = NonterminalId::new(self.nonterminals.len());
+        let name: Arc<str> = Arc::from(name);
+        self.nonterminals.push(NonterminalDefinition { name: name.clone(), span, defined: false });
+        self.nonterminal_ids.insert(name, id);
+        id
+    }
+
+    /// Adds `lhs ::= body`.
+    pub fn define(&mut self, lhs: NonterminalId, body: NodeId, span: Span) {
+        let definition = &mut self.nonterminals[lhs.index()];
+        if !definition.defined {
+            definition.defined = true;
+            definition.span = span;
+        }
+        self.definitions.push(Definition { lhs, body, span });
+    }
+
+    /// A leaf that matches `terminal`, written `label` in the grammar.
+    pub fn terminal(&mut self, terminal: Terminal, label: &str, span: Span) -> NodeId {
+        let id = *self.terminal_ids.entry(terminal.clone()).or_insert_with(|| {
+            self.terminals.push(TerminalDefinition { terminal, label: Arc::from(label) });
+            TerminalId::new(self.terminals.len() - 1)
+        });
+        self.node(Node::Terminal(id), span)
+    }
+
+    /// A leaf that matches exactly `bytes`.
+    pub fn literal(&mut self, bytes: &[u8], span: Span) -> NodeId {
+        let label = super::quote_bytes(bytes);
+        self.terminal(Terminal::Literal(bytes.into()), &label, span)
+    }
+
+    /// A reference to a nonterminal.
+    pub fn reference(&mut self, nonterminal: NonterminalId, span: Span) -> NodeId {
+        self.node(Node::Nonterminal(nonterminal), span)
+    }
+
+    /// All of `parts` in order; a single part is itself.
+    pub fn sequence(&mut self, parts: Vec<NodeId>, span: Span) -> NodeId {
+        match parts[..] {
+            [only] => only,
+            _ => self.node(Node::Sequence(parts.into()), span),
+        }
+    }
+
+    /// One of `parts`, of which there is at least one; a single part is itself.
+    pub fn choice(&mut self, parts: Vec<NodeId>, span: Span) -> NodeId {
+        match parts[..] {
+            [only] => only,
+            _ => self.node(Node::Choice(parts.into()), span),
+        }
+    }
+
+    /// `min` to `max` copies of `node`.
+    pub fn repeat(&mut self, node: NodeId, min: u32, max: Option<u32>, span: Span) -> NodeId {
+        self.node(Node::Repeat { node, min, max }, span)
+    }
+
+    /// Some of `parts`, with `separator` between each two. What they derive is not empty, all of them, and some of it finite.
+    pub fn selection(
+        &mut self,
+        selection: Arc<Selection>,
+        parts: Vec<NodeId>,
+        separator: NodeId,
+        span: Span,
+    ) -> NodeId {
+        self.node(Node::Selection { selection, parts: parts.into(), separator }, span)
+    }
+
+    /// A nonterminal of its own, called `name`, or like it where that name is taken.
+    pub fn fresh_nonterminal(&mut self, name: &str, span: Span) -> NonterminalId {
+        if !self.nonterminal_ids.contains_key(name) {
+            return self.nonterminal(name, span);
+        }
+        let mut copies = self.copies.get(name).copied().unwrap_or(1);
+        let distinct = loop {
+            copies += 1;
+            let distinct = format!("{name}_{copies}");
+            if !self.nonterminal_ids.contains_key(&*distinct) {
+                break distinct;
+            }
+        };
+        self.copies.insert(Arc::from(name), copies);
+        self.nonterminal(&distinct, span)
+    }
+
+    /// Adds all of `grammar`, whose nonterminals get names of their own; returns a reference to its start symbol.
+    ///
+    /// Its text is appended to the source, so that its places still point at it. Cost: linear in the grammar.
+    pub fn graft(&mut self, grammar: &Grammar) -> NodeId {
+        let shift = self.append_source(grammar.source());
+        let moved = |span: Span| Span::new(span.start + shift, span.end + shift);
+        let wanted: Vec<TermId> = grammar
+            .terminals()
+            .iter()
+            .filter_map(|definition| match definition.terminal {
+                Terminal::Regular(term) | Terminal::Limited { term, .. } => Some(term),
+                _ => None,
+            })
+            .collect();
+        let terms = self.terms.adopt(grammar.terms(), &wanted);
+        let nonterminals: Vec<NonterminalId> = grammar
+            .nonterminals()
+            .iter()
+            .map(|definition| self.fresh_nonterminal(&definition.name, moved(definition.span)))
+            .collect();
+        let first = self.nodes.len();
+        let shifted = |node: NodeId| NodeId::new(node.index() + first);
+        for (node, &span) in grammar.nodes().iter().zip(&grammar.spans) {
+            let span = moved(span);
+            match node {
+                Node::Terminal(id) => {
+                    let TerminalDefinition { terminal, label } = &grammar.terminals()[id.index()];
+                    let terminal = match terminal {
+                        Terminal::Regular(term) => Terminal::Regular(terms[term]),
+                        &Terminal::Limited { term, tokens } => {
+                            Terminal::Limited { term: terms[&term], tokens }
+                        }
+                        other => other.clone(),
+                    };
+                    self.terminal(terminal, label, span);
+                }
+                Node::Nonterminal(id) => {
+                    self.reference(nonterminals[id.index()], span);
+                }
+                Node::Sequence(parts) => {
+                    self.node(Node::Sequence(parts.iter().map(|&part| shifted(part)).collect()), span);
+                }
+                Node::Choice(parts) => {
+                    self.node(Node::Choice(parts.iter().map(|&part| shifted(part)).collect()), span);
+                }
+                &Node::Repeat { node, min, max } => {
+                    self.node(Node::Repeat { node: shifted(node), min, max }, span);
+                }
+                Node::Selection { selection, parts, separator } => {
+                    let parts = parts.iter().map(|&part| shifted(part)).collect();
+                    self.selection(selection.clone(), parts, shifted(*separator), span);
+                }
+            }
+        }
+        for definition in grammar.definitions() {
+            self.define(
+                nonterminals[definition.lhs.index()],
+                shifted(definition.body),
+                moved(definition.span),
+            );
+        }
+        let start = nonterminals[grammar.start().index()];
+        self.reference(start, self.nonterminals[start.index()].span)
+    }
+
+    /// Appends the text of a grafted grammar on a line of its own; returns where it begins.
+    fn append_source(&mut self, text: &str) -> usize {
+        if !(self.grafted.is_empty() && self.source.is_empty()) {
+            self.grafted.push('\n');
+        }
+        let start = self.source.len() + self.grafted.len();
+        self.grafted.push_str(text);
+        start
+    }
+
+    /// What was added so far.
+    pub fn definitions(&self) -> &[Definition] {
+        &self.definitions
+    }
+
+    /// The node with this id.
+    #[must_use]
+    pub fn node_at(&self, node: NodeId) -> &Node {
+        &self.nodes[node.index()]
+    }
+
+    /// The terminal with this id.
+    #[must_use]
+    pub fn terminal_at(&self, terminal: TerminalId) -> &Terminal {
+        &self.terminals[terminal.index()].terminal
+    }
+
+    fn node(&mut self, node: Node, span: Span) -> NodeId {
+        self.nodes.push(node);
+        self.spans.push(span);
+        NodeId::new(self.nodes.len() - 1)
+    }
+
+    /// The grammar with start symbol `start`. Undefined symbols are found by lowering, which reports them all.
+    #[must_use]
+    pub fn finish(self, start: NonterminalId) -> Grammar {
+        Grammar {
+            terms: self.terms,
+            terminals: self.terminals,
+            nonterminals: self.nonterminals,
+            nodes: self.nodes,
+            spans: self.spans,
+            definitions: self.definitions,
+            start,
+            source: match self.grafted.is_empty() {
+                true => self.source,
+                false => Arc::from(format!("{}{}", self.source, self.grafted)),
+            },
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Compares sets of numbers with exact arithmetic on all short spellings.
+
+use super::*;
+use grammask_automata::Automata;
+
+/// A value as a coefficient and a power of ten.
+type Value = (i128, i32);
+
+/// The value of a JSON number, by long-hand.
+fn value(text: &str) -> Option<Value> {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let places = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len() as i32);
+    let coefficient = mantissa.replace('.', "").parse::<i128>().ok()?;
+    Some((coefficient, exponent - places))
+}
+
+/// Both values in units of the smaller power. What does not fit becomes a power of ten that is above everything else
+/// and a multiple of everything else here.
+fn aligned(one: Value, other: Value) -> (i128, i128) {
+    let unit = one.1.min(other.1);
+    let scale = |(coefficient, power): Value| {
+        let factor = 10i128.checked_pow((power - unit).unsigned_abs());
+        factor
+            .and_then(|factor| coefficient.checked_mul(factor))
+            .unwrap_or(coefficient.signum() * 10i128.pow(35))
+    };
+    (scale(one), scale(other))
+}
+
+fn is_json_number(text: &str) -> bool {
+    Decimal::parse(text).is_ok()
+}
+
+fn is_plain(text: &str) -> bool {
+    !text.contains(['e', 'E'])
+}
+
+/// Whether bounds are decided on a spelling.
+fn is_normalised(text: &str) -> bool {
+    let Some((mantissa, _)) = text.split_once(['e', 'E']) else { return true };
+    let mantissa = mantissa.strip_prefix('-').unwrap_or(mantissa);
+    let integer = mantissa.split_once('.').map_or(mantissa, |(integer, _)| integer);
+    integer.len() == 1 && integer != "0"
+}
+
+/// Whether it is decided on a spelling whether it is an integer.
+fn is_decided(text: &str) -> bool {
+    let mantissa = text.split_once(['e', 'E']).map_or("", |(mantissa, _)| mantissa);
+    is_normalised(text) && mantissa.split_once('.').is_none_or(|(_, fraction)| fraction.len() <= 17)
+}
+
+/// All JSON numbers of up to six characters of an alphabet, and some longer ones.
+fn spellings() -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut last = vec![String::new()];
+    for _ in 0..6 {
+        last = last
+            .iter()
+            .flat_map(|text| "-0195.e+".chars().map(move |c| format!("{text}{c}")))
+            // What begins no number is not continued.
+            .filter(|text| ["", "0", "00", "1"].iter().any(|end| is_json_number(&format!("{text}{end}"))))
+            .collect();
+        all.extend(last.iter().filter(|text| is_json_number(text)).cloned());
+    }
+    for text in [
+        "100",
+        "100.0",
+        "1e2",
+        "1E+02",
+        "1.00e2",
+        "10e1",
+        "99.99999",
+        "100.00001",
+        "-2.5",
+        "-2.50",
+        "-25e-1",
+        "1.5e+16",
+        "15000000000000000",
+        "15000000000000000.0",
+        "1e-05",
+        "0.00001",
+        "0.000010",
+        "9.9e-06",
+        "1.1e-5",
+        "12345",
+        "1.2345e4",
+        "1.2345e+0004",
+        "12345.0",
+        "12346",
+        "1.23456e4",
+        "0.3",
+        "0.30",
+        "3e-1",
+        "0.25",
+        "7.5",
+        "6",
+        "1.23456789012345678e5",
+        "1.234567890123456789e5",
+        "-1e-9",
+        "1e9",
+        "3.000",
+        "30",
+        "33",
+        "0.07",
+    ] {
+        all.push(text.to_owned());
+        all.push(format!("-{}", text.trim_start_matches('-')));
+    }
+    all
+}
+
+fn accepts(automata: &mut Automata, term: TermId, word: &str) -> bool {
+    let mut state = automata.start(term).unwrap();
+    for byte in word.bytes() {
+        let Some(current) = state else { return false };
+        state = automata.step(current, byte).unwrap();
+    }
+    state.is_some_and(|state| automata.is_accepting(state))
+}
+
+const BOUNDS: [&str; 17] = [
+    "0", "1", "-1", "0.5", "-0.5", "10", "99.5", "100", "1e3", "0.001", "-2.5", "12345", "1e-5", "1.5e16",
+    "0.95", "-119", "15.05",
+];
+
+/// Checks a set: both languages hold exactly what is decided and right.
+fn check(
+    terms: &Terms,
+    name: &str,
+    set: NumberSet,
+    spellings: &[String],
+    is_decided: impl Fn(&str) -> bool,
+    is_in: impl Fn(Value) -> bool,
+) {
+    let mut automata = Automata::new(terms.clone(), 1_000_000);
+    for text in spellings {
+        let value = value(text).unwrap();
+        let (decided, inside) = (is_decided(text), is_in(value));
+        assert_eq!(accepts(&mut automata, set.yes, text), decided && inside, "{text} is in {name}");
+        assert_eq!(accepts(&mut automata, set.no, text), decided && !inside, "{text} is not in {name}");
+    }
+}
+
+#[test]
+fn bounds_are_exact() {
+    let spellings = spellings();
+    for numbers in [Numbers::Any, Numbers::Plain] {
+        for text in BOUNDS {
+            let (bound, limit) = (Decimal::parse(text).unwrap(), value(text).unwrap());
+            let mut terms = Terms::new();
+            let decided =
+                |text: &str| if numbers == Numbers::Any { is_normalised(text) } else { is_plain(text) };
+            let order = |value| {
+                let (value, limit) = aligned(value, limit);
+                value.cmp(&limit)
+            };
+            let sets: [(&str, NumberSet, &[Ordering]); 4] = [
+                (
+                    ">=",
+                    NumberSet::at_least(&mut terms, numbers, &bound),
+                    &[Ordering::Equal, Ordering::Greater],
+                ),
+                (">", NumberSet::greater(&mut terms, numbers, &bound), &[Ordering::Greater]),
+                ("<=", NumberSet::at_most(&mut terms, numbers, &bound), &[Ordering::Equal, Ordering::Less]),
+                ("<", NumberSet::less(&mut terms, numbers, &bound), &[Ordering::Less]),
+            ];
+            for (name, set, wanted) in sets {
+                let is_in = |value| wanted.contains(&order(value));
+                check(&terms, &format!("{name} {text}"), set, &spellings, decided, is_in);
+            }
+            let equal = NumberSet::equal(&mut terms, numbers, &bound);
+            let listed = NumberSet::one_of(&mut terms, numbers, std::slice::from_ref(&bound));
+            if numbers == Numbers::Any {
+                let is_in = |value| order(value) == Ordering::Equal;
+                check(&terms, &format!("= {text}"), equal, &spellings, decided, is_in);
+                check(&terms, &format!("of {text}"), listed, &spellings, decided, is_in);
+            }
+        }
+    }
+}
+
+#[test]
+fn integers_and_powers_of_ten_are_exact() {
+    let spellings = spellings();
+    let mut terms = Terms::new();
+    let is_multiple = |value: Value, divisor: Value| {
+        let (value, divisor) = aligned(value, divisor);
+        value % divisor == 0
+    };
+    let integer = NumberSet::integer(&mut terms, Numbers::Any);
+    check(&terms, "integer", integer, &spellings, is_decided, |value| is_multiple(value, (1, 0)));
+    for text in ["1", "10", "1000", "0.1", "0.01", "1e-5"] {
+        let divisor = value(text).unwrap();
+        let decimal = Decimal::parse(text).unwrap();
+        let set = NumberSet::multiple_of(&mut terms, Numbers::Any, &decimal).unwrap();
+        check(&terms, text, set, &spellings, is_decided, |value| is_multiple(value, divisor));
+    }
+    for text in ["2", "3", "0.3", "2.5", "25", "0.07", "7", "20", "0.15", "11", "150"] {
+        let divisor = value(text).unwrap();
+        let decimal = Decimal::parse(text).unwrap();
+        for numbers in [Numbers::Any, Numbers::Plain] {
+            let set = NumberSet::multiple_of(&mut terms, numbers, &decimal).unwrap();
+            check(&terms, text, set, &spellings, is_plain, |value| is_multiple(value, divisor));
+        }
+    }
+}
+
+#[test]
+fn plain_integers_have_no_point() {
+    let mut terms = Terms::new();
+    let integer = NumberSet::integer(&mut terms, Numbers::Plain);
+    let two = Decimal::parse("2").unwrap();
+    let equal = NumberSet::equal(&mut terms, Numbers::Plain, &two);
+    let listed = NumberSet::one_of(&mut terms, Numbers::Plain, &[two]);
+    let mut automata = Automata::new(terms, 10_000);
+    for (set, name) in [(integer, "integer"), (equal, "equal"), (listed, "listed")] {
+        assert!(accepts(&mut automata, set.yes, "2"), "{name}");
+        assert!(!accepts(&mut automata, set.yes, "2.0") && !accepts(&mut automata, set.no, "2.0"), "{name}");
+        assert!(accepts(&mut automata, set.no, "2.5") && !accepts(&mut automata, set.yes, "2.5"), "{name}");
+        assert!(!accepts(&mut automata, set.yes, "2e0") && !accepts(&mut automata, set.no, "2e0"), "{name}");
+    }
+}
+
+#[test]
+fn any_holds_all_spellings() {
+    let mut terms = Terms::new();
+    let any = NumberSet::any(&mut terms, Numbers::Any);
+    let plain = NumberSet::any(&mut terms, Numbers::Plain);
+    let mut automata = Automata::new(terms, 10_000);
+    for text in spellings() {
+        assert!(accepts(&mut automata, any.yes, &text), "{text}");
+        assert_eq!(accepts(&mut automata, plain.yes, &text), is_plain(&text), "{text}");
+    }
+    for text in ["", "-", "01", "1.", ".1", "1e", "+1", "1e+", "--1", "1.e5"] {
+        assert!(!accepts(&mut automata, any.yes, text), "{text}");
+    }
+}
+
+#[test]
+fn sets_combine_without_touching_what_is_undecided() {
+    let mut spellings = spellings();
+    spellings.retain(|text| !is_normalised(text) || is_decided(text));
+    let mut terms = Terms::new();
+    let bound = |text: &str| Decimal::parse(text).unwrap();
+    let low = NumberSet::at_least(&mut terms, Numbers::Any, &bound("-1"));
+    let high = NumberSet::less(&mut terms, Numbers::Any, &bound("95"));
+    let integer = NumberSet::integer(&mut terms, Numbers::Any);
+    let both = low.and(&mut terms, high).and(&mut terms, integer);
+    let is_integer = |value: Value| aligned(value, (1, 0)).0 % aligned(value, (1, 0)).1 == 0;
+    let is_between = |value: Value| {
+        let ((low, one), (high, limit)) = (aligned(value, (-1, 0)), aligned(value, (95, 0)));
+        low >= one && high < limit
+    };
+    check(&terms, "and", both, &spellings, is_decided, |value| is_between(value) && is_integer(value));
+    let either = low.and(&mut terms, high).not().or(&mut terms, integer);
+    check(&terms, "or", either, &spellings, is_decided, |value| !is_between(value) || is_integer(value));
+    let none = high.and(&mut terms, high.not());
+    let mut automata = Automata::new(terms, 10_000);
+    assert_eq!(automata.start(none.yes), Ok(None));
+}
+
+#[test]
+fn floats_are_decided_as_python_and_javascript_write_them() {
+    let mut terms = Terms::new();
+    let set = NumberSet::at_most(&mut terms, Numbers::Any, &Decimal::parse("1e100").unwrap());
+    let mut automata = Automata::new(terms, 10_000);
+    for text in
+        ["5e-324", "2.2250738585072014e-308", "1e-05", "1e-7", "0.0001", "1.5e+16", "1e+22", "-0.0", "1e22"]
+    {
+        assert!(accepts(&mut automata, set.yes, text), "{text}");
+    }
+    assert!(accepts(&mut automata, set.no, "1.7976931348623157e+308"));
+}
+
+#[test]
+fn large_lists_and_divisors_are_fast() {
+    let values: Vec<Decimal> = (0..100_000)
+        .map(|number| Decimal::parse(&format!("{}.{}", number % 1000, number)).unwrap())
+        .collect();
+    let mut terms = Terms::new();
+    let set = NumberSet::one_of(&mut terms, Numbers::Any, &values);
+    let large = Decimal::parse("99991").unwrap();
+    let multiple = NumberSet::multiple_of(&mut terms, Numbers::Any, &large).unwrap();
+    let mut automata = Automata::new(terms, 10_000);
+    assert!(accepts(&mut automata, set.yes, "999.999990") && accepts(&mut automata, set.yes, "9.9999999e+2"));
+    assert!(accepts(&mut automata, set.no, "999.99998"));
+    assert!(accepts(&mut automata, multiple.yes, "299973") && accepts(&mut automata, multiple.no, "299974"));
+    let mut terms = Terms::new();
+    for (text, error) in [
+        ("1000001", NumberError::TooManyRemainders),
+        ("0.00000123457", NumberError::TooManyRemainders),
+        ("0", NumberError::NotPositive),
+        ("-1", NumberError::NotPositive),
+    ] {
+        let divisor = Decimal::parse(text).unwrap();
+        assert_eq!(NumberSet::multiple_of(&mut terms, Numbers::Any, &divisor), Err(error), "{text}");
+    }
+}

@@ -1,0 +1,77 @@
+//! The strings that are valid under a schema as texts of their own, without quotes and escapes.
+//!
+//! Tags that models write around arguments hold strings as they are. Everything that a schema says of strings is a regular
+//! language in this universe of spellings too, so it is enforced as exactly as in JSON.
+
+use std::sync::Arc;
+
+use super::findings::Findings;
+use super::resources::Library;
+use super::spelling::Universe;
+use super::translation::Translation;
+use super::{SchemaGrammar, SchemaOptions, read};
+use grammask_automata::TermId;
+use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, Span};
+use grammask_grammar::{GrammarBuilder, Terminal};
+
+/// The grammar of the strings that are valid under `schema`, written as they are.
+///
+/// Of the options, those about spelling and about values of other types do nothing.
+///
+/// ```
+/// use grammask_diagnostics::Limits;
+/// use grammask_json_schema::SchemaOptions;
+///
+/// let schema = r#"{"pattern": "^[a-c]$", "not": {"const": "b"}}"#;
+/// let made = grammask_json_schema::plain_text_grammar(schema, &SchemaOptions::default(), &Limits::default())?;
+/// assert_eq!(made.grammar.terminals().len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`grammar`](super::grammar()); also if no string is valid.
+pub fn grammar(
+    schema: &str,
+    options: &SchemaOptions,
+    limits: &Limits,
+) -> Result<SchemaGrammar, GrammarError> {
+    let source: Arc<str> = Arc::from(schema);
+    let fail = |diagnostics| GrammarError::new(diagnostics, source.clone());
+    let document = read(schema, limits).map_err(|diagnostic| fail(vec![*diagnostic]))?;
+    let exceeded = |limit: LimitExceeded| fail(vec![limit.diagnostic()]);
+    let library = Library::new(document, options);
+    let mut translation = Translation::within(Universe::Plain, library, options, limits);
+    let strings = strings(&mut translation).map_err(exceeded)?;
+    translation.findings.spread(&translation.library);
+    let errors = translation.findings.take_errors(options.on_unsupported);
+    if !errors.is_empty() {
+        return Err(fail(errors));
+    }
+    let Some(strings) = strings else {
+        let message = "no string satisfies the schema, or none without the excluded words";
+        return Err(fail(vec![Diagnostic::error(Code::UnsatisfiableSchema, message).at_pointer("#")]));
+    };
+    let Translation { automata, findings, .. } = translation;
+    let mut builder = GrammarBuilder::with_terms(schema, automata.into_terms());
+    let start = builder.nonterminal("start", Span::default());
+    let body = match builder.terms().word(strings) {
+        Some(word) if !word.is_empty() => builder.literal(&word, Span::default()),
+        Some(_) => builder.sequence(Vec::new(), Span::default()),
+        None => builder.terminal(Terminal::Regular(strings), "string", Span::default()),
+    };
+    builder.define(start, body, Span::default());
+    let Findings { unsupported, warnings, .. } = findings;
+    Ok(SchemaGrammar { grammar: builder.finish(start), relaxations: unsupported, warnings })
+}
+
+/// The strings that may be written; none if there are none.
+fn strings(translation: &mut Translation<'_>) -> Result<Option<TermId>, LimitExceeded> {
+    let root = translation.library.root();
+    let scope = translation.library.first_scope();
+    let whole = translation.satisfies(root, scope);
+    let shape = translation.shape_of_formula(whole)?;
+    if translation.is_empty_language(shape.string.yes)? {
+        return Ok(None);
+    }
+    translation.written(shape.string.yes)
+}

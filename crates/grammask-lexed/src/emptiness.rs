@@ -1,0 +1,151 @@
+//! Whether the lexer leaves a grammar any text, and if not, why.
+//!
+//! Rules may derive sequences of terminals of which none can be written: the first terminal of all of them may be read as
+//! another one always, as `A: "ab"` is beside `B.1: "a"`, or be ignored together with another. The futures of the places
+//! where texts begin decide it, as they decide whether a run is alive: a grammar has a text if the empty one is complete or
+//! the parser takes, before anything is read, what can come out first.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::futures::{Classes, Futures};
+use super::grammar::{LexedGrammar, TerminalRole};
+use super::lexer::{ConfigurationId, Lexer};
+use super::lr_automaton::LrState;
+use super::parser::Parser;
+use super::parsing_tables::ParsingTables;
+use grammask_automata::{Automata, StateId};
+use grammask_diagnostics::{Code, Diagnostic, LimitExceeded, Limits};
+use grammask_grammar::{TerminalId, quote_bytes};
+
+/// Most terminals whose fate is told.
+const MOST_REASONS: usize = 4;
+
+/// None if the grammar has a text; else what keeps the lexer from finding what texts begin with.
+pub(super) fn find_emptiness(
+    grammar: &Arc<LexedGrammar>,
+    tables: &Arc<ParsingTables>,
+    (classes, futures): (&Classes, &Futures),
+    lexer: &mut Lexer,
+    limits: &Limits,
+) -> Result<Option<Diagnostic>, LimitExceeded> {
+    let mut parser = Parser::new(grammar.clone(), tables.clone(), limits)?;
+    let parse = parser.start();
+    let class = classes.of_state[LrState::START.index()];
+    let starts = lexer.starts(class)?;
+    let has_text = parser.can_end(parse, None)
+        || starts.iter().any(|&start| {
+            let future = futures.of(start, class).map(|future| futures.get(future));
+            future.is_some_and(|future| future.is_wanted(&mut parser, parse, grammar.end()))
+        });
+    parser.check()?;
+    if has_text {
+        return Ok(None);
+    }
+    let terminals = (0..grammar.terminals.len()).map(TerminalId::new);
+    let wanted: Vec<TerminalId> =
+        terminals.filter(|&terminal| parser.accepts(parse.stack, terminal)).collect();
+    parser.check()?;
+    let found = labels(lexer, &starts)?;
+    let mut reasons = Vec::new();
+    for &terminal in wanted.iter().take(MOST_REASONS) {
+        reasons.push(reason(grammar, lexer, &starts, (terminal, found.contains(&terminal)), limits)?);
+    }
+    let help = match wanted.len() > MOST_REASONS {
+        true => format!("{}; and so on", reasons.join("; ")),
+        false => reasons.join("; "),
+    };
+    let message = "no text matches the grammar: the lexer finds nothing that a text could begin with";
+    Ok(Some(Diagnostic::error(Code::EmptyLanguage, message).help(help)))
+}
+
+/// The terminals that a first lexeme can be.
+fn labels(lexer: &mut Lexer, starts: &[ConfigurationId]) -> Result<FxHashSet<TerminalId>, LimitExceeded> {
+    let mut seen: FxHashSet<ConfigurationId> = starts.iter().copied().collect();
+    let mut pending = starts.to_vec();
+    let mut labels = FxHashSet::default();
+    while let Some(configuration) = pending.pop() {
+        labels.extend(lexer.label(configuration));
+        let next: Vec<_> = lexer.steps(configuration)?.filter_map(|steps| steps.go_on).collect();
+        pending.extend(next.into_iter().filter(|&next| seen.insert(next)));
+    }
+    Ok(labels)
+}
+
+/// Why no text begins with a terminal that is, or is not, found at the beginning of texts.
+fn reason(
+    grammar: &LexedGrammar,
+    lexer: &mut Lexer,
+    starts: &[ConfigurationId],
+    (terminal, is_found): (TerminalId, bool),
+    limits: &Limits,
+) -> Result<String, LimitExceeded> {
+    let name = grammar.terminal_name(terminal);
+    if is_found {
+        return Ok(format!("nothing that the rules put behind a first `{name}` can be written there"));
+    }
+    let Some(word) = shortest_word(grammar, terminal, limits)? else {
+        return Ok(format!("`{name}` has no text"));
+    };
+    let mut other = None;
+    for &start in starts {
+        let mut current = Some(start);
+        for &byte in &word {
+            let Some(configuration) = current else { break };
+            current = lexer.step(configuration, byte)?.go_on;
+            other = current.and_then(|next| lexer.label(next)).or(other);
+        }
+    }
+    let word = quote_bytes(&word);
+    Ok(match other {
+        Some(other) => {
+            let what = match grammar.terminals[other.index()].role {
+                TerminalRole::Parsed => "",
+                TerminalRole::Ignored => ", which is ignored",
+                TerminalRole::Refused => ", which no text may have",
+            };
+            let other = grammar.terminal_name(other);
+            format!("the lexer never finds `{name}`: at the beginning of {word} it takes `{other}`{what}")
+        }
+        None => format!("the lexer never finds `{name}`, for example not in {word}"),
+    })
+}
+
+/// A shortest text of a terminal.
+fn shortest_word(
+    grammar: &LexedGrammar,
+    terminal: TerminalId,
+    limits: &Limits,
+) -> Result<Option<Vec<u8>>, LimitExceeded> {
+    let Some(term) = grammar.terminals[terminal.index()].term else { return Ok(None) };
+    let mut automata = Automata::new(grammar.terms.clone(), limits.automaton_states);
+    let Some(start) = automata.start(term)? else { return Ok(None) };
+    let mut before: FxHashMap<StateId, (StateId, u8)> = FxHashMap::default();
+    let mut pending = VecDeque::from([start]);
+    while let Some(state) = pending.pop_front() {
+        if automata.is_accepting(state) {
+            let mut word = Vec::new();
+            let mut current = state;
+            while current != start
+                && let Some(&(from, byte)) = before.get(&current)
+            {
+                word.push(byte);
+                current = from;
+            }
+            word.reverse();
+            return Ok(Some(word));
+        }
+        for (bytes, next) in automata.successors(state)? {
+            if let Some(byte) = bytes.iter().next()
+                && next != start
+                && !before.contains_key(&next)
+            {
+                before.insert(next, (state, byte));
+                pending.push_back(next);
+            }
+        }
+    }
+    Ok(None)
+}

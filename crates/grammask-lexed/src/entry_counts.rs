@@ -1,0 +1,604 @@
+//! How many entries the tables of a whole lexer would have, and what streamlining leaves of them.
+//!
+//! The question of "mask store streamlining" (vivien000, grammar-constrained decoding), in its own terms, so that the
+//! numbers compare. There a lexer has a state for each state of each terminal's automaton. From a state inside the
+//! terminal X a token goes on in X or leaves it, and emits and enters more terminals; an *entry* of the state is such a
+//! sequence, without ignored terminals, with the question whether the token goes on in X. What is asked of the parser
+//! for a mask is whether it takes each entry. There `->` at the end of a token may still be `-` and `>`, until one
+//! more byte is read. The steps, each on what the one before left:
+//!
+//! 1. what is not the longest match is dropped at once, as the lexer of this crate does;
+//! 2. terminals that stand in the same places of the rules are one;
+//! 3. sequences with a pair that no sentence of the rules has are dropped;
+//! 4. what is always legal behind the terminal before it is cut off, pair by pair, and pairs that the tables of the
+//!    parser never read one after the other are dropped;
+//! 5. the same for whole sequences.
+//!
+//! The tables that masks are made from are others (`spanners`, `bundles`): they are shared by all states and grow where
+//! parsers go. Cost: a walk along the token trie for each state.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::grammar::{LexedGrammar, Symbol, TerminalRole};
+use super::lalr::LalrTable;
+use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
+use super::neighbours::Neighbours;
+use super::recognizer::PreparedGrammar;
+use super::streamlining::{Legality, PairCounts, Streamlining};
+use super::terminal_set::TerminalSet;
+use grammask_collections::id_type;
+use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
+use grammask_grammar::TerminalId;
+use grammask_vocabulary::{TokenTrie, TrieNode, Vocabulary};
+
+id_type! {
+    /// A sequence of terminals.
+    SequenceId
+}
+
+impl SequenceId {
+    /// Of no terminals.
+    const EMPTY: Self = Self(0);
+}
+
+/// The steps, by what they count.
+pub const STREAMLINING_STEPS: [&str; 6] = [
+    "all sequences",
+    "longest matches",
+    "interchangeable terminals",
+    "successors",
+    "pairs",
+    "whole sequences",
+];
+
+/// The entries of a state of the lexer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateEntries {
+    /// The terminal that is being read; none before the first one.
+    pub terminal: Option<Arc<str>>,
+    /// How many entries there are after each of [`STREAMLINING_STEPS`].
+    pub entries: [usize; STREAMLINING_STEPS.len()],
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct EntryCounts {
+    /// The entries of each state.
+    pub states: Vec<StateEntries>,
+    /// How pairs of terminals follow each other.
+    pub pairs: PairCounts,
+    /// The same for one terminal of each set of interchangeable ones.
+    pub representative_pairs: PairCounts,
+    /// How many such sets there are.
+    pub representatives: usize,
+    /// How long it took to decide all pairs.
+    pub pair_time: Duration,
+}
+
+impl EntryCounts {
+    /// Counts the entries of a grammar on a vocabulary.
+    ///
+    /// # Errors
+    /// `unsupported-grammar` without LALR(1) tables; a limit that was passed.
+    pub fn of(
+        prepared: &PreparedGrammar,
+        vocabulary: &Vocabulary,
+        limits: &Limits,
+    ) -> Result<Self, GrammarError> {
+        let grammar = prepared.grammar();
+        let (Some(table), false) = (prepared.table(), grammar.lexer().is_dynamic()) else {
+            let message = "streamlining works on the LALR(1) tables of grammars that a lexer cuts";
+            return Err(Diagnostic::error(Code::UnsupportedGrammar, message).into());
+        };
+        let begin = Instant::now();
+        let streamlining = Streamlining::new(table);
+        let mut reduction = Reduction::new(grammar, &streamlining);
+        let representatives: FxHashSet<TerminalId> = reduction.representative.iter().copied().collect();
+        let (pairs, representative_pairs) = reduction.decide_pairs(&representatives);
+        let pair_time = begin.elapsed();
+        let sequences =
+            Sequences::of(grammar, vocabulary.trie(), limits).map_err(|limit| limit.diagnostic())?;
+        reduction.sequences = sequences.tree;
+        let states = sequences
+            .states
+            .into_iter()
+            .map(|(terminal, found)| StateEntries {
+                terminal: terminal.map(|terminal| grammar.terminals[terminal.index()].name.clone()),
+                entries: reduction.count(terminal, &found),
+            })
+            .collect();
+        Ok(Self { states, pairs, representative_pairs, representatives: representatives.len(), pair_time })
+    }
+
+    /// How many entries all states have together after each of [`STREAMLINING_STEPS`].
+    #[must_use]
+    pub fn totals(&self) -> [usize; STREAMLINING_STEPS.len()] {
+        let mut totals = [0; STREAMLINING_STEPS.len()];
+        for state in &self.states {
+            for (total, entries) in totals.iter_mut().zip(state.entries) {
+                *total += entries;
+            }
+        }
+        totals
+    }
+}
+
+/// Sequences as a tree: each is another one with a terminal more.
+#[derive(Debug)]
+struct SequenceTree {
+    nodes: Vec<(SequenceId, Option<TerminalId>)>,
+    ids: FxHashMap<(SequenceId, TerminalId), SequenceId>,
+}
+
+impl SequenceTree {
+    fn new() -> Self {
+        Self { nodes: vec![(SequenceId::EMPTY, None)], ids: FxHashMap::default() }
+    }
+
+    fn longer(&mut self, sequence: SequenceId, terminal: TerminalId) -> SequenceId {
+        let next = SequenceId::new(self.nodes.len());
+        let id = *self.ids.entry((sequence, terminal)).or_insert(next);
+        if id == next {
+            self.nodes.push((sequence, Some(terminal)));
+        }
+        id
+    }
+
+    fn of(&mut self, terminals: &[TerminalId]) -> SequenceId {
+        terminals.iter().fold(SequenceId::EMPTY, |sequence, &terminal| self.longer(sequence, terminal))
+    }
+
+    fn terminals(&self, sequence: SequenceId) -> Vec<TerminalId> {
+        let mut terminals = Vec::new();
+        let mut current = sequence;
+        while let (before, Some(terminal)) = self.nodes[current.index()] {
+            terminals.push(terminal);
+            current = before;
+        }
+        terminals.reverse();
+        terminals
+    }
+}
+
+/// Entries: whether the token goes on in the terminal of the state, and what it emits and enters.
+type Entries = FxHashSet<(bool, SequenceId)>;
+
+/// The entries of a state.
+#[derive(Debug, Default)]
+struct Found {
+    all: Entries,
+    /// Of longest matches.
+    longest: Entries,
+}
+
+/// A way to read a token so far.
+#[derive(Clone, Debug)]
+struct Run {
+    configuration: ConfigurationId,
+    sequence: SequenceId,
+    goes_on: bool,
+    is_in_first: bool,
+    /// Lexemes that were ended although they could go on, as they go on.
+    longer: Vec<ConfigurationId>,
+    /// Whether one of these matched.
+    is_wrong: bool,
+}
+
+/// The entries of all states.
+struct Sequences<'a> {
+    grammar: &'a LexedGrammar,
+    trie: &'a TokenTrie,
+    lexer: Lexer,
+    deadline: Deadline,
+    tree: SequenceTree,
+    states: Vec<(Option<TerminalId>, Found)>,
+}
+
+/// The class in which all terminals are looked for; those of single terminals come after it.
+const ALL: ClassId = ClassId(0);
+
+impl<'a> Sequences<'a> {
+    fn of(grammar: &'a LexedGrammar, trie: &'a TokenTrie, limits: &Limits) -> Result<Self, LimitExceeded> {
+        let count = grammar.terminals.len();
+        let mut classes = vec![TerminalSet::new(count + 1)];
+        for terminal in (0..count).map(TerminalId::new) {
+            let mut only = TerminalSet::new(count + 1);
+            only.insert(terminal);
+            classes[0].insert(terminal);
+            classes.push(only);
+        }
+        let mut sequences = Self {
+            grammar,
+            trie,
+            lexer: Lexer::new(grammar, &classes, limits)?,
+            deadline: Deadline::after(limits.time),
+            tree: SequenceTree::new(),
+            states: Vec::new(),
+        };
+        for start in sequences.lexer.starts(ALL)? {
+            sequences.visit(None, start)?;
+        }
+        for index in 0..count {
+            if grammar.terminals[index].term.is_some() {
+                sequences.visit_terminal(TerminalId::new(index), ClassId::new(index + 1))?;
+            }
+        }
+        Ok(sequences)
+    }
+
+    /// All states inside a terminal, the first one included.
+    fn visit_terminal(&mut self, terminal: TerminalId, class: ClassId) -> Result<(), LimitExceeded> {
+        let mut states = self.lexer.starts(class)?;
+        let mut next = 0;
+        while let Some(&state) = states.get(next) {
+            next += 1;
+            self.visit(Some(terminal), state)?;
+            for index in 0..self.lexer.byte_of_class().len() {
+                let byte = self.lexer.byte_of_class()[index];
+                if let Some(further) = self.lexer.step(state, byte)?.go_on
+                    && !states.contains(&further)
+                {
+                    states.push(further);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn visit(&mut self, terminal: Option<TerminalId>, state: ConfigurationId) -> Result<(), LimitExceeded> {
+        let mut entries = Found::default();
+        let first = Run {
+            configuration: state,
+            sequence: SequenceId::EMPTY,
+            goes_on: false,
+            is_in_first: terminal.is_some(),
+            longer: Vec::new(),
+            is_wrong: false,
+        };
+        let mut pending = vec![(TrieNode::ROOT, vec![first])];
+        while let Some((node, runs)) = pending.pop() {
+            self.deadline.check()?;
+            for child in self.trie.children(node) {
+                let byte = self.trie.byte(child);
+                let mut next = Vec::with_capacity(runs.len());
+                for run in &runs {
+                    self.step(run, byte, &mut next)?;
+                }
+                if next.is_empty() {
+                    continue;
+                }
+                let mut stays = false;
+                if let Some(bytes) = self.trie.bytes_below(child) {
+                    stays = true;
+                    for run in &next {
+                        stays &= run.longer.is_empty() && self.lexer.stays(run.configuration, bytes)?;
+                    }
+                }
+                if stays || !self.trie.tokens(child).is_empty() {
+                    for run in &next {
+                        self.end(run, &mut entries);
+                    }
+                }
+                if !stays {
+                    pending.push((child, next));
+                }
+            }
+        }
+        self.states.push((terminal, entries));
+        Ok(())
+    }
+
+    fn step(&mut self, run: &Run, byte: u8, next: &mut Vec<Run>) -> Result<(), LimitExceeded> {
+        let mut is_wrong = run.is_wrong;
+        let mut longer = Vec::with_capacity(run.longer.len() + 1);
+        for &lexeme in &run.longer {
+            match self.lexer.step(lexeme, byte)?.go_on {
+                Some(further) => {
+                    is_wrong |= self.lexer.label(further).is_some();
+                    longer.push(further);
+                }
+                // The longer lexeme ends here, and so the shorter one is out.
+                None if self.lexer.label(lexeme).is_some() => return Ok(()),
+                None => {}
+            }
+        }
+        let go_on = self.lexer.step(run.configuration, byte)?.go_on;
+        if let Some(configuration) = go_on {
+            let goes_on = run.goes_on || run.is_in_first;
+            next.push(Run { configuration, goes_on, longer: longer.clone(), is_wrong, ..*run });
+        }
+        let goes_on_to_match = go_on.is_some_and(|further| self.lexer.label(further).is_some());
+        if let Some(terminal) = self.lexer.label(run.configuration)
+            && !(goes_on_to_match && go_on.is_some_and(|further| self.is_live(further, terminal)))
+            && self.grammar.terminals[terminal.index()].role != TerminalRole::Refused
+            && let Some(&configuration) = self.lexer.enter(ALL, byte, GuardsId::NONE)?.first()
+        {
+            let sequence = if run.is_in_first { run.sequence } else { self.with(run.sequence, terminal) };
+            longer.extend(go_on);
+            is_wrong |= goes_on_to_match;
+            next.push(Run { configuration, sequence, is_in_first: false, longer, is_wrong, ..*run });
+        }
+        Ok(())
+    }
+
+    /// Whether a terminal, or the pattern that a keyword is read as, can be longer.
+    fn is_live(&self, configuration: ConfigurationId, terminal: TerminalId) -> bool {
+        let keywords = &self.grammar.keywords;
+        self.lexer.live(configuration).any(|live| live == terminal || keywords.contains(&(terminal, live)))
+    }
+
+    fn end(&mut self, run: &Run, found: &mut Found) {
+        let mut add = |entry: (bool, SequenceId)| {
+            found.all.insert(entry);
+            if !run.is_wrong {
+                found.longest.insert(entry);
+            }
+        };
+        if run.is_in_first {
+            add((true, run.sequence));
+            return;
+        }
+        let live: Vec<TerminalId> = self.lexer.live(run.configuration).collect();
+        for terminal in live {
+            if self.grammar.terminals[terminal.index()].role != TerminalRole::Refused {
+                add((run.goes_on, self.with(run.sequence, terminal)));
+            }
+        }
+    }
+
+    fn with(&mut self, sequence: SequenceId, terminal: TerminalId) -> SequenceId {
+        let is_ignored = self.grammar.terminals[terminal.index()].is_ignored();
+        if is_ignored { sequence } else { self.tree.longer(sequence, terminal) }
+    }
+}
+
+/// What an entry of longest matches becomes by each step after that; nothing where it is dropped.
+type Reduced = [Option<SequenceId>; STREAMLINING_STEPS.len() - 2];
+
+/// The steps.
+struct Reduction<'a> {
+    grammar: &'a LexedGrammar,
+    streamlining: &'a Streamlining<&'a LalrTable>,
+    neighbours: Neighbours,
+    /// One terminal for each set of interchangeable ones.
+    representative: Vec<TerminalId>,
+    legality: FxHashMap<(TerminalId, TerminalId), Legality>,
+    sequences: SequenceTree,
+    known: FxHashMap<(Option<TerminalId>, SequenceId), Reduced>,
+}
+
+impl<'a> Reduction<'a> {
+    fn new(grammar: &'a LexedGrammar, streamlining: &'a Streamlining<&'a LalrTable>) -> Self {
+        Self {
+            grammar,
+            streamlining,
+            neighbours: Neighbours::of(grammar),
+            representative: representatives(grammar),
+            legality: FxHashMap::default(),
+            sequences: SequenceTree::new(),
+            known: FxHashMap::default(),
+        }
+    }
+
+    /// Decides all pairs, and counts them for all terminals and for representatives.
+    fn decide_pairs(&mut self, representatives: &FxHashSet<TerminalId>) -> (PairCounts, PairCounts) {
+        let mut counts = (PairCounts::default(), PairCounts::default());
+        let used: Vec<TerminalId> = (0..self.grammar.terminals.len())
+            .map(TerminalId::new)
+            .filter(|&id| self.streamlining.is_read(id))
+            .collect();
+        for &last in &used {
+            for &next in &used {
+                let legality = self.streamlining.legality(last, &[next]);
+                self.legality.insert((last, next), legality);
+                counts.0.add(legality);
+                if representatives.contains(&last) && representatives.contains(&next) {
+                    counts.1.add(legality);
+                }
+            }
+        }
+        counts
+    }
+
+    fn count(&mut self, terminal: Option<TerminalId>, found: &Found) -> [usize; STREAMLINING_STEPS.len()] {
+        let mut left: [Entries; STREAMLINING_STEPS.len() - 2] = Default::default();
+        for &(goes_on, sequence) in &found.longest {
+            let reduced = self.reduce(terminal, sequence);
+            for (entries, reduced) in left.iter_mut().zip(reduced) {
+                entries.extend(reduced.map(|reduced| (goes_on, reduced)));
+            }
+        }
+        let mut counts = [found.all.len(); STREAMLINING_STEPS.len()];
+        counts[1] = found.longest.len();
+        for (count, entries) in counts[2..].iter_mut().zip(&left) {
+            *count = entries.len();
+        }
+        counts
+    }
+
+    fn reduce(&mut self, terminal: Option<TerminalId>, sequence: SequenceId) -> Reduced {
+        let terminal = terminal.map(|terminal| self.representative[terminal.index()]);
+        if let Some(&known) = self.known.get(&(terminal, sequence)) {
+            return known;
+        }
+        // What was read before the sequence, as far as it is known.
+        let before = terminal.filter(|terminal| !self.grammar.terminals[terminal.index()].is_ignored());
+        let mut text: Vec<TerminalId> = before.into_iter().collect();
+        let known = text.len();
+        let terminals = self.sequences.terminals(sequence);
+        text.extend(terminals.iter().map(|terminal| self.representative[terminal.index()]));
+        let mut reduced: Reduced = [None; STREAMLINING_STEPS.len() - 2];
+        reduced[0] = Some(self.sequences.of(&text[known..]));
+        let can_follow = |first, second| self.neighbours.are(first, second);
+        if self.is_possible(terminal.is_none(), &text, can_follow) {
+            reduced[1] = reduced[0];
+            let can_follow =
+                |first, second| self.legality.get(&(first, second)).is_some_and(|&of| of != Legality::Never);
+            if self.is_possible(terminal.is_none(), &text, can_follow) {
+                self.cut_pairs(&mut text);
+                reduced[2] = Some(self.sequences.of(&text[known.min(text.len())..]));
+                reduced[3] = self
+                    .cut_whole(terminal.is_none(), &mut text)
+                    .then(|| self.sequences.of(&text[known.min(text.len())..]));
+            }
+        }
+        self.known.insert((terminal, sequence), reduced);
+        reduced
+    }
+
+    fn is_newline(&self, terminal: TerminalId) -> bool {
+        self.grammar.indentation.as_ref().is_some_and(|indentation| indentation.newline == terminal)
+    }
+
+    /// Whether all lexemes can follow each other, two by two. A newline is nothing between brackets, and outside of them
+    /// it may begin a block or end some.
+    fn is_possible(
+        &self,
+        is_at_start: bool,
+        text: &[TerminalId],
+        can_follow: impl Fn(TerminalId, TerminalId) -> bool,
+    ) -> bool {
+        if is_at_start && text.first().is_some_and(|&first| !self.neighbours.can_begin(first)) {
+            return false;
+        }
+        text.windows(2).enumerate().all(|(index, pair)| {
+            let (first, second) = (pair[0], pair[1]);
+            let Some(indentation) = self.grammar.indentation.as_ref().filter(|_| self.is_newline(first))
+            else {
+                return self.is_newline(second) || can_follow(first, second);
+            };
+            let after_newline = [indentation.newline, indentation.indent, indentation.dedent];
+            let before = index.checked_sub(1).map(|index| text[index]);
+            self.is_newline(second)
+                || before.is_none_or(|before| self.is_newline(before) || can_follow(before, second))
+                || after_newline.iter().any(|&first| can_follow(first, second))
+        })
+    }
+
+    /// Cuts off what is always legal behind the terminal before it.
+    fn cut_pairs(&self, text: &mut Vec<TerminalId>) {
+        while let [.., before, last] = text[..] {
+            let is_always = self.legality.get(&(before, last)) == Some(&Legality::Always);
+            if self.is_newline(before) || self.is_newline(last) || !is_always {
+                break;
+            }
+            text.pop();
+        }
+    }
+
+    /// Cuts off what is always legal together; false if the whole is never legal. What is between newlines is looked at
+    /// on its own.
+    fn cut_whole(&self, is_at_start: bool, text: &mut Vec<TerminalId>) -> bool {
+        let mut keep = text.len();
+        let mut start = 0;
+        for part in text.split(|&terminal| self.is_newline(terminal)) {
+            let end = start + part.len();
+            let (kept, legality) = match part {
+                _ if is_at_start && start == 0 => (0, self.streamlining.legality_at_start(part)),
+                [] => (0, Legality::Sometimes),
+                [first, rest @ ..] => (1, self.streamlining.legality(*first, rest)),
+            };
+            match legality {
+                Legality::Never => return false,
+                Legality::Always if end == text.len() => keep = start + kept,
+                Legality::Always | Legality::Sometimes => {}
+            }
+            start = end + 1;
+        }
+        text.truncate(keep);
+        true
+    }
+}
+
+/// For each terminal the first one that stands in the same places of the rules, and does the same to the layout.
+fn representatives(grammar: &LexedGrammar) -> Vec<TerminalId> {
+    /// A production by its number of the left side, with a hole where the terminal stood.
+    type Place = (usize, Vec<Option<Symbol>>);
+    let mut places: Vec<Vec<Place>> = vec![Vec::new(); grammar.terminals.len()];
+    for production in &grammar.productions {
+        for (position, symbol) in production.rhs.iter().enumerate() {
+            if let Symbol::Terminal(terminal) = *symbol {
+                let rhs = production.rhs.iter().enumerate();
+                let holed = rhs.map(|(index, &symbol)| (index != position).then_some(symbol)).collect();
+                places[terminal.index()].push((production.lhs.index(), holed));
+            }
+        }
+    }
+    let layout = |terminal: TerminalId| match &grammar.indentation {
+        Some(indentation) => (
+            [indentation.newline, indentation.indent, indentation.dedent]
+                .iter()
+                .position(|&of| of == terminal),
+            indentation.open.contains(&terminal),
+            indentation.close.contains(&terminal),
+        ),
+        None => (None, false, false),
+    };
+    let mut first_with = FxHashMap::default();
+    (0..grammar.terminals.len())
+        .map(TerminalId::new)
+        .map(|terminal| {
+            let mut places = std::mem::take(&mut places[terminal.index()]);
+            places.sort_unstable();
+            places.dedup();
+            // What no rule has is alike only with itself.
+            let own = places.is_empty().then_some(terminal);
+            *first_with.entry((places, layout(terminal), own)).or_insert(terminal)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grammar::{LexedDefinition, Pattern, ProductionSource, TerminalSource};
+
+    /// Counted by hand on Figure 1 of K. Park, T. Zhou and L. D'Antoni (2025): before the first terminal, and before,
+    /// inside and after the shortest lexemes of B and of C.
+    const FIGURE_1: [(Option<&str>, [usize; 6]); 7] = [
+        (None, [4, 4, 4, 2, 1, 1]),
+        (Some("B"), [3, 3, 3, 2, 1, 1]),
+        (Some("B"), [1, 1, 1, 1, 1, 1]),
+        (Some("B"), [5, 5, 5, 2, 2, 2]),
+        (Some("C"), [1, 1, 1, 1, 1, 1]),
+        (Some("C"), [1, 1, 1, 1, 1, 1]),
+        (Some("C"), [5, 5, 5, 3, 2, 2]),
+    ];
+
+    #[test]
+    fn counts_figure_1() {
+        let terminal = |name: &str, pattern: &str| TerminalSource {
+            name: name.to_owned(),
+            pattern: Pattern::Regex(pattern.to_owned()),
+            priority: 0,
+            role: TerminalRole::Parsed,
+        };
+        let production = |rhs: &[&str]| ProductionSource {
+            lhs: "S".to_owned(),
+            rhs: rhs.iter().map(|&name| name.to_owned()).collect(),
+            priority: 0,
+        };
+        let definition = LexedDefinition {
+            terminals: vec![terminal("B", "ab+"), terminal("C", "ac+")],
+            productions: vec![production(&["B", "C"]), production(&["B", "C", "S"])],
+            start: "S".to_owned(),
+            ..LexedDefinition::default()
+        };
+        let limits = Limits::default();
+        let grammar = LexedGrammar::new(&definition, &limits).expect("a good grammar");
+        let prepared = PreparedGrammar::new(grammar, &limits).expect("nothing is refused");
+        let tokens = ["a", "b", "c", "ab", "ac", "aba"];
+        let vocabulary = Vocabulary::new(tokens.iter().map(Some).collect(), vec![], vec![], None)
+            .expect("a good vocabulary");
+        let counts = EntryCounts::of(&prepared, &vocabulary, &limits).expect("no limit");
+        let states: Vec<_> =
+            counts.states.iter().map(|state| (state.terminal.as_deref(), state.entries)).collect();
+        assert_eq!(states, FIGURE_1);
+        assert_eq!(counts.totals(), [20, 20, 20, 12, 9, 9]);
+        assert_eq!((counts.pairs.never, counts.pairs.sometimes, counts.pairs.always), (2, 0, 2));
+        assert_eq!(counts.representatives, 2);
+    }
+}

@@ -1,0 +1,672 @@
+//! Lexed grammars: terminals with an order among them, productions over terminals, and the rule that cuts texts.
+//!
+//! [`LexedDefinition`] is the plain form that front ends and bindings fill: names, patterns and lists of names.
+//! [`LexedGrammar`] is the checked form with ids, in which nothing is undefined and no terminal is empty.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::terminal_automaton::{self, AutomatonState};
+use grammask_automata::{Automata, TermId, Terms, regex};
+use grammask_diagnostics::Limits;
+
+use grammask_collections::id_type;
+use grammask_diagnostics::{Code, Diagnostic, GrammarError};
+use grammask_grammar::{NonterminalId, TerminalId};
+
+id_type! {
+    /// A production of a [`LexedGrammar`].
+    ProductionId
+}
+
+/// Which terminals the lexer looks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LexerKind {
+    /// All of them, everywhere.
+    #[default]
+    Basic,
+    /// Those that the parser has an action for after what it has read, and the ignored ones.
+    Contextual,
+    /// None: at each place of a text each terminal that the parser can use there, and each ignored one, is matched on its
+    /// own, as long as it can. The lexemes of a text may overlap; one way to cut it that the parser reads is enough.
+    Dynamic,
+    /// The same, but what the parser reads may also end where a longer match of the same terminal is possible.
+    DynamicComplete,
+}
+
+impl LexerKind {
+    /// Whether terminals are matched each on its own.
+    #[must_use]
+    pub fn is_dynamic(self) -> bool {
+        matches!(self, Self::Dynamic | Self::DynamicComplete)
+    }
+}
+
+/// How sequences of terminals are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ParserKind {
+    /// By LALR(1) tables; [`ConflictPolicy`] says what becomes of conflicts.
+    #[default]
+    Lalr,
+    /// By the Earley recogniser, for all grammars: a sequence is right if the rules derive it. Not for contextual lexers,
+    /// which need to know what the tables expect.
+    Earley,
+}
+
+/// How the lexer chooses between the terminals that match at one place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LexingRule {
+    /// The longest match; among terminals that match as much, the one with the highest priority, then literals
+    /// before patterns, then the one that was defined first.
+    #[default]
+    MaximalMunch,
+    /// As the lark library does: the first terminal that matches at all, by priority and then in the order of
+    /// the definition, with its longest match. A literal that a pattern of the same priority matches as a whole
+    /// is read as the pattern is and then told apart by its text; the pattern has to match all its spellings.
+    Lark,
+}
+
+/// What to do where one more terminal could be shifted or a rule reduced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ConflictPolicy {
+    /// The grammar is refused.
+    #[default]
+    Refuse,
+    /// The terminal is shifted, as lark and yacc do. Two rules that could both be reduced are refused all the same,
+    /// unless their priorities differ.
+    PreferShift,
+}
+
+/// What a terminal matches.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Pattern {
+    /// This text.
+    Literal(Vec<u8>),
+    /// A text that may be spelled in other ways too, as a literal that ignores case.
+    Spelled {
+        /// The text.
+        text: Vec<u8>,
+        /// All spellings, as a regular expression in the syntax of [`regex`].
+        spellings: String,
+    },
+    /// The words of a regular expression, in the syntax of [`regex`].
+    Regex(String),
+    /// The words of an automaton, as front ends make it that know more than regular expressions.
+    Automaton(Vec<AutomatonState>),
+    /// Nothing: it comes from indentation.
+    Declared,
+}
+
+impl Pattern {
+    /// The text of a literal.
+    #[must_use]
+    pub fn literal(&self) -> Option<&[u8]> {
+        match self {
+            Self::Literal(text) | Self::Spelled { text, .. } => Some(text),
+            Self::Regex(_) | Self::Automaton(_) | Self::Declared => None,
+        }
+    }
+}
+
+/// What becomes of the lexemes of a terminal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TerminalRole {
+    /// The parser reads them.
+    #[default]
+    Parsed,
+    /// They may stand anywhere and mean nothing.
+    Ignored,
+    /// They are found everywhere and make the text wrong. So a terminal can be kept from matching before some text:
+    /// that `0` is no number before another digit is a refused `0[0-9]`.
+    Refused,
+}
+
+/// A terminal of a [`LexedDefinition`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TerminalSource {
+    /// The name.
+    pub name: String,
+    /// What it matches.
+    pub pattern: Pattern,
+    /// Terminals with higher priority win.
+    pub priority: i32,
+    /// What becomes of its lexemes.
+    pub role: TerminalRole,
+}
+
+/// A production of a [`LexedDefinition`]: `lhs` derives the names of `rhs` in order, or nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ProductionSource {
+    /// The nonterminal.
+    pub lhs: String,
+    /// Names of terminals and nonterminals.
+    pub rhs: Vec<String>,
+    /// Where two rules can be reduced, the higher priority wins.
+    pub priority: i32,
+}
+
+/// How lines become blocks, as the post-lexers of the lark library do it: after a newline outside of all brackets
+/// the column says whether a block begins or blocks end.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct IndentationSource {
+    /// The terminal for the end of a line with the white space that the next line begins with.
+    pub newline: String,
+    /// The declared terminal for the beginning of a block.
+    pub indent: String,
+    /// The declared terminal for the end of a block.
+    pub dedent: String,
+    /// How many columns a tab counts.
+    pub tab_length: u32,
+    /// Terminals that open a bracket.
+    pub open: Vec<String>,
+    /// Terminals that close one.
+    pub close: Vec<String>,
+}
+
+/// A lexed grammar in plain form.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LexedDefinition {
+    /// The terminals; see [`LexingRule`] for what their order means.
+    pub terminals: Vec<TerminalSource>,
+    /// The productions, without operators: repetitions and options are written out.
+    pub productions: Vec<ProductionSource>,
+    /// The start symbol.
+    pub start: String,
+    /// Which terminals the lexer looks for.
+    pub lexer: LexerKind,
+    /// How it chooses between them.
+    pub rule: LexingRule,
+    /// How sequences of terminals are read.
+    pub parser: ParserKind,
+    /// What to do about conflicts.
+    pub conflicts: ConflictPolicy,
+    /// Blocks by indentation, if the language has them.
+    pub indentation: Option<IndentationSource>,
+}
+
+/// A symbol of a right-hand side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Symbol {
+    /// A terminal.
+    Terminal(TerminalId),
+    /// A nonterminal.
+    Nonterminal(NonterminalId),
+}
+
+/// A terminal of a [`LexedGrammar`].
+#[derive(Clone, Debug)]
+pub struct Terminal {
+    /// The name.
+    pub name: Arc<str>,
+    /// Its language; none if it comes from indentation.
+    pub term: Option<TermId>,
+    /// Terminals with higher priority win.
+    pub priority: i32,
+    /// Whether it is a literal.
+    pub is_literal: bool,
+    /// What becomes of its lexemes.
+    pub role: TerminalRole,
+}
+
+/// A production of a [`LexedGrammar`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Production {
+    /// The nonterminal.
+    pub lhs: NonterminalId,
+    /// What it derives.
+    pub rhs: Box<[Symbol]>,
+    /// Where two rules can be reduced, the higher priority wins.
+    pub priority: i32,
+}
+
+/// [`IndentationSource`] with ids.
+#[derive(Clone, Debug)]
+pub struct Indentation {
+    /// The terminal for the end of a line.
+    pub newline: TerminalId,
+    /// The terminal for the beginning of a block.
+    pub indent: TerminalId,
+    /// The terminal for the end of a block.
+    pub dedent: TerminalId,
+    /// How many columns a tab counts.
+    pub tab_length: u32,
+    /// Terminals that open a bracket.
+    pub open: Vec<TerminalId>,
+    /// Terminals that close one.
+    pub close: Vec<TerminalId>,
+}
+
+/// A lexed grammar in checked form.
+#[derive(Clone, Debug)]
+pub struct LexedGrammar {
+    definition: Arc<LexedDefinition>,
+    pub(super) terms: Terms,
+    pub(super) terminals: Vec<Terminal>,
+    /// Literals that are read as a pattern is, with the pattern; only with [`LexingRule::Lark`].
+    pub(super) keywords: Vec<(TerminalId, TerminalId)>,
+    pub(super) nonterminals: Vec<Arc<str>>,
+    pub(super) productions: Vec<Production>,
+    pub(super) start: NonterminalId,
+    pub(super) lexer: LexerKind,
+    pub(super) rule: LexingRule,
+    pub(super) parser: ParserKind,
+    pub(super) conflicts: ConflictPolicy,
+    pub(super) indentation: Option<Indentation>,
+}
+
+impl Terminal {
+    /// Whether its lexemes may stand anywhere and mean nothing.
+    #[must_use]
+    pub fn is_ignored(&self) -> bool {
+        self.role == TerminalRole::Ignored
+    }
+}
+
+impl LexedGrammar {
+    /// Checks a definition. Productions that derive no text are dropped.
+    ///
+    /// # Errors
+    /// All at once: names without a definition, patterns that are refused, terminals that match the empty text or
+    /// nothing; an empty language; a limit that was passed.
+    pub fn new(definition: &LexedDefinition, limits: &Limits) -> Result<Self, GrammarError> {
+        let size: usize = definition.productions.iter().map(|production| production.rhs.len() + 1).sum();
+        if size + definition.terminals.len() > limits.grammar_size {
+            return Err(grammask_diagnostics::LimitExceeded::new("grammar_size", limits.grammar_size)
+                .diagnostic()
+                .into());
+        }
+        let mut check = Check::new(limits);
+        check.terminals(&definition.terminals);
+        check.productions(&definition.productions);
+        let start = check.nonterminal_ids.get(&*definition.start).copied();
+        if start.is_none() {
+            let message = format!("there is no rule named `{}` to start with", definition.start);
+            check.diagnostics.push(Diagnostic::error(Code::MissingStart, message));
+        }
+        let indentation = definition.indentation.as_ref().and_then(|source| check.indentation(source));
+        check.combination(definition);
+        check.declared(indentation.as_ref());
+        let keywords = match definition.rule {
+            LexingRule::MaximalMunch => Vec::new(),
+            LexingRule::Lark => check.keywords(&definition.terminals),
+        };
+        let Some(start) = start.filter(|_| check.diagnostics.is_empty()) else {
+            return Err(GrammarError::new(check.diagnostics, Arc::from("")));
+        };
+        let mut grammar = Self {
+            definition: Arc::new(definition.clone()),
+            terms: check.terms,
+            terminals: check.terminals,
+            keywords,
+            nonterminals: check.nonterminals,
+            productions: check.productions,
+            start,
+            lexer: definition.lexer,
+            rule: definition.rule,
+            parser: definition.parser,
+            conflicts: definition.conflicts,
+            indentation,
+        };
+        grammar.drop_unproductive()?;
+        Ok(grammar)
+    }
+
+    /// What the grammar was made from.
+    #[must_use]
+    pub fn definition(&self) -> &LexedDefinition {
+        &self.definition
+    }
+
+    /// All terminals.
+    #[must_use]
+    pub fn terminals(&self) -> &[Terminal] {
+        &self.terminals
+    }
+
+    /// The names of all nonterminals.
+    #[must_use]
+    pub fn nonterminals(&self) -> &[Arc<str>] {
+        &self.nonterminals
+    }
+
+    /// All productions, in the order of the definition.
+    #[must_use]
+    pub fn productions(&self) -> &[Production] {
+        &self.productions
+    }
+
+    /// The start symbol.
+    #[must_use]
+    pub fn start(&self) -> NonterminalId {
+        self.start
+    }
+
+    /// Which terminals the lexer looks for.
+    #[must_use]
+    pub fn lexer(&self) -> LexerKind {
+        self.lexer
+    }
+
+    /// Blocks by indentation, if the language has them.
+    #[must_use]
+    pub fn indentation(&self) -> Option<&Indentation> {
+        self.indentation.as_ref()
+    }
+
+    /// The terminal called `name`.
+    #[must_use]
+    pub fn terminal(&self, name: &str) -> Option<TerminalId> {
+        self.terminals.iter().position(|terminal| &*terminal.name == name).map(TerminalId::new)
+    }
+
+    /// The end of the text, as a terminal.
+    #[must_use]
+    pub fn end(&self) -> TerminalId {
+        TerminalId::new(self.terminals.len())
+    }
+
+    /// The name of a terminal; the end of the text is the terminal after the last one.
+    #[must_use]
+    pub fn terminal_name(&self, terminal: TerminalId) -> &str {
+        self.terminals.get(terminal.index()).map_or("end of text", |terminal| &terminal.name)
+    }
+
+    /// The name of a symbol.
+    #[must_use]
+    pub fn symbol_name(&self, symbol: Symbol) -> &str {
+        match symbol {
+            Symbol::Terminal(terminal) => self.terminal_name(terminal),
+            Symbol::Nonterminal(nonterminal) => &self.nonterminals[nonterminal.index()],
+        }
+    }
+
+    /// A production as `lhs: a b`, with a dot before the symbol at `dot` if there is one.
+    #[must_use]
+    pub fn production_text(&self, production: &Production, dot: Option<usize>) -> String {
+        let mut text = format!("{}:", self.nonterminals[production.lhs.index()]);
+        for (position, &symbol) in production.rhs.iter().enumerate() {
+            text.push_str(if dot == Some(position) { " • " } else { " " });
+            text.push_str(self.symbol_name(symbol));
+        }
+        if dot == Some(production.rhs.len()) {
+            text.push_str(" •");
+        }
+        text
+    }
+
+    /// Drops what derives no sequence of terminals.
+    fn drop_unproductive(&mut self) -> Result<(), GrammarError> {
+        let mut is_productive = vec![false; self.nonterminals.len()];
+        loop {
+            let before = is_productive.iter().filter(|&&productive| productive).count();
+            for production in &self.productions {
+                let derives = production.rhs.iter().all(|symbol| match symbol {
+                    Symbol::Terminal(_) => true,
+                    Symbol::Nonterminal(nonterminal) => is_productive[nonterminal.index()],
+                });
+                is_productive[production.lhs.index()] |= derives;
+            }
+            if is_productive.iter().filter(|&&productive| productive).count() == before {
+                break;
+            }
+        }
+        if !is_productive[self.start.index()] {
+            return Err(Diagnostic::error(Code::EmptyLanguage, "no text matches the grammar").into());
+        }
+        let unproductive = is_productive.iter().position(|&productive| !productive);
+        if let (Some(rule), LexerKind::Contextual) = (unproductive, self.lexer) {
+            // Such a rule would change what the parser expects, and so what the lexer looks for.
+            let message = format!("the rule `{}` derives no text", self.nonterminals[rule]);
+            return Err(Diagnostic::error(Code::EmptyLanguage, message)
+                .help("remove it, or use the basic lexer")
+                .into());
+        }
+        self.productions.retain(|production| {
+            production.rhs.iter().all(|symbol| match symbol {
+                Symbol::Terminal(_) => true,
+                Symbol::Nonterminal(nonterminal) => is_productive[nonterminal.index()],
+            })
+        });
+        Ok(())
+    }
+}
+
+/// A definition being checked.
+struct Check<'a> {
+    limits: &'a Limits,
+    terms: Terms,
+    terminals: Vec<Terminal>,
+    terminal_ids: FxHashMap<Arc<str>, TerminalId>,
+    nonterminals: Vec<Arc<str>>,
+    nonterminal_ids: FxHashMap<Arc<str>, NonterminalId>,
+    productions: Vec<Production>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'a> Check<'a> {
+    fn new(limits: &'a Limits) -> Self {
+        Self {
+            limits,
+            terms: Terms::new(),
+            terminals: Vec::new(),
+            terminal_ids: FxHashMap::default(),
+            nonterminals: Vec::new(),
+            nonterminal_ids: FxHashMap::default(),
+            productions: Vec::new(),
+            diagnostics: Vec::new(),
+        }
+    }
+
+    fn terminals(&mut self, sources: &[TerminalSource]) {
+        for source in sources {
+            let name: Arc<str> = Arc::from(&*source.name);
+            let term = match &source.pattern {
+                Pattern::Literal(bytes) => Some(self.terms.literal(bytes)),
+                Pattern::Regex(pattern) | Pattern::Spelled { spellings: pattern, .. } => {
+                    self.regex(pattern, &name)
+                }
+                Pattern::Automaton(states) => match terminal_automaton::term(&mut self.terms, states) {
+                    Some(term) => self.without_empty_look(term, &name),
+                    None => {
+                        let message = format!("the terminal `{name}` is no automaton");
+                        self.diagnostics.push(Diagnostic::error(Code::UnexpectedInput, message));
+                        None
+                    }
+                },
+                Pattern::Declared => None,
+            };
+            if let Some(term) = term
+                && self.terms.is_nullable(term)
+            {
+                let message = format!("the terminal `{name}` matches the empty text");
+                self.diagnostics.push(
+                    Diagnostic::error(Code::EmptyTerminal, message).help(
+                        "a lexeme has at least one byte; make the terminal optional in the rules instead",
+                    ),
+                );
+            }
+            let id = TerminalId::new(self.terminals.len());
+            if self.terminal_ids.insert(name.clone(), id).is_some() {
+                let message = format!("the terminal `{name}` is defined twice");
+                self.diagnostics.push(Diagnostic::error(Code::UnexpectedInput, message));
+            }
+            self.terminals.push(Terminal {
+                name,
+                term,
+                priority: source.priority,
+                is_literal: source.pattern.literal().is_some(),
+                role: source.role,
+            });
+        }
+    }
+
+    /// The term of a regular expression.
+    fn regex(&mut self, pattern: &str, name: &str) -> Option<TermId> {
+        match regex::term(&mut self.terms, pattern, self.limits) {
+            Ok(term) => self.without_empty_look(term, name),
+            Err(error) => {
+                let mut diagnostic =
+                    Diagnostic::error(error.code(), format!("the terminal `{name}`: {error}")).found(pattern);
+                diagnostic.help = error.help().map(str::to_owned);
+                self.diagnostics.push(diagnostic);
+                None
+            }
+        }
+    }
+
+    /// The term, unless it is empty.
+    fn without_empty_look(&mut self, term: TermId, name: &str) -> Option<TermId> {
+        let mut automata = Automata::new(self.terms.clone(), self.limits.automaton_states);
+        match automata.start(term) {
+            Ok(Some(_)) => return Some(term),
+            Ok(None) => {
+                let message = format!("the terminal `{name}` matches nothing");
+                self.diagnostics.push(Diagnostic::error(Code::EmptyLanguage, message));
+            }
+            Err(limit) => self.diagnostics.push(limit.diagnostic()),
+        }
+        None
+    }
+
+    fn productions(&mut self, sources: &[ProductionSource]) {
+        for source in sources {
+            if !self.nonterminal_ids.contains_key(&*source.lhs) {
+                let name: Arc<str> = Arc::from(&*source.lhs);
+                if self.terminal_ids.contains_key(&name) {
+                    let message = format!("`{name}` is a terminal and a rule");
+                    self.diagnostics.push(Diagnostic::error(Code::UnexpectedInput, message));
+                }
+                self.nonterminal_ids.insert(name.clone(), NonterminalId::new(self.nonterminals.len()));
+                self.nonterminals.push(name);
+            }
+        }
+        let mut undefined = FxHashSet::default();
+        for source in sources {
+            let mut rhs = Vec::with_capacity(source.rhs.len());
+            for name in &source.rhs {
+                if let Some(&terminal) = self.terminal_ids.get(&**name) {
+                    rhs.push(Symbol::Terminal(terminal));
+                } else if let Some(&nonterminal) = self.nonterminal_ids.get(&**name) {
+                    rhs.push(Symbol::Nonterminal(nonterminal));
+                } else if undefined.insert(name) {
+                    let message = format!("the symbol `{name}` is not defined");
+                    self.diagnostics.push(Diagnostic::error(Code::UndefinedSymbol, message));
+                }
+            }
+            for symbol in &rhs {
+                if let Symbol::Terminal(terminal) = *symbol
+                    && self.terminals[terminal.index()].role != TerminalRole::Parsed
+                {
+                    let name = &self.terminals[terminal.index()].name;
+                    let message = format!(
+                        "the terminal `{name}`, which is not for the parser, stands in the rule `{}`",
+                        source.lhs
+                    );
+                    self.diagnostics.push(Diagnostic::error(Code::UnsupportedGrammar, message).help(
+                        "the parser sees neither ignored nor refused terminals; take it out of the rule",
+                    ));
+                }
+            }
+            let lhs = self.nonterminal_ids[&*source.lhs];
+            self.productions.push(Production { lhs, rhs: rhs.into(), priority: source.priority });
+        }
+    }
+
+    fn indentation(&mut self, source: &IndentationSource) -> Option<Indentation> {
+        let mut find = |name: &String| {
+            let found = self.terminal_ids.get(&**name).copied();
+            if found.is_none() {
+                let message = format!("the indentation names the terminal `{name}`, which is not defined");
+                self.diagnostics.push(Diagnostic::error(Code::UndefinedSymbol, message));
+            }
+            found
+        };
+        let newline = find(&source.newline);
+        let indent = find(&source.indent);
+        let dedent = find(&source.dedent);
+        let open: Option<Vec<_>> = source.open.iter().map(&mut find).collect();
+        let close: Option<Vec<_>> = source.close.iter().map(&mut find).collect();
+        Some(Indentation {
+            newline: newline?,
+            indent: indent?,
+            dedent: dedent?,
+            tab_length: source.tab_length,
+            open: open?,
+            close: close?,
+        })
+    }
+
+    /// Reports kinds of lexers and parsers that do not go together.
+    fn combination(&mut self, definition: &LexedDefinition) {
+        let message = match (definition.lexer, definition.parser) {
+            (LexerKind::Contextual, ParserKind::Earley) => "a contextual lexer needs LALR(1) tables",
+            (LexerKind::Dynamic | LexerKind::DynamicComplete, ParserKind::Lalr) => {
+                "a dynamic lexer needs the Earley parser"
+            }
+            (LexerKind::Dynamic | LexerKind::DynamicComplete, ParserKind::Earley) => {
+                let is_refused = |source: &TerminalSource| source.role == TerminalRole::Refused;
+                if definition.indentation.is_none() && !definition.terminals.iter().any(is_refused) {
+                    return;
+                }
+                "a dynamic lexer knows no indentation, and no refused terminals"
+            }
+            _ => return,
+        };
+        self.diagnostics.push(Diagnostic::error(Code::UnsupportedGrammar, message));
+    }
+
+    /// Reports terminals without a pattern that do not come from indentation.
+    fn declared(&mut self, indentation: Option<&Indentation>) {
+        let used: FxHashSet<Symbol> =
+            self.productions.iter().flat_map(|production| production.rhs.iter().copied()).collect();
+        for (index, terminal) in self.terminals.iter().enumerate() {
+            let id = TerminalId::new(index);
+            let comes_from_layout =
+                indentation.is_some_and(|layout| layout.indent == id || layout.dedent == id);
+            if terminal.term.is_none()
+                && !comes_from_layout
+                && used.contains(&Symbol::Terminal(id))
+                && self.diagnostics.is_empty()
+            {
+                let message = format!("the terminal `{}` is declared and nothing makes it", terminal.name);
+                self.diagnostics.push(Diagnostic::error(Code::UnsupportedGrammar, message));
+            }
+        }
+    }
+
+    /// The literals that a pattern of the same priority matches as a whole, with the pattern.
+    fn keywords(&mut self, sources: &[TerminalSource]) -> Vec<(TerminalId, TerminalId)> {
+        let mut keywords = Vec::new();
+        let mut automata = Automata::new(self.terms.clone(), self.limits.automaton_states);
+        for (index, pattern) in self.terminals.iter().enumerate() {
+            let Some(term) = pattern.term.filter(|_| !pattern.is_literal) else { continue };
+            for (literal, source) in sources.iter().enumerate() {
+                let Some(bytes) = source.pattern.literal() else { continue };
+                if source.priority != pattern.priority {
+                    continue;
+                }
+                match accepts(&mut automata, term, bytes) {
+                    Ok(true) => keywords.push((TerminalId::new(literal), TerminalId::new(index))),
+                    Ok(false) => {}
+                    Err(limit) => self.diagnostics.push(limit.diagnostic()),
+                }
+            }
+        }
+        keywords
+    }
+}
+
+/// Whether a word is in a language.
+pub(super) fn accepts(
+    automata: &mut Automata,
+    term: TermId,
+    word: &[u8],
+) -> Result<bool, grammask_diagnostics::LimitExceeded> {
+    let mut state = automata.start(term)?;
+    for &byte in word {
+        let Some(current) = state else { return Ok(false) };
+        state = automata.step(current, byte)?;
+    }
+    Ok(state.is_some_and(|state| automata.is_accepting(state)))
+}

@@ -1,0 +1,114 @@
+//! What a grammar with indentation must look like so that masks are exact, checked before anything is read.
+//!
+//! The parser sees newlines, and the beginnings and ends of blocks that their columns make. A text can be completed
+//! if the parser can go on and the layout that it then needs can be written. This is so if blocks are balanced in
+//! every production, begin after a newline and end after a newline or another end, if nothing between brackets needs a
+//! newline, and if a newline that has begun can still be given any column (`\n` may be repeated and spaces added).
+
+use super::grammar::{Indentation, LexedGrammar, Production, Symbol};
+use super::neighbours::Edges;
+use grammask_diagnostics::{Code, Diagnostic};
+use grammask_grammar::TerminalId;
+
+/// What stands in the way of exact masks, if anything does.
+pub(super) fn find_fault(grammar: &LexedGrammar) -> Option<Diagnostic> {
+    let Some(indentation) = &grammar.indentation else { return None };
+    let edges = Edges::of(grammar);
+    let message = unbalanced(grammar, indentation)
+        .or_else(|| misplaced(grammar, indentation, &edges))
+        .or_else(|| newline_in_brackets(grammar, indentation, &edges));
+    message.map(unsupported)
+}
+
+fn unsupported(message: String) -> Diagnostic {
+    Diagnostic::error(Code::UnsupportedGrammar, message)
+}
+
+/// Blocks and brackets are balanced in every production.
+fn unbalanced(grammar: &LexedGrammar, indentation: &Indentation) -> Option<String> {
+    grammar.productions.iter().find_map(|production| {
+        let blocks = is_balanced(production, &[indentation.indent], &[indentation.dedent]);
+        let brackets = is_balanced(production, &indentation.open, &indentation.close);
+        let what = match (blocks, brackets) {
+            (false, _) => "blocks",
+            (_, false) => "brackets",
+            _ => return None,
+        };
+        let text = grammar.production_text(production, None);
+        Some(format!(
+            "the {what} of `{text}` are not balanced, so its texts cannot be told from their columns"
+        ))
+    })
+}
+
+fn is_balanced(production: &Production, open: &[TerminalId], close: &[TerminalId]) -> bool {
+    let mut depth = 0_usize;
+    for symbol in &production.rhs {
+        let Symbol::Terminal(terminal) = symbol else { continue };
+        if open.contains(terminal) {
+            depth += 1;
+        } else if close.contains(terminal) {
+            match depth.checked_sub(1) {
+                Some(less) => depth = less,
+                None => return false,
+            }
+        }
+    }
+    depth == 0
+}
+
+/// Blocks begin and end where a newline says so.
+fn misplaced(grammar: &LexedGrammar, indentation: &Indentation, edges: &Edges) -> Option<String> {
+    let is_wrong = |before: TerminalId, after: TerminalId| {
+        let after_newline = before == indentation.newline;
+        (after == indentation.indent && !after_newline)
+            || (after == indentation.dedent && !after_newline && before != indentation.dedent)
+    };
+    let start = Symbol::Nonterminal(grammar.start);
+    if edges.first(start).iter().any(|first| first == indentation.indent || first == indentation.dedent) {
+        return Some("a text begins with the beginning or the end of a block".to_owned());
+    }
+    for production in &grammar.productions {
+        for (position, &left) in production.rhs.iter().enumerate() {
+            for &right in &production.rhs[position + 1..] {
+                for before in edges.last(left).iter() {
+                    if let Some(after) = edges.first(right).iter().find(|&after| is_wrong(before, after)) {
+                        let (before, after) = (grammar.terminal_name(before), grammar.terminal_name(after));
+                        return Some(format!(
+                            "`{after}` can follow `{before}` by the rules, and only a newline makes it"
+                        ));
+                    }
+                }
+                if !edges.is_nullable(right) {
+                    break;
+                }
+            }
+        }
+    }
+    None
+}
+
+/// Nothing between brackets needs a newline.
+fn newline_in_brackets(grammar: &LexedGrammar, indentation: &Indentation, edges: &Edges) -> Option<String> {
+    let layout = [indentation.newline, indentation.indent, indentation.dedent];
+    for production in &grammar.productions {
+        let mut depth = 0_usize;
+        for &symbol in &production.rhs {
+            if let Symbol::Terminal(terminal) = symbol
+                && indentation.close.contains(&terminal)
+            {
+                depth = depth.saturating_sub(1);
+            }
+            if depth > 0 && layout.iter().any(|&terminal| edges.contains(symbol, terminal)) {
+                let text = grammar.production_text(production, None);
+                return Some(format!("newlines mean nothing between brackets, and `{text}` needs one there"));
+            }
+            if let Symbol::Terminal(terminal) = symbol
+                && indentation.open.contains(&terminal)
+            {
+                depth += 1;
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,362 @@
+//! LALR(1) tables: for each state of the parser and each next terminal what to do.
+//!
+//! Look-aheads after F. DeRemer and T. Pennello, "Efficient Computation of LALR(1) Look-Ahead Sets" (1982): the sets
+//! of terminals that can follow the transitions over nonterminals are least solutions along the relations *reads* and
+//! *includes*, computed on strong components. Cost: about linear in the size of the automaton.
+//!
+//! The parser never shifts a wrong terminal, but it may reduce before it finds out. So a terminal is legal where
+//! reducing, as the tables say, ends in a shift; that a cell of the table is not empty is not enough.
+
+use std::sync::Arc;
+
+use super::grammar::{ConflictPolicy, LexedGrammar, ProductionId, Symbol};
+use super::lr_automaton::{LrAutomaton, LrState};
+use super::terminal_set::{TerminalSet, unite_along};
+use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits};
+use grammask_grammar::{NonterminalId, TerminalId};
+
+/// Most conflicts that an error lists.
+const MOST_CONFLICTS: usize = 20;
+
+/// What the parser does at a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The terminal cannot come here.
+    Error,
+    /// Go to this state.
+    Shift(LrState),
+    /// Replace what a production derives by its nonterminal.
+    Reduce(ProductionId),
+    /// The text is complete; only at its end.
+    Accept,
+}
+
+/// Two actions that were possible at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// Symbols that lead there.
+    pub after: Vec<Symbol>,
+    /// The next terminal.
+    pub terminal: TerminalId,
+    /// The productions that can be reduced.
+    pub reductions: Vec<ProductionId>,
+    /// Whether the terminal can be shifted.
+    pub can_shift: bool,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct LalrTable {
+    pub(super) automaton: LrAutomaton,
+    /// Terminals, the end of the text included.
+    width: usize,
+    actions: Vec<Action>,
+    /// For each state and nonterminal the next state.
+    gotos: Vec<Option<LrState>>,
+    /// Shift/reduce conflicts that were decided.
+    resolved: Vec<Conflict>,
+}
+
+impl LalrTable {
+    /// The tables of a grammar.
+    ///
+    /// # Errors
+    /// Conflicts that the grammar's policy does not decide; a limit that was passed.
+    pub fn new(grammar: &LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
+        let automaton =
+            LrAutomaton::of(grammar, limits.automaton_states).map_err(|limit| limit.diagnostic())?;
+        let lookaheads = lookaheads(grammar, &automaton);
+        let width = grammar.terminals.len() + 1;
+        let nonterminals = automaton.productions_of.len();
+        let mut gotos = vec![None; automaton.state_count() * nonterminals];
+        for (state, transitions) in automaton.transitions.iter().enumerate() {
+            for &(symbol, target) in transitions {
+                if let Symbol::Nonterminal(nonterminal) = symbol {
+                    gotos[state * nonterminals + nonterminal.index()] = Some(target);
+                }
+            }
+        }
+        let mut table = Self { automaton, width, actions: Vec::new(), gotos, resolved: Vec::new() };
+        let refused = table.fill(grammar, &lookaheads);
+        if refused.is_empty() {
+            return Ok(table);
+        }
+        let diagnostics = refused.iter().take(MOST_CONFLICTS).map(|conflict| table.report(grammar, conflict));
+        Err(GrammarError::new(diagnostics.collect(), Arc::from("")))
+    }
+
+    /// The number of states.
+    #[must_use]
+    pub fn state_count(&self) -> usize {
+        self.automaton.state_count()
+    }
+
+    /// What to do in `state` before `terminal`.
+    #[inline]
+    #[must_use]
+    pub fn action(&self, state: LrState, terminal: TerminalId) -> Action {
+        self.actions[state.index() * self.width + terminal.index()]
+    }
+
+    /// The state after a nonterminal was made in `state`.
+    #[inline]
+    #[must_use]
+    pub fn goto(&self, state: LrState, nonterminal: NonterminalId) -> Option<LrState> {
+        self.gotos[state.index() * self.automaton.productions_of.len() + nonterminal.index()]
+    }
+
+    /// The state after a symbol was read: where a terminal can be shifted, that is what the table does.
+    pub(super) fn step(&self, state: LrState, symbol: Symbol) -> Option<LrState> {
+        match symbol {
+            Symbol::Nonterminal(nonterminal) => self.goto(state, nonterminal),
+            Symbol::Terminal(terminal) => match self.action(state, terminal) {
+                Action::Shift(target) => Some(target),
+                Action::Error | Action::Reduce(_) | Action::Accept => None,
+            },
+        }
+    }
+
+    /// Conflicts that were decided by shifting.
+    #[must_use]
+    pub fn resolved(&self) -> &[Conflict] {
+        &self.resolved
+    }
+
+    /// The end of the text, as a terminal.
+    #[must_use]
+    pub fn end(&self) -> TerminalId {
+        TerminalId::new(self.width - 1)
+    }
+
+    /// The terminals that have an action in `state`.
+    pub(super) fn accepts(&self, state: LrState) -> TerminalSet {
+        let mut accepts = TerminalSet::new(self.width);
+        for terminal in (0..self.width).map(TerminalId::new) {
+            if self.action(state, terminal) != Action::Error {
+                accepts.insert(terminal);
+            }
+        }
+        accepts
+    }
+
+    /// Fills the actions; returns the conflicts that nothing decides.
+    fn fill(
+        &mut self,
+        grammar: &LexedGrammar,
+        lookaheads: &[(LrState, usize, TerminalSet)],
+    ) -> Vec<Conflict> {
+        let start_production = self.automaton.productions.len() - 1;
+        let end = self.end();
+        self.actions = vec![Action::Error; self.state_count() * self.width];
+        for (state, transitions) in self.automaton.transitions.iter().enumerate() {
+            for &(symbol, target) in transitions {
+                if let Symbol::Terminal(terminal) = symbol {
+                    self.actions[state * self.width + terminal.index()] = Action::Shift(target);
+                }
+            }
+        }
+        if let Some(accepting) = self.automaton.step(LrState::START, Symbol::Nonterminal(grammar.start)) {
+            self.actions[accepting.index() * self.width + end.index()] = Action::Accept;
+        }
+        // Where no terminal has two actions, which is in most states, there is nothing to decide.
+        let mut reductions: Vec<(LrState, TerminalId, ProductionId)> = Vec::new();
+        for of_state in lookaheads.chunk_by(|left, right| left.0 == right.0) {
+            let state = of_state[0].0;
+            let mut taken = self.accepts(state);
+            let of_state = of_state.iter().filter(|&&(_, production, _)| production != start_production);
+            let is_decided = of_state.clone().all(|(_, _, terminals)| {
+                let is_apart = !taken.intersects(terminals);
+                taken.union_with(terminals);
+                is_apart
+            });
+            for (_, production, terminals) in of_state {
+                let production = ProductionId::new(*production);
+                if is_decided {
+                    for terminal in terminals.iter() {
+                        self.actions[state.index() * self.width + terminal.index()] =
+                            Action::Reduce(production);
+                    }
+                } else {
+                    reductions.extend(terminals.iter().map(|terminal| (state, terminal, production)));
+                }
+            }
+        }
+        reductions.sort_unstable();
+        let mut refused = Vec::new();
+        for at_place in reductions.chunk_by(|left, right| (left.0, left.1) == (right.0, right.1)) {
+            let (state, terminal, _) = at_place[0];
+            let productions = at_place.iter().map(|&(_, _, production)| production);
+            let priority = |production: &ProductionId| grammar.productions[production.index()].priority;
+            let highest = productions.clone().map(|production| priority(&production)).max();
+            let mut best = productions.clone().filter(|production| Some(priority(production)) == highest);
+            let chosen = match (best.next(), best.next()) {
+                (Some(only), None) => Some(only),
+                _ => None,
+            };
+            let cell = state.index() * self.width + terminal.index();
+            let can_shift = self.actions[cell] != Action::Error;
+            let conflict = || Conflict {
+                after: self.automaton.way_to(state),
+                terminal,
+                reductions: productions.clone().collect(),
+                can_shift,
+            };
+            match chosen {
+                None => refused.push(conflict()),
+                Some(_) if can_shift && grammar.conflicts == ConflictPolicy::PreferShift => {
+                    let conflict = conflict();
+                    self.resolved.push(conflict);
+                }
+                Some(_) if can_shift => refused.push(conflict()),
+                Some(production) => self.actions[cell] = Action::Reduce(production),
+            }
+        }
+        refused
+    }
+
+    /// That it is not known how texts go on in a state, as a diagnostic.
+    pub(super) fn dead_state(&self, grammar: &LexedGrammar, state: LrState) -> Diagnostic {
+        let after: Vec<&str> =
+            self.automaton.way_to(state).iter().map(|&symbol| grammar.symbol_name(symbol)).collect();
+        let message = format!(
+            "after `{}` the parser may find no end, because conflicts were decided by shifting",
+            after.join(" ")
+        );
+        Diagnostic::error(Code::GrammarConflict, message)
+            .help("rewrite the rules so that one terminal of look-ahead decides")
+    }
+
+    /// A conflict as a diagnostic.
+    fn report(&self, grammar: &LexedGrammar, conflict: &Conflict) -> Diagnostic {
+        let after: Vec<&str> = conflict.after.iter().map(|&symbol| grammar.symbol_name(symbol)).collect();
+        let place = if after.is_empty() {
+            "at the beginning".to_owned()
+        } else {
+            format!("after `{}`", after.join(" "))
+        };
+        let next = grammar.terminal_name(conflict.terminal);
+        let mut choices = Vec::new();
+        if conflict.can_shift {
+            choices.push(format!("read `{next}`"));
+        }
+        for production in &conflict.reductions {
+            let production = &grammar.productions[production.index()];
+            choices.push(format!("end `{}`", grammar.production_text(production, None)));
+        }
+        let kind = if conflict.can_shift { "a shift/reduce" } else { "a reduce/reduce" };
+        let diagnostic = Diagnostic::error(
+            Code::GrammarConflict,
+            format!("{kind} conflict: {place}, before `{next}`, the parser could do two things"),
+        );
+        let help = if conflict.can_shift && conflict.reductions.len() == 1 {
+            "rewrite the rules so that one terminal of look-ahead decides, prefer to shift, as lark does, or use the Earley parser"
+        } else {
+            "rewrite the rules so that one terminal of look-ahead decides, give one of them a priority, or use the Earley parser"
+        };
+        diagnostic.expected(choices).help(help)
+    }
+}
+
+/// The look-ahead terminals of each production that can be reduced in a state, sorted by state and production.
+fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Vec<(LrState, usize, TerminalSet)> {
+    let width = grammar.terminals.len() + 1;
+    let nullable = nullable(automaton);
+    // Transitions over nonterminals, numbered; and by place among all transitions their numbers.
+    let mut gotos: Vec<(LrState, NonterminalId)> = Vec::new();
+    let mut first_place: Vec<usize> = Vec::with_capacity(automaton.state_count());
+    let mut goto_at: Vec<Option<usize>> = Vec::new();
+    for (state, transitions) in automaton.transitions.iter().enumerate() {
+        first_place.push(goto_at.len());
+        for &(symbol, _) in transitions {
+            if let Symbol::Nonterminal(nonterminal) = symbol {
+                goto_at.push(Some(gotos.len()));
+                gotos.push((LrState::new(state), nonterminal));
+            } else {
+                goto_at.push(None);
+            }
+        }
+    }
+    let mut follow = vec![TerminalSet::new(width); gotos.len()];
+    let mut reads: Vec<Vec<usize>> = vec![Vec::new(); gotos.len()];
+    for (id, &(state, nonterminal)) in gotos.iter().enumerate() {
+        if state == LrState::START && nonterminal == grammar.start {
+            follow[id].insert(TerminalId::new(width - 1));
+        }
+        let Some(target) = automaton.step(state, Symbol::Nonterminal(nonterminal)) else { continue };
+        for (position, &(symbol, _)) in automaton.transitions[target.index()].iter().enumerate() {
+            match symbol {
+                Symbol::Terminal(terminal) => {
+                    follow[id].insert(terminal);
+                }
+                Symbol::Nonterminal(next) if nullable[next.index()] => {
+                    reads[id].extend(goto_at[first_place[target.index()] + position]);
+                }
+                Symbol::Nonterminal(_) => {}
+            }
+        }
+    }
+    unite_along(&mut follow, &reads);
+    let mut includes: Vec<Vec<usize>> = vec![Vec::new(); gotos.len()];
+    // By state the productions that can be reduced there, with the transitions that come after.
+    let mut lookback: Vec<Vec<(usize, Vec<usize>)>> = vec![Vec::new(); automaton.state_count()];
+    for (id, &(from, nonterminal)) in gotos.iter().enumerate() {
+        for &production in &automaton.productions_of[nonterminal.index()] {
+            let rhs = &automaton.productions[production].rhs;
+            let is_nullable = |symbol: &Symbol| match symbol {
+                Symbol::Terminal(_) => false,
+                Symbol::Nonterminal(nonterminal) => nullable[nonterminal.index()],
+            };
+            let nullable_from =
+                rhs.iter().rposition(|symbol| !is_nullable(symbol)).map_or(0, |last| last + 1);
+            let mut state = from;
+            for (before, &symbol) in rhs.iter().enumerate() {
+                let Some(position) = automaton.position(state, symbol) else { break };
+                if before + 1 >= nullable_from
+                    && let Some(inner) = goto_at[first_place[state.index()] + position]
+                {
+                    includes[inner].push(id);
+                }
+                state = automaton.transitions[state.index()][position].1;
+            }
+            let of_state = &mut lookback[state.index()];
+            match of_state.iter_mut().find(|(of, _)| *of == production) {
+                Some((_, gotos)) => gotos.push(id),
+                None => of_state.push((production, vec![id])),
+            }
+        }
+    }
+    unite_along(&mut follow, &includes);
+    let mut lookaheads = Vec::new();
+    for (state, mut of_state) in lookback.into_iter().enumerate() {
+        of_state.sort_unstable_by_key(|&(production, _)| production);
+        for (production, gotos) in of_state {
+            let mut terminals = TerminalSet::new(width);
+            for goto in gotos {
+                terminals.union_with(&follow[goto]);
+            }
+            lookaheads.push((LrState::new(state), production, terminals));
+        }
+    }
+    lookaheads
+}
+
+/// The nonterminals that derive the empty text.
+fn nullable(automaton: &LrAutomaton) -> Vec<bool> {
+    let mut nullable = vec![false; automaton.productions_of.len()];
+    loop {
+        let mut grew = false;
+        for production in &automaton.productions {
+            let derives_nothing = production.rhs.iter().all(|symbol| match symbol {
+                Symbol::Terminal(_) => false,
+                Symbol::Nonterminal(nonterminal) => nullable[nonterminal.index()],
+            });
+            if derives_nothing && !nullable[production.lhs.index()] {
+                nullable[production.lhs.index()] = true;
+                grew = true;
+            }
+        }
+        if !grew {
+            return nullable;
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The LR(0) automaton of a grammar: states as sets of dotted productions, and the transitions between them.
+//!
+//! After D. Knuth (1965). The start production, `S' → S`, comes after the grammar's own.
+
+use rustc_hash::FxHashMap;
+
+use super::grammar::{LexedGrammar, Production, Symbol};
+use grammask_collections::id_type;
+use grammask_diagnostics::LimitExceeded;
+use grammask_grammar::NonterminalId;
+
+id_type! {
+    /// A state of the parser.
+    LrState
+}
+
+impl LrState {
+    /// The state before any terminal.
+    pub(crate) const START: Self = Self(0);
+}
+
+/// A production with a dot: which production, and how many of its symbols are before the dot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Item {
+    pub(crate) production: u32,
+    pub(crate) dot: u32,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct LrAutomaton {
+    /// The grammar's productions and the start production.
+    pub(crate) productions: Vec<Production>,
+    pub(crate) productions_of: Vec<Vec<usize>>,
+    pub(crate) kernels: Vec<Box<[Item]>>,
+    /// The transitions of each state, sorted by symbol.
+    pub(crate) transitions: Vec<Vec<(Symbol, LrState)>>,
+    /// The symbol over which each state is entered; none for the first one.
+    pub(crate) entered_by: Vec<Option<Symbol>>,
+    /// The state from which each state was first reached.
+    pub(crate) first_reached_from: Vec<LrState>,
+}
+
+impl LrAutomaton {
+    /// The automaton of a grammar.
+    ///
+    /// # Errors
+    /// When there are more states than `most_states`.
+    pub(crate) fn of(grammar: &LexedGrammar, most_states: usize) -> Result<Self, LimitExceeded> {
+        let mut productions = grammar.productions.clone();
+        let start = NonterminalId::new(grammar.nonterminals.len());
+        let start_rhs = Box::new([Symbol::Nonterminal(grammar.start)]);
+        productions.push(Production { lhs: start, rhs: start_rhs, priority: 0 });
+        let mut productions_of = vec![Vec::new(); grammar.nonterminals.len() + 1];
+        for (index, production) in productions.iter().enumerate() {
+            productions_of[production.lhs.index()].push(index);
+        }
+        let first = Item { production: (productions.len() - 1) as u32, dot: 0 };
+        let mut automaton = Self {
+            productions,
+            productions_of,
+            kernels: vec![Box::new([first])],
+            transitions: Vec::new(),
+            entered_by: vec![None],
+            first_reached_from: vec![LrState::START],
+        };
+        let mut ids: FxHashMap<Box<[Item]>, LrState> = FxHashMap::default();
+        ids.insert(automaton.kernels[0].clone(), LrState::START);
+        // The items after each symbol of a state, and the symbols that have some.
+        let place = |symbol| match symbol {
+            Symbol::Terminal(terminal) => terminal.index(),
+            Symbol::Nonterminal(nonterminal) => grammar.terminals.len() + nonterminal.index(),
+        };
+        let mut items_after: Vec<Vec<Item>> =
+            vec![Vec::new(); grammar.terminals.len() + automaton.productions_of.len()];
+        let mut symbols: Vec<Symbol> = Vec::new();
+        while automaton.transitions.len() < automaton.kernels.len() {
+            let from = LrState::new(automaton.transitions.len());
+            for item in automaton.closure(from) {
+                let Some(symbol) = automaton.symbol_after(item) else { continue };
+                let items = &mut items_after[place(symbol)];
+                if items.is_empty() {
+                    symbols.push(symbol);
+                }
+                items.push(Item { dot: item.dot + 1, ..item });
+            }
+            symbols.sort_unstable();
+            let mut transitions = Vec::with_capacity(symbols.len());
+            for symbol in symbols.drain(..) {
+                let kernel = &mut items_after[place(symbol)];
+                kernel.sort_unstable();
+                let next = match ids.get(&kernel[..]) {
+                    Some(&known) => known,
+                    None => {
+                        let next = LrState::new(automaton.kernels.len());
+                        if next.index() >= most_states {
+                            return Err(LimitExceeded::new("automaton_states", most_states));
+                        }
+                        automaton.kernels.push(kernel[..].into());
+                        automaton.entered_by.push(Some(symbol));
+                        automaton.first_reached_from.push(from);
+                        ids.insert(kernel[..].into(), next);
+                        next
+                    }
+                };
+                kernel.clear();
+                transitions.push((symbol, next));
+            }
+            automaton.transitions.push(transitions);
+        }
+        Ok(automaton)
+    }
+
+    pub(crate) fn state_count(&self) -> usize {
+        self.kernels.len()
+    }
+
+    /// The symbol after the dot.
+    pub(crate) fn symbol_after(&self, item: Item) -> Option<Symbol> {
+        self.productions[item.production as usize].rhs.get(item.dot as usize).copied()
+    }
+
+    /// The items of a state: those of its kernel, and all that these predict.
+    pub(crate) fn closure(&self, state: LrState) -> Vec<Item> {
+        let mut items = self.kernels[state.index()].to_vec();
+        let mut is_predicted = vec![false; self.productions_of.len()];
+        let mut next = 0;
+        while let Some(&item) = items.get(next) {
+            next += 1;
+            if let Some(Symbol::Nonterminal(nonterminal)) = self.symbol_after(item)
+                && !std::mem::replace(&mut is_predicted[nonterminal.index()], true)
+            {
+                let predicted = self.productions_of[nonterminal.index()].iter();
+                items.extend(predicted.map(|&index| Item { production: index as u32, dot: 0 }));
+            }
+        }
+        items
+    }
+
+    /// The state after a symbol.
+    pub(crate) fn step(&self, state: LrState, symbol: Symbol) -> Option<LrState> {
+        Some(self.transitions[state.index()][self.position(state, symbol)?].1)
+    }
+
+    /// Where the transition over a symbol stands among those of a state.
+    pub(crate) fn position(&self, state: LrState, symbol: Symbol) -> Option<usize> {
+        self.transitions[state.index()].binary_search_by_key(&symbol, |&(symbol, _)| symbol).ok()
+    }
+
+    /// The symbols on a shortest way to a state.
+    pub(crate) fn way_to(&self, state: LrState) -> Vec<Symbol> {
+        let mut way = Vec::new();
+        let mut current = state;
+        while let Some(symbol) = self.entered_by[current.index()] {
+            way.push(symbol);
+            current = self.first_reached_from[current.index()];
+        }
+        way.reverse();
+        way
+    }
+}

@@ -1,0 +1,83 @@
+//! Which terminals can follow which, asked again and again while bundles are made, and answered once.
+//!
+//! What is never legal after a terminal need not be tried, and what is always legal there needs no parser: see
+//! [`Streamlining`], whose answers hold for every stack. The layout decides on newlines, and what is ignored leaves the
+//! parser where it was, so about these nothing is said.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::futures::Future;
+use super::grammar::LexedGrammar;
+use super::lalr::LalrTable;
+use super::parsing_tables::ParsingTables;
+use super::streamlining::{Legality, Streamlining};
+use grammask_grammar::TerminalId;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Pairs {
+    grammar: Arc<LexedGrammar>,
+    tables: Arc<ParsingTables>,
+    streamlining: Option<Streamlining<Arc<LalrTable>>>,
+    /// By the terminal that was read last, whether each terminal can come next.
+    known: FxHashMap<TerminalId, Box<[Legality]>>,
+}
+
+impl Pairs {
+    pub(crate) fn new(grammar: Arc<LexedGrammar>, tables: Arc<ParsingTables>) -> Self {
+        let streamlining = match &*tables {
+            ParsingTables::Lalr(table) => Some(Streamlining::new(table.clone())),
+            ParsingTables::Earley(_) => None,
+        };
+        Self { grammar, tables, streamlining, known: FxHashMap::default() }
+    }
+
+    /// The terminal that the parser read last, after one more lexeme; none if it is not known.
+    pub(crate) fn last_after(&self, last: Option<TerminalId>, terminal: TerminalId) -> Option<TerminalId> {
+        match self.grammar.terminals[terminal.index()].is_ignored() {
+            true => last,
+            false => Some(terminal).filter(|&terminal| !self.is_newline(terminal)),
+        }
+    }
+
+    /// Whether a lexeme can come when the parser has just read `last`.
+    pub(crate) fn lexeme(&mut self, last: TerminalId, next: TerminalId) -> Legality {
+        if self.is_newline(next) || self.grammar.terminals[next.index()].is_ignored() {
+            return Legality::Sometimes;
+        }
+        match (&self.streamlining, &*self.tables) {
+            (Some(streamlining), _) => {
+                let known = self.known.entry(last).or_insert_with(|| streamlining.legalities_after(last));
+                known[next.index()]
+            }
+            (None, ParsingTables::Earley(language)) if !language.neighbours().are(last, next) => {
+                Legality::Never
+            }
+            (None, _) => Legality::Sometimes,
+        }
+    }
+
+    /// Whether a text can go on with a future when the parser has just read `last`.
+    pub(crate) fn future(&mut self, last: TerminalId, future: &Future) -> Legality {
+        let mut found = Legality::Never;
+        for terminal in future.outside.iter().chain(future.inside.iter()) {
+            if terminal == self.grammar.end() {
+                found = found.max(Legality::Sometimes);
+                continue;
+            }
+            let is_certain = future.outside.contains(terminal) && future.inside.contains(terminal);
+            match self.lexeme(last, terminal) {
+                Legality::Always if is_certain => return Legality::Always,
+                Legality::Never => {}
+                Legality::Always | Legality::Sometimes => found = Legality::Sometimes,
+            }
+        }
+        found
+    }
+
+    fn is_newline(&self, terminal: TerminalId) -> bool {
+        self.grammar.indentation.as_ref().is_some_and(|indentation| indentation.newline == terminal)
+    }
+}

@@ -1,0 +1,439 @@
+//! The parser while a text is read: stacks that share their lower parts, blocks by indentation, and feeding terminals.
+//!
+//! Stacks are interned: equal stacks have one id, so equal parses are found by comparing numbers. Of an *open* stack only the
+//! states on top are known: feeding it terminals either stays above what is not known, or says what it needs of it
+//! ([`Beneath`]).
+//!
+//! Without LALR(1) tables the sets of the Earley recogniser stand for stacks of one state, which is looked at as a whole.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::grammar::{Indentation, LexedGrammar};
+use super::lalr::Action;
+use super::lr_automaton::LrState;
+use super::parsing_tables::ParsingTables;
+use super::parts::hash_bytes;
+use super::spanners::Column;
+use grammask_collections::id_type;
+use grammask_diagnostics::{LimitExceeded, Limits};
+use grammask_earley::recognizer::{Recognizer, SetId};
+use grammask_grammar::{NonterminalId, TerminalId};
+
+id_type! {
+    /// A stack of the parser.
+    StackId
+}
+id_type! {
+    /// Open blocks and brackets.
+    LayoutId
+}
+
+/// Where a parse stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Parse {
+    pub(crate) stack: StackId,
+    pub(crate) layout: LayoutId,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    below: StackId,
+    state: LrState,
+}
+
+/// What stands under the known states of an open stack.
+const UNKNOWN: StackId = StackId(1);
+
+/// A reduction that goes on below what is known of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Beneath {
+    /// So many states are still to be taken off the stack.
+    pub(crate) pops: u32,
+    /// Then this is what was read.
+    pub(crate) lhs: NonterminalId,
+}
+
+/// What a terminal does to a stack of which not all may be known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Attempt<T, B = Beneath> {
+    Taken(T),
+    Refused,
+    /// It is not known yet.
+    Beneath(B),
+}
+
+/// What a lexeme is to the parser: the terminals that it feeds, and the layout after it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lexeme {
+    first: Option<TerminalId>,
+    /// A terminal, so many times.
+    more: Option<(TerminalId, usize)>,
+    pub(crate) layout: LayoutId,
+}
+
+impl Lexeme {
+    /// The terminals in turn.
+    pub(crate) fn terminals(self) -> impl Iterator<Item = TerminalId> {
+        let more = self.more.into_iter().flat_map(|(terminal, count)| std::iter::repeat_n(terminal, count));
+        self.first.into_iter().chain(more)
+    }
+}
+
+/// The columns of open blocks, and how many brackets are open.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Layout {
+    blocks: Vec<u32>,
+    brackets: u32,
+}
+
+/// What became of a terminal after all reductions.
+enum Outcome {
+    Shift(LrState),
+    Accept,
+    Error,
+    Beneath(Beneath),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Parser {
+    grammar: Arc<LexedGrammar>,
+    tables: Arc<ParsingTables>,
+    /// Whose sets stand for stacks, where there are no LALR(1) tables.
+    recognizer: Option<Box<Recognizer>>,
+    /// A limit that the recogniser passed. What was found out since then does not count.
+    failure: Option<LimitExceeded>,
+    nodes: Vec<Node>,
+    node_ids: FxHashMap<(StackId, LrState), StackId>,
+    layouts: Vec<Layout>,
+    layout_ids: FxHashMap<Layout, LayoutId>,
+    layout_bytes: usize,
+    /// Newlines that mean something, by layout and column.
+    newlines: FxHashMap<(LayoutId, u32), Option<Lexeme>>,
+    /// States above `base` while a terminal is fed.
+    above: Vec<LrState>,
+}
+
+impl Parser {
+    /// A parser for a grammar.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub(crate) fn new(
+        grammar: Arc<LexedGrammar>,
+        tables: Arc<ParsingTables>,
+        limits: &Limits,
+    ) -> Result<Self, LimitExceeded> {
+        let recognizer = match &*tables {
+            ParsingTables::Lalr(_) => None,
+            ParsingTables::Earley(language) => Some(Box::new(language.recognizer(limits)?)),
+        };
+        Ok(Self {
+            grammar,
+            tables,
+            recognizer,
+            failure: None,
+            nodes: vec![
+                Node { below: StackId(0), state: LrState::START },
+                // The state is never looked at.
+                Node { below: UNKNOWN, state: LrState::START },
+            ],
+            node_ids: FxHashMap::default(),
+            layouts: vec![Layout::default()],
+            layout_ids: FxHashMap::from_iter([(Layout::default(), LayoutId(0))]),
+            layout_bytes: 0,
+            newlines: FxHashMap::default(),
+            above: Vec::new(),
+        })
+    }
+
+    /// Before any terminal.
+    pub(crate) fn start(&self) -> Parse {
+        let stack = self.recognizer.as_ref().map_or(0, |recognizer| recognizer.start().index());
+        Parse { stack: StackId::new(stack), layout: LayoutId(0) }
+    }
+
+    /// Says if a limit was passed, and so answers were wrong, since this was asked last.
+    ///
+    /// # Errors
+    /// The limit.
+    pub(crate) fn check(&mut self) -> Result<(), LimitExceeded> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Whether a limit was passed, and so answers are wrong.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// The state on top of a stack. What stands for a stack without LALR(1) tables has none that makes a difference.
+    #[inline]
+    pub(crate) fn top(&self, stack: StackId) -> LrState {
+        if self.recognizer.is_some() { LrState::START } else { self.nodes[stack.index()].state }
+    }
+
+    /// The states of a stack, top down.
+    pub(crate) fn states(&self, stack: StackId) -> impl Iterator<Item = LrState> {
+        let mut next = Some(stack);
+        std::iter::from_fn(move || {
+            let (state, below) = self.state_and_below(next?);
+            next = below;
+            Some(state)
+        })
+    }
+
+    /// The state on top of a stack and the stack below, if anything is known about that.
+    #[inline]
+    pub(crate) fn state_and_below(&self, stack: StackId) -> (LrState, Option<StackId>) {
+        if self.recognizer.is_some() {
+            return (LrState::new(stack.index()), None);
+        }
+        let node = self.nodes[stack.index()];
+        (node.state, Some(node.below).filter(|&below| below != stack && below != UNKNOWN))
+    }
+
+    /// The open stack of which only the state on top is known; without LALR(1) tables that is the whole stack.
+    pub(crate) fn open_stack(&mut self, top: LrState) -> StackId {
+        if self.recognizer.is_some() { StackId::new(top.index()) } else { self.push(UNKNOWN, top) }
+    }
+
+    /// Whether a bracket is open, so that newlines mean nothing.
+    pub(crate) fn is_in_brackets(&self, layout: LayoutId) -> bool {
+        self.layouts[layout.index()].brackets > 0
+    }
+
+    /// The parse after a lexeme; none if it cannot come here. `column` counts for newlines only: where they mean
+    /// something they have a line break.
+    pub(crate) fn feed_lexeme(&mut self, parse: Parse, terminal: TerminalId, column: u32) -> Option<Parse> {
+        let lexeme = self.lexeme(parse.layout, terminal, column)?;
+        Some(Parse { stack: self.feed_all(parse.stack, lexeme)?, layout: lexeme.layout })
+    }
+
+    fn feed_all(&mut self, mut stack: StackId, lexeme: Lexeme) -> Option<StackId> {
+        for terminal in lexeme.terminals() {
+            match self.feed(stack, terminal) {
+                Attempt::Taken(next) => stack = next,
+                Attempt::Refused | Attempt::Beneath(_) => return None,
+            }
+        }
+        Some(stack)
+    }
+
+    /// What a lexeme feeds to the parser, as far as the layout allows it. Most columns of newlines are wrong.
+    pub(crate) fn lexeme(&mut self, layout: LayoutId, terminal: TerminalId, column: u32) -> Option<Lexeme> {
+        if self.grammar.terminals[terminal.index()].is_ignored() {
+            return Some(Lexeme { first: None, more: None, layout });
+        }
+        let alone = Lexeme { first: Some(terminal), more: None, layout };
+        let grammar = self.grammar.clone();
+        let Some(indentation) = &grammar.indentation else { return Some(alone) };
+        if terminal == indentation.newline {
+            if self.is_in_brackets(layout) {
+                return Some(Lexeme { first: None, ..alone });
+            }
+            if column == Column::NO_BREAK {
+                return None;
+            }
+            if let Some(&known) = self.newlines.get(&(layout, column)) {
+                return known;
+            }
+            let lexeme = self.newline(layout, indentation, column);
+            self.newlines.insert((layout, column), lexeme);
+            return lexeme;
+        }
+        let brackets = self.layouts[layout.index()].brackets;
+        let brackets = if indentation.open.contains(&terminal) {
+            brackets + 1
+        } else if indentation.close.contains(&terminal) {
+            brackets.checked_sub(1)?
+        } else {
+            return Some(alone);
+        };
+        let after = Layout { brackets, ..self.layouts[layout.index()].clone() };
+        Some(Lexeme { layout: self.intern_layout(after), ..alone })
+    }
+
+    /// What a newline that means something feeds to the parser.
+    fn newline(&mut self, layout: LayoutId, indentation: &Indentation, column: u32) -> Option<Lexeme> {
+        let blocks = &self.layouts[layout.index()].blocks;
+        let height = blocks.len();
+        let mut kept = height;
+        while kept > 0 && blocks[kept - 1] > column {
+            kept -= 1;
+        }
+        let innermost = kept.checked_sub(1).map_or(0, |last| blocks[last]);
+        let begins = column > innermost;
+        if begins && kept < height {
+            return None;
+        }
+        let first = Some(indentation.newline);
+        if !begins && kept == height {
+            return Some(Lexeme { first, more: None, layout });
+        }
+        let mut after = self.layouts[layout.index()].clone();
+        after.blocks.truncate(kept);
+        let more = if begins {
+            after.blocks.push(column);
+            (indentation.indent, 1)
+        } else {
+            (indentation.dedent, height - kept)
+        };
+        Some(Lexeme { first, more: Some(more), layout: self.intern_layout(after) })
+    }
+
+    /// What has to be fed before a text can end: the ends of all open blocks.
+    pub(crate) fn ends_of_blocks(&self, layout: LayoutId) -> Lexeme {
+        let blocks = self.layouts[layout.index()].blocks.len();
+        let dedent = self.grammar.indentation.as_ref().map(|indentation| (indentation.dedent, blocks));
+        Lexeme { first: None, more: dedent, layout }
+    }
+
+    /// Whether the text may end here, after a last lexeme if there is one.
+    pub(crate) fn can_end(&mut self, parse: Parse, last: Option<(TerminalId, u32)>) -> bool {
+        let parse = match last {
+            Some((terminal, column)) => self.feed_lexeme(parse, terminal, column),
+            None => Some(parse),
+        };
+        let Some(parse) = parse else { return false };
+        let ends = self.ends_of_blocks(parse.layout);
+        match self.feed_all(parse.stack, ends) {
+            Some(stack) => self.accepts(stack, self.grammar.end()),
+            None => false,
+        }
+    }
+
+    /// Whether a terminal, as the parser sees it, or the end of the text can come next, on a stack that is not open.
+    pub(crate) fn accepts(&mut self, stack: StackId, terminal: TerminalId) -> bool {
+        matches!(self.probe(stack, terminal), Attempt::Taken(()))
+    }
+
+    /// The same, as far as it is known.
+    pub(crate) fn probe(&mut self, stack: StackId, terminal: TerminalId) -> Attempt<()> {
+        if let Some(recognizer) = &self.recognizer {
+            let is_taken = match terminal == self.grammar.end() {
+                true => recognizer.is_complete(SetId::new(stack.index())),
+                false => matches!(self.feed(stack, terminal), Attempt::Taken(_)),
+            };
+            return if is_taken { Attempt::Taken(()) } else { Attempt::Refused };
+        }
+        match self.reduce(stack, terminal).1 {
+            Outcome::Shift(_) | Outcome::Accept => Attempt::Taken(()),
+            Outcome::Error => Attempt::Refused,
+            Outcome::Beneath(beneath) => Attempt::Beneath(beneath),
+        }
+    }
+
+    /// The stack after a terminal.
+    pub(crate) fn feed(&mut self, stack: StackId, terminal: TerminalId) -> Attempt<StackId> {
+        if let (Some(recognizer), ParsingTables::Earley(language)) = (&self.recognizer, &*self.tables) {
+            return match language.step(recognizer, SetId::new(stack.index()), terminal) {
+                Ok(Some(next)) => Attempt::Taken(StackId::new(next.index())),
+                Ok(None) => Attempt::Refused,
+                Err(limit) => {
+                    self.failure = Some(limit);
+                    Attempt::Refused
+                }
+            };
+        }
+        let (base, outcome) = self.reduce(stack, terminal);
+        let target = match outcome {
+            Outcome::Shift(target) => target,
+            Outcome::Accept | Outcome::Error => return Attempt::Refused,
+            Outcome::Beneath(beneath) => return Attempt::Beneath(beneath),
+        };
+        let mut stack = base;
+        for index in 0..self.above.len() {
+            stack = self.push(stack, self.above[index]);
+        }
+        Attempt::Taken(self.push(stack, target))
+    }
+
+    /// The open stack of which the state `top` becomes known when a nonterminal was read on it, if it may come there.
+    pub(crate) fn after_nonterminal(&mut self, top: LrState, lhs: NonterminalId) -> Option<StackId> {
+        let next = self.tables.lalr()?.goto(top, lhs)?;
+        let base = self.open_stack(top);
+        Some(self.push(base, next))
+    }
+
+    /// Whether a state goes on with a nonterminal.
+    pub(crate) fn reads(&self, state: LrState, nonterminal: NonterminalId) -> bool {
+        self.tables.lalr().is_some_and(|table| table.goto(state, nonterminal).is_some())
+    }
+
+    /// Reduces as long as the tables say so before a terminal. The stack is then the returned one with `above` on it.
+    fn reduce(&mut self, stack: StackId, terminal: TerminalId) -> (StackId, Outcome) {
+        self.above.clear();
+        let mut base = stack;
+        let tables = self.tables.clone();
+        let ParsingTables::Lalr(table) = &*tables else { return (base, Outcome::Error) };
+        loop {
+            let state = match self.above.last() {
+                Some(&state) => state,
+                None => self.top(base),
+            };
+            match table.action(state, terminal) {
+                Action::Shift(target) => return (base, Outcome::Shift(target)),
+                Action::Accept => return (base, Outcome::Accept),
+                Action::Error => return (base, Outcome::Error),
+                Action::Reduce(production) => {
+                    let production = &self.grammar.productions[production.index()];
+                    let (lhs, length) = (production.lhs, production.rhs.len());
+                    let from_above = length.min(self.above.len());
+                    self.above.truncate(self.above.len() - from_above);
+                    for popped in from_above..length {
+                        if base == UNKNOWN {
+                            let pops = (length - popped) as u32;
+                            return (base, Outcome::Beneath(Beneath { pops, lhs }));
+                        }
+                        base = self.nodes[base.index()].below;
+                    }
+                    if base == UNKNOWN && self.above.is_empty() {
+                        return (base, Outcome::Beneath(Beneath { pops: 0, lhs }));
+                    }
+                    // Decided conflicts may make a parser reduce nothing for ever: it never gets to the terminal.
+                    if self.above.len() > table.state_count() {
+                        return (base, Outcome::Error);
+                    }
+                    let state = match self.above.last() {
+                        Some(&state) => state,
+                        None => self.top(base),
+                    };
+                    match table.goto(state, lhs) {
+                        Some(next) => self.above.push(next),
+                        None => return (base, Outcome::Error),
+                    }
+                }
+            }
+        }
+    }
+
+    /// The stack with one more state on top.
+    pub(crate) fn push(&mut self, below: StackId, state: LrState) -> StackId {
+        if let Some(&known) = self.node_ids.get(&(below, state)) {
+            return known;
+        }
+        let id = StackId::new(self.nodes.len());
+        self.nodes.push(Node { below, state });
+        self.node_ids.insert((below, state), id);
+        id
+    }
+
+    fn intern_layout(&mut self, layout: Layout) -> LayoutId {
+        if let Some(&known) = self.layout_ids.get(&layout) {
+            return known;
+        }
+        let id = LayoutId::new(self.layouts.len());
+        self.layout_bytes += 128 + 8 * layout.blocks.len();
+        self.layouts.push(layout.clone());
+        self.layout_ids.insert(layout, id);
+        id
+    }
+
+    /// Estimate of the memory taken, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let sets = self.recognizer.as_ref().map_or(0, |recognizer| recognizer.memory_bytes());
+        sets + self.nodes.len() * 48 + self.layout_bytes + hash_bytes(&self.newlines)
+    }
+}

@@ -1,0 +1,82 @@
+//! What the parser reads sequences of terminals with: LALR(1) tables, or the rules for the Earley recogniser.
+//!
+//! Analyses of lexers ask what can come after a terminal, and in which states. Of LALR(1) tables these are their own
+//! states. For the Earley recogniser, whose sets are not known ahead, they are the first state and one after each
+//! terminal, with what the rules have there at all.
+
+use std::sync::Arc;
+
+use super::grammar::{LexedGrammar, ParserKind, Symbol};
+use super::lalr::LalrTable;
+use super::lr_automaton::LrState;
+use super::terminal_language::TerminalLanguage;
+use super::terminal_set::TerminalSet;
+use grammask_diagnostics::{GrammarError, Limits};
+use grammask_grammar::TerminalId;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) enum ParsingTables {
+    /// LALR(1) tables.
+    Lalr(Arc<LalrTable>),
+    /// The rules.
+    Earley(TerminalLanguage),
+}
+
+impl ParsingTables {
+    /// The tables of a grammar.
+    ///
+    /// # Errors
+    /// Conflicts; a limit that was passed.
+    pub(crate) fn new(grammar: &LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
+        Ok(match grammar.parser {
+            ParserKind::Lalr => Self::Lalr(Arc::new(LalrTable::new(grammar, limits)?)),
+            ParserKind::Earley => Self::Earley(TerminalLanguage::of(grammar, limits)?),
+        })
+    }
+
+    pub(crate) fn lalr(&self) -> Option<&LalrTable> {
+        match self {
+            Self::Lalr(table) => Some(table),
+            Self::Earley(_) => None,
+        }
+    }
+
+    /// For each state the terminals that may have an action there, the end of the text left out.
+    pub(crate) fn accepted(&self, grammar: &LexedGrammar) -> Vec<TerminalSet> {
+        match self {
+            Self::Lalr(table) => {
+                let states = (0..table.state_count()).map(LrState::new);
+                states
+                    .map(|state| {
+                        let mut accepted = table.accepts(state);
+                        accepted.remove(table.end());
+                        accepted
+                    })
+                    .collect()
+            }
+            Self::Earley(language) => {
+                let neighbours = language.neighbours();
+                let terminals = (0..grammar.terminals.len()).map(TerminalId::new);
+                let after = terminals.map(|terminal| neighbours.after(terminal).clone());
+                std::iter::once(neighbours.beginnings().clone()).chain(after).collect()
+            }
+        }
+    }
+
+    /// For each terminal the states in which what comes after it begins.
+    pub(crate) fn states_after(&self, grammar: &LexedGrammar) -> Vec<Vec<LrState>> {
+        match self {
+            Self::Lalr(table) => {
+                let mut after: Vec<Vec<LrState>> = vec![Vec::new(); grammar.terminals.len()];
+                for (state, entered_by) in table.automaton.entered_by.iter().enumerate() {
+                    if let Some(Symbol::Terminal(terminal)) = *entered_by {
+                        after[terminal.index()].push(LrState::new(state));
+                    }
+                }
+                after
+            }
+            Self::Earley(_) => (1..=grammar.terminals.len()).map(|state| vec![LrState::new(state)]).collect(),
+        }
+    }
+}

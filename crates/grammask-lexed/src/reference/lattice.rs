@@ -1,0 +1,67 @@
+//! Whether the rules derive one of the ways to cut a text into terminals, by the plainest algorithm.
+//!
+//! A *lattice* has an edge for each lexeme that may stand somewhere. The rules are followed from each position as sets of
+//! (rule, dot, where the rule began), after J. Earley (1970), again and again until nothing is new.
+
+use std::collections::BTreeSet;
+
+use super::super::grammar::{LexedGrammar, Symbol};
+use grammask_grammar::TerminalId;
+
+/// A lexeme: where it begins and ends, and what it is; nothing for what is ignored.
+pub(super) type Edge = (usize, usize, Option<TerminalId>);
+
+/// A production, how much of it was read, and the position where it began.
+type Item = (usize, usize, usize);
+
+/// Whether a way through the lattice from 0 to `end` is a sentence.
+pub(super) fn derives(grammar: &LexedGrammar, edges: &[Edge], end: usize) -> bool {
+    let of = |nonterminal: usize, position: usize| {
+        let productions = grammar.productions.iter().enumerate();
+        productions
+            .filter(move |(_, production)| production.lhs.index() == nonterminal)
+            .map(move |(index, _)| (index, 0, position))
+    };
+    let start = grammar.start.index();
+    let mut sets: Vec<BTreeSet<Item>> = vec![BTreeSet::new(); end + 1];
+    sets[0].extend(of(start, 0));
+    loop {
+        let before: usize = sets.iter().map(BTreeSet::len).sum();
+        for position in 0..=end {
+            for (production, dot, origin) in sets[position].clone() {
+                let lhs = grammar.productions[production].lhs.index();
+                match grammar.productions[production].rhs.get(dot) {
+                    None => {
+                        let waiting = sets[origin].clone().into_iter().filter(|&(production, dot, _)| {
+                            matches!(grammar.productions[production].rhs.get(dot),
+                                Some(Symbol::Nonterminal(next)) if next.index() == lhs)
+                        });
+                        sets[position]
+                            .extend(waiting.map(|(production, dot, from)| (production, dot + 1, from)));
+                    }
+                    Some(Symbol::Nonterminal(next)) => sets[position].extend(of(next.index(), position)),
+                    Some(Symbol::Terminal(terminal)) => {
+                        for &(from, to, lexeme) in edges {
+                            if from == position && lexeme == Some(*terminal) {
+                                sets[to].insert((production, dot + 1, origin));
+                            }
+                        }
+                    }
+                }
+            }
+            for &(from, to, lexeme) in edges {
+                if from == position && lexeme.is_none() {
+                    let all = sets[position].clone();
+                    sets[to].extend(all);
+                }
+            }
+        }
+        if sets.iter().map(BTreeSet::len).sum::<usize>() == before {
+            break;
+        }
+    }
+    sets[end].iter().any(|&(production, dot, origin)| {
+        let production = &grammar.productions[production];
+        production.lhs.index() == start && dot == production.rhs.len() && origin == 0
+    })
+}

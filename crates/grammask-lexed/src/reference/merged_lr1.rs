@@ -1,0 +1,238 @@
+//! LALR(1) tables as textbooks define them: canonical LR(1) states, merged where they differ in look-aheads only.
+//!
+//! For small grammars; nothing is done to be fast. After A. Aho, R. Sethi and J. Ullman, section 4.7.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::grammar::{ConflictPolicy, LexedGrammar, Symbol};
+use grammask_grammar::TerminalId;
+
+/// Production (the start production is the one after the last), dot, look-ahead (the end is the one after the last).
+type Item = (usize, usize, usize);
+type Core = BTreeSet<(usize, usize)>;
+
+/// Most canonical states.
+const MOST_STATES: usize = 2_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    Shift(usize),
+    Reduce(usize),
+    Accept,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct MergedTable {
+    actions: Vec<BTreeMap<usize, Action>>,
+    gotos: Vec<BTreeMap<Symbol, usize>>,
+}
+
+impl MergedTable {
+    /// The tables; none if there are conflicts that the grammar's policy does not decide, or too many states.
+    pub(super) fn new(grammar: &LexedGrammar) -> Option<Self> {
+        let first = first_sets(grammar);
+        let end = grammar.terminals.len();
+        let start_production = grammar.productions.len();
+        let mut states: Vec<BTreeSet<Item>> =
+            vec![closure(grammar, &first, BTreeSet::from([(start_production, 0, end)]))];
+        let mut edges: Vec<BTreeMap<Symbol, usize>> = Vec::new();
+        while edges.len() < states.len() {
+            let items = states[edges.len()].clone();
+            let symbols: BTreeSet<Symbol> = items
+                .iter()
+                .filter_map(|&(production, dot, _)| symbol_after(grammar, production, dot))
+                .collect();
+            let mut targets = BTreeMap::new();
+            for symbol in symbols {
+                let moved = items
+                    .iter()
+                    .filter(|&&(production, dot, _)| symbol_after(grammar, production, dot) == Some(symbol))
+                    .map(|&(production, dot, lookahead)| (production, dot + 1, lookahead))
+                    .collect();
+                let target = closure(grammar, &first, moved);
+                let position = match states.iter().position(|state| *state == target) {
+                    Some(known) => known,
+                    None => {
+                        states.push(target);
+                        states.len() - 1
+                    }
+                };
+                targets.insert(symbol, position);
+            }
+            edges.push(targets);
+            if states.len() > MOST_STATES {
+                return None;
+            }
+        }
+        let core = |state: &BTreeSet<Item>| -> Core {
+            state.iter().map(|&(production, dot, _)| (production, dot)).collect()
+        };
+        let mut merged: Vec<(Core, BTreeSet<Item>)> = Vec::new();
+        let mut merged_of = Vec::new();
+        for state in &states {
+            let core = core(state);
+            match merged.iter().position(|(known, _)| *known == core) {
+                Some(known) => {
+                    merged[known].1.extend(state.iter().copied());
+                    merged_of.push(known);
+                }
+                None => {
+                    merged.push((core, state.clone()));
+                    merged_of.push(merged.len() - 1);
+                }
+            }
+        }
+        let mut table =
+            Self { actions: vec![BTreeMap::new(); merged.len()], gotos: vec![BTreeMap::new(); merged.len()] };
+        for (state, targets) in edges.iter().enumerate() {
+            for (&symbol, &target) in targets {
+                table.gotos[merged_of[state]].insert(symbol, merged_of[target]);
+            }
+        }
+        for (state, (_, items)) in merged.iter().enumerate() {
+            table.fill(grammar, state, items)?;
+        }
+        Some(table)
+    }
+
+    fn fill(&mut self, grammar: &LexedGrammar, state: usize, items: &BTreeSet<Item>) -> Option<()> {
+        let end = grammar.terminals.len();
+        let mut reductions: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for &(production, dot, lookahead) in items {
+            match symbol_after(grammar, production, dot) {
+                Some(symbol @ Symbol::Terminal(terminal)) => {
+                    self.actions[state].insert(terminal.index(), Action::Shift(self.gotos[state][&symbol]));
+                }
+                Some(Symbol::Nonterminal(_)) => {}
+                None if production == grammar.productions.len() => {
+                    self.actions[state].insert(end, Action::Accept);
+                }
+                None => {
+                    reductions.entry(lookahead).or_default().insert(production);
+                }
+            }
+        }
+        for (lookahead, productions) in reductions {
+            let highest = productions.iter().map(|&index| grammar.productions[index].priority).max();
+            let mut best =
+                productions.iter().filter(|&&index| Some(grammar.productions[index].priority) == highest);
+            let (Some(&chosen), None) = (best.next(), best.next()) else { return None };
+            if let std::collections::btree_map::Entry::Vacant(cell) = self.actions[state].entry(lookahead) {
+                cell.insert(Action::Reduce(chosen));
+            } else if grammar.conflicts == ConflictPolicy::Refuse {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    pub(super) fn has_action(&self, state: usize, terminal: TerminalId) -> bool {
+        self.actions[state].contains_key(&terminal.index())
+    }
+
+    /// Reads a terminal; false if it cannot come here.
+    pub(super) fn shift(&self, stack: &mut Vec<usize>, grammar: &LexedGrammar, terminal: TerminalId) -> bool {
+        match self.reduce(stack, grammar, terminal.index()) {
+            Some(Action::Shift(target)) => {
+                stack.push(target);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the text can end.
+    pub(super) fn accepts_end(&self, stack: &mut Vec<usize>, grammar: &LexedGrammar) -> bool {
+        self.reduce(stack, grammar, grammar.terminals.len()) == Some(Action::Accept)
+    }
+
+    fn reduce(&self, stack: &mut Vec<usize>, grammar: &LexedGrammar, terminal: usize) -> Option<Action> {
+        let most = stack.len() + self.actions.len() + 1;
+        loop {
+            match self.actions[*stack.last()?].get(&terminal) {
+                Some(&Action::Reduce(production)) => {
+                    let production = &grammar.productions[production];
+                    stack.truncate(stack.len() - production.rhs.len());
+                    let target = self.gotos[*stack.last()?].get(&Symbol::Nonterminal(production.lhs))?;
+                    stack.push(*target);
+                    if stack.len() > most {
+                        return None;
+                    }
+                }
+                other => return other.copied(),
+            }
+        }
+    }
+}
+
+fn symbol_after(grammar: &LexedGrammar, production: usize, dot: usize) -> Option<Symbol> {
+    match grammar.productions.get(production) {
+        Some(production) => production.rhs.get(dot).copied(),
+        None => (dot == 0).then_some(Symbol::Nonterminal(grammar.start)),
+    }
+}
+
+/// For each nonterminal the terminals that its texts begin with, and whether it derives the empty text.
+fn first_sets(grammar: &LexedGrammar) -> Vec<(BTreeSet<usize>, bool)> {
+    let mut first = vec![(BTreeSet::new(), false); grammar.nonterminals.len()];
+    loop {
+        let before = first.clone();
+        for production in &grammar.productions {
+            let (terminals, is_nullable) = first_of(&first, &production.rhs);
+            let entry = &mut first[production.lhs.index()];
+            entry.0.extend(terminals);
+            entry.1 |= is_nullable;
+        }
+        if first == before {
+            return first;
+        }
+    }
+}
+
+fn first_of(first: &[(BTreeSet<usize>, bool)], symbols: &[Symbol]) -> (BTreeSet<usize>, bool) {
+    let mut terminals = BTreeSet::new();
+    for symbol in symbols {
+        match symbol {
+            Symbol::Terminal(terminal) => {
+                terminals.insert(terminal.index());
+                return (terminals, false);
+            }
+            Symbol::Nonterminal(nonterminal) => {
+                let (more, is_nullable) = &first[nonterminal.index()];
+                terminals.extend(more.iter().copied());
+                if !is_nullable {
+                    return (terminals, false);
+                }
+            }
+        }
+    }
+    (terminals, true)
+}
+
+fn closure(
+    grammar: &LexedGrammar,
+    first: &[(BTreeSet<usize>, bool)],
+    mut items: BTreeSet<Item>,
+) -> BTreeSet<Item> {
+    let mut pending: Vec<Item> = items.iter().copied().collect();
+    while let Some((production, dot, lookahead)) = pending.pop() {
+        let Some(Symbol::Nonterminal(next)) = symbol_after(grammar, production, dot) else { continue };
+        let rest =
+            grammar.productions.get(production).map_or(&[][..], |production| &production.rhs[dot + 1..]);
+        let (mut lookaheads, is_nullable) = first_of(first, rest);
+        if is_nullable {
+            lookaheads.insert(lookahead);
+        }
+        for (index, predicted) in grammar.productions.iter().enumerate() {
+            if predicted.lhs == next {
+                for &lookahead in &lookaheads {
+                    if items.insert((index, 0, lookahead)) {
+                        pending.push((index, 0, lookahead));
+                    }
+                }
+            }
+        }
+    }
+    items
+}

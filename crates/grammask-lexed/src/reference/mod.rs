@@ -1,0 +1,221 @@
+//! The oracle for lexed grammars: cuts a whole text as its lexing rule is defined, and parses it with textbook tables.
+//!
+//! Nothing here is shared with the engine but the grammar and the terminals' automata. The lexer tries every terminal
+//! at every length; the tables are made by merging canonical LR(1) states. Where the grammar asks for the Earley parser,
+//! the ways to cut a text are edges between its positions, and the rules are followed on them.
+
+mod lattice;
+mod merged_lr1;
+
+use std::sync::Mutex;
+
+use self::merged_lr1::MergedTable;
+use super::grammar::{Indentation, LexedGrammar, LexerKind, LexingRule, ParserKind, TerminalRole};
+use grammask_automata::{Automata, StateId};
+use grammask_diagnostics::Limits;
+use grammask_grammar::TerminalId;
+
+/// See the module.
+#[derive(Debug)]
+pub struct LexedReference {
+    grammar: LexedGrammar,
+    /// None for the Earley parser.
+    table: Option<MergedTable>,
+    automata: Mutex<Automata>,
+}
+
+/// What a parser with an indentation keeps.
+struct Reading {
+    stack: Vec<usize>,
+    blocks: Vec<u32>,
+    brackets: u32,
+}
+
+impl LexedReference {
+    /// The oracle of a grammar; none if its parser has conflicts that its policy does not decide, or if it is the Earley
+    /// parser and there is an indentation.
+    #[must_use]
+    pub fn new(grammar: &LexedGrammar, limits: &Limits) -> Option<Self> {
+        let table = match grammar.parser {
+            ParserKind::Lalr => Some(MergedTable::new(grammar)?),
+            ParserKind::Earley if grammar.indentation.is_some() => return None,
+            ParserKind::Earley => None,
+        };
+        let automata = Mutex::new(Automata::new(grammar.terms.clone(), limits.automaton_states));
+        Some(Self { grammar: grammar.clone(), table, automata })
+    }
+
+    /// Whether a text is in the language.
+    #[must_use]
+    pub fn accepts(&self, text: &[u8]) -> bool {
+        let Some(table) = &self.table else {
+            return self.edges(text).is_some_and(|edges| lattice::derives(&self.grammar, &edges, text.len()));
+        };
+        let mut reading = Reading { stack: vec![0], blocks: Vec::new(), brackets: 0 };
+        let mut start = 0;
+        while start < text.len() {
+            let top = reading.stack.last().copied().unwrap_or(0);
+            let has_action = |terminal| table.has_action(top, terminal);
+            let Some((terminal, length)) = self.lexeme(has_action, &text[start..]) else { return false };
+            let lexeme = &text[start..start + length];
+            if !self.read(table, &mut reading, terminal, lexeme) {
+                return false;
+            }
+            start += length;
+        }
+        if let Some(indentation) = &self.grammar.indentation {
+            for _ in 0..reading.blocks.len() {
+                if !table.shift(&mut reading.stack, &self.grammar, indentation.dedent) {
+                    return false;
+                }
+            }
+        }
+        table.accepts_end(&mut reading.stack, &self.grammar)
+    }
+
+    /// All lexemes that a text may be cut into, for the Earley parser; none if no lexeme goes on.
+    fn edges(&self, text: &[u8]) -> Option<Vec<lattice::Edge>> {
+        let is_ignored = |terminal: TerminalId| self.grammar.terminals[terminal.index()].is_ignored();
+        let mut edges = Vec::new();
+        let mut add = |start: usize, terminal: TerminalId, length: usize| {
+            edges.push((start, start + length, (!is_ignored(terminal)).then_some(terminal)));
+        };
+        if !self.grammar.lexer.is_dynamic() {
+            let mut start = 0;
+            while start < text.len() {
+                let (terminal, length) = self.lexeme(|_| false, &text[start..])?;
+                if self.grammar.terminals[terminal.index()].role == TerminalRole::Refused {
+                    return None;
+                }
+                add(start, terminal, length);
+                start += length;
+            }
+            return Some(edges);
+        }
+        for start in 0..text.len() {
+            for terminal in (0..self.grammar.terminals.len()).map(TerminalId::new) {
+                let lengths = self.matches(terminal, &text[start..]);
+                let is_complete = self.grammar.lexer == LexerKind::DynamicComplete && !is_ignored(terminal);
+                let skipped = if is_complete { 0 } else { lengths.len().saturating_sub(1) };
+                for &length in &lengths[skipped..] {
+                    add(start, terminal, length);
+                }
+            }
+        }
+        Some(edges)
+    }
+
+    /// The lexeme that a text begins with.
+    fn lexeme(&self, has_action: impl Fn(TerminalId) -> bool, text: &[u8]) -> Option<(TerminalId, usize)> {
+        let newline = self.grammar.indentation.as_ref().map(|indentation| indentation.newline);
+        let wanted: Vec<TerminalId> = (0..self.grammar.terminals.len())
+            .map(TerminalId::new)
+            .filter(|&terminal| {
+                self.grammar.lexer == LexerKind::Basic
+                    || self.grammar.terminals[terminal.index()].role != TerminalRole::Parsed
+                    || newline == Some(terminal)
+                    || has_action(terminal)
+            })
+            .collect();
+        let matches: Vec<(TerminalId, usize)> = wanted
+            .iter()
+            .filter_map(|&terminal| Some((terminal, *self.matches(terminal, text).last()?)))
+            .collect();
+        let priority = |terminal: TerminalId| self.grammar.terminals[terminal.index()].priority;
+        let is_literal = |terminal: TerminalId| self.grammar.terminals[terminal.index()].is_literal;
+        match self.grammar.rule {
+            LexingRule::MaximalMunch => {
+                let longest = matches.iter().map(|&(_, length)| length).max()?;
+                let mut best: Vec<_> = matches.into_iter().filter(|&(_, length)| length == longest).collect();
+                best.sort_by_key(|&(terminal, _)| (-priority(terminal), !is_literal(terminal), terminal));
+                best.first().copied()
+            }
+            LexingRule::Lark => {
+                let patterns_of = |keyword: TerminalId| {
+                    let pairs = self.grammar.keywords.iter();
+                    pairs.filter(move |&&(literal, _)| literal == keyword).map(|&(_, pattern)| pattern)
+                };
+                let mut scanned: Vec<_> = matches
+                    .iter()
+                    .copied()
+                    .filter(|&(terminal, _)| !patterns_of(terminal).any(|pattern| wanted.contains(&pattern)))
+                    .collect();
+                scanned.sort_by_key(|&(terminal, _)| (-priority(terminal), terminal));
+                let &(terminal, length) = scanned.first()?;
+                let keyword = matches.iter().find(|&&(keyword, keyword_length)| {
+                    keyword_length == length && patterns_of(keyword).any(|pattern| pattern == terminal)
+                });
+                Some((keyword.map_or(terminal, |&(keyword, _)| keyword), length))
+            }
+        }
+    }
+
+    /// Lengths of the words of a terminal that a text begins with, ascending.
+    fn matches(&self, terminal: TerminalId, text: &[u8]) -> Vec<usize> {
+        let mut lengths = Vec::new();
+        let Ok(mut automata) = self.automata.lock() else { return lengths };
+        let Some(term) = self.grammar.terminals[terminal.index()].term else { return lengths };
+        let mut state: Option<StateId> = automata.start(term).ok().flatten();
+        for (position, &byte) in text.iter().enumerate() {
+            let Some(current) = state else { break };
+            state = automata.step(current, byte).ok().flatten();
+            if state.is_some_and(|state| automata.is_accepting(state)) {
+                lengths.push(position + 1);
+            }
+        }
+        lengths
+    }
+
+    /// Reads a lexeme; false if it cannot come here.
+    fn read(&self, table: &MergedTable, reading: &mut Reading, terminal: TerminalId, lexeme: &[u8]) -> bool {
+        if self.grammar.terminals[terminal.index()].is_ignored() {
+            return true;
+        }
+        let Some(indentation) = &self.grammar.indentation else {
+            return table.shift(&mut reading.stack, &self.grammar, terminal);
+        };
+        if terminal == indentation.newline {
+            return reading.brackets > 0 || self.read_newline(table, reading, indentation, lexeme);
+        }
+        if !table.shift(&mut reading.stack, &self.grammar, terminal) {
+            return false;
+        }
+        if indentation.open.contains(&terminal) {
+            reading.brackets += 1;
+        } else if indentation.close.contains(&terminal) {
+            match reading.brackets.checked_sub(1) {
+                Some(less) => reading.brackets = less,
+                None => return false,
+            }
+        }
+        true
+    }
+
+    fn read_newline(
+        &self,
+        table: &MergedTable,
+        reading: &mut Reading,
+        indentation: &Indentation,
+        lexeme: &[u8],
+    ) -> bool {
+        if !table.shift(&mut reading.stack, &self.grammar, indentation.newline) {
+            return false;
+        }
+        let Some(last) = lexeme.iter().rposition(|&byte| byte == b'\n') else { return false };
+        let line = &lexeme[last + 1..];
+        let count = |wanted: u8| line.iter().filter(|&&byte| byte == wanted).count() as u32;
+        let column = count(b' ') + count(b'\t') * indentation.tab_length;
+        let current = |reading: &Reading| reading.blocks.last().copied().unwrap_or(0);
+        if column > current(reading) {
+            reading.blocks.push(column);
+            return table.shift(&mut reading.stack, &self.grammar, indentation.indent);
+        }
+        while column < current(reading) {
+            reading.blocks.pop();
+            if !table.shift(&mut reading.stack, &self.grammar, indentation.dedent) {
+                return false;
+            }
+        }
+        column == current(reading)
+    }
+}

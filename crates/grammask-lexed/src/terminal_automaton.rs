@@ -1,0 +1,96 @@
+//! Terminals as automata in plain form, for definitions that say more than regular expressions can.
+
+use rustc_hash::FxHashMap;
+
+use grammask_automata::{TableBuilder, TableState, TermId, Terms};
+
+/// A state of a deterministic automaton over bytes; the first one of a list is where words begin.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct AutomatonState {
+    /// Whether words may end here.
+    pub accepting: bool,
+    /// The first and the last byte of a range, and the position of the state that they lead to; ascending and apart.
+    pub edges: Vec<(u8, u8, u32)>,
+}
+
+/// The minimal automaton of a term; none if it has no word, or more than `most_states` states before they are merged.
+pub(super) fn states(terms: &Terms, term: TermId, most_states: usize) -> Option<Vec<AutomatonState>> {
+    let table = terms.determinized(term, most_states)?;
+    let start = table.start()?;
+    let mut positions: FxHashMap<TableState, u32> = FxHashMap::from_iter([(start, 0)]);
+    let mut found = vec![start];
+    let mut states = Vec::new();
+    while let Some(&state) = found.get(states.len()) {
+        let mut edges = Vec::new();
+        for (low, high, target) in table.edges(state) {
+            let next = u32::try_from(found.len()).ok()?;
+            let position = *positions.entry(target).or_insert_with(|| {
+                found.push(target);
+                next
+            });
+            edges.push((low, high, position));
+        }
+        states.push(AutomatonState { accepting: table.is_accepting(state), edges });
+    }
+    Some(states)
+}
+
+/// The language of an automaton; none if the states are none.
+pub(super) fn term(terms: &mut Terms, states: &[AutomatonState]) -> Option<TermId> {
+    let mut builder = TableBuilder::new();
+    let ids: Vec<TableState> = states.iter().map(|_| builder.add_state()).collect();
+    for (state, &id) in states.iter().zip(&ids) {
+        if state.accepting {
+            builder.accept(id);
+        }
+        let mut least = 0;
+        for &(low, high, target) in &state.edges {
+            if low > high || u16::from(low) < least {
+                return None;
+            }
+            least = u16::from(high) + 1;
+            builder.transition(id, low, high, *ids.get(target as usize)?);
+        }
+    }
+    Some(terms.table(builder.finish(*ids.first()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grammar::accepts;
+    use grammask_automata::{Automata, regex};
+    use grammask_diagnostics::Limits;
+
+    #[test]
+    fn automata_keep_the_language() {
+        let mut terms = Terms::new();
+        let regex = regex::term(&mut terms, "/\\*[^x]*\\*/", &Limits::default()).expect("it is a regex");
+        let comment = terms.first_match(regex);
+        let plain = states(&terms, comment, 1000).expect("it is small");
+        assert!(states(&terms, comment, 2).is_none());
+        let made = term(&mut terms, &plain).expect("it was made from a term");
+        let mut automata = Automata::new(terms, 1000);
+        for text in ["/**/", "/***/", "/* */ */", "/*/", "/*x*/", ""] {
+            let expected = accepts(&mut automata, comment, text.as_bytes()).expect("it is small");
+            assert_eq!(
+                accepts(&mut automata, made, text.as_bytes()).expect("it is small"),
+                expected,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_automaton_is_refused() {
+        let mut terms = Terms::new();
+        let mut with_edges = |edges| term(&mut terms, &[AutomatonState { accepting: true, edges }]);
+        assert!(with_edges(vec![(0, 1, 0), (2, 255, 0)]).is_some());
+        for edges in
+            [vec![(1, 0, 0)], vec![(0, 0, 1)], vec![(0, 5, 0), (5, 6, 0)], vec![(5, 255, 0), (0, 1, 0)]]
+        {
+            assert!(with_edges(edges).is_none());
+        }
+        assert!(term(&mut terms, &[]).is_none());
+    }
+}

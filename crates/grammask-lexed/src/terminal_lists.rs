@@ -1,0 +1,46 @@
+//! Lists of terminals by number, so that equal ones are compared, and what is known about them is found, at once.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::parts::hash_bytes;
+use grammask_collections::id_type;
+use grammask_grammar::TerminalId;
+
+id_type! {
+    /// A list of terminals.
+    TerminalsId
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct TerminalLists {
+    lists: Vec<Arc<[TerminalId]>>,
+    ids: FxHashMap<Arc<[TerminalId]>, TerminalsId>,
+    content_bytes: usize,
+}
+
+impl TerminalLists {
+    /// The number of a list.
+    pub(crate) fn id(&mut self, terminals: impl IntoIterator<Item = TerminalId>) -> TerminalsId {
+        let list: Vec<TerminalId> = terminals.into_iter().collect();
+        if let Some(&known) = self.ids.get(&list[..]) {
+            return known;
+        }
+        let id = TerminalsId::new(self.lists.len());
+        let list: Arc<[TerminalId]> = list[..].into();
+        self.content_bytes += 16 + size_of_val(&list[..]);
+        self.lists.push(list.clone());
+        self.ids.insert(list, id);
+        id
+    }
+
+    pub(crate) fn get(&self, id: TerminalsId) -> Arc<[TerminalId]> {
+        self.lists[id.index()].clone()
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.content_bytes + self.lists.capacity() * size_of::<Arc<[TerminalId]>>() + hash_bytes(&self.ids)
+    }
+}
