@@ -55,6 +55,12 @@ def test_the_performance_page_is_generated_from_the_results(record):
     assert "@table" not in files["performance.md"]
 
 
+def test_the_table_of_the_readme_is_generated_from_the_results(record):
+    readme = (BENCHES.parent / "README.md").read_text("utf-8")
+    assert record.readme(readme) == readme
+    assert readme.count("\n| JSON schemas, ") == 1
+
+
 def test_every_suite_has_a_program_and_results(record):
     for suite in record.SUITES:
         assert (BENCHES / suite.command[0]).exists()
