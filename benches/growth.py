@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,6 +111,7 @@ def main() -> None:
         pass_seconds=options.pass_seconds,
         seconds=options.seconds,
         memory_bytes=int(options.memory_gib * 2**30),
+        run=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     )
     options.cache.mkdir(parents=True, exist_ok=True)
     definitions = tomllib.loads(_CASES.read_text("utf-8"))
