@@ -16,12 +16,13 @@ PACKAGE := .venv/.package
 PEERS := .venv/.peers
 DOCUMENTATION := .venv/.documentation
 BENCH ?=
+RECORD ?=
 # What the optimiser knows of real work: counts of a run of benches/training.py. `make profile` makes them anew.
 PROFILE := crates/grammask-python/grammask.profdata.gz
 COUNTS := target/profile/grammask.profdata
 OPTIMISED := RUSTFLAGS="$(RUSTFLAGS) -Cprofile-use=$(CURDIR)/$(COUNTS) -Cllvm-args=-no-pgo-warn-mismatch"
 
-.PHONY: demo test test-engines test-freethreaded bench profile lint docs build clean
+.PHONY: demo test test-engines test-freethreaded bench record profile lint docs build clean
 
 demo: $(PACKAGE)
 	$(BIN)/python examples/demo.py
@@ -47,6 +48,10 @@ test-freethreaded: $(FREE_THREADED)/.package
 bench: $(PACKAGE) $(PEERS)
 	$(BIN)/python benches/compare.py $(BENCH)
 	$(BIN)/python benches/growth.py
+
+# Hours; RECORD=--quick takes minutes, RECORD="--suite comparison" runs one suite. Overwrites benches/results and docs/performance.md.
+record: $(PACKAGE) $(PEERS)
+	$(BIN)/python benches/record.py $(RECORD)
 
 # A build that counts, a run of it, and what it counted. Needs the component llvm-tools of rustup.
 profile: $(DEVELOPMENT)

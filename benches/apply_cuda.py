@@ -1,17 +1,19 @@
 """Applies masks to logits on a CUDA device: correctness against numpy, and time against torch operations.
 
-Runs on its own from the repository with torch, triton and numpy: ``python3 benches/apply_cuda.py``. The extension
-module of grammask need not be built. Exits with 1 if a result is wrong, and with 2 where there is no CUDA device.
+``python3 benches/apply_cuda.py`` needs torch, triton and numpy, but not the extension module of grammask. Exits with 1
+if a result is wrong and with 2 without a CUDA device. ``--record`` overwrites the results in ``benches/results``.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from suite_results import Section, Stamp, SuiteResults, Table, add_record_option
 
 KERNEL = Path(__file__).parents[1] / "python" / "grammask" / "integrations" / "torch_triton.py"
 SHAPES = [(1, 1), (1, 31), (3, 33), (2, 4095), (2, 4097), (7, 50_257), (4, 128_256), (64, 200_019)]
@@ -19,7 +21,7 @@ TIMED = [(1, 128_256), (16, 128_256), (64, 128_256), (256, 128_256), (256, 200_0
 
 
 def load_kernel() -> Any:
-    """The module with the kernel, without the package around it."""
+    """Import the module of the kernel without its package."""
     spec = importlib.util.spec_from_file_location("torch_triton", KERNEL)
     if spec is None or spec.loader is None:
         raise ImportError(KERNEL)
@@ -29,7 +31,7 @@ def load_kernel() -> Any:
 
 
 def random_mask(random: np.random.Generator, rows: int, words: int) -> np.ndarray:
-    """Rows that are full, empty, sparse and dense, as masks are."""
+    """Return full, empty, sparse and dense rows."""
     mask = random.integers(-(1 << 31), 1 << 31, (rows, words)).astype(np.int32)
     for row in range(rows):
         match row % 4:
@@ -44,7 +46,7 @@ def random_mask(random: np.random.Generator, rows: int, words: int) -> np.ndarra
 
 
 def expected(logits: np.ndarray, mask: np.ndarray, rows: list[int]) -> np.ndarray:
-    """What must come out, by numpy, bit by bit."""
+    """Return the expected logits, computed with numpy."""
     result = logits.copy()
     allowed = np.unpackbits(mask.view(np.uint8), axis=-1, bitorder="little").astype(bool)
     for index, row in enumerate(rows):
@@ -55,7 +57,7 @@ def expected(logits: np.ndarray, mask: np.ndarray, rows: list[int]) -> np.ndarra
 
 
 def check(torch: Any, refuse: Any) -> int:
-    """The number of results that are right; raises at a wrong one."""
+    """Return the number of verified results; raise at a wrong one."""
     random = np.random.default_rng(1)
     count = 0
     for dtype in (torch.float16, torch.bfloat16, torch.float32):
@@ -80,14 +82,14 @@ def check(torch: Any, refuse: Any) -> int:
 
 
 def by_torch(torch: Any, logits: Any, words: Any) -> None:
-    """The same by operations of torch."""
+    """Apply the masks with operations of torch."""
     shifts = torch.arange(32, dtype=torch.int32, device=logits.device)
     refused = ((words.unsqueeze(-1) >> shifts) & 1).eq(0).flatten(-2)[:, : logits.shape[-1]]
     logits.masked_fill_(refused, float("-inf"))
 
 
 def microseconds(torch: Any, run: Any) -> float:
-    """The median time of a call on the device."""
+    """Return the median time of a call on the device."""
     for _ in range(10):
         run()
     times = []
@@ -102,7 +104,10 @@ def microseconds(torch: Any, run: Any) -> float:
 
 
 def main() -> int:
-    """Checks, then measures."""
+    """Verify, measure, print, and record the results if asked to."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    add_record_option(parser)
+    options = parser.parse_args()
     try:
         import torch
     except ImportError:
@@ -112,10 +117,8 @@ def main() -> int:
         print("there is no CUDA device")
         return 2
     refuse = load_kernel().refuse
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
-    print(f"{check(torch, refuse)} results equal those of numpy")
-    print("| rows | vocabulary | dtype | kernel us | torch us | GB/s of logits, kernel |")
-    print("|---|---|---|---|---|---|")
+    setting = f"{torch.cuda.get_device_name()}, torch {torch.__version__}. {check(torch, refuse)} results equal numpy."
+    cells = []
     random = np.random.default_rng(2)
     for rows, size in TIMED:
         mask = torch.from_numpy(random_mask(random, rows, -(-size // 32))).cuda()
@@ -124,7 +127,16 @@ def main() -> int:
             kernel = microseconds(torch, lambda: refuse(logits, mask))  # noqa: B023
             plain = microseconds(torch, lambda: by_torch(torch, logits, mask))  # noqa: B023
             rate = logits.numel() * logits.element_size() / kernel / 1000
-            print(f"| {rows} | {size} | {str(dtype)[6:]} | {kernel:.1f} | {plain:.1f} | {rate:.0f} |")
+            cells.append(
+                [f"{rows}", f"{size:,}", str(dtype)[6:], f"{kernel:.1f}", f"{plain:.1f}", f"{rate:,.0f}"]
+            )
+    table = Table(("rows", "vocabulary", "dtype", "kernel us", "torch us", "GB/s of logits, kernel"), cells)
+    print(f"{setting}\n\n{table.markdown()}")
+    if options.record:
+        sections = [Section("Calls", setting, table, "calls")]
+        SuiteResults("apply_cuda", "Applying masks on a CUDA device", Stamp.now(), sections).write(
+            options.record
+        )
     return 0
 
 

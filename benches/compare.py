@@ -1,17 +1,16 @@
 """Compares grammask with llguidance, xgrammar and kbnf on the same work, with verified answers.
 
-Usage: ``python benches/compare.py [--quick] [--case NAME ...] [--engine NAME ...] [--vocabulary NAME ...]``, and
-``--record DATE`` to write down what was found.
+Usage: ``python benches/compare.py [--quick] [--case NAME ...] [--engine NAME ...] [--vocabulary NAME ...]``;
+``--record`` overwrites the results in ``benches/results``.
 
-Each (engine, case, vocabulary) is measured in a process of its own and kept under ``--results``, so that a run
-that was broken off goes on where it was; a new build of an engine or a change of a case is measured anew. The
-method is described in ``benches/comparison/README.md``.
+Each (engine, case, vocabulary) is measured in its own process and cached under ``--cache``, so an interrupted run
+resumes. The cache key contains the build of the engine and the case. ``benches/comparison/README.md`` describes the
+method.
 """
 
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
@@ -19,14 +18,15 @@ from pathlib import Path
 from comparison import agreement, cases, measurement, report, summary, vocabularies
 from engines import NAMES
 from rich.console import Console
+from suite_results import add_record_option
 
 _BENCHES = Path(__file__).parent
 _LONG_TURN = 20
-"""Seconds that a process took, above which it gets no further turn."""
+"""Seconds of a turn above which the engine gets no further turn on the case."""
 
 
 def main() -> None:
-    """Measure, judge, show, and write the record if one is asked for."""
+    """Measure, compare the masks, print, and record the results if asked to."""
     options = _options()
     console = Console(width=None if sys.stdout.isatty() else 180)
     limits = measurement.Limits(
@@ -35,7 +35,7 @@ def main() -> None:
         memory_bytes=int(options.memory_gib * 2**30),
         run=options.run or datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     )
-    options.results.mkdir(parents=True, exist_ok=True)
+    options.cache.mkdir(parents=True, exist_ok=True)
     compared = []
     for vocabulary in options.vocabulary:
         table = vocabularies.load(vocabulary)
@@ -44,8 +44,7 @@ def main() -> None:
             compared.append(item)
     console.print(report.table(compared))
     if options.record:
-        shown = shlex.join(["python", "benches/compare.py", *sys.argv[1:]])
-        report.write(compared, _BENCHES / "record", f"{options.record}-compare", shown)
+        report.results(compared).write(options.record)
 
 
 def _compare(
@@ -64,7 +63,7 @@ def _compare(
                 continue
             with console.status(f"{case.title}, {table.name}: {engine}, turn {turn + 1}"):
                 before.append(
-                    measurement.measure(engine, case, table, documents, limits, options.results, turn)
+                    measurement.measure(engine, case, table, documents, limits, options.cache, turn)
                 )
     measured = {engine: measurement.combined(found) for engine, found in turns.items()}
     figures = {engine: summary.figures(result, documents) for engine, result in measured.items()}
@@ -81,32 +80,28 @@ def _compare(
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument(
-        "--quick", action="store_true", help="fewer and shorter documents: minutes in place of an hour"
+        "--quick", action="store_true", help="fewer and shorter documents: minutes instead of an hour"
     )
     parser.add_argument("--case", nargs="+", choices=cases.names(), default=cases.names(), metavar="NAME")
     parser.add_argument("--engine", nargs="+", choices=NAMES, default=list(NAMES), metavar="NAME")
     parser.add_argument("--vocabulary", nargs="+", default=[vocabularies.default_name()], metavar="NAME")
     parser.add_argument(
-        "--results",
+        "--cache",
         type=Path,
         default=_BENCHES.parent / "target" / "compare",
-        help="where measurements are kept",
+        help="folder of cached measurements",
     )
-    parser.add_argument(
-        "--record", metavar="DATE", help="write benches/record/DATE-compare.md with its JSON and plots"
-    )
-    parser.add_argument(
-        "--run", help="the name of the run, for parts of one run that are started side by side"
-    )
+    add_record_option(parser)
+    parser.add_argument("--run", help="name of the run, if it is started in several parts")
     parser.add_argument(
         "--turns",
         type=int,
         default=3,
-        help="fresh processes of each engine, the engines taking turns; medians are shown (default 3)",
+        help="processes per engine and case; the engines alternate, medians are shown (default 3)",
     )
-    parser.add_argument("--pass-seconds", type=float, help="most CPU time of one pass over the documents")
-    parser.add_argument("--seconds", type=float, help="most CPU time of one engine on one case")
-    parser.add_argument("--memory-gib", type=float, default=6, help="most memory of one engine on one case")
+    parser.add_argument("--pass-seconds", type=float, help="maximum CPU time of a pass over the documents")
+    parser.add_argument("--seconds", type=float, help="maximum CPU time of an engine on a case")
+    parser.add_argument("--memory-gib", type=float, default=6, help="maximum memory of an engine on a case")
     return parser.parse_args()
 
 

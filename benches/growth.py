@@ -1,22 +1,18 @@
-"""Records what a token costs against its position, and what compiling costs against the size of a grammar.
+"""Measures the cost of a token against its position in the text, and of compiling against the size of the grammar.
 
-Usage: ``python benches/growth.py [--case NAME ...] [--engine NAME ...]``, and ``--record DATE`` to write down what was
-found.
+Usage: ``python benches/growth.py [--case NAME ...] [--engine NAME ...]``; ``--record`` overwrites the results in
+``benches/results``.
 
-The cases are in ``cases/growth.toml``. Each (engine, case) runs in a process of its own, within limits of time and
-memory, as in ``compare.py``, whose worker and clock measure here too: CPU time of the thread for filling a mask and
-accepting a token.
+The cases are in ``cases/growth.toml``. Each (engine, case) runs in its own process with limits on time and memory, in
+the worker of ``compare.py``: CPU time of the thread for filling the mask and accepting the token.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
-import shlex
 import sys
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +23,8 @@ from comparison import documents, measurement, svg, vocabularies
 from comparison.cases import Case
 from engines import NAMES
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as TerminalTable
+from suite_results import Section, Stamp, SuiteResults, Table, add_record_option
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -35,13 +32,13 @@ if TYPE_CHECKING:
 _BENCHES = Path(__file__).parent
 _CASES = _BENCHES / "cases" / "growth.toml"
 _BINS = 50
-_FLAT = 1.25
-"""Last tenth over first tenth, up to which a cost counts as flat on a noisy machine."""
+_FLAT_RATIO = 1.25
+"""Ratio of the last to the first tenth up to which a cost counts as flat on a noisy machine."""
 
 
 @dataclass(frozen=True)
 class Growth:
-    """What one engine did on one text."""
+    """The measurement of one engine on one text."""
 
     case: Case
     measured: measurement.Measurement
@@ -49,11 +46,11 @@ class Growth:
 
     @property
     def done(self) -> int:
-        """Number of tokens that were reached."""
+        """Number of tokens that the engine reached."""
         return 0 if self.measured.failure else len(self.measured.times("cold"))
 
     def tenths(self, which: str) -> tuple[float, float] | None:
-        """Median microseconds of the first and of the last tenth of what was reached, the first token left out."""
+        """Median microseconds of the first and the last tenth of the reached tokens, without the very first token."""
         if self.done < 40 or f"{which}_0" not in self.measured.arrays:
             return None
         times = self.measured.times(which)[1:] / 1000
@@ -61,46 +58,26 @@ class Growth:
         return float(np.median(times[:tenth])), float(np.median(times[-tenth:]))
 
     def ratio(self, which: str) -> float | None:
-        """Last tenth over first tenth."""
+        """Return the ratio of the last to the first tenth."""
         tenths = self.tenths(which)
         return tenths and tenths[1] / tenths[0]
 
     @property
     def sets(self) -> int | None:
-        """Number of Earley sets, of engines that tell."""
+        """Number of Earley sets, if the engine reports it."""
         stats = self.measured.facts.get("stats")
         return stats and stats.get("sets")
 
     @property
     def remark(self) -> str:
-        """Why it did not get to the end."""
+        """Why the engine did not reach the end."""
         facts = self.measured.facts
         reason = self.measured.failure or facts.get("ended") or facts.get("problem") or ""
         part = f"{self.done:,} of {self.tokens:,} tokens" if 0 < self.done < self.tokens else ""
         return "; ".join(filter(None, (part, reason)))
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the figures, for JSON."""
-        facts = self.measured.facts
-        return {
-            "case": self.case.name,
-            "engine": self.measured.engine,
-            "version": facts.get("version"),
-            "tokens": self.tokens,
-            "reached": self.done,
-            "cold_first_and_last_tenth_us": self.tenths("cold"),
-            "warm_first_and_last_tenth_us": self.tenths("warm"),
-            "cold_mean_us": float(self.measured.times("cold").mean()) / 1000 if self.done else None,
-            "cold_max_us": float(self.measured.times("cold").max()) / 1000 if self.done else None,
-            "compile_ms": _milliseconds(facts, "compile_ns"),
-            "first_mask_ms": _milliseconds(facts, "first_mask_ns"),
-            "memory_bytes": facts.get("memory_bytes"),
-            "sets": self.sets,
-            "remark": self.remark,
-        }
-
     def line(self) -> svg.Line | None:
-        """Medians of bins along the text, of the first pass."""
+        """Return the medians of bins along the text in the first pass."""
         if self.done < _BINS:
             return None
         times = self.measured.times("cold")
@@ -111,7 +88,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class Compiled:
-    """What compiling took one engine, by the size of the grammar."""
+    """The times of one engine to compile a grammar, by its size."""
 
     title: str
     engine: str
@@ -119,26 +96,14 @@ class Compiled:
     aims_ms: dict[int, float]
 
     def milliseconds(self, count: int) -> float | None:
-        """Compile and first mask."""
+        """Return compile + first mask."""
         facts = self.measured[count].facts
         parts = [_milliseconds(facts, "compile_ns"), _milliseconds(facts, "first_mask_ns")]
         return None if None in parts else sum(filter(None, parts))
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the figures, for JSON."""
-        return {
-            "case": self.title,
-            "engine": self.engine,
-            "compile_and_first_mask_ms": {count: self.milliseconds(count) for count in self.measured},
-            "compile_ms": {count: _milliseconds(m.facts, "compile_ns") for count, m in self.measured.items()},
-            "remarks": {
-                count: m.facts.get("ended") or m.facts.get("problem") for count, m in self.measured.items()
-            },
-        }
-
 
 def main() -> None:
-    """Measure, show, and write the record if one is asked for."""
+    """Measure, print, and record the results if asked to."""
     options = _options()
     console = Console(width=None if sys.stdout.isatty() else 180)
     table = vocabularies.load(options.vocabulary)
@@ -146,8 +111,9 @@ def main() -> None:
         pass_seconds=options.pass_seconds,
         seconds=options.seconds,
         memory_bytes=int(options.memory_gib * 2**30),
+        run=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     )
-    options.results.mkdir(parents=True, exist_ok=True)
+    options.cache.mkdir(parents=True, exist_ok=True)
     definitions = tomllib.loads(_CASES.read_text("utf-8"))
     growths: list[Growth] = []
     for definition in _chosen(definitions["case"], options.case):
@@ -155,7 +121,7 @@ def main() -> None:
         tokens = case.tokenised(table)
         for engine in options.engine:
             with console.status(f"{case.title}: {engine}"):
-                measured = measurement.measure(engine, case, table, tokens, limits, options.results)
+                measured = measurement.measure(engine, case, table, tokens, limits, options.cache)
             growths.append(Growth(case, measured, len(tokens[0])))
     compiled: list[Compiled] = []
     for definition in _chosen(definitions["compile"], options.case):
@@ -165,15 +131,14 @@ def main() -> None:
                 case = _sized_case(definition, count)
                 with console.status(f"{case.title}: {engine}"):
                     measured_by_count[count] = measurement.measure(
-                        engine, case, table, case.tokenised(table), limits, options.results
+                        engine, case, table, case.tokenised(table), limits, options.cache
                     )
             aims = {int(count): aim for count, aim in definition["aims_ms"].items()}
             compiled.append(Compiled(definition["title"], engine, measured_by_count, aims))
     for title, columns, rows in (_growth_table(growths), _compile_table(compiled)):
         console.print(_rich(title, columns, rows))
     if options.record:
-        command = shlex.join(["python", "benches/growth.py", *sys.argv[1:]])
-        _write(growths, compiled, table.name, f"{options.record}-growth", command)
+        _results(growths, compiled, table.name).write(options.record)
 
 
 def _chosen(definitions: list[dict[str, Any]], names: list[str] | None) -> list[dict[str, Any]]:
@@ -267,26 +232,33 @@ def _compile_table(compiled: list[Compiled]) -> tuple[str, tuple[str, ...], list
     return "CPU ms to compile a grammar, by its size", columns, rows
 
 
-def _write(growths: list[Growth], compiled: list[Compiled], vocabulary: str, stem: str, command: str) -> None:
-    folder = _BENCHES / "record"
-    folder.mkdir(parents=True, exist_ok=True)
-    figures = {
-        "vocabulary": vocabulary,
-        "growth": [growth.as_dict() for growth in growths],
-        "compile": [item.as_dict() for item in compiled],
-    }
-    (folder / f"{stem}.json").write_text(json.dumps(figures, indent=1) + "\n")
+def _results(growths: list[Growth], compiled: list[Compiled], vocabulary: str) -> SuiteResults:
     plots: dict[str, list[svg.Line]] = {}
     for growth in growths:
         if line := growth.line():
             plots.setdefault(growth.case.title, []).append(line)
-    (folder / f"{stem}.svg").write_text(
-        svg.panels("Cost of a token against its position (first pass, medians)", list(plots.items()))
+    sections = [
+        Section(title, "", Table(columns, rows), name)
+        for name, (title, columns, rows) in (
+            ("position", _growth_table(growths)),
+            ("size", _compile_table(compiled)),
+        )
+    ]
+    return SuiteResults(
+        name="growth",
+        title="Growth with position and with size",
+        stamp=Stamp.now(),
+        text=_introduction(growths, compiled, vocabulary),
+        sections=sections,
+        plots={
+            "position": svg.Panels(
+                "Cost of a token against its position (first pass, medians)", list(plots.items())
+            )
+        },
     )
-    (folder / f"{stem}.md").write_text(_page(growths, compiled, vocabulary, stem, command))
 
 
-def _page(growths: list[Growth], compiled: list[Compiled], vocabulary: str, stem: str, command: str) -> str:
+def _introduction(growths: list[Growth], compiled: list[Compiled], vocabulary: str) -> str:
     all_measured = [growth.measured for growth in growths]
     all_measured += [measured for item in compiled for measured in item.measured.values()]
     versions = {m.engine: m.facts["version"] for m in all_measured if m.facts.get("version")}
@@ -295,36 +267,19 @@ def _page(growths: list[Growth], compiled: list[Compiled], vocabulary: str, stem
         f"{growth.case.title} ({which} {ratio:.2f})"
         for growth in ours
         for which in ("cold", "warm")
-        if growth.case.unambiguous and (ratio := growth.ratio(which)) and ratio > _FLAT
+        if growth.case.unambiguous and (ratio := growth.ratio(which)) and ratio > _FLAT_RATIO
     ]
-    lines = [
-        f"# Growth with position and with size, {stem[:10]}",
-        "",
-        f"Command: `{command}`. Method and bias: [benches](../README.md). All figures: [{stem}.json]({stem}.json).",
-        "",
-        f"Machine: {os.cpu_count()} cores, shared with other programs; {platform.system()}, Python "
-        f"{platform.python_version()}, numpy {np.__version__}. Vocabulary: {vocabulary}. Versions: "
+    return (
+        f"Method and bias: [benches](../README.md). Vocabulary: {vocabulary}. Versions: "
         + ", ".join(f"{name} {version}" for name, version in versions.items())
-        + ".",
-        "",
-        f"grammask is flat (last tenth within {_FLAT} x of the first, or below it) wherever the design says so"
-        + (f", except: {', '.join(not_flat)}." if not_flat else "."),
-        "",
-    ]
-    for title, columns, rows in (_growth_table(growths), _compile_table(compiled)):
-        lines += [f"## {title}", "", *_markdown(columns, rows), ""]
-        if title.startswith("CPU µs"):
-            lines += [f"![Cost against position]({stem}.svg)", ""]
-    return "\n".join(lines)
+        + f".\n\nThe cost of grammask is flat (last tenth at most {_FLAT_RATIO}x the first) wherever the design"
+        + " promises it"
+        + (f", except: {', '.join(not_flat)}." if not_flat else ".")
+    )
 
 
-def _markdown(columns: tuple[str, ...], rows: list[list[str]]) -> list[str]:
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    return lines + ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
-
-
-def _rich(title: str, columns: tuple[str, ...], rows: list[list[str]]) -> Table:
-    table = Table(title=title, header_style="bold")
+def _rich(title: str, columns: tuple[str, ...], rows: list[list[str]]) -> TerminalTable:
+    table = TerminalTable(title=title, header_style="bold")
     for column in columns:
         table.add_column(
             column, justify="left" if column in ("case", "engine", "grammar", "remarks") else "right"
@@ -356,17 +311,17 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--engine", nargs="+", choices=NAMES, default=["grammask", "kbnf"], metavar="NAME")
     parser.add_argument("--vocabulary", default=vocabularies.default_name(), metavar="NAME")
     parser.add_argument(
-        "--results",
+        "--cache",
         type=Path,
         default=_BENCHES.parent / "target" / "growth",
-        help="where measurements are kept",
+        help="folder of cached measurements",
     )
+    add_record_option(parser)
     parser.add_argument(
-        "--record", metavar="DATE", help="write benches/record/DATE-growth.md, .json and .svg"
+        "--pass-seconds", type=float, default=30, help="maximum CPU time of a pass over a text"
     )
-    parser.add_argument("--pass-seconds", type=float, default=30, help="longest time of one pass over a text")
-    parser.add_argument("--seconds", type=float, default=150, help="longest time of one engine on one case")
-    parser.add_argument("--memory-gib", type=float, default=6, help="most memory of one engine on one case")
+    parser.add_argument("--seconds", type=float, default=150, help="maximum CPU time of an engine on a case")
+    parser.add_argument("--memory-gib", type=float, default=6, help="maximum memory of an engine on a case")
     return parser.parse_args()
 
 

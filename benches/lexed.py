@@ -1,17 +1,16 @@
-"""Measures the bundled grammars on real programs: the first mask of a cold grammar, each token after it, and memory.
+"""Measures one engine on a bundled grammar with real programs: the first mask, the tokens after it, and memory.
 
     python benches/lexed.py java cl100k files.txt
     python benches/lexed.py sql cl100k files.txt --engine llguidance --mebibytes 0.05
 
-Each run is a process of its own, on one thread. *First mask* is CPU time from the text of the grammar to the first
-mask, with a vocabulary that was made before. A *token* is filling its mask and accepting it, cold start included, less
-what reading the clock costs. *Memory* is what the peak of the process grew by since before the grammar was read.
+A run uses one thread. *First mask* is CPU time from the text of the grammar to its first mask, on an existing
+vocabulary. A *token* is filling the mask and accepting the token, first visits included, less the time of reading the
+clock. *Memory* is the growth of the peak of the process since before the grammar was read.
 
-The peers get our grammars in their dialects, which `lexed_dialects.py` writes; they have no indentation, so for Python
-there is `python-lines`, statements of one line. `grammask-brief` calls `precompute(seconds=0.6)` before its first mask
-and `grammask-ahead` all of `precompute()`, which counts as time to that; `syncode-own` is SynCode with the grammar of
-that name that it ships.
-`lexed_peers.py` measures several engines beside each other and compares their masks.
+`lexed_dialects.py` translates the grammars for the peers, which have no indentation: `python-lines` contains the
+one-line statements of Python. `grammask-brief` calls `precompute(seconds=0.6)` and `grammask-ahead` calls
+`precompute()` before the first mask, within its time; `syncode-own` is SynCode with its own grammar of that name.
+`lexed_peers.py` measures several engines and compares their masks.
 """
 
 from __future__ import annotations
@@ -39,25 +38,25 @@ if TYPE_CHECKING:
 
 
 class Refused(Exception):
-    """An engine does not read a grammar, with what it says."""
+    """An engine rejects a grammar; the message is that of the engine."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """A text under way: ``fill`` makes a mask, ``accept`` takes a token and says whether it was allowed."""
+    """The state of a text: ``fill`` computes the mask, ``accept`` takes a token and returns whether it is allowed."""
 
     fill: Callable[[], object]
     accept: Callable[[int], bool]
     allowed: Callable[[], npt.NDArray[np.bool_]]
     """The mask, by token."""
     goes_on: bool = False
-    """Whether the engine takes tokens that its masks refuse."""
+    """Whether the engine accepts tokens that its masks exclude."""
 
 
 def grammask_engine(
     name: str, table: TokenTable, *, ahead: float | None = 0
 ) -> tuple[Callable[[], object], Callable[[Any], Steps]]:
-    """Return what compiles, and makes ahead what can be made in some seconds, or all of it, and what begins a text."""
+    """Return functions that compile and that start a text; ``ahead`` is the time of precomputation (None: no limit)."""
     import grammask
 
     grammask.set_threads(1)
@@ -83,7 +82,7 @@ def grammask_engine(
 
 
 def llguidance_engine(name: str, table: TokenTable) -> tuple[Callable[[], object], Callable[[Any], Steps]]:
-    """Return what compiles, and what begins a text."""
+    """Return functions that compile and that start a text."""
     from engines import llguidance
 
     vocabulary, mask = llguidance.vocabulary(table), _mask(table)
@@ -99,7 +98,7 @@ def llguidance_engine(name: str, table: TokenTable) -> tuple[Callable[[], object
 def glrmask_engine(
     name: str, table: TokenTable, strategy: str = "AUTO"
 ) -> tuple[Callable[[], object], Callable[[Any], Steps]]:
-    """Return what compiles, and what begins a text."""
+    """Return functions that compile and that start a text."""
     glrmask: Any = importlib.import_module("glrmask")
     vocabulary = glrmask.Vocab.from_id_to_bytes({id: token for id, token in enumerate(table.tokens) if token})
     source, mask = lexed_dialects.glrmask_glrm(name), _mask(table)
@@ -115,7 +114,7 @@ def glrmask_engine(
 def syncode_engine(
     name: str, table: TokenTable, author: str = "grammask"
 ) -> tuple[Callable[[], object], Callable[[Any], Steps]]:
-    """Return what compiles, and what begins a text: our grammar, or SynCode's own of that name."""
+    """Return functions that compile and that start a text, with the grammar of ``author``."""
     import lexed_syncode
 
     syncode = lexed_syncode.imported()
@@ -153,7 +152,7 @@ def _peak() -> float:
 
 
 def measure(engine: str, name: str, table: TokenTable, texts: list[str], seconds: float) -> dict[str, Any]:
-    """Return what one engine takes for one grammar."""
+    """Return the measurements of one engine on one grammar."""
     encoding = table.encoding()
     documents = [encoding.encode_ordinary(text) for text in texts]
     compile_it, begin = ENGINES[engine](name, table)
@@ -210,7 +209,7 @@ def measure(engine: str, name: str, table: TokenTable, texts: list[str], seconds
 
 
 def read_texts(files: Path, mebibytes: float) -> list[str]:
-    """Return the programs whose paths a file has, as many as fit."""
+    """Return the programs that a file lists, up to ``mebibytes`` of text."""
     texts, left = [], mebibytes * 2**20
     for line in files.read_text("utf-8").splitlines():
         text = Path(line).read_text("utf-8", errors="ignore")
@@ -229,7 +228,7 @@ def main() -> None:
     options.add_argument("vocabulary", help="cl100k, o200k, or another file of the folder `vocab`")
     options.add_argument("files", type=Path, help="a file with the path of a program in each line")
     options.add_argument("--engine", choices=ENGINES, default="grammask")
-    options.add_argument("--mebibytes", type=float, default=1.0, help="how much text")
+    options.add_argument("--mebibytes", type=float, default=1.0, help="amount of text")
     options.add_argument("--seconds", type=float, default=60.0, help="CPU time for reading")
     given = options.parse_args()
     texts = read_texts(given.files, given.mebibytes)

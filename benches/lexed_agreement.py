@@ -1,8 +1,8 @@
-"""Compares verdicts on programs: grammask's bundled grammars, and independent parsers of the languages.
+"""Compares the verdicts of the bundled grammars with those of independent parsers of the languages.
 
-Real files, the same with small changes, and texts that masks led to are read by the grammar and by the parsers that
-there are: ``javac``, ``gofmt``, ``node``, ``gcc`` and tree-sitter's packages. Each disagreement is printed with its
-place. gcc does not stop at syntax, so it refuses where it says that it expected something else, or found no lexeme.
+The texts are real files, files with small changes, and texts sampled along masks. The parsers are the installed ones
+of ``javac``, ``gofmt``, ``node``, ``gcc`` and tree-sitter. Each disagreement is printed with its place. gcc also
+reports semantic errors; only messages about unexpected or missing lexemes count as rejections.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def by_node(paths: list[Path]) -> list[bool]:
 
 
 def by_tree_sitter(language: str) -> Callable[[list[Path]], list[bool]]:
-    """Return what tells whether tree-sitter finds no error."""
+    """Return a predicate: tree-sitter finds no error in a text."""
     tree_sitter: Any = importlib.import_module("tree_sitter")
     module = importlib.import_module(f"tree_sitter_{language}")
     parser = tree_sitter.Parser(tree_sitter.Language(module.language()))
@@ -118,7 +118,7 @@ def by_tree_sitter(language: str) -> Callable[[list[Path]], list[bool]]:
 
 
 def by_gcc(paths: list[Path]) -> list[bool]:
-    """Return whether gcc finds no error of syntax."""
+    """Return whether gcc finds no syntax error."""
     verdicts = []
     for path in paths:
         command = [
@@ -154,7 +154,7 @@ def mutants(text: str, chance: random.Random, count: int) -> Iterator[str]:
 def sampled(
     compiled: grammask.CompiledGrammar, vocabulary: grammask.Vocabulary, text: bytes, chance: random.Random
 ) -> str | None:
-    """Return a text that begins as ``text`` and goes on as masks let it, or None if no end is found."""
+    """Return a text that continues a prefix of ``text`` along masks, or None if it finds no end."""
     matcher = compiled.matcher()
     if not matcher.accept_bytes(text):
         return None

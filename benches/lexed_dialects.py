@@ -1,15 +1,14 @@
-"""Writes the bundled grammars in the dialects of the peers, with what their lexers lack said in other words.
+"""Translates the bundled grammars into the dialects of the peers.
 
-The rules are those that the lark library makes of ours: without templates, operators written out. The terminals are
-regular expressions. What a name of ours matches and a keyword matches too is the keyword, in all lexers that look for
-one lexeme at a time; the peers would take both, so keywords are subtracted from names, those that we refuse too (Java's
-`goto`). Not so where our lexer is contextual (JavaScript): a keyword is a name there where the parser can take no
-keyword, so the peers, which take both, have more readings.
+The rules are those that the lark library derives: templates and operators are expanded. Terminals are regular
+expressions. A text that both a name and a keyword match is the keyword in a lexer with one lexeme at a time; the peers
+accept both, so keywords, refused ones (Java's `goto`) included, are subtracted from names. The exception is JavaScript:
+its lexer is contextual, and a keyword is a name where the parser can take no keyword, so the peers accept more.
 
-What stays different, all of it texts that only the peers allow: they look for the lexemes that the parser can take
-(`ifx` is `if` and `x` where no name can stand), have no priorities of terminals, and no patterns that refuse a text
-(SQL's `1a`, C's `/*` that is not closed). llguidance takes the longest lexeme and no shorter one; glrmask the
-longest of each terminal, and all terminals. Conflicts that our tables decide by shifting stay open.
+The remaining differences are texts that only the peers allow. They recognise the lexemes that the parser can take
+(`ifx` is `if` and `x` where no name is possible), and have neither priorities of terminals nor refused terminals
+(SQL's `1a`, an unclosed `/*` in C). llguidance takes the longest lexeme and no shorter one; glrmask takes the longest
+match of each terminal. Conflicts that the LALR tables resolve by shifting remain ambiguous.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ from grammask.lark_grammars import RefusedTerminals, bundled, lark_definition
 CASES = Path(__file__).parent / "cases" / "lexed"
 
 FOLLOWED_BY_NOTHING = {"json"}
-"""The grammars with texts that no text of the grammar continues."""
+"""Grammars with complete texts that cannot be continued."""
 
 ON_THE_SAME_LINE = {"javascript": ["IN", "INSTANCEOF", "OF", "AS", "FROM", "INCREMENT"]}
-"""Grammars in which line breaks are terminals here, ignored there, and what continues an operand in its line only."""
+"""Grammars with significant line breaks, with the terminals that continue an operand only on its line."""
 
 PARTS = {"python-lines": ("python", RefusedTerminals(("UNCLOSED",)))}
-"""What is measured of grammars that the peers cannot read whole: the grammar, and what our lexer refuses."""
+"""Parts of grammars that the peers cannot express as a whole: the grammar and its refused terminals."""
 
 
 class Source(NamedTuple):
-    """A grammar without indentation, as we read it."""
+    """A grammar without indentation: text, lexer and refused terminals."""
 
     text: str
     lexer: Literal["basic", "contextual"]
@@ -59,29 +58,29 @@ class Terminal(NamedTuple):
 
     name: str
     source: str
-    """Its name in our grammar."""
+    """The name in the bundled grammar."""
     pattern: str
     """In slashes or quotes, which all dialects share."""
     without: list[str]
-    """Patterns of what it leaves out."""
+    """Patterns of the excluded texts."""
 
 
 class PlainGrammar(NamedTuple):
-    """A bundled grammar, with names that all dialects read."""
+    """A bundled grammar with names that are valid in all dialects."""
 
     rules: dict[str, list[list[str]]]
     terminals: list[Terminal]
     ignored: list[str]
     named: list[str]
-    """Terminals that our grammar names."""
+    """Terminals with a name in the bundled grammar."""
 
 
 def llguidance_lark(name: str) -> str:
     """Return a bundled grammar in llguidance's dialect of lark.
 
-    The rules are our text, with templates written out: llguidance is several times slower on those of `plain`. White
-    space is allowed at the start, which takes an option, and at the end, which takes a rule where nothing but it can
-    follow: the parser stops there otherwise.
+    The rules are those of the original text with expanded templates: llguidance is several times slower on those of
+    `plain`. White space is allowed at the start, by an option, and at the end, by a rule, without which the parser
+    stops where nothing else can follow.
     """
     grammar = plain(name)
     rules = _rules(source(name).text)
@@ -99,7 +98,7 @@ def llguidance_lark(name: str) -> str:
 
 
 def _with_ignored_inside(name: str, rules: list[str]) -> list[str]:
-    """Make what is ignored a part of the terminal after it: llguidance skips it, whatever else it may be."""
+    """Make ignored text a part of the terminal after it, because llguidance always skips ignored text."""
     grammar = plain(name)
     names = {
         one.pattern: one.source if one.source in grammar.named else one.name for one in grammar.terminals
@@ -113,7 +112,7 @@ def _with_ignored_inside(name: str, rules: list[str]) -> list[str]:
 
 
 def glrmask_glrm(name: str) -> str:
-    """Return a bundled grammar in GLRM, glrmask's own language, with other rules where it refuses ours."""
+    """Return a bundled grammar in GLRM, the language of glrmask, with other rules where it rejects the original."""
     rules = CASES / f"glrmask-{name}.lark"
     grammar = plain(name, rules.read_text("utf-8") if rules.exists() else "")
     lines = ["glrm 1;", "start text;", "ignore IGNORED;", f"t IGNORED = {' | '.join(grammar.ignored)};"]
@@ -175,7 +174,7 @@ def _replaced(text: str, rules: str) -> str:
 
 
 def _rules(text: str) -> list[tuple[str, str]]:
-    """Return the names and bodies of the rules that a grammar's start leads to, templates instantiated."""
+    """Return names and bodies of the rules that are reachable from the start, with expanded templates."""
     code = re.sub(r"^(//|%).*\n", "", text, flags=re.MULTILINE)
     head = r"^(_?[a-z]\w*)(?:\{(\w+)\})?(?:\.\d+)?:"
     found = re.findall(rf"{head}((?:.|\n(?=[ \t]))*)", code, flags=re.MULTILINE)

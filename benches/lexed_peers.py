@@ -1,11 +1,11 @@
-"""Measures the bundled grammars with several engines beside each other, and compares what their masks allow.
+"""Measures several engines on the bundled grammars in alternation, or compares their masks with those of grammask.
 
     python benches/lexed_peers.py sql cl100k files.txt --engines grammask llguidance glrmask --mebibytes 0.1
     python benches/lexed_peers.py sql cl100k files.txt --engines llguidance --masks 5000
 
-Without `--masks`, each engine is measured by `lexed.py` in a process of its own, in turns, with a limit of CPU time and
-of memory (what the process allocates, files that it maps left out). With it, every mask of the first tokens is compared
-with grammask's: the bits of all tokens with text, so the end of text is left out.
+Without `--masks`, `lexed.py` measures each engine in its own process, with limits on CPU time and on allocated memory
+(mapped files excluded). With `--masks N`, the first N masks are compared with those of grammask, on the bits of all
+tokens with text; the end token is excluded. `languages.py` measures and records all languages.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ LEXED = Path(__file__).with_name("lexed.py")
 
 
 def compare(engine: str, name: str, vocabulary: str, texts: list[str], masks: int) -> dict[str, Any]:
-    """Return how many masks of an engine are grammask's, and which tokens differ."""
+    """Count the masks of an engine that equal those of grammask, and the tokens on which they differ."""
     table = vocabularies.load(vocabulary)
     encoding = table.encoding()
     makers = [ENGINES[one](name, table) for one in ("grammask", engine)]
@@ -60,22 +62,45 @@ def compare(engine: str, name: str, vocabulary: str, texts: list[str], masks: in
     }
 
 
-def measure(engine: str, given: argparse.Namespace) -> dict[str, Any] | None:
-    """Run `lexed.py`, which prints a line. Return what to print instead where it does not come to that."""
-    amount = ["--mebibytes", str(given.mebibytes), "--seconds", str(given.seconds)]
-    command = [sys.executable, str(LEXED), given.grammar, given.vocabulary, str(given.files), *amount]
+@dataclass(frozen=True)
+class Work:
+    """The programs that an engine reads, and its limits."""
+
+    grammar: str
+    vocabulary: str
+    files: Path
+    """A file with the path of a program in each line."""
+    mebibytes: float
+    seconds: float
+    """CPU time after which reading stops."""
+    cpu_limit: float
+    """CPU seconds after which the process is killed."""
+    gibibytes: float
+    """Memory that the process may allocate."""
+
+
+def measure(engine: str, work: Work) -> dict[str, Any]:
+    """Run `lexed.py` in a process and return its result, or the reason why the process ended without one."""
+    amount = ["--mebibytes", str(work.mebibytes), "--seconds", str(work.seconds)]
+    command = [sys.executable, str(LEXED), work.grammar, work.vocabulary, str(work.files), *amount]
     one_thread = {**os.environ, "RAYON_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen([*command, "--engine", engine], env=one_thread)
-    for kind, value in ((resource.RLIMIT_CPU, given.limit), (resource.RLIMIT_DATA, given.gibibytes * 2**30)):
-        resource.prlimit(process.pid, kind, (int(value), int(value)))
-    _, status, used = os.wait4(process.pid, 0)
-    code = process.returncode = os.waitstatus_to_exitcode(status)
-    if code == 0:
-        return None
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen([*command, "--engine", engine], env=one_thread, stdout=output)
+        for kind, value in (
+            (resource.RLIMIT_CPU, work.cpu_limit),
+            (resource.RLIMIT_DATA, work.gibibytes * 2**30),
+        ):
+            resource.prlimit(process.pid, kind, (int(value), int(value)))
+        _, status, used = os.wait4(process.pid, 0)
+        code = process.returncode = os.waitstatus_to_exitcode(status)
+        if code == 0:
+            output.seek(0)
+            result: dict[str, Any] = json.loads(output.read())
+            return result
     return {
         "engine": engine,
-        "grammar": given.grammar,
-        "vocabulary": given.vocabulary,
+        "grammar": work.grammar,
+        "vocabulary": work.vocabulary,
         "ended by": signal.Signals(-code).name if code < 0 else f"exit code {code}",
         "CPU s": round(used.ru_utime + used.ru_stime, 1),
         "peak MB": round(used.ru_maxrss / 1024),
@@ -91,14 +116,14 @@ def main() -> None:
     options.add_argument("vocabulary")
     options.add_argument("files", type=Path, help="a file with the path of a program in each line")
     options.add_argument("--engines", nargs="+", choices=ENGINES, required=True)
-    options.add_argument("--mebibytes", type=float, default=0.1, help="how much text")
+    options.add_argument("--mebibytes", type=float, default=0.1, help="amount of text")
     options.add_argument("--seconds", type=float, default=20.0, help="CPU time for reading")
     options.add_argument(
-        "--limit", type=float, default=60.0, help="CPU seconds after which a process is ended"
+        "--limit", type=float, default=60.0, help="CPU seconds after which a process is killed"
     )
     options.add_argument("--gibibytes", type=float, default=12.0, help="memory of a process")
     options.add_argument("--rounds", type=int, default=1)
-    options.add_argument("--masks", type=int, help="compare that many masks")
+    options.add_argument("--masks", type=int, help="compare this number of masks")
     given = options.parse_args()
     if given.masks:
         texts = read_texts(given.files, given.mebibytes)
@@ -106,10 +131,17 @@ def main() -> None:
             result = compare(engine, given.grammar, given.vocabulary, texts, given.masks)
             print(json.dumps(result), flush=True)
         return
+    work = Work(
+        given.grammar,
+        given.vocabulary,
+        given.files,
+        given.mebibytes,
+        given.seconds,
+        given.limit,
+        given.gibibytes,
+    )
     for engine in given.engines * given.rounds:
-        failure = measure(engine, given)
-        if failure:
-            print(json.dumps(failure), flush=True)
+        print(json.dumps(measure(engine, work)), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Repeats the figures and the validations of the blog post on mask store streamlining, on lark's grammar of Python.
+"""Reproduces the figures and checks of the blog post on mask store streamlining, with the Python grammar of lark.
 
     python benches/lexed_streamlining.py tokenizer.model.v1 files.txt
 
-The post counts, for the vocabulary of Mistral 7B v0.1 restricted to printable ASCII and line breaks, the entries of a
-mask store before and after each step, and checks its masks: real Python is never masked, sampled texts parse, and masks
-do not change. Here masks never come from such a store, so the last check is that each mask equals what the matcher says
-of each of its tokens one by one, on a sample of tokens at every tenth place.
+The post counts the entries of a mask store before and after each step, for the vocabulary of Mistral 7B v0.1 restricted
+to printable ASCII and line breaks, and verifies the masks: real Python is never masked, sampled texts parse, and masks
+do not change. grammask has no mask store, so the last check compares each mask with the verdicts of ``accept`` on a
+sample of tokens at every tenth position.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def counts(vocabulary: grammask.Vocabulary, charts: Path | None) -> dict[str, An
 def never_masked(
     compiled: grammask.CompiledGrammar, encode: Any, texts: list[str], most: int
 ) -> dict[str, Any]:
-    """Check that tokens of real files are never masked, and masks against single tokens."""
+    """Check that tokens of real files are never masked, and compare masks with single tokens."""
     tokens = files = compared = 0
     chance, begin = random.Random(1), time.process_time()
     for text in texts:
@@ -77,7 +77,7 @@ def never_masked(
 def sampled(
     compiled: grammask.CompiledGrammar, vocabulary: grammask.Vocabulary, count: int
 ) -> dict[str, int]:
-    """Sample texts along masks until there are enough that end, and read them with lark."""
+    """Sample texts along masks until ``count`` of them end, and parse these with lark."""
     library = lark.Lark(
         GRAMMAR.read_text("utf-8"), start="file_input", parser="lalr", lexer="basic", postlex=PythonIndenter()
     )
@@ -132,7 +132,7 @@ def main() -> None:
         ids: list[int] = processor.encode(text)
         if not ids:
             return []
-        # SentencePiece writes a space before the text, often into the first token.
+        # SentencePiece puts a space before the text, often into the first token.
         rest = (vocabulary.token(ids[0]) or b"").removeprefix(b" ")
         return [vocabulary.ids_of(bytes([byte]))[-1] for byte in rest] + ids[1:]
 

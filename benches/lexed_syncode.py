@@ -3,13 +3,13 @@
     pip install --no-deps syncode==0.4.16 transformers==4.53.2 tokenizers==0.21.2 huggingface_hub==0.33.2
     pip install torch regex==2024.11.6 interegular fire jsonschema tqdm pyyaml requests filelock fsspec safetensors
 
-SynCode 0.4.16 reads our grammars as they are, with lark's basic lexer, but asks for a tokenizer of transformers and
-imports `datasets` for its evaluations. Here a vocabulary stands for the tokenizer, by what SynCode calls of one, and an
-empty module for `datasets`. There is no indentation for grammars that it does not ship. Of those that it ships, only
-the files that its own parser reads should be given to it: `lexed_syncode.py java files.txt` prints their paths.
+SynCode 0.4.16 reads the bundled grammars unchanged, with lark's basic lexer, but requires a tokenizer of transformers
+and imports `datasets` for its evaluations. This program passes an adapter with the methods that SynCode calls, and an
+empty module for `datasets`. Indentation works only for grammars that it ships. For these, measure only files that its
+own parser accepts: `lexed_syncode.py java files.txt` prints their paths.
 
-A step is what a user of it pays: decoding and lexing the whole text again, parsing what is new, the mask, and setting
-the scores of refused tokens. The mode is `grammar_mask`, its default.
+A step includes all work of a user's step: decoding and lexing the whole text, parsing the new part, the mask, and
+setting the scores of excluded tokens. The mode is `grammar_mask`, the default.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class VocabularyTokenizer:
-    """What SynCode calls of a byte-level tokenizer: names of tokens as GPT-2 spells bytes, and decoding."""
+    """The methods of a byte-level tokenizer that SynCode calls: token names in the alphabet of GPT-2, and decoding."""
 
     def __init__(self, table: TokenTable, spellings: dict[int, str]) -> None:
         """Spell each token."""
@@ -58,10 +58,10 @@ class VocabularyTokenizer:
 
 
 class LogitsSteps:
-    """A text under way."""
+    """The state of a text."""
 
     def __init__(self, processor: Any, size: int) -> None:
-        """Begin a text."""
+        """Start a text."""
         self._torch: Any = importlib.import_module("torch")
         self._processor, self._size = processor, size
         self._ids: list[int] = []
@@ -69,13 +69,13 @@ class LogitsSteps:
         processor.reset()
 
     def fill(self) -> None:
-        """Make the mask."""
+        """Compute the mask."""
         scores = self._torch.zeros((1, self._size))
         ids = self._torch.tensor([self._ids], dtype=self._torch.long)
         self._scores = self._processor(ids, scores)
 
     def accept(self, token: int) -> bool:
-        """Take a token, whatever the mask says of it."""
+        """Append a token, whether the mask allows it or not."""
         self._ids.append(token)
         return bool(self._scores[0, token] == 0)
 
@@ -85,10 +85,11 @@ class LogitsSteps:
 
 
 def imported() -> Any:
-    """Import SynCode, with all that takes time."""
+    """Import SynCode and its slow dependencies."""
     torch: Any = importlib.import_module("torch")
     torch.set_num_threads(1)
-    importlib.import_module("transformers.generation.utils")  # Before `datasets`, which it would look for.
+    # Imported before the module for `datasets`, whose presence transformers examines.
+    importlib.import_module("transformers.generation.utils")
     stand_in: Any = ModuleType("datasets")
     stand_in.load_dataset = None
     sys.modules.setdefault("datasets", stand_in)
@@ -98,7 +99,7 @@ def imported() -> Any:
 
 
 def logits_processor(syncode: Any, grammar: Any, table: TokenTable) -> Any:
-    """Make the mask store for a grammar, anew."""
+    """Build the mask store for a grammar."""
     spellings = importlib.import_module("syncode.mask_store.byte_tokenizer").bytes_to_unicode()
     with tempfile.TemporaryDirectory() as cache, _silence():
         syncode.common.SYNCODE_CACHE = cache + "/"
@@ -117,7 +118,7 @@ def grammar(syncode: Any, name: str, author: str) -> Any:
 
 
 def reader(syncode: Any, name: str) -> Callable[[str], bool]:
-    """Return what says whether SynCode's parser reads a text whole by its own grammar."""
+    """Return a predicate: the parser of SynCode accepts a text under its own grammar."""
     parsers: Any = importlib.import_module("syncode.parsers")
     errors: Any = importlib.import_module("syncode.larkm.exceptions")
     indenter = parsers.PythonIndenter() if name == "python" else None
@@ -127,7 +128,7 @@ def reader(syncode: Any, name: str) -> Callable[[str], bool]:
         steps = parser.parse_interactive(text)
         try:
             for token in steps.lexer_thread.lex(steps.parser_state):
-                if token.type != "EOS" or "EOS" in steps.accepts():  # Which its parser of Go leaves out.
+                if token.type != "EOS" or "EOS" in steps.accepts():  # Its Go parser drops these.
                     steps.feed_token(token)
         except (errors.LarkError, AssertionError):
             return False
@@ -143,7 +144,7 @@ def _silence() -> Iterator[None]:
 
 
 def main() -> None:
-    """Print the paths of the files that SynCode's parser reads by its own grammar."""
+    """Print the paths of the files that the parser of SynCode accepts under its own grammar."""
     name, files = sys.argv[1:]
     reads = reader(imported(), name)
     for path in Path(files).read_text("utf-8").splitlines():

@@ -1,9 +1,9 @@
 """Compares bundled grammars with the lark library token by token, on programs and on programs with small changes.
 
-Each text is read twice: in the tokens that a model would make of it, and cut at random into other tokens of the same
-vocabulary. At each token its bit of the mask must be what accepting it says. The last mask must allow the end if and
-only if lark parses the text (the same grammar, lexer and post-lexer, ``parser="lalr"``). A refused text must be refused
-in the token that holds the first byte that does not fit, whatever the tokens are.
+Each text is read twice: in the tokens of the tokenizer, and split at random into other tokens of the vocabulary. At
+each token, its bit of the mask must agree with accepting it. The last mask must allow the end if and only if lark
+parses the text (same grammar, lexer and post-lexer, ``parser="lalr"``). An invalid text must be rejected in the token
+that contains the first invalid byte, in both tokenisations.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Measures engines on JSON schemas in the manner of MaskBench: verdicts on instances, cost of masks and of compiling.
 
-Usage: ``python benches/maskbench.py [--cases FOLDER] [--engine NAME ...] [--dumps ascii|raw|compact] [--limit N]``,
-and ``--record DATE`` to write down what was found. Results are kept under ``--results`` as JSON lines, so that a run
-that was broken off goes on where it was; ``--report-only`` measures nothing. The method is described in
-``benches/json_schema/README.md``.
+Usage: ``python benches/maskbench.py [--cases FOLDER] [--engine NAME ...] [--dumps ascii|raw|compact] [--limit N]``;
+``--record`` overwrites the results in ``benches/results``. Measurements are cached under ``--cache`` as JSON lines, so
+an interrupted run resumes; ``--report-only`` measures nothing. ``benches/json_schema/README.md`` describes the method.
 """
 
 from __future__ import annotations
@@ -21,15 +20,16 @@ from json_schema.report import Report
 from json_schema.results import Result, combined
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from suite_results import add_record_option
 
 _BENCHES = Path(__file__).parent
-_CASES_ABREAST = 20
-"""Cases of one engine before it is the next one's turn: few, as the machine changes its speed from second to second."""
+_CASES_PER_TURN = 20
+"""Cases of one engine before the next engine's turn: few, because the speed of a shared machine changes quickly."""
 _DATA = Path(os.environ.get("GRAMMASK_DATA", _BENCHES.parents[1] / "shared" / "data"))
 
 
 def main() -> None:
-    """Measure, show, and write the record if one is asked for."""
+    """Measure, print, and record the results if asked to."""
     options = _options()
     console = Console(width=None if sys.stdout.isatty() else 180)
     table = vocabularies.load(options.vocabulary)
@@ -41,7 +41,7 @@ def main() -> None:
         for engine, of_engine in turns.items():
             schema_options = _schema_options(options.option) if engine == "grammask" else "{}"
             of_engine.append(
-                runs.Run(engine, table, options.cases, options.dumps, options.results, schema_options, turn)
+                runs.Run(engine, table, options.cases, options.dumps, options.cache, schema_options, turn)
             )
     if not options.report_only:
         for abreast in zip(*turns.values(), strict=True):
@@ -63,12 +63,12 @@ def main() -> None:
     summary = Report(found, setting)
     console.print(summary.text())
     if options.record:
-        for path in summary.write(_BENCHES / "record", options.record):
+        for path in summary.results(options.suite).write(options.record):
             console.print(f"wrote {path}")
 
 
 def _measure(abreast: tuple[runs.Run, ...], names: list[str], limits: runs.Limits, console: Console) -> None:
-    """Measure engines side by side, some cases of one and then some of the next."""
+    """Measure the engines in alternation, some cases at a time."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         unfinished = [
@@ -84,7 +84,7 @@ def _measure(abreast: tuple[runs.Run, ...], names: list[str], limits: runs.Limit
         while unfinished:
             for item in tuple(unfinished):
                 results, task, engine = item
-                some = list(islice(results, _CASES_ABREAST))
+                some = list(islice(results, _CASES_PER_TURN))
                 if not some:
                     unfinished.remove(item)
                     continue
@@ -92,7 +92,7 @@ def _measure(abreast: tuple[runs.Run, ...], names: list[str], limits: runs.Limit
 
 
 def _schema_options(given: list[str]) -> str:
-    """Options of ``Grammar.from_json_schema`` as JSON; values are JSON where they can be, and text otherwise."""
+    """Return options of ``Grammar.from_json_schema`` as JSON; a value that is not JSON is a string."""
     options = {}
     for option in given:
         name, _, value = option.partition("=")
@@ -115,18 +115,24 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--dumps", choices=list(cases.SPELLINGS), default="ascii", help="spelling of instances"
     )
-    parser.add_argument("--results", type=Path, default=_BENCHES.parent / "target" / "maskbench")
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=_BENCHES.parent / "target" / "maskbench",
+        help="folder of cached measurements",
+    )
     parser.add_argument("--seconds", type=float, default=60, help="limit for each step of a case")
     parser.add_argument("--memory-gib", type=float, default=4)
     parser.add_argument(
         "--option", nargs="+", default=[], metavar="NAME=VALUE", help="of from_json_schema: key_order=any"
     )
-    parser.add_argument("--turns", type=int, default=1, help="measure all so often, and show medians")
-    parser.add_argument("--only", help="cases whose name holds this")
-    parser.add_argument("--every", type=int, default=1, help="only each n-th case")
-    parser.add_argument("--limit", type=int, help="only so many cases")
+    parser.add_argument("--turns", type=int, default=1, help="measurements of each case; medians are shown")
+    parser.add_argument("--only", help="only cases whose name contains this text")
+    parser.add_argument("--every", type=int, default=1, help="only every n-th case")
+    parser.add_argument("--limit", type=int, help="maximum number of cases")
     parser.add_argument("--report-only", action="store_true", help="measure nothing")
-    parser.add_argument("--record", metavar="DATE", help="write record/DATE-maskbench.*")
+    parser.add_argument("--suite", default="maskbench", help="name of the recorded results")
+    add_record_option(parser)
     return parser.parse_args()
 
 

@@ -1,10 +1,10 @@
-"""Masks per second of threads that read texts of their own, where the states are known: does a second thread help?
+"""Measures masks per second of 1, 2 and 4 threads, with and without the global interpreter lock.
 
-``python benches/threads.py`` says which interpreter this is and prints a row for each number of threads. Each thread
-has a matcher; it fills the mask and accepts the token for each token of a JSON text, again and again; the grammar is
-one that all share, or one for each. ``fill_mask`` alone is measured too, and making masks that nobody has made, which
-needs no lock of the interpreter anyway. The CPU time is that of the round with the median wall time. On a machine that
-does other work too, only the best round shows what threads gain: in how many cores' worth of time it ran.
+``python benches/threads.py`` prints a row per workload and number of threads. Each thread has a matcher and repeats the
+tokens of a JSON text in visited states, under a shared grammar or one per thread. Further workloads are ``fill_mask``
+alone, and compiling with first masks, which release the lock. CPU time is that of the round with the median wall time;
+on a machine with other load only the best round shows the gain of threads, with the CPU time it used in cores.
+``--record`` overwrites the results in ``benches/results``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import grammask
 from grammask._grammask import encode_ordinary
+from suite_results import Section, Stamp, SuiteResults, Table, add_record_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,7 @@ TEXT = '{"name": "a list", "numbers": [1, 20, 300.5], "deep": [[[{"k": "v"}]]], 
 
 
 def timed(work: Callable[[int], None], threads: int) -> tuple[float, float]:
-    """Wall and CPU seconds of calling ``work`` once in each thread."""
+    """Return wall and CPU seconds of one call of ``work`` in each thread."""
     ready = threading.Barrier(threads)
     times: list[tuple[float, float]] = []
 
@@ -48,10 +49,11 @@ def timed(work: Callable[[int], None], threads: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Measures and prints."""
-    parser = argparse.ArgumentParser()
+    """Measure, print, and record the results if asked to."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--rounds", type=int, default=60)
-    parser.add_argument("--texts", type=int, default=400, help="texts for each thread in a round")
+    parser.add_argument("--texts", type=int, default=400, help="texts per thread and round")
+    add_record_option(parser)
     options = parser.parse_args()
     vocabulary = grammask.Vocabulary.default()
     grammar = grammask.Grammar.from_kbnf(GRAMMAR.read_text("utf-8"))
@@ -95,16 +97,24 @@ def main() -> None:
         ),
     }
     is_free = not getattr(sys, "_is_gil_enabled", lambda: True)()
-    print(f"Python {sys.version.split()[0]}, {'free-threaded' if is_free else 'with the global lock'}\n")
-    print("| what | threads | µs of CPU per mask | masks per second | in the best round | its cores |")
-    print("|---|---|---|---|---|---|")
+    interpreter = (
+        f"Python {sys.version.split()[0]}, {'free-threaded' if is_free else 'with the global lock'}."
+    )
+    rows = []
     for name, (work, masks) in cases.items():
         for threads in (1, 2, 4):
             rounds = sorted(timed(work, threads) for _ in range(options.rounds))
             (best, best_cpu), (wall, cpu) = rounds[0], rounds[len(rounds) // 2]
             total = masks * threads
-            speed = f"{total / wall:,.0f} | {total / best:,.0f} | {best_cpu / best:.2f}"
-            print(f"| {name} | {threads} | {cpu / total * 1e6:.2f} | {speed} |")
+            speed = [f"{total / wall:,.0f}", f"{total / best:,.0f}", f"{best_cpu / best:.2f}"]
+            rows.append([name, f"{threads}", f"{cpu / total * 1e6:.2f}", *speed])
+    table = Table(
+        ("work", "threads", "CPU µs per mask", "masks per second", "in the best round", "its cores"), rows
+    )
+    print(f"{interpreter}\n\n{table.markdown()}")
+    if options.record:
+        sections = [Section("Masks", "", table, "masks")]
+        SuiteResults("threads", "Threads", Stamp.now(), sections, interpreter).write(options.record)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""The work that a profile-guided build learns from: ``make profile`` runs it with an instrumented build.
+"""The workload of profile-guided optimisation: ``make profile`` runs it with an instrumented build.
 
-Seeded schemas with values that they describe, the grammars under ``examples/grammars`` and the bundled languages with
-programs of ``testdata/languages``, over the vocabulary that the package brings. None of it is measured by the
-benchmarks beside it: what those say of a build that was trained here is no more flattering than for other work.
+It consists of seeded schemas with matching values, the grammars under ``examples/grammars`` and the bundled languages
+with programs of ``testdata/languages``, over the embedded vocabulary. The benchmarks measure none of these texts, so a
+build that was trained with them has no advantage there over other work.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ _PATTERNS = {
 
 
 def main() -> None:
-    """Do all of the work once."""
+    """Run the whole workload once."""
     vocabulary = grammask.Vocabulary.default()
     reader = _Reader(vocabulary)
     rng = random.Random(20261123)
@@ -123,7 +123,7 @@ def main() -> None:
 
 
 class _Reader:
-    """Fills a mask and accepts a token along texts, each split into the longest tokens that there are."""
+    """Fills masks and accepts tokens along texts, each split into the longest possible tokens."""
 
     def __init__(self, vocabulary: grammask.Vocabulary) -> None:
         self._mask: npt.NDArray[np.int32] = grammask.allocate_mask(1, vocabulary.size)
@@ -134,7 +134,7 @@ class _Reader:
         self._longest = 16
 
     def read(self, compiled: grammask.CompiledGrammar, text: str) -> None:
-        """Go along a text twice, the second time on states seen before."""
+        """Process a text twice, the second time in visited states."""
         for _ in range(2):
             matcher = compiled.matcher()
             for token in self._tokens(text.encode()):
@@ -154,7 +154,7 @@ class _Reader:
 
 
 def _described(rng: random.Random, depth: int) -> tuple[dict[str, Any], list[Any]]:
-    """Make a schema and values that it describes."""
+    """Return a schema and matching values."""
     kinds = [_text, _number, _choice, _formatted, _matched]
     if depth:
         kinds += [_object] * (6 if depth == 4 else 2) + [_array, _one_of]

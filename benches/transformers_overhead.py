@@ -1,18 +1,17 @@
-"""Measures what the logits processor for transformers costs beside the masks themselves, at batch 8.
+"""Measures the overhead of the logits processor for transformers over filling and applying masks, at batch 8.
 
-Per step: the masks (`fill_masks`, and `apply_mask` on the scores) with matchers that already know where they are,
-against a whole call of `GrammarLogitsProcessor`, which finds out from the ids where each row is and returns new scores.
-Both on the same texts, times of the process's CPU, the median of all steps. Beams: rows are swapped at random in each
-step.
+The baseline is `fill_masks` and `apply_mask` with matchers whose state is current. A call of `GrammarLogitsProcessor`
+also derives the state of each row from the ids and returns new scores. Both process the same texts; times are CPU time
+of the process, medians over all steps. For beams, rows are swapped at random in each step.
 
-Needs torch: `python benches/transformers_overhead.py [prompt length ...]`.
+Needs torch: `python benches/transformers_overhead.py [prompt length ...]`; `--record` overwrites the results in
+`benches/results`.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 from time import process_time
 
 import numpy as np
@@ -20,6 +19,7 @@ import torch
 from grammask import CompiledGrammar, Grammar, Matcher, Vocabulary, allocate_mask, apply_mask, fill_masks
 from grammask._grammask import embedded_vocabulary
 from grammask.integrations.transformers import GrammarLogitsProcessor
+from suite_results import Section, Stamp, SuiteResults, Table, add_record_option
 
 ROWS = 8
 WIDTH = 128_256
@@ -45,7 +45,7 @@ def texts(compiled: CompiledGrammar) -> list[list[int]]:
 
 
 def masks(compiled: CompiledGrammar, rows: list[list[int]], scores: torch.Tensor) -> tuple[float, float]:
-    """Return the median times of filling the masks, all of them known, and of filling and applying them."""
+    """Return the median times of filling cached masks, and of filling and applying them."""
     mask = allocate_mask(ROWS, compiled.vocabulary_size)
     matchers: list[Matcher] = [compiled.matcher() for _ in rows]
     filled, times = [], []
@@ -82,10 +82,11 @@ def processor(
 
 
 def main() -> None:
-    """Print one line per prompt length, as a table of Markdown."""
+    """Measure, print, and record the results if asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("prompts", nargs="*", type=int, default=[16, 1024, 16_384])
-    prompts = parser.parse_args().prompts
+    add_record_option(parser)
+    options = parser.parse_args()
     torch.set_num_threads(1)
     tokens, _ = embedded_vocabulary("o200k_base")
     vocabulary = Vocabulary([*tokens[: WIDTH - 1], None], eos=WIDTH - 1)
@@ -94,19 +95,25 @@ def main() -> None:
     scores = torch.randn((ROWS, WIDTH))
     filled, floor = masks(compiled, rows, scores)
     copy = statistics.median(timed_copies(scores))
-    print(f"{ROWS} rows, {WIDTH} tokens, torch {torch.__version__}, Python {sys.version.split()[0]}")
-    print(f"masks: filled in {filled * 1e6:.0f} us, filled and applied in {floor * 1e6:.0f} us;")
-    print(f"a copy of the scores: {copy * 1e6:.0f} us\n")
-    print("| prompt | greedy, us | ratio | beams, us | ratio |\n|---|---|---|---|---|")
-    for prompt in prompts:
-        greedy, beams = (processor(compiled, rows, scores, prompt, swaps=swaps) for swaps in (False, True))
-        print(
-            f"| {prompt} | {greedy * 1e6:.0f} | {greedy / floor:.2f} | {beams * 1e6:.0f} | {beams / floor:.2f} |"
-        )
+    setting = (
+        f"{ROWS} rows, {WIDTH:,} tokens, torch {torch.__version__}. Masks are filled in {filled * 1e6:.0f} us, filled "
+        f"and applied in {floor * 1e6:.0f} us; a copy of the scores takes {copy * 1e6:.0f} us."
+    )
+    cells = []
+    for prompt in options.prompts:
+        calls = [processor(compiled, rows, scores, prompt, swaps=swaps) for swaps in (False, True)]
+        figures = [figure for call in calls for figure in (f"{call * 1e6:,.0f}", f"{call / floor:.2f}")]
+        cells.append([f"{prompt:,}", *figures])
+    table = Table(("prompt", "greedy, us", "ratio", "beams, us", "ratio"), cells)
+    print(f"{setting}\n\n{table.markdown()}")
+    if options.record:
+        sections = [Section("Calls of the processor", setting, table, "calls")]
+        title = "The logits processor for transformers"
+        SuiteResults("transformers_overhead", title, Stamp.now(), sections).write(options.record)
 
 
 def timed_copies(scores: torch.Tensor) -> list[float]:
-    """Return the times of copying the scores, which a processor does because they are not its own."""
+    """Return the times of copying the scores, which the processor does because the caller owns them."""
     times = []
     for _ in range(STEPS):
         start = process_time()

@@ -1,12 +1,13 @@
-"""Measures how long vocabularies take to load from each kind of tokenizer, comparison with its decoding included.
+"""Measures loading a vocabulary from each kind of tokenizer, including the check against the tokenizer's decoding.
 
-Needs tokenizers, tiktoken and mistral-common (the group `dev`); what is missing is left out. The tokenizer of Hugging
-Face is made of the embedded o200k, with all its 199,998 tokens. Times are CPU time of the whole process, the median of
-five.
+Needs tokenizers, tiktoken and mistral-common (the group `dev`); missing ones are skipped. The Hugging Face tokenizer
+has the 199,998 tokens of the embedded o200k. Times are CPU time of the process, medians of five runs. ``--record``
+overwrites the results in ``benches/results``.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import statistics
 import tempfile
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from grammask import Vocabulary
 from grammask.vocabulary.token_decoder import BYTE_ALPHABET
+from suite_results import Section, Stamp, SuiteResults, Table, add_record_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +41,7 @@ def hugging_face() -> Any:
 
 
 def loads(folder: Path) -> Iterator[tuple[str, Callable[[], Vocabulary]]]:
-    """Yield what there is to load."""
+    """Yield the kinds of tokenizers with a function that loads a vocabulary from each."""
     with contextlib.suppress(ImportError):
         tokenizer = hugging_face()
         yield "Hugging Face, fast", lambda: Vocabulary.from_huggingface(tokenizer, eos="<|end|>")
@@ -65,8 +67,11 @@ def loads(folder: Path) -> Iterator[tuple[str, Callable[[], Vocabulary]]]:
 
 
 def main() -> None:
-    """Print one line per kind, as a table of Markdown."""
-    print("| from | tokens | seconds |\n|---|---|---|")
+    """Measure, print, and record the results if asked to."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    add_record_option(parser)
+    options = parser.parse_args()
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, load in loads(Path(folder)):
             times = []
@@ -74,7 +79,13 @@ def main() -> None:
                 start = process_time()
                 vocabulary = load()
                 times.append(process_time() - start)
-            print(f"| {name} | {vocabulary.size} | {statistics.median(times):.2f} |")
+            rows.append([name, f"{vocabulary.size:,}", f"{statistics.median(times):.2f}"])
+    table = Table(("source", "tokens", "CPU seconds"), rows)
+    print(table.markdown())
+    if options.record:
+        sections = [Section("Loading", "", table, "loading")]
+        title = "Loading vocabularies"
+        SuiteResults("vocabulary_loading", title, Stamp.now(), sections).write(options.record)
 
 
 if __name__ == "__main__":

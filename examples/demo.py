@@ -1,7 +1,7 @@
 """Generates valid JSON, arithmetic and CSV with a toy model over a real vocabulary, and times the masks: ``make demo``.
 
-The model is a small n-gram model that knows nothing about grammars; it has read some JSON and some prose. Without masks
-it would wander off; with them each text is valid, whatever the model says. Nothing is downloaded.
+The model is a small n-gram model of some JSON and prose, without any notion of grammars. Masks make each text valid,
+independently of the model. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ EXHIBITS: list[tuple[str, str, range, Callable[[str], None]]] = [
     ("arithmetic.kbnf", "start", range(4), read_arithmetic),
     ("csv.kbnf", "record", range(2), read_csv),
 ]
-"""File, start symbol, seeds, and a reader that has nothing to do with grammask and raises an error for invalid text."""
+"""File, start symbol, seeds, and an independent parser that raises an error for invalid text."""
 
 
 def main() -> None:
@@ -93,7 +93,7 @@ def main() -> None:
 
 
 def token_stripes(steps: list[Step]) -> Text:
-    """The tokens of a text on alternating backgrounds."""
+    """Return the tokens of a text on alternating backgrounds."""
     stripes = Text()
     for index, step in enumerate(steps):
         stripes.append(step.text.decode("utf-8", "replace"), style=("", "on grey30")[index % 2])

@@ -1,4 +1,4 @@
-"""Code written for the ``kbnf`` package, with one line changed: the import."""
+"""A program for the ``kbnf`` package, with one changed line: the import."""
 
 import numpy as np
 from grammask import kbnf

@@ -1,4 +1,4 @@
-"""Greedy decoding under a grammar with logits of numpy: the loop that every inference engine has."""
+"""Greedy decoding under a grammar with numpy logits: the loop of every inference engine."""
 
 import numpy as np
 from grammask import Grammar, Vocabulary, allocate_mask, apply_mask

@@ -1,9 +1,9 @@
-"""Many prompts, each with its own schema, on Ray Data: under vLLM where there is a GPU, else with random tokens.
+"""Many prompts, each with its own schema, on Ray Data: with vLLM if a model is given, else with random tokens.
 
 Needs ``pip install "ray[data]"``, and vLLM for a model: ``python examples/ray_data.py --model MODEL``.
 
-Without a model each worker samples among the legal tokens, which shows everything but the sense of the answers: schemas
-travel as rows, grammars as pickles of some hundred bytes, and every process compiles each grammar once.
+Without a model each worker samples among the allowed tokens: schemas are sent as rows, grammars as pickles of some
+hundred bytes, and each process compiles each grammar once.
 """
 
 import argparse
@@ -28,13 +28,13 @@ ROWS = [
 
 
 def with_vllm(model: str) -> Any:
-    """A stage that answers rows with vLLM, on grammask's masks; a schema that is refused marks its own row."""
+    """A stage that answers rows with vLLM and the masks of grammask; a refused schema marks only its own row."""
     from ray.data.llm import build_processor, vLLMEngineProcessorConfig
 
     config = vLLMEngineProcessorConfig(
         model_source=model,
         engine_kwargs={"structured_outputs_config": {"backend": "guidance"}},
-        # Where the workers do not share this environment: "pip": ["grammask", "vllm==0.33.0"].
+        # If the workers do not share this environment: "pip": ["grammask", "vllm==0.33.0"].
         runtime_env={"env_vars": {"GRAMMASK_VLLM": "guidance"}},
         should_continue_on_error=True,
     )
@@ -45,19 +45,19 @@ def with_vllm(model: str) -> Any:
             "messages": [{"role": "user", "content": row["prompt"]}],
             "sampling_params": {"max_tokens": 200, "structured_outputs": {"json": row["schema"]}},
         },
-        # Rows with an error do not come here; it is in their column __inference_error__.
+        # Rows with an error skip this function; the error is in their column __inference_error__.
         postprocess=lambda row: {"id": row["id"], "answer": row["generated_text"]},
     )
 
 
 class WithRandomTokens:
-    """A stage that answers rows with random legal tokens. Ray makes one in each of its processes."""
+    """A stage that answers rows with random allowed tokens. Ray creates one in each of its processes."""
 
     def __init__(self) -> None:
         self.vocabulary = Vocabulary.default()
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """A batch with its answers, and how many grammars its process has compiled."""
+        """Return a batch with its answers and the number of grammars that the process has compiled."""
         answers = [self.answer(pickle.loads(grammar)) for grammar in batch["grammar"]]
         compiled = default_compile_cache.stats()["misses"]
         return {
@@ -67,7 +67,7 @@ class WithRandomTokens:
         }
 
     def answer(self, grammar: Grammar) -> str:
-        """A random text of the grammar."""
+        """Return a random text of the grammar."""
         matcher = grammar.compile(self.vocabulary).matcher()
         while not matcher.is_finished:
             matcher.accept(int(random.choice(matcher.allowed_ids())))
@@ -75,7 +75,7 @@ class WithRandomTokens:
 
 
 def with_grammar(row: dict[str, Any]) -> dict[str, Any]:
-    """The row with its grammar, read once where the row is made."""
+    """Return the row with its grammar, which is parsed once, where the row is created."""
     return {**row, "grammar": pickle.dumps(Grammar.from_json_schema(row["schema"], whitespace="compact"))}
 
 
@@ -86,7 +86,7 @@ def main() -> None:
 
     import ray
 
-    # Each of the processor's four stages holds one of these, and the tasks around them need some; more is not used.
+    # Each of the four stages of the processor holds a CPU, and the surrounding tasks need some; more are not used.
     ray.init(num_cpus=8 if model else 2, include_dashboard=False, log_to_driver=False)
     ray.data.DataContext.get_current().enable_progress_bars = False
     rows = ray.data.from_items(ROWS)

@@ -1,4 +1,4 @@
-"""Speculative decoding: check a draft at once, take back what the model does not want, and try branches on forks."""
+"""Speculative decoding: validate a draft in one call, roll back rejected tokens, and try branches on forks."""
 
 from grammask import Grammar, Vocabulary
 from grammask._grammask import encode_ordinary
@@ -11,20 +11,20 @@ grammar = Grammar.from_kbnf("""
 """)
 matcher = grammar.compile(vocabulary).matcher()
 
-# A draft model proposes tokens; the grammar takes the first so many of them. Nothing changes yet.
+# A draft model proposes tokens; the grammar allows a prefix of them. The state does not change.
 draft = encode_ordinary("o200k_base", "SELECT name, age FROM people WHERE")
 fits = matcher.validate(draft)
 print("the grammar takes", fits, "of", len(draft), "drafted tokens")
 
-# They are accepted one by one; a token that does not fit is refused and changes nothing.
+# The tokens are accepted one by one; a token that is not allowed leaves the state unchanged.
 print([matcher.accept(token) for token in draft])
 print(matcher.explain(draft[fits]))
 
-# The target model does not want the last two of them: those are rolled back.
+# The target model rejects the last two of them, which are rolled back.
 matcher.rollback(2)
 print("left:", [vocabulary.token(token) for token in matcher.tokens])
 
-# Branches are forks; each goes its own way and costs next to nothing.
+# Branches are forks; a fork copies a list of numbers.
 for ending in (" FROM people;", " FROM", ", city FROM p"):
     branch = matcher.fork()
     print(repr(ending), branch.accept_bytes(ending.encode()), "then must come", branch.forced_bytes())

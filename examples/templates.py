@@ -1,4 +1,4 @@
-"""A template on a stream of tokens: masks for the model, values while the text grows, objects at the end."""
+"""A template on a stream of tokens: masks for the model, values of unfinished text, objects at the end."""
 
 import datetime as dt
 

@@ -1,9 +1,8 @@
-"""Compares the masks of the engines bit for bit, and judges where they differ.
+"""Compares the masks of the engines bit for bit, with a verdict token by token where they differ.
 
-The judge is :meth:`grammask.Matcher.accept`, token by token: it steps the recogniser over the token's
-bytes and uses no mask. It judges grammask's own masks too, over the whole vocabulary in a few places. It is no
-independent oracle: that is the textbook recogniser in the engine's tests. Peers that agree bit for bit are
-independent witnesses.
+:meth:`grammask.Matcher.accept` gives the verdict: it steps the recogniser over the bytes of a token and uses no mask.
+It also verifies the masks of grammask over the whole vocabulary in a few places. It is not an independent oracle; the
+textbook recogniser in the tests of the engine is, and so are peers that agree bit for bit.
 """
 
 from __future__ import annotations
@@ -22,38 +21,34 @@ if TYPE_CHECKING:
     from comparison.vocabularies import TokenTable
 
 _JUDGED_IN_FULL = 4
-"""Places in a case where every token of the vocabulary is tried."""
+"""Number of places per case at which all tokens of the vocabulary are tried."""
 _JUDGED_TOKENS = 2000
-"""Most differing tokens of a place that are tried."""
+"""Maximum number of differing tokens that are tried per place."""
 _EXAMPLES = 5
 
 
 @dataclass
 class Verdict:
-    """How the sampled masks of one engine on one case came out."""
+    """The result of comparing the sampled masks of one engine on one case."""
 
     compared: int = 0
     equal: int = 0
     wrongly_allowed: int = 0
-    """Judged tokens that its masks have and that cannot come next."""
+    """Number of tried tokens that its masks allow but that cannot come next."""
     wrongly_refused: int = 0
-    """Judged tokens that its masks lack and that can come next."""
+    """Number of tried tokens that its masks exclude but that can come next."""
     examples: list[str] = field(default_factory=list)
 
     @property
     def differing(self) -> int:
-        """Number of masks that are not the reference's."""
+        """Number of masks that differ from the reference."""
         return self.compared - self.equal
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields, for JSON."""
-        return vars(self)
 
 
 def judge(
     case: Case, table: TokenTable, documents: list[list[int]], measured: dict[str, Measurement]
 ) -> dict[str, Verdict]:
-    """Give each engine its verdict. Grammask's masks are the reference, and are themselves judged."""
+    """Return the verdict for each engine. The masks of grammask are the reference, and are verified themselves."""
     verdicts = {name: Verdict() for name, measurement in measured.items() if measurement.masks()}
     if "grammask" not in verdicts:
         return verdicts
@@ -78,7 +73,7 @@ def judge(
 
 
 class _Judge:
-    """Says whether a token can come next at a place of a document."""
+    """Decides whether a token can come next at a place of a document."""
 
     def __init__(self, case: Case, table: TokenTable, documents: list[list[int]]) -> None:
         vocabulary = grammask.Vocabulary(table.tokens, eos=table.eos, size=table.size)
@@ -89,7 +84,7 @@ class _Judge:
         self._matcher = self._compiled.matcher()
 
     def can_come(self, place: tuple[int, int], token: int) -> bool:
-        """Try a token and take it back. Places are asked for in order."""
+        """Try a token and roll back. Places must be queried in ascending order."""
         document, position = place
         if document != self._place[0]:
             self._matcher = self._compiled.matcher()
@@ -103,7 +98,7 @@ class _Judge:
         return accepted
 
     def describe(self, place: tuple[int, int], token: int) -> str:
-        """Describe a token and where it stands, for people."""
+        """Return a readable description of a token and its place."""
         document, position = place
         before = b"".join(
             self._table.tokens[id] or b""
@@ -117,7 +112,7 @@ class _Judge:
 def _give(
     verdict: Verdict, judge_: _Judge, place: tuple[int, int], bits: npt.NDArray[np.bool_], tokens: Any
 ) -> None:
-    """Count a compared mask, and what is wrong with it at some tokens."""
+    """Count a compared mask and its errors at some tokens."""
     wrong = 0
     verdict.compared += 1
     for token in tokens:
@@ -128,7 +123,7 @@ def _give(
 def _blame_reference(
     verdict: Verdict, judge_: _Judge, place: tuple[int, int], bits: npt.NDArray[np.bool_], tokens: list[int]
 ) -> None:
-    """Count what is wrong with the reference where another mask differs from it."""
+    """Count errors of the reference where another mask differs from it."""
     for token in tokens:
         _count(verdict, judge_, place, bits, token)
 

@@ -1,4 +1,4 @@
-"""Reads the cases of ``cases/compare/*.toml``: what is generated, and the grammar in each engine's own language."""
+"""Reads the cases of ``cases/compare/*.toml``: generated documents, and the grammar in the language of each engine."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Case:
     unambiguous: bool
     """Whether the cost of a token must not grow with its position."""
     differences: dict[str, str]
-    """Why the masks of an engine are known to differ, by engine: its grammar cannot mean quite the same."""
+    """Reasons for expected differences of masks, by engine: its grammar cannot have exactly the same meaning."""
     least_gain: int
-    """How many times cheaper than the best peer a mask is to be."""
+    """Aim: ratio of the mean of the best peer to that of grammask."""
 
     def tokenised(self, table: TokenTable) -> list[list[int]]:
         """Return the texts as tokens."""
@@ -44,7 +44,7 @@ class Case:
 
 
 def names() -> list[str]:
-    """Name all cases, in the order of the tables."""
+    """Return the names of all cases, in the order of the tables."""
     return [name for _, case in _definitions() for name in [case["name"]]]
 
 
@@ -67,7 +67,7 @@ def load(name: str, *, quick: bool) -> Case:
 
 
 def _definitions() -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Return each case with its file, which has what several cases share."""
+    """Return each case with its file, which has the shared definitions."""
     order = (
         "json",
         "arithmetic",
@@ -84,7 +84,7 @@ def _definitions() -> list[tuple[dict[str, Any], dict[str, Any]]]:
 
 
 def _values(definition: dict[str, Any]) -> dict[str, str]:
-    """Return what stands for the ``@name@`` of the grammars."""
+    """Return the values of the placeholders ``@name@`` in the grammars."""
     values = {name: str(value) for name, value in definition.get("parameters", {}).items()}
     if "regex" in values:
         values["regex_slashes_escaped"] = values["regex"].replace("/", "\\/")

@@ -1,7 +1,6 @@
-"""Seeded generators of the texts that are tokenised and accepted; a case names one of them.
+"""Seeded generators of documents; each case names one of them.
 
-Nothing is downloaded, and the same seed makes the same texts everywhere. All texts belong to the languages that the
-cases' grammars describe.
+Nothing is downloaded, and a seed determines the texts on all machines. All texts belong to the languages of the cases.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ _WORDS = Path(__file__).parents[1] / "cases" / "words.toml"
 
 
 def generate(generator: str, options: dict[str, Any]) -> list[str]:
-    """Make the texts of a case."""
+    """Return the texts of a case."""
     return _GENERATORS[generator](random.Random(f"grammask {generator}"), **options)
 
 
 def word_list(count: int, seed: int) -> list[str]:
-    """Make different pronounceable words of lower-case letters, as names of products might be."""
+    """Return distinct pronounceable words of lower-case letters."""
     random_ = random.Random(seed)
     words: dict[str, None] = {}
     while len(words) < count:
@@ -42,7 +41,7 @@ def word_list(count: int, seed: int) -> list[str]:
 
 
 def _json_documents(random_: random.Random, sizes: list[int]) -> list[str]:
-    """Records in arrays, alternately indented and compact, of about the given sizes in bytes."""
+    """Return arrays of records, alternately indented and compact, of about the given sizes in bytes."""
     return [
         _json_document(random_, size, indent=None if index % 2 else 2) for index, size in enumerate(sizes)
     ]
@@ -96,7 +95,7 @@ def _words() -> dict[str, list[str]]:
 
 
 def _arithmetic(random_: random.Random, sizes: list[int]) -> list[str]:
-    """Expressions with brackets, of about the given numbers of characters."""
+    """Return expressions with brackets, of about the given numbers of characters."""
 
     def expression(size: int) -> str:
         parts: list[str] = []
@@ -123,12 +122,12 @@ def _arithmetic(random_: random.Random, sizes: list[int]) -> list[str]:
 
 
 def _nested(random_: random.Random, depth: int) -> list[str]:  # noqa: ARG001
-    """Brackets in brackets."""
+    """Return nested brackets."""
     return ["(" * depth + "x" + ")" * depth]
 
 
 def _joined(random_: random.Random, items: int, separator: str, kind: str) -> list[str]:
-    """Items between separators: digits, numbers or words."""
+    """Return items with separators: digits, numbers or words."""
     make: Callable[[], str] = {
         "digits": lambda: str(random_.randint(0, 9)),
         "numbers": lambda: str(random_.randint(0, 99_999)),
@@ -141,12 +140,12 @@ def _joined(random_: random.Random, items: int, separator: str, kind: str) -> li
 
 
 def _repeated(random_: random.Random, text: str, times: int) -> list[str]:  # noqa: ARG001
-    """The same again and again."""
+    """Return repetitions of one text."""
     return [text * times]
 
 
 def _tool_calls(random_: random.Random, sizes: list[int]) -> list[str]:
-    """Free text of about the given sizes, a trigger, and a call as JSON."""
+    """Return free text of about the given sizes, a trigger, and a call as JSON."""
     texts = []
     for size in sizes:
         text = ""
@@ -160,7 +159,7 @@ def _tool_calls(random_: random.Random, sizes: list[int]) -> list[str]:
 
 
 def _bounded_strings(random_: random.Random, longest: int, characters: int) -> list[str]:
-    """An array of strings that have at most ``longest`` characters, together about ``characters``."""
+    """Return an array of strings of at most ``longest`` characters each and about ``characters`` in total."""
     strings: list[str] = []
     written = 0
     while written < characters:
@@ -206,13 +205,13 @@ def _identifiers(random_: random.Random, count: int) -> list[str]:
 
 
 def _chosen_words(random_: random.Random, count: int, seed: int, items: int) -> list[str]:
-    """Words of a list, between commas."""
+    """Return comma-separated words of a list."""
     words = word_list(count, seed)
     return [",".join(random_.choice(words) for _ in range(items))]
 
 
 def _programs(random_: random.Random, sizes: list[int]) -> list[str]:
-    """Programs of the C-like language, of about the given sizes in bytes."""
+    """Return programs of the C-like language, of about the given sizes in bytes."""
     return [programs.program(random_, size) for size in sizes]
 
 

@@ -1,4 +1,4 @@
-"""Runs one engine on one case in a process of its own, within limits of time and memory; keeps the result on disk."""
+"""Runs one engine on one case in its own process, with limits on time and memory; caches the result on disk."""
 
 from __future__ import annotations
 
@@ -37,36 +37,36 @@ _MEDIANS = (
     "floor_stream_ns",
     "load",
 )
-"""Facts of a process of which several turns have a median."""
+"""Facts of a process that are replaced by their median over several turns."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a measured process may take, and the run that it belongs to."""
+    """Limits of a measured process, and the run that it belongs to."""
 
     pass_seconds: float
-    """After so much CPU time a pass over the documents ends where it is."""
+    """CPU time after which a pass over the documents stops."""
     seconds: float
-    """After so much CPU time, or four times as long, the process is killed."""
+    """CPU time after which the process is killed; wall time is limited to four times as much."""
     memory_bytes: int
     run: str
-    """When the run was started. A measurement that is reused keeps that of its own run, and the record says so."""
+    """Start of the run. A cached measurement keeps that of its own run, and the results name it."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one engine did on one case."""
+    """The measurement of one engine on one case."""
 
     engine: str
     case: str
     vocabulary: str
     facts: dict[str, Any]
-    """Everything that the process said, and ``ended``: why it did not get to its end, or None."""
+    """The output of the process, and ``ended``: why it did not finish, or None."""
     arrays: dict[str, npt.NDArray[Any]]
 
     @property
     def failure(self) -> str | None:
-        """Why there are no times at all, if so."""
+        """Why there are no times, or None."""
         return (
             None
             if "cold_0" in self.arrays and len(self.times("cold"))
@@ -75,21 +75,21 @@ class Measurement:
 
     @property
     def mean_ns(self) -> float:
-        """CPU nanoseconds per token of the cold pass, without a clock in between where there was time for that."""
+        """CPU nanoseconds per token of the cold pass, from the process without a clock per token if it finished."""
         mean = self.facts.get("mean_ns")
         return float(self.times("cold").mean()) if mean is None else float(mean)
 
     def times(self, which: str) -> npt.NDArray[np.int64]:
-        """CPU nanoseconds per token of the ``cold`` or ``warm`` pass, all documents together."""
+        """Return CPU nanoseconds per token of the ``cold`` or ``warm`` pass over all documents."""
         return np.concatenate([*self.by_document(which), np.zeros(0, dtype=np.int64)])
 
     def by_document(self, which: str) -> list[npt.NDArray[np.int64]]:
-        """CPU nanoseconds per token of the ``cold`` or ``warm`` pass, by document."""
+        """Return CPU nanoseconds per token of the ``cold`` or ``warm`` pass, by document."""
         count = sum(name.startswith(f"{which}_") for name in self.arrays)
         return [self.arrays[f"{which}_{index}"] for index in range(count)]
 
     def masks(self) -> dict[tuple[int, int], npt.NDArray[np.int32]]:
-        """Sampled masks by document and position."""
+        """Return the sampled masks by document and position."""
         rows = (
             (name.removeprefix("mask_").split("/"), row)
             for name, row in self.arrays.items()
@@ -99,7 +99,7 @@ class Measurement:
 
 
 def samples(documents: list[list[int]], seed: str) -> list[tuple[int, int]]:
-    """Choose the places whose masks are compared: the beginnings of documents, and random ones, more of them early."""
+    """Choose the places whose masks are compared: the beginnings of documents, and random places, mostly early ones."""
     random_ = random.Random(f"samples {seed}")
     places = {
         (index, position)
@@ -114,10 +114,10 @@ def samples(documents: list[list[int]], seed: str) -> list[tuple[int, int]]:
 
 
 def combined(turns: list[Measurement]) -> Measurement:
-    """Make one measurement of several: of each token, and of each figure of a process, the median.
+    """Combine several turns into one measurement by the median of each token and of each fact of the process.
 
-    A token that costs much costs it in each process; what another program on the machine costs falls on other tokens
-    each time. Masks and verdicts are those of the first turn.
+    Expensive tokens are expensive in each turn, while interruptions by other programs hit different tokens. Masks and
+    verdicts are those of the first turn.
     """
     first = turns[0]
     timed = [turn for turn in turns if not turn.failure]
@@ -150,7 +150,7 @@ def measure(
     folder: Path,
     turn: int = 0,
 ) -> Measurement:
-    """Measure, or read what was measured before with the same inputs in the same turn."""
+    """Measure, or read the cached measurement with the same inputs in the same turn."""
     language = next((language for language in _languages(engine) if language in case.grammars), None)
     if language is None:
         return Measurement(
@@ -176,7 +176,7 @@ def measure(
     arrays = dict(np.load(arrays_file)) if arrays_file.exists() else {}
     found = Measurement(engine, case.name, table.name, facts, arrays)
     if not found.failure:
-        # In a process of its own, since states are new only once.
+        # In a separate process, since states are new only once.
         counts = [len(times) for times in found.by_document("cold")]
         undisturbed = Path(f"{stem}.mean")
         facts["mean_ns"] = _facts(engine, language, case, table, documents, limits, undisturbed, counts).get(
@@ -195,7 +195,7 @@ def _facts(
     stem: Path,
     tokens: list[int] | None = None,
 ) -> dict[str, Any]:
-    """Read what a process said, which is started unless it was before."""
+    """Return the output of the measured process, which runs unless its output is cached."""
     file = Path(f"{stem}.json")
     if file.exists():
         known: dict[str, Any] = json.loads(file.read_text("utf-8"))
@@ -243,7 +243,7 @@ def _facts(
 
 @dataclass
 class _Ended:
-    """How a process ended."""
+    """The end of a process."""
 
     lines: list[bytes]
     code: int | None = None
@@ -251,10 +251,10 @@ class _Ended:
 
 
 def _watch(process: subprocess.Popen[bytes], limits: Limits) -> _Ended:
-    """Wait for a process; kill it where it passes a limit."""
+    """Wait for a process; kill it if it exceeds a limit."""
     ended = _Ended([])
     stdout = process.stdout
-    assert stdout is not None  # it was asked for as a pipe
+    assert stdout is not None  # stdout=PIPE
     reader = threading.Thread(target=lambda: ended.lines.extend(stdout))
     reader.start()
     deadline = time.monotonic() + 4 * limits.seconds
@@ -288,7 +288,7 @@ def _resident(process: int) -> int:
 
 
 def _reason(ended: _Ended, facts: dict[str, Any], errors: Path) -> str:
-    """Say why a process did not get to its end, and where it was."""
+    """Return why a process did not finish, and its phase."""
     phase = facts.get("phase", "import")
     if ended.killed:
         return f"{phase}: {ended.killed}"
@@ -300,7 +300,7 @@ def _reason(ended: _Ended, facts: dict[str, Any], errors: Path) -> str:
 
 
 def _languages(engine: str) -> tuple[str, ...]:
-    """Grammar languages of an engine, known here so that the parent need not import it."""
+    """Return the grammar languages of an engine, without importing it."""
     return {
         "grammask": ("kbnf",),
         "kbnf": ("kbnf",),
@@ -310,7 +310,7 @@ def _languages(engine: str) -> tuple[str, ...]:
 
 
 def _build(engine: str) -> str:
-    """Identify the engine that is installed."""
+    """Return the version or the hash of the installed engine."""
     import importlib.metadata
     import importlib.util
 
@@ -318,12 +318,12 @@ def _build(engine: str) -> str:
         return importlib.metadata.version(engine)
     extension = importlib.util.find_spec("grammask._grammask")
     assert extension is not None
-    assert extension.origin is not None  # grammask is what is measured
+    assert extension.origin is not None  # the installed package under test
     return hashlib.sha256(Path(extension.origin).read_bytes()).hexdigest()
 
 
 def _source() -> str:
-    """Identify the code that measures."""
+    """Return a hash of the measuring code."""
     files = [
         Path(__file__).with_name("worker.py"),
         Path(__file__).with_name("clock.py"),

@@ -1,4 +1,4 @@
-"""Makes random programs of the C-like language of ``cases/compare/c_like.toml``."""
+"""Generates random programs of the C-like language of ``cases/compare/c_like.toml``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ASSIGNMENTS = ("=", "=", "=", "+=", "-=", "*=")
 
 
 def program(random_: random.Random, size: int) -> str:
-    """Make a program of about ``size`` bytes."""
+    """Return a program of about ``size`` bytes."""
     text = "/* A program made by a seeded generator;\n * it means nothing. */\n"
     while len(text) < size:
         text += _Writer(random_).item() + "\n"
@@ -50,7 +50,7 @@ def program(random_: random.Random, size: int) -> str:
 
 
 class _Writer:
-    """Writes one item of a program; what it nests is bounded by ``depth``."""
+    """Writes one item of a program, nested at most ``depth`` levels."""
 
     def __init__(self, random_: random.Random) -> None:
         self._random = random_

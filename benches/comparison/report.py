@@ -1,23 +1,19 @@
-"""Writes what was compared: tables for the terminal, JSON, plots, and the Markdown page of the record."""
+"""Tables and plots of the comparison, for the terminal and for ``benches/results``."""
 
 from __future__ import annotations
 
-import json
-import os
-import platform
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from suite_results import Section, Stamp, SuiteResults, Table
 
 from comparison import svg
 from comparison.summary import Figures, aims
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rich.table import Table
+    from rich.table import Table as TerminalTable
 
     from comparison.agreement import Verdict
     from comparison.cases import Case
@@ -38,7 +34,7 @@ _BINS = 40
 
 @dataclass(frozen=True)
 class Compared:
-    """Everything about one case with one vocabulary."""
+    """The measurements and verdicts of one case with one vocabulary."""
 
     case: Case
     vocabulary: str
@@ -50,7 +46,7 @@ class Compared:
 
     @property
     def peers(self) -> dict[str, Figures]:
-        """Figures of the other engines, where there are any."""
+        """Figures of the other engines that have times."""
         return {name: figures for name, figures in self.figures.items() if figures and name != "grammask"}
 
     @property
@@ -60,7 +56,7 @@ class Compared:
 
     @property
     def floor(self) -> dict[str, float]:
-        """Microseconds for a copy of a mask, with a clock each time and in a loop: medians over the processes."""
+        """Microseconds to copy a mask, clocked one by one and in a loop: medians over the processes."""
         facts = [
             measurement.facts for measurement in self.measured.values() if "floor_p50_ns" in measurement.facts
         ]
@@ -70,44 +66,16 @@ class Compared:
         }
 
     def missed(self) -> list[str]:
-        """Aims that grammask does not meet here."""
+        """Return the aims that grammask misses on this case."""
         ours = self.ours
         return aims(self.case, ours, self.peers, self.floor["stream"]).missed if ours else ["no figures"]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the figures, for JSON."""
-        return {
-            "case": self.case.name,
-            "title": self.case.title,
-            "vocabulary": self.vocabulary,
-            "documents": [len(tokens) for tokens in self.documents],
-            "floor_us": self.floor,
-            "missed": self.missed(),
-            "engines": {
-                name: {
-                    "version": measurement.facts.get("version"),
-                    "settings": measurement.facts.get("settings"),
-                    "language": measurement.facts.get("language"),
-                    "means_us_by_turn": [mean / 1000 for mean in measurement.facts.get("means_ns", [])],
-                    "failure": measurement.failure
-                    or measurement.facts.get("ended")
-                    or measurement.facts.get("problem"),
-                    "figures": figures.as_dict() if (figures := self.figures[name]) else None,
-                    "masks": self.verdicts[name].as_dict() if name in self.verdicts else None,
-                    "refused": measurement.facts.get("refused"),
-                    "incomplete": measurement.facts.get("incomplete"),
-                    "stats": measurement.facts.get("stats"),
-                }
-                for name, measurement in self.measured.items()
-            },
-        }
 
+def table(compared: list[Compared]) -> TerminalTable:
+    """Return a table for the terminal."""
+    from rich.table import Table as TerminalTable  # Imported here because only the terminal output needs it.
 
-def table(compared: list[Compared]) -> Table:
-    """Make a table for the terminal."""
-    from rich.table import Table  # Not at the top: only the terminal needs it.
-
-    result = Table(title="CPU µs per token, mask + accept, cold start included", header_style="bold")
+    result = TerminalTable(title="CPU µs per token, mask + accept, cold start included", header_style="bold")
     for name in _SHOWN:
         left = name in ("case", "engine", "remarks")
         result.add_column(
@@ -123,21 +91,43 @@ def table(compared: list[Compared]) -> Table:
     return result
 
 
-def write(compared: list[Compared], folder: Path, stem: str, command: str) -> None:
-    """Write the page, the JSON and the plots of a record."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{stem}.json").write_text(json.dumps([item.as_dict() for item in compared], indent=1) + "\n")
-    (folder / f"{stem}.md").write_text(_page(compared, stem, command))
+def results(compared: list[Compared]) -> SuiteResults:
+    """Return tables and plots of the comparison."""
     rows = [(item.case.title, _dots(item)) for item in compared]
     floor = float(np.median([item.floor["single"] for item in compared]))
-    (folder / f"{stem}-means.svg").write_text(svg.dot_plot("Cost of a token by case and engine", rows, floor))
-    plots = [
-        (item.case.title, _lines(item))
-        for item in compared
-        if item.case.name in _PANELS and any(_lines(item))
+    growth = [
+        (item.case.title, lines) for item in compared if item.case.name in _PANELS and (lines := _lines(item))
     ]
-    (folder / f"{stem}-growth.svg").write_text(
-        svg.panels("Cost of a token against its position (cold pass, medians)", plots)
+    return SuiteResults(
+        name="comparison",
+        title="Comparison with the peers",
+        stamp=Stamp.now(),
+        text=_introduction(compared),
+        sections=[
+            Section(
+                "Summary",
+                _LEGEND,
+                Table(_SUMMARY_COLUMNS, [_summary_row(item) for item in compared]),
+                "summary",
+            ),
+            Section(
+                "All figures",
+                "",
+                Table(_COLUMNS, [row for item in compared for row in _rows(item)]),
+                "figures",
+            ),
+            Section("Where masks differ", "\n".join(_differences(compared)) or "Nowhere."),
+            Section(
+                "The most expensive tokens of grammask",
+                "",
+                Table(("case", "µs", "token", "after", "text of the token"), _outliers(compared)),
+                "outliers",
+            ),
+        ],
+        plots={
+            "means": svg.DotPlot("Cost of a token by case and engine", rows, floor),
+            "growth": svg.Panels("Cost of a token against its position (cold pass, medians)", growth),
+        },
     )
 
 
@@ -160,27 +150,36 @@ _COLUMNS = (
     "gain",
     "remarks",
 )
-_NOISE = """\
-Figures are CPU time of the thread; a single maximum may be the machine's. Engines took turns, each time in a fresh
-process, until one took 20 s; of each token, and of each figure of a process, the median is shown."""
-
-_ANSWERS = """\
-Every token of every document was looked up in the mask and accepted; sampled masks were compared bit for bit between
-engines; remarks say where that failed."""
+_SUMMARY_COLUMNS = (
+    "case",
+    "vocabulary",
+    "tokens",
+    "grammask",
+    "best peer",
+    "gain",
+    "p99",
+    "best peer's p99",
+    "warm, in a loop",
+    "copy, in a loop",
+    "aims missed",
+)
+_METHOD = """\
+Method and bias: [the comparison](../comparison/README.md). All times are CPU time of the thread in microseconds; a
+single maximum may be an interruption by the machine. Engines take turns, each turn in a fresh process; medians over
+the turns are shown. Each token of each document was looked up in the mask and accepted, and sampled masks were compared
+bit for bit between engines; remarks name the failures."""
 
 _LEGEND = """\
-*grammask*, *best peer*, *p99*: CPU µs per token, mask and accept, cold start included. Means are those of fresh
-processes with one reading of the clock per 256 tokens, the median of the turns, with what a loop costs in Python; to
-read it at every token, as percentiles need it, is a call of the system that costs the caches of what comes next; means
-with that, less the reading itself, are under *clocked* in the full table. In percentiles each token counts with the
-median of the turns. *gain*: in brackets that of the turns, least and greatest. *warm, in a loop*: the same on states
-seen before; *copy, in a loop*: `mask[0] = other` with numpy.
-*Compile + first*: CPU µs until the first mask, with a vocabulary that was made right before and with which no grammar
-was used; *again*: the same grammar once more at the end, the median of five (xgrammar keeps what it compiled, the
-others compile anew; grammask's compile cache is off).
-Aims: mean 10 x (JSON, C-like) or 3 x below the best peer or within 1.5 x of the copy; p99 below every peer's; no token
-above 5 ms; compile and first mask below every peer's; last tenth of the longest document within 1.2 x of its first
-tenth."""
+*grammask*, *best peer*, *p99*: filling the mask and accepting the token, first visits included. Means are those of
+processes that read the clock once per 256 tokens, and include the loop in Python; percentiles need the clock at each
+token, a system call that evicts cache lines, and *clocked* is the mean of that pass. *gain*: mean of the best peer over
+that of grammask, in brackets the range over the turns. *warm, in a loop*: states that were visited before; *copy, in a
+loop*: `mask[0] = other` in numpy.
+*compile + first*: CPU time to the first mask on a vocabulary created immediately before; *again*: the same grammar
+compiled once more at the end, median of five (xgrammar caches compiled grammars, the other engines compile again; the
+compile cache of grammask is off).
+Aims: mean 10x (JSON, C-like) or 3x below the best peer, or within 1.5x of the copy; p99 and compile + first mask below
+each peer; no token above 5 ms; last tenth of the longest document within 1.2x of its first tenth."""
 
 _SHOWN = (
     "case",
@@ -196,11 +195,11 @@ _SHOWN = (
     "gain",
     "remarks",
 )
-"""What fits a terminal."""
+"""The columns that fit a terminal."""
 
 
 def _rows(item: Compared) -> list[list[str]]:
-    """One row per engine."""
+    """Return one row per engine."""
     rows = []
     ours = item.ours
     for index, (name, figures) in enumerate(item.figures.items()):
@@ -231,7 +230,7 @@ def _rows(item: Compared) -> list[list[str]]:
                 _number(figures.again),
                 "" if figures.growth is None else f"{figures.growth:.2f}",
                 "" if figures.memory is None else f"{max(0, figures.memory) / 2**20:.0f} MiB",
-                "" if name == "grammask" or ours is None else f"{cold.mean / ours.cold.mean:.1f} x",
+                "" if name == "grammask" or ours is None else _gain(cold.mean / ours.cold.mean),
                 _remarks(item, name, figures),
             ]
         )
@@ -250,7 +249,7 @@ def _remarks(item: Compared, name: str, figures: Figures) -> str:
             f"refuses {figures.refused}{'+' if figures.refused == 20 else ''} tokens of the documents"
         )
     if verdict and verdict.differing and name in item.case.differences:
-        remarks.append(f"{verdict.differing} of {verdict.compared} masks differ, as is known")
+        remarks.append(f"{verdict.differing} of {verdict.compared} masks differ, as expected")
     elif verdict and (verdict.wrongly_allowed or verdict.wrongly_refused):
         remarks.append(
             f"masks: {verdict.wrongly_allowed} tokens wrongly allowed, {verdict.wrongly_refused} wrongly refused"
@@ -268,6 +267,11 @@ def _number(value: float | None) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
+def _gain(ratio: float) -> str:
+    """Return a ratio with two significant digits: the runs do not support more."""
+    return f"{float(f'{ratio:.2g}'):,.{1 if ratio < 9.95 else 0}f}x"
+
+
 def _dots(item: Compared) -> list[svg.Dot]:
     return [
         svg.Dot(name, figures.cold.mean, figures.cold.p99)
@@ -277,7 +281,7 @@ def _dots(item: Compared) -> list[svg.Dot]:
 
 
 def _lines(item: Compared) -> list[svg.Line]:
-    """Medians of bins along the longest document."""
+    """Return the medians of bins along the longest document."""
     longest = max(range(len(item.documents)), key=lambda index: len(item.documents[index]))
     lines = []
     for name, measurement in item.measured.items():
@@ -300,78 +304,28 @@ def _lines(item: Compared) -> list[svg.Line]:
     return lines
 
 
-def _page(compared: list[Compared], stem: str, command: str) -> str:
-    """The page in Markdown."""
-    versions = {
-        name: m.facts["version"]
-        for item in compared
-        for name, m in item.measured.items()
-        if m.facts.get("version")
-    }
-    settings = {
-        name: m.facts["settings"]
-        for item in compared
-        for name, m in item.measured.items()
-        if m.facts.get("settings")
-    }
-    lines = [
-        f"# Comparison with the peers, {stem[:10]}",
-        "",
-        f"Command: `{command}`. Method, bias and how to repeat it: [the comparison](../comparison/README.md).",
-        "",
-        f"Machine: {os.cpu_count()} cores, shared with other programs; {platform.system()}, Python "
-        f"{platform.python_version()}, numpy {np.__version__}. {_NOISE}",
-        _runs(compared),
-        "",
-        "Versions: " + ", ".join(f"{name} {version}" for name, version in versions.items()) + ".",
-        "",
-        *(f"- {name}: {text}." for name, text in settings.items()),
-        "",
-        _ANSWERS,
-        "",
-        "## Summary",
-        "",
-        *_markdown(
-            (
-                "case",
-                "vocabulary",
-                "tokens",
-                "grammask",
-                "best peer",
-                "gain",
-                "p99",
-                "best peer's p99",
-                "warm, in a loop",
-                "copy, in a loop",
-                "aims missed",
-            ),
-            [_summary_row(item) for item in compared],
-        ),
-        "",
-        _LEGEND,
-        "",
-        f"![Cost by case]({stem}-means.svg)",
-        "",
-        f"![Cost against position]({stem}-growth.svg)",
-        "",
-        "## All figures",
-        "",
-        *_markdown(_COLUMNS, [row for item in compared for row in _rows(item)]),
-        "",
-        "## Where masks differ",
-        "",
-        *(_differences(compared) or ["Nowhere."]),
-        "",
-        "## grammask's most expensive tokens",
-        "",
-        *_outliers(compared),
-        "",
-    ]
-    return "\n".join(lines)
+def _introduction(compared: list[Compared]) -> str:
+    """Return method, runs, versions and settings as Markdown."""
+    versions, settings = (
+        {
+            name: measurement.facts[fact]
+            for item in compared
+            for name, measurement in item.measured.items()
+            if measurement.facts.get(fact)
+        }
+        for fact in ("version", "settings")
+    )
+    return "\n\n".join(
+        (
+            f"{_METHOD} {_runs(compared)}",
+            "Versions: " + ", ".join(f"{name} {version}" for name, version in versions.items()) + ".",
+            "\n".join(f"- {name}: {text}." for name, text in settings.items()),
+        )
+    )
 
 
 def _runs(compared: list[Compared]) -> str:
-    """Say when it was measured, whether all in one run, and how busy the machine was."""
+    """Return the run or runs of all measurements and the load of the machine."""
     facts = [m.facts for item in compared for m in item.measured.values() if "run" in m.facts]
     loads = [fact["load"] for fact in facts]
     busy = f"Load average after each measurement: {min(loads):.1f} to {max(loads):.1f}, median {np.median(loads):.1f}."
@@ -381,7 +335,7 @@ def _runs(compared: list[Compared]) -> str:
             if "run" in measurement.facts:
                 by_run.setdefault(measurement.facts["run"], set()).add(f"{item.case.name} of {name}")
     if len(by_run) == 1:
-        return f"All measured in one run, started {next(iter(by_run))}. {busy}"
+        return f"All measurements are of one run. {busy}"
     runs = "; ".join(f"{run}: {', '.join(sorted(names))}" for run, names in sorted(by_run.items()))
     return f"**Not one run**: figures of different runs are not strictly comparable. {runs}. {busy}"
 
@@ -405,7 +359,7 @@ def _summary_row(item: Compared) -> list[str]:
         tokens,
         _number(ours.cold.mean),
         f"{_number(peers[best].cold.mean)} ({best})" if best else "",
-        f"{peers[best].cold.mean / ours.cold.mean:.1f} x{_by_turn(item, best)}" if best else "",
+        _gain(peers[best].cold.mean / ours.cold.mean) + _by_turn(item, best) if best else "",
         _number(ours.cold.p99),
         f"{_number(peers[best_p99].cold.p99)} ({best_p99})" if best_p99 else "",
         _number(ours.stream),
@@ -415,10 +369,10 @@ def _summary_row(item: Compared) -> list[str]:
 
 
 def _by_turn(item: Compared, peer: str) -> str:
-    """The least and the greatest gain of a turn, where both engines had several."""
+    """Return the range of the gain over the turns, if both engines had several."""
     ours, theirs = (item.measured[name].facts.get("means_ns", []) for name in ("grammask", peer))
     gains = [other / own for own, other in zip(ours, theirs, strict=False)]
-    return f" ({min(gains):.1f} to {max(gains):.1f})" if len(gains) > 1 else ""
+    return f" ({_gain(min(gains))} to {_gain(max(gains))})" if len(gains) > 1 else ""
 
 
 def _differences(compared: list[Compared]) -> list[str]:
@@ -436,7 +390,7 @@ def _differences(compared: list[Compared]) -> list[str]:
     return lines
 
 
-def _outliers(compared: list[Compared]) -> list[str]:
+def _outliers(compared: list[Compared]) -> list[list[str]]:
     rows = []
     for item in compared:
         if item.ours is None:
@@ -455,17 +409,9 @@ def _outliers(compared: list[Compared]) -> list[str]:
                     _code(repr(item.token_texts[tokens[position]])),
                 ]
             )
-    return _markdown(("case", "µs", "token", "after", "token's text"), rows)
+    return rows
 
 
 def _code(text: str) -> str:
-    """Show text as code that a table can hold."""
-    return "`` " + text.replace("|", "\\|") + " ``"
-
-
-def _markdown(header: tuple[str, ...], rows: list[list[str]]) -> list[str]:
-    return [
-        "| " + " | ".join(header) + " |",
-        "|" + "---|" * len(header),
-        *("| " + " | ".join(row) + " |" for row in rows),
-    ]
+    """Return text as code of Markdown."""
+    return f"`` {text} ``"

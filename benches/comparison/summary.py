@@ -1,9 +1,9 @@
-"""Turns measurements into figures, and figures into the question whether the aims are met."""
+"""Derives figures from measurements, and tests whether the aims are met."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from comparison.measurement import Measurement
 
 _LONG_DOCUMENT = 300
-"""Tokens that a document needs for a comparison of its first and last tenth."""
+"""Minimum number of tokens of a document for comparing its first and last tenth."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Cost of a token in microseconds of CPU time. The mean of the cold pass is that of a pass of its own."""
+    """Cost of a token in microseconds of CPU time. The mean of the cold pass comes from a separate process."""
 
     mean: float
     p50: float
@@ -30,7 +30,7 @@ class Spread:
 
     @staticmethod
     def of(times: npt.NDArray[np.int64]) -> Spread:
-        """Summarise nanoseconds."""
+        """Summarise times in nanoseconds."""
         p50, p90, p99, p99_9 = np.percentile(times, [50, 90, 99, 99.9]) / 1000
         return Spread(
             float(times.mean()) / 1000,
@@ -44,36 +44,32 @@ class Spread:
 
 @dataclass(frozen=True)
 class Figures:
-    """What one engine did on one case. Times are microseconds of CPU time, memory is bytes."""
+    """The figures of one engine on one case. Times are microseconds of CPU time, memory is in bytes."""
 
     tokens: int
     all_tokens: int
     cold: Spread
     warm: Spread
     clocked_mean: float
-    """Mean of the cold pass with the clock read at every token, as the rest of its spread has it."""
+    """Mean of the cold pass that reads the clock at every token, from which the percentiles come."""
     stream: float | None
-    """Mean of mask and accept on states seen before, without a clock in between."""
+    """Mean of mask and accept in visited states, without a clock per token."""
     compile: float
     first_mask: float
     again: float | None
-    """Compile and first mask of the same grammar once more, on a vocabulary that is in use."""
+    """Compile + first mask of the same grammar again, on a vocabulary in use."""
     growth: float | None
     """Median of the last tenth of the longest document over that of the first tenth, warm."""
     memory: int | None
     refused: int
-    """Tokens of the documents that its masks lack or that it does not accept, at most 20 counted."""
+    """Number of tokens of the documents that its masks exclude or that it does not accept, counted up to 20."""
     slowest: list[tuple[float, int, int]]
     """The most expensive tokens of the cold pass: cost, document, position."""
 
     @property
     def until_first_mask(self) -> float:
-        """Compile and first mask."""
+        """Compile + first mask."""
         return self.compile + self.first_mask
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields, for JSON."""
-        return {**vars(self), "cold": vars(self.cold), "warm": vars(self.warm)}
 
 
 def figures(measurement: Measurement, documents: list[list[int]]) -> Figures | None:
@@ -102,7 +98,7 @@ def figures(measurement: Measurement, documents: list[list[int]]) -> Figures | N
 
 @dataclass(frozen=True)
 class Aims:
-    """Whether grammask is where it is to be on a case; None where a case has nothing to compare."""
+    """Whether grammask meets each aim on a case; None where a case has nothing to compare."""
 
     mean: bool | None
     p99: bool | None

@@ -1,7 +1,7 @@
-"""Writes the two kinds of plot that the records have, as SVG, without a plotting library.
+"""The two kinds of plot of the results, drawn as SVG without a plotting library.
 
-Both have logarithmic axes of microseconds: dots with a line up to the 99th percentile, a row per case; and cost against
-position, a panel per case.
+Both have a logarithmic axis of microseconds: ``DotPlot`` has a row per case with the mean and a line up to the 99th
+percentile, ``Panels`` a small plot of cost against position per case.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 COLOURS = {
     "grammask": "#c2410c",
@@ -28,41 +29,48 @@ class Dot:
     to: float
 
 
-def dot_plot(title: str, rows: list[tuple[str, list[Dot]]], floor: float) -> str:
-    """Draw a row of dots for each name; ``floor`` is a line through all of them."""
-    left, top, width, step = 300, 60, 640, 26
-    height = top + step * len(rows) + 50
-    axis = _LogAxis.around(
-        [floor] + [value for _, dots in rows for dot in dots for value in (dot.value, dot.to)],
-        left,
-        left + width,
-    )
-    parts = [_text(20, 28, title, size=16)]
-    for tick in axis.ticks():
-        x = axis.place(tick)
-        parts.append(_segment(x, top - 10, x, height - 45, "#e5e7eb"))
-        parts.append(_text(x, height - 28, _tick_name(tick), anchor="middle"))
-    parts.append(
-        _text(
-            left + width / 2,
-            height - 8,
-            "microseconds of CPU time per token: dot = mean, line = up to the 99th percentile",
-            anchor="middle",
-        )
-    )
-    x = axis.place(floor)
-    parts.append(_segment(x, top - 10, x, height - 45, COLOURS["copy of a mask"], dashed=True))
-    for index, (name, dots) in enumerate(rows):
-        y = top + step * index + step / 2
-        parts.append(_text(left - 10, y + 4, name, anchor="end"))
-        for offset, dot in enumerate(dots):
-            y_dot, colour = y + (offset - (len(dots) - 1) / 2) * 5, COLOURS[dot.series]
-            parts.append(_segment(axis.place(dot.value), y_dot, axis.place(dot.to), y_dot, colour))
-            parts.append(
-                f'<circle cx="{axis.place(dot.value):.1f}" cy="{y_dot:.1f}" r="3.2" fill="{colour}"/>'
-            )
-    parts.append(_legend(left, 46, {dot.series for _, dots in rows for dot in dots} | {"copy of a mask"}))
-    return _document(left + width + 40, height, parts)
+@dataclass(frozen=True)
+class DotPlot:
+    """A row of dots for each name; ``floor`` is a vertical line through all rows."""
+
+    title: str
+    rows: list[tuple[str, list[Dot]]]
+    floor: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plot for JSON; ``plot_from_dict`` reads it."""
+        rows = [
+            {"name": name, "dots": [[dot.series, _rounded(dot.value), _rounded(dot.to)] for dot in dots]}
+            for name, dots in self.rows
+        ]
+        return {"title": self.title, "floor": _rounded(self.floor), "rows": rows}
+
+    def svg(self) -> str:
+        """Draw the plot."""
+        left, top, width, step = 300, 60, 640, 26
+        height = top + step * len(self.rows) + 50
+        costs = [cost for _, dots in self.rows for dot in dots for cost in (dot.value, dot.to)]
+        axis = _LogAxis.around([self.floor, *costs], left, left + width)
+        parts = [_text(20, 28, self.title, size=16)]
+        for tick in axis.ticks():
+            x = axis.place(tick)
+            parts.append(_segment(x, top - 10, x, height - 45, "#e5e7eb"))
+            parts.append(_text(x, height - 28, _tick_name(tick), anchor="middle"))
+        caption = "microseconds of CPU time per token: dot = mean, line = up to the 99th percentile"
+        parts.append(_text(left + width / 2, height - 8, caption, anchor="middle"))
+        x = axis.place(self.floor)
+        parts.append(_segment(x, top - 10, x, height - 45, COLOURS["copy of a mask"], dashed=True))
+        for index, (name, dots) in enumerate(self.rows):
+            y = top + step * index + step / 2
+            parts.append(_text(left - 10, y + 4, name, anchor="end"))
+            for offset, dot in enumerate(dots):
+                y_dot, colour = y + (offset - (len(dots) - 1) / 2) * 5, COLOURS[dot.series]
+                x = axis.place(dot.value)
+                parts.append(_segment(x, y_dot, axis.place(dot.to), y_dot, colour))
+                parts.append(f'<circle cx="{x:.1f}" cy="{y_dot:.1f}" r="3.2" fill="{colour}"/>')
+        series = {dot.series for _, dots in self.rows for dot in dots} | {"copy of a mask"}
+        parts.append(_legend(left, 46, series))
+        return _document(left + width + 40, height, parts)
 
 
 @dataclass(frozen=True)
@@ -73,18 +81,62 @@ class Line:
     points: list[tuple[float, float]]
 
 
-def panels(title: str, plots: list[tuple[str, list[Line]]], ends: tuple[str, str] | None = None) -> str:
-    """Draw a small plot of cost against position for each name, two in a row; ``ends`` names the axis' ends."""
-    width, height, columns = 440, 210, 2
-    parts = [
-        _text(20, 28, title, size=16),
-        _legend(20, 50, {line.series for _, lines in plots for line in lines}),
+@dataclass(frozen=True)
+class Panels:
+    """A small plot of cost against position for each name, two in a row; ``ends`` labels the position axis."""
+
+    title: str
+    plots: list[tuple[str, list[Line]]]
+    ends: tuple[str, str] | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plots for JSON; ``plot_from_dict`` reads them."""
+        plots = [
+            {
+                "name": name,
+                "lines": [
+                    {
+                        "series": line.series,
+                        "positions": [_rounded(position) for position, _ in line.points],
+                        "costs": [_rounded(cost) for _, cost in line.points],
+                    }
+                    for line in lines
+                ],
+            }
+            for name, lines in self.plots
+        ]
+        return {"title": self.title, "plots": plots, "ends": self.ends}
+
+    def svg(self) -> str:
+        """Draw the plots."""
+        width, height, columns = 440, 210, 2
+        parts = [
+            _text(20, 28, self.title, size=16),
+            _legend(20, 50, {line.series for _, lines in self.plots for line in lines}),
+        ]
+        for index, (name, lines) in enumerate(self.plots):
+            x, y = 60 + (index % columns) * (width + 70), 90 + (index // columns) * (height + 70)
+            parts.append(_panel(name, lines, (x, y, width, height), self.ends))
+        rows = -(-len(self.plots) // columns)
+        return _document(60 + columns * (width + 70), 90 + rows * (height + 70), parts)
+
+
+def plot_from_dict(plot: dict[str, Any]) -> Panels | DotPlot:
+    """Read the dictionary that ``as_dict`` of a plot returned."""
+    if "rows" in plot:
+        rows = [(row["name"], [Dot(*dot) for dot in row["dots"]]) for row in plot["rows"]]
+        return DotPlot(plot["title"], rows, plot["floor"])
+    plots = [
+        (
+            item["name"],
+            [
+                Line(line["series"], list(zip(line["positions"], line["costs"], strict=True)))
+                for line in item["lines"]
+            ],
+        )
+        for item in plot["plots"]
     ]
-    for index, (name, lines) in enumerate(plots):
-        x, y = 60 + (index % columns) * (width + 70), 90 + (index // columns) * (height + 70)
-        parts.append(_panel(name, lines, (x, y, width, height), ends))
-    rows = -(-len(plots) // columns)
-    return _document(60 + columns * (width + 70), 90 + rows * (height + 70), parts)
+    return Panels(plot["title"], plots, tuple(plot["ends"]) if plot["ends"] else None)
 
 
 def _panel(
@@ -134,6 +186,10 @@ class _LogAxis:
 
     def ticks(self) -> list[float]:
         return [10.0**power for power in range(self.low, self.high + 1)]
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")
 
 
 def _tick_name(value: float) -> str:

@@ -1,7 +1,7 @@
-"""Real vocabularies, with the split patterns that their tokenizers cut text by.
+"""Real vocabularies, with the split patterns of their tokenizers.
 
-They are read from ``*.tiktoken`` files, which are not in the repository: from the folder that ``GRAMMASK_DATA`` names,
-or from ``../shared/data`` beside the checkout. Without them the vocabulary that grammask embeds is used.
+They are read from ``*.tiktoken`` files, which are not in the repository: from the folder ``GRAMMASK_DATA``, or from
+``../shared/data`` relative to the checkout. Without them the vocabulary embedded in grammask is used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BESIDE_THE_CHECKOUT = Path(__file__).parents[3] / "shared" / "data"
 
 @dataclass(frozen=True)
 class TokenTable:
-    """A vocabulary as all engines are given it."""
+    """A vocabulary in the form that all engines receive."""
 
     name: str
     tokens: list[bytes | None]
@@ -35,8 +35,8 @@ class TokenTable:
     split_pattern: str
 
     def encoding(self) -> tiktoken.Encoding:
-        """Return the tokenizer, special tokens left out."""
-        import tiktoken  # Not at the top: measured processes read this file too, and have no use for it.
+        """Return the tokenizer without special tokens."""
+        import tiktoken  # Imported here because measured processes import this module without needing it.
 
         return tiktoken.Encoding(
             self.name,
@@ -46,31 +46,30 @@ class TokenTable:
         )
 
     def id_of_byte(self, byte: int) -> int:
-        """Return the token that is a single byte."""
+        """Return the token of a single byte."""
         return self.tokens.index(bytes([byte]))
 
 
 def byte_vocabulary() -> TokenTable:
-    """Make a vocabulary of the 256 bytes, which engines warm up on."""
+    """Return a vocabulary of the 256 bytes, for the warm-up of engines."""
     return TokenTable("bytes", [bytes([byte]) for byte in range(256)], 256, "<|end|>", 257, r"(?s:.)")
 
 
 def load(name: str) -> TokenTable:
-    """Read a vocabulary by the name of its file, without ``.tiktoken``; ``embedded`` is always there."""
+    """Read a vocabulary by the name of its file, without ``.tiktoken``; ``embedded`` is always available."""
     definitions = tomllib.loads(_DEFINITIONS.read_text("utf-8"))
     definition = definitions[name]
     path = _folder() / f"{definition['file']}.tiktoken"
     if name == "embedded":
-        import grammask  # As above.
+        import grammask  # Imported here for the same reason.
 
         embedded = grammask.Vocabulary.default()
         tokens = embedded.tokens()
     else:
         ranks = (line.split() for line in path.read_bytes().splitlines() if line)
         by_id = {int(rank): base64.b64decode(text) for text, rank in ranks}
-        by_id = {
-            id: token for id, token in by_id.items() if id < definition["eos"]
-        }  # Some take the first ones.
+        # Some vocabularies are prefixes of a file.
+        by_id = {id: token for id, token in by_id.items() if id < definition["eos"]}
         tokens = [by_id.get(id) for id in range(max(by_id) + 1)]
     return TokenTable(
         name,
@@ -83,7 +82,7 @@ def load(name: str) -> TokenTable:
 
 
 def default_name() -> str:
-    """Name the vocabulary to measure with: llama3 where its file is present, else the embedded one."""
+    """Return the name of the default vocabulary: llama3 if its file is present, else the embedded one."""
     return "llama3" if (_folder() / "llama3.tiktoken").exists() else "embedded"
 
 

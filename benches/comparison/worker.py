@@ -1,9 +1,8 @@
 """The measured process: one engine, one case, one vocabulary. ``compare.py`` starts it.
 
-Usage: ``python -m comparison.worker JOB.json``. A job names a pickle of the vocabulary and of the tokens and where to
-write. If it says how many tokens of each document, these are gone through once, and only the mean is measured. What has
-been reached goes to standard output, a JSON object a line, so that the parent knows it even if the process has to be
-killed.
+Usage: ``python -m comparison.worker JOB.json``. A job names a pickle of the vocabulary and of the tokens, and the
+output file. If it has numbers of tokens per document, these are processed once, and only the mean is measured. Progress
+goes to standard output, one JSON object per line, so that the parent has it even if the process is killed.
 """
 
 from __future__ import annotations
@@ -39,36 +38,36 @@ WARM_UP = {
     "regex": "a*b",
     "builtin": "",
 }
-"""A grammar with which an engine runs once, on bytes, so that no case pays for loading its code."""
+"""A grammar for the warm-up over a vocabulary of bytes, so that no case includes the loading of code."""
 
 _SHORT_PASS = 5_000_000_000
-"""CPU nanoseconds below which the warm pass is made twice, and each token counted at the lesser of its two times."""
+"""CPU nanoseconds below which the warm pass runs twice, with the minimum of the two times of each token."""
 
 _SHORT_COMPILE = 1_000_000_000
-"""CPU nanoseconds of compiling below which a grammar is compiled again, so many times."""
+"""CPU nanoseconds of compiling below which a grammar is compiled again, ``_COMPILES_AGAIN`` times."""
 _COMPILES_AGAIN = 5
 
 _BLOCK = 256
-"""Tokens between two readings of the clock where a loop is timed."""
+"""Tokens between two readings of the clock when a loop is timed."""
 
 
 _Part = tuple[Callable[[], object], Callable[[int], object], list[int]]
-"""Filling the mask, accepting a token, and some tokens of a document."""
+"""Functions that fill the mask and accept a token, and some tokens of a document."""
 
 
 @dataclass
 class Pass:
-    """What one pass over the documents measured and found."""
+    """The times and findings of one pass over the documents."""
 
     times: list[npt.NDArray[np.int64]] = field(default_factory=list)
     """CPU nanoseconds of mask and accept, by document and token."""
     refused: list[dict[str, Any]] = field(default_factory=list)
-    """Tokens of the documents that a mask lacks or that were not accepted: each is a wrong answer."""
+    """Tokens of the documents that a mask excludes or that were not accepted: each is a wrong answer."""
     masks: dict[str, npt.NDArray[np.int32]] = field(default_factory=dict)
     """Copies of the sampled masks, by ``document/position``."""
     problem: str | None = None
     incomplete: list[int] = field(default_factory=list)
-    """Documents whose end the engine does not see as the end of a text."""
+    """Documents whose end the engine does not recognise as the end of a text."""
 
 
 def main(path: str) -> None:
@@ -128,7 +127,7 @@ def main(path: str) -> None:
 
 
 def _compile_again(engine: Engine, job: Any, vocabulary: Any, mask: npt.NDArray[np.int32]) -> float:
-    """Median of the CPU nanoseconds until the first mask of the same grammar, on a vocabulary that is in use."""
+    """Return the median of CPU nanoseconds to the first mask of the same grammar, on a vocabulary in use."""
     times = []
     for _ in range(_COMPILES_AGAIN):
         before = time.process_time_ns()
@@ -139,7 +138,7 @@ def _compile_again(engine: Engine, job: Any, vocabulary: Any, mask: npt.NDArray[
 
 
 class _Runner:
-    """Goes through documents with one engine."""
+    """Processes documents with one engine."""
 
     def __init__(
         self,
@@ -157,7 +156,7 @@ class _Runner:
         self._samples = {(document, position) for document, position in job["samples"]}
 
     def run(self, documents: list[list[int]], *, sampled: bool) -> Pass:
-        """Fill a mask and accept a token, all along the documents, until the time for a pass is over."""
+        """Fill a mask and accept a token along the documents, until the time limit of a pass."""
         result = Pass()
         deadline = clock.now() + self._limit_ns
         for index, tokens in enumerate(documents):
@@ -170,7 +169,7 @@ class _Runner:
                 result.problem = f"{type(error).__name__}: {error}"[:300]
                 count = int(np.count_nonzero(times))
             result.times.append(times[:count])
-            # Not in the first pass: it may be for this mask that something is made for the first time, which counts.
+            # Not in the first pass: this mask may compute something for the first time, which must be measured.
             if not sampled and result.problem is None and count == len(tokens):
                 self._check_end(steps, index, result)
             if result.problem or clock.now() > deadline:
@@ -217,28 +216,28 @@ class _Runner:
         return len(tokens)
 
     def _check_end(self, steps: Steps, index: int, result: Pass) -> None:
-        """See whether the engine knows that the text is complete."""
+        """Test whether the engine recognises the text as complete."""
         if self._engine.COMPARES_END:
             steps.fill()
             if not self._mask[0][self._eos >> 5] >> (self._eos & 31) & 1:
                 result.incomplete.append(index)
 
     def stream(self, documents: list[list[int]]) -> float | None:
-        """Mean CPU nanoseconds of mask and accept on states seen before, with one reading of the clock per 256 tokens.
+        """Return mean CPU nanoseconds of mask and accept in visited states, with one clock reading per 256 tokens.
 
-        Holds what a loop costs in Python, as the floor does.
+        Like the floor, the mean includes the loop in Python.
         """
         total, count = self._loop(documents)
         return total / count if count else None
 
     def mean(self, documents: list[list[int]], counts: list[int]) -> float | None:
-        """Measure the first tokens of each document like this, so many; None where there is no time for all."""
+        """Measure the mean over the first tokens of each document, ``counts`` of them; None if time is too short."""
         beginnings = [tokens[:count] for tokens, count in zip(documents, counts, strict=False)]
         total, count = self._loop(beginnings)
         return total / count if 0 < count == sum(map(len, beginnings)) else None
 
     def _loop(self, documents: list[list[int]]) -> tuple[int, int]:
-        """Nanoseconds, less what reading the clock costs, and tokens."""
+        """Return nanoseconds, less the time of reading the clock, and the number of tokens."""
         total = count = 0
         deadline = clock.now() + self._limit_ns
         for block in self._blocks(documents):
@@ -255,7 +254,7 @@ class _Runner:
         return total, count
 
     def _blocks(self, documents: list[list[int]]) -> Iterator[list[_Part]]:
-        """Parts of documents that have about as many tokens together as the clock is to be read for."""
+        """Yield groups of parts of documents with about the number of tokens between two readings of the clock."""
         block: list[_Part] = []
         for tokens in documents:
             steps = self._engine.start(self._compiled, self._mask)
@@ -279,7 +278,7 @@ def _warm_up(engine: Engine, language: str) -> None:
 
 
 def _floor(mask: npt.NDArray[np.int32]) -> dict[str, float]:
-    """What copying a mask through Python costs, with a reading of the clock each time and with one for all."""
+    """Return the time of copying a mask from Python, clocked one by one and in a loop."""
     other = np.full_like(mask[0], -1)
     single = []
     for _ in range(20_000 // clock.TOKENS_PER_LOOK):
@@ -314,7 +313,7 @@ def _summary(cold: Pass) -> dict[str, Any]:
 
 
 def _memory() -> int:
-    """Resident bytes of this process, after what was freed went back to the system."""
+    """Return the resident bytes of this process, after freed memory was returned to the system."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)

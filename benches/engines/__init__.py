@@ -1,8 +1,8 @@
-"""The engines that the benchmarks run, one module each, behind one small interface.
+"""Adapters for the measured engines, one module each, with one small interface.
 
-A runner calls the cheapest public way of its engine to fill a mask and to accept a token; the measured loop calls the
-two functions of :class:`Steps` and nothing else. What a runner has to do differently from its engine's defaults is in
-``SETTINGS``, and goes into the record.
+An adapter uses the fastest public functions of its engine to fill a mask and to accept a token; the measured loop calls
+only the two functions of :class:`Steps`. ``SETTINGS`` describes deviations from the defaults of the engine and is part
+of the results.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ NAMES = ("grammask", "llguidance", "xgrammar", "kbnf")
 
 @dataclass(frozen=True)
 class Steps:
-    """One text under way: fill the mask that it was made with, accept a token."""
+    """The state of a text: fill the mask of the text, accept a token."""
 
     fill: Callable[[], object]
     accept: Callable[[int], bool]
     error: Callable[[], str | None]
-    """Why the engine gave up, where it does not raise."""
+    """Why the engine stopped, if it does not raise."""
 
 
 class Engine(Protocol):
-    """What a runner module offers."""
+    """The interface of an adapter module."""
 
     LANGUAGES: tuple[str, ...]
     """Grammar languages, the preferred one first."""
     SETTINGS: str
-    """What is not the engine's default, for the record."""
+    """Deviations from the defaults of the engine."""
     COMPARES_END: bool
-    """Whether the mask has the end token where the text is complete."""
+    """Whether the mask contains the end token when the text is complete."""
 
     def version(self) -> str:
-        """Version of the engine's package."""
+        """Return the version of the package."""
 
     def vocabulary(self, table: TokenTable) -> Any:
-        """Make the engine's own vocabulary."""
+        """Return the vocabulary in the form of the engine."""
 
     def compile(self, language: str, grammar: str, vocabulary: Any) -> Any:
-        """Make a grammar ready for use."""
+        """Compile a grammar."""
 
     def start(self, compiled: Any, mask: npt.NDArray[np.int32]) -> Steps:
-        """Begin a text whose masks go into row 0 of ``mask``."""
+        """Start a text whose masks are written to row 0 of ``mask``."""
 
     def ignored_ids(self, table: TokenTable) -> list[int]:
-        """Tokens whose bits mean nothing, because of how the runner has to set up its engine."""
+        """Return the tokens whose bits have no meaning in the set-up of the adapter."""
 
 
 def load(name: str) -> Engine:
-    """Import a runner, and with it its engine."""
+    """Import an adapter and its engine."""
     return cast("Engine", importlib.import_module(f"engines.{name}"))

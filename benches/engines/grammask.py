@@ -1,4 +1,4 @@
-"""Runs grammask."""
+"""Adapter for grammask."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ SCHEMA_OPTIONS: dict[str, Any] = {}
 
 
 def version() -> str:
-    """Version of the package."""
+    """Return the version of the package."""
     return importlib.metadata.version("grammask")
 
 
 def vocabulary(table: TokenTable) -> grammask.Vocabulary:
-    """Make a fresh vocabulary, with which no other grammar has been used."""
+    """Return a new vocabulary, without cached summaries of other grammars."""
     return grammask.Vocabulary(table.tokens, eos=table.eos, size=table.size)
 
 
 def compile(language: str, grammar: str, vocabulary: grammask.Vocabulary) -> grammask.CompiledGrammar:
-    """Compile a grammar in KBNF, or a JSON Schema, without the cache that would know it from before."""
+    """Compile a grammar in KBNF, or a JSON Schema, without the compile cache."""
     if language == "json_schema":
         return grammask.Grammar.from_json_schema(grammar, **SCHEMA_OPTIONS).compile(vocabulary, cache=False)
     return grammask.Grammar.from_kbnf(grammar).compile(vocabulary, cache=False)
 
 
 def is_accepted_in_some_order(compiled: grammask.CompiledGrammar, schema: str, text: str) -> bool:
-    """Whether an instance would be accepted with its keys in another order."""
+    """Return whether an instance is accepted with some other order of its keys."""
     from comparison.vocabularies import byte_vocabulary
-    from json_schema import key_order  # Not at the top: the comparison has no use for it.
+    from json_schema import key_order  # Imported here because the comparison does not need it.
 
     def in_any_order() -> grammask.CompiledGrammar:
         grammar = grammask.Grammar.from_json_schema(schema, **SCHEMA_OPTIONS | {"key_order": "any"})
@@ -52,16 +52,16 @@ def is_accepted_in_some_order(compiled: grammask.CompiledGrammar, schema: str, t
 
 
 def start(compiled: grammask.CompiledGrammar, mask: npt.NDArray[np.int32]) -> Steps:
-    """Begin a text."""
+    """Start a text."""
     matcher = compiled.matcher()
     return Steps(partial(matcher.fill_mask, mask), matcher.accept, lambda: None)
 
 
 def ignored_ids(table: TokenTable) -> list[int]:
-    """No token."""
+    """Return an empty list."""
     return []
 
 
 def stats(compiled: grammask.CompiledGrammar) -> dict[str, int]:
-    """What the engine counted."""
+    """Return the counters of the engine."""
     return compiled.stats()

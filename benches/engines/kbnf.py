@@ -1,4 +1,4 @@
-"""Runs kbnf (https://github.com/Dan-wanna-M/kbnf)."""
+"""Adapter for kbnf (https://github.com/Dan-wanna-M/kbnf)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 LANGUAGES = ("kbnf",)
 SETTINGS = (
-    "kbnf ends a text as soon as it is complete, so its grammars get a last symbol that no text has, U+10FFFF; bits of "
-    "the end token and of tokens that begin that symbol are not compared; `#r` regexes are rewritten as escaped ones"
+    "a text ends as soon as it is complete, so grammars end with a symbol that no text contains, U+10FFFF; bits of the "
+    "end token and of tokens that begin that symbol are not compared; `#r` regexes are rewritten as escaped ones"
 )
 COMPARES_END = False
 
@@ -27,12 +27,12 @@ _RAW = re.compile(r"#(e|ex)?r(?:'([^']*)'|\"([^\"]*)\")")
 
 
 def version() -> str:
-    """Version of the package."""
+    """Return the version of the package."""
     return importlib.metadata.version("kbnf")
 
 
 def vocabulary(table: TokenTable) -> kbnf.Vocabulary:
-    """Make a vocabulary in which the end token is the symbol that ends a text."""
+    """Return a vocabulary in which the end token is the symbol that ends a text."""
     tokens = {id: token for id, token in enumerate(table.tokens) if token} | {table.eos: _END.encode()}
     return kbnf.Vocabulary(
         {id: kbnf.Token(token) for id, token in tokens.items()},
@@ -50,7 +50,7 @@ def compile(language: str, grammar: str, vocabulary: kbnf.Vocabulary) -> kbnf.En
 
 
 def start(compiled: kbnf.Engine, mask: npt.NDArray[np.int32]) -> Steps:
-    """Begin a text. An engine is one matcher; resetting it keeps its caches."""
+    """Start a text. An engine is one matcher; resetting it keeps its caches."""
     compiled.reset()
     compute, write, address = (
         compiled.compute_allowed_token_ids,
@@ -70,7 +70,7 @@ def start(compiled: kbnf.Engine, mask: npt.NDArray[np.int32]) -> Steps:
 
 
 def ignored_ids(table: TokenTable) -> list[int]:
-    """The end token, which is only a name for the last symbol here, and the tokens that are part of that symbol."""
+    """Return the end token, which represents the last symbol, and the tokens that are part of that symbol."""
     end = _END.encode()
     return [table.eos, *(id for id, token in enumerate(table.tokens) if token and end.startswith(token))]
 

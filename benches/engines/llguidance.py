@@ -1,4 +1,4 @@
-"""Runs llguidance (https://github.com/guidance-ai/llguidance)."""
+"""Adapter for llguidance (https://github.com/guidance-ai/llguidance)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 LANGUAGES = ("lark", "json_schema")
 SETTINGS = (
-    'grammars say `%llguidance {"no_forcing": true}`, without which masks are cut to the canonical tokenisation of '
-    "forced text (schemas are compiled as they come, as MaskBench does); limits raised a hundredfold, as the "
+    'grammars have `%llguidance {"no_forcing": true}`, without which masks contain only the canonical tokenisation '
+    "of forced text (schemas are compiled unchanged, as in MaskBench); limits are raised a hundredfold, because the "
     "defaults end some cases early; default slices"
 )
 COMPARES_END = True
@@ -35,18 +35,18 @@ _LIMITS = llguidance.LLParserLimits(
 
 
 class Compiled(NamedTuple):
-    """A grammar with its vocabulary: llguidance compiles into a first matcher, of which texts are copies."""
+    """A grammar with its vocabulary: llguidance compiles to a matcher, which is copied for each text."""
 
     first: LLMatcher
 
 
 def version() -> str:
-    """Version of the package."""
+    """Return the version of the package."""
     return importlib.metadata.version("llguidance")
 
 
 def vocabulary(table: TokenTable) -> LLTokenizer:
-    """Make a tokenizer, its slices included."""
+    """Return a tokenizer with its slices."""
     ranks = {token: id for id, token in enumerate(table.tokens) if token}
     return LLTokenizer.from_tiktoken(  # type: ignore[attr-defined]
         encoder=ranks,
@@ -71,12 +71,12 @@ def compile(language: str, grammar: str, vocabulary: LLTokenizer) -> Compiled:
 
 
 def start(compiled: Compiled, mask: npt.NDArray[np.int32]) -> Steps:
-    """Begin a text. The mask is filled through its address, which is what llguidance's own wrappers do."""
+    """Start a text. The mask is filled through its address, as in llguidance's own wrappers."""
     matcher = compiled.first.deep_copy()
     fill = partial(matcher.unsafe_compute_mask_ptr, mask.ctypes.data, mask.nbytes)
     return Steps(fill, matcher.consume_token, lambda: matcher.get_error() or None)
 
 
 def ignored_ids(table: TokenTable) -> list[int]:
-    """No token."""
+    """Return an empty list."""
     return []

@@ -1,4 +1,4 @@
-"""Runs xgrammar (https://github.com/mlc-ai/xgrammar)."""
+"""Adapter for xgrammar (https://github.com/mlc-ai/xgrammar)."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 LANGUAGES = ("builtin", "ebnf", "regex", "json_schema")
 SETTINGS = (
-    "compiles on one thread, so that CPU time counts all of it; its caches are on, as by default; schemas are compiled "
-    "with `strict_mode=False`, as JSON Schema allows further properties and items"
+    "one compile thread, so that CPU time includes all of it; caches are on, the default; schemas are compiled with "
+    "`strict_mode=False`, because JSON Schema allows additional properties and items"
 )
 COMPARES_END = True
 
 
 def version() -> str:
-    """Version of the package."""
+    """Return the version of the package."""
     return importlib.metadata.version("xgrammar")
 
 
 def vocabulary(table: TokenTable) -> xgrammar.GrammarCompiler:
-    """Make a compiler for the vocabulary."""
+    """Return a compiler for the vocabulary."""
     tokens = [token or b"" for token in table.tokens]
     tokens += [b""] * (table.size - len(tokens))  # A stop token beyond the given ones is silently dropped.
     info = xgrammar.TokenizerInfo(
@@ -40,7 +40,7 @@ def vocabulary(table: TokenTable) -> xgrammar.GrammarCompiler:
 
 
 def compile(language: str, grammar: str, vocabulary: xgrammar.GrammarCompiler) -> xgrammar.CompiledGrammar:
-    """Compile a grammar in xgrammar's EBNF, a regex, a JSON Schema, or the JSON grammar that comes with it."""
+    """Compile a grammar in the EBNF of xgrammar, a regex, a JSON Schema, or its built-in JSON grammar."""
     if language == "builtin":
         return vocabulary.compile_builtin_json_grammar()
     if language == "regex":
@@ -51,7 +51,7 @@ def compile(language: str, grammar: str, vocabulary: xgrammar.GrammarCompiler) -
 
 
 def start(compiled: xgrammar.CompiledGrammar, mask: npt.NDArray[np.int32]) -> Steps:
-    """Begin a text."""
+    """Start a text."""
     matcher = xgrammar.GrammarMatcher(compiled)
     return Steps(
         partial(matcher.fill_next_token_bitmask, torch.from_numpy(mask)), matcher.accept_token, lambda: None
@@ -59,5 +59,5 @@ def start(compiled: xgrammar.CompiledGrammar, mask: npt.NDArray[np.int32]) -> St
 
 
 def ignored_ids(table: TokenTable) -> list[int]:
-    """No token."""
+    """Return an empty list."""
     return []

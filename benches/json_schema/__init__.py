@@ -1,1 +1,1 @@
-"""What ``maskbench.py`` is made of: cases, the measured process, what it found, and the report."""
+"""The schema benchmark: cases, the measured process, its results, and the report."""

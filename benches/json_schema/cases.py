@@ -1,4 +1,4 @@
-"""Cases in the format of MaskBench: a schema, and instances that are said to be valid or not.
+"""Cases in the format of MaskBench: a schema, and instances with a label (valid or not).
 
 A case is a file ``{"schema": ..., "tests": [{"valid": bool, "data": ...}], "meta": {...}}``.
 """
@@ -17,12 +17,12 @@ SPELLINGS: dict[str, dict[str, Any]] = {
     "raw": {"ensure_ascii": False},
     "compact": {"ensure_ascii": False, "separators": (",", ":")},
 }
-"""Options of ``json.dumps`` by the name of the spelling; the first is what it does by itself."""
+"""Options of ``json.dumps`` by the name of the spelling; the first is its default."""
 
 
 @dataclass(frozen=True)
 class Instance:
-    """A value, spelled, and whether the case says that it is valid."""
+    """The text of a value and its label."""
 
     text: str
     is_valid: bool
@@ -36,7 +36,7 @@ class Case:
     schema: str
     instances: list[Instance]
     features: list[str]
-    """What MaskBench says that the schema uses."""
+    """The features of the schema according to MaskBench."""
 
 
 def names(folder: Path) -> list[str]:

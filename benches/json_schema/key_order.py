@@ -1,9 +1,9 @@
-"""Asks whether an instance that was rejected would be accepted if its keys stood in another order.
+"""Decides whether a rejected instance is accepted with another order of its keys.
 
-A matcher writes the value, taking at each place of an object whichever member it accepts next, and takes steps back
-where that leads nowhere. Members are tried in the order in which the schema's text names them first, so that
-hardly anything has to be taken back, and if that takes too long in the order of the instance. Where both take too long,
-a grammar that allows every order is asked.
+A backtracking search writes the value with a matcher and takes, at each place of an object, the next member that is
+accepted. Members are tried in the order in which the text of the schema first names them, which needs little
+backtracking, and if that exceeds the limit, in the order of the instance. If both exceed it, a grammar with
+``key_order="any"`` decides.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _MOST_STEPS = 200_000
 
 
 class Undecided(Exception):
-    """The search took too many steps."""
+    """The search exceeded its limit of steps."""
 
 
 def is_accepted_in_some_order(compiled: Any, schema: str, text: str, in_any_order: Callable[[], Any]) -> bool:
-    """Whether a grammar of grammask accepts the value of ``text`` with some order of its keys.
+    """Return whether a grammar of grammask accepts the value of ``text`` with some order of its keys.
 
-    ``in_any_order`` compiles the grammar of the same schema that allows every order.
+    ``in_any_order`` compiles the grammar of the same schema that allows all orders.
     """
     value = json.loads(text)
     for names in (schema, ""):
@@ -39,7 +39,7 @@ def is_accepted_in_some_order(compiled: Any, schema: str, text: str, in_any_orde
 
 @dataclass
 class _Writer:
-    """Writes values; each way to do so is one step of the generators, which undo it when they are resumed."""
+    """Writes values; each step of the generators is one way to do so, which they undo when they are resumed."""
 
     matcher: Any
     schema: str
@@ -47,11 +47,11 @@ class _Writer:
     steps: int = 0
 
     def is_complete(self) -> bool:
-        """Whether what was written is a whole text."""
+        """Whether the written text is complete."""
         return bool(self.matcher.is_complete)
 
     def write(self, value: Any) -> Iterator[None]:
-        """Write a value in all ways."""
+        """Write a value in all possible ways."""
         if isinstance(value, dict):
             return self._in_brackets(
                 "{", self._members(sorted(value.items(), key=self._place), "}", is_object=True)

@@ -1,4 +1,4 @@
-"""One engine's result on one case, and what all of an engine's results add up to."""
+"""The result of one engine on one case, and the totals of an engine."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class Outcome(Enum):
-    """How a case ended."""
+    """The outcome of a case."""
 
     PASSES = "passes"
     REFUSED = "refused"
-    """The engine says that it cannot enforce the schema, or fails to compile it."""
+    """The engine reports that it cannot enforce the schema, or fails to compile it."""
     BROKE = "broke"
-    """The process crashed, or passed a limit of time or memory."""
+    """The process crashed, or exceeded a limit of time or memory."""
     ACCEPTS_INVALID = "accepts invalid"
     REJECTS_VALID = "rejects valid"
     """And accepts nothing invalid."""
@@ -32,7 +32,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Result:
-    """What one engine did on one case."""
+    """The result of one engine on one case."""
 
     facts: dict[str, Any]
 
@@ -43,7 +43,7 @@ class Result:
 
     @property
     def has_instances(self) -> bool:
-        """Whether the case has any."""
+        """Whether the case has instances."""
         return bool(self.facts["valid"])
 
     @property
@@ -53,7 +53,7 @@ class Result:
 
     @cached_property
     def outcome(self) -> Outcome:
-        """How the case ended. A schema without instances passes if it compiles."""
+        """The outcome. A schema without instances passes if it compiles."""
         if self.facts["ended"]:
             return Outcome.BROKE
         if not self.is_compiled:
@@ -64,12 +64,12 @@ class Result:
 
     @property
     def only_order(self) -> list[int]:
-        """Instances that are valid and were rejected only because of the order of their keys."""
+        """Valid instances that were rejected only because of their key order."""
         return list(self.facts.get("only_order") or ())
 
     @cached_property
     def wrongly_accepted(self) -> list[int]:
-        """Instances that are invalid and were accepted."""
+        """Invalid instances that were accepted."""
         return [
             index
             for index, is_valid in enumerate(self.facts["valid"])
@@ -78,17 +78,17 @@ class Result:
 
     @cached_property
     def wrongly_rejected(self) -> list[int]:
-        """Instances that are valid and were rejected."""
+        """Valid instances that were rejected."""
         rejected = enumerate(self.facts["valid"][: len(self.facts["instances"])])
         return [index for index, is_valid in rejected if is_valid and self.accepts(index) is False]
 
     def accepts(self, index: int) -> bool | None:
-        """Whether an instance was accepted; None if it was not come to."""
+        """Return whether an instance was accepted; None if it was not reached."""
         instances = self.facts["instances"]
         return instances[index]["accepted"] if index < len(instances) else None
 
     def times(self) -> npt.NDArray[np.int64]:
-        """Nanoseconds of mask and accept of each token of all instances."""
+        """Return nanoseconds of mask and accept of each token of all instances."""
         return np.concatenate(
             [
                 np.zeros(0, dtype=np.int64),
@@ -98,20 +98,20 @@ class Result:
 
     @property
     def ready_ns(self) -> int:
-        """Nanoseconds of compiling and of the first mask."""
+        """Nanoseconds of compile + first mask."""
         return int(self.facts["compile_ns"] + self.facts["first_mask_ns"])
 
     def reasons(self) -> list[str]:
-        """Why the engine refused the schema or did not get through it, in words that can be counted."""
+        """Return why the engine refused the schema or did not finish it, as texts that can be counted."""
         if self.facts["ended"]:
             return [f"{self.facts.get('phase', 'start')}: {self.facts['ended']}"]
         return sorted({_reason(item) for item in self.facts.get("refused") or ()})
 
 
 def combined(turns: list[dict[str, Any]]) -> Result:
-    """Make one result of several turns: the first, with the median of each time.
+    """Combine several turns into one result: the first, with the median of each time.
 
-    A token that costs much costs it in each turn; what another program on the machine costs falls on other tokens.
+    Expensive tokens are expensive in each turn, while interruptions by other programs hit different tokens.
     """
     first = turns[0]
     facts = first | {"instances": [dict(instance) for instance in first["instances"]]}
@@ -126,7 +126,7 @@ def combined(turns: list[dict[str, Any]]) -> Result:
 
 
 def _reason(item: dict[str, Any]) -> str:
-    """The code, and the keyword at the end of the pointer; for engines without codes the message without its values."""
+    """Return the code and the last keyword of the pointer; for engines without codes the message without its values."""
     if item["pointer"] is not None:
         parts = [part for part in item["pointer"].split("/") if not part.isdecimal()]
         keyword = parts[-1] if len(parts) > 1 else "(root)"
@@ -162,7 +162,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Totals:
-    """What all results of an engine add up to."""
+    """The totals of an engine over all cases."""
 
     with_instances: Counter[Outcome]
     without_instances: Counter[Outcome]
@@ -171,15 +171,15 @@ class Totals:
     wrongly_rejected: int
     """Instances."""
     only_order: int
-    """Those among them that are rejected because of the order of their keys."""
+    """Rejected instances that are accepted in another key order."""
     schemas_by_order: int
-    """Schemas with instances that would pass without them."""
+    """Schemas that would pass without these instances."""
     reasons: Counter[str]
-    """Schemas, with and without instances, by what was in the way; a schema can count more than once."""
+    """Schemas, with and without instances, by reason; a schema can count more than once."""
 
     @staticmethod
     def of(results: Iterable[Result]) -> Totals:
-        """Count."""
+        """Return the totals of some results."""
         totals = Totals(Counter(), Counter(), 0, 0, 0, 0, Counter())
         accepted = rejected = only_order = schemas = 0
         for result in results:
@@ -203,10 +203,10 @@ class Totals:
 
 
 def mask_times(results: Iterable[Result]) -> npt.NDArray[np.int64]:
-    """All times of masks and accepts, in nanoseconds."""
+    """Return all times of mask + accept, in nanoseconds."""
     return np.concatenate([np.zeros(0, dtype=np.int64), *(result.times() for result in results)])
 
 
 def ready_times(results: Iterable[Result]) -> npt.NDArray[np.int64]:
-    """All times of compiling and the first mask, in nanoseconds."""
+    """Return all times of compile + first mask, in nanoseconds."""
     return np.array([result.ready_ns for result in results if result.is_compiled], dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Runs one engine over cases in a process of its own, within limits of time and memory; keeps each result on disk.
+"""Runs one engine over cases in its own process, with limits on time and memory; caches each result on disk.
 
-Results are JSON lines, one per case, in a file whose name says engine, build, vocabulary, spelling and turn. A run that
-was broken off goes on where it was; a new build of an engine begins a new file.
+Results are JSON lines, one per case, in a file whose name contains engine, build, vocabulary, spelling and turn. An
+interrupted run resumes; a new build of an engine starts a new file.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _POLL_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Limits:
-    """What one case may take."""
+    """Limits of one case."""
 
     seconds: float
-    """Wall clock for one step of a case: to compile, to fill the first mask, to go through an instance."""
+    """Wall time of one step of a case: compiling, the first mask, or an instance."""
     memory_bytes: int
-    """Resident memory of the process. Above half of it a new process is started between cases."""
+    """Resident memory of the process. Above half of it, the process is replaced between two cases."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,13 @@ class Run:
     spelling: str
     results: Path
     options: str = "{}"
-    """Options of the schema as JSON, for the engines that take them (grammask)."""
+    """Schema options as JSON, for engines that support them (grammask)."""
     turn: int = 0
-    """Which of several measurements of the same this is."""
+    """Number of the turn."""
 
     @property
     def file(self) -> Path:
-        """Where results are kept."""
+        """Folder of the results."""
         parts = [self.engine, build(self.engine), self.table.name, self.spelling, str(_PROTOCOL)]
         if self.options != "{}":
             parts.append(hashlib.sha256(self.options.encode()).hexdigest()[:6])
@@ -70,20 +70,20 @@ class Run:
         return self.results / f"{'-'.join(parts)}.jsonl"
 
     def known(self) -> dict[str, dict[str, Any]]:
-        """Read the results that are there, by name of case."""
+        """Read the existing results, by name of case."""
         if not self.file.exists():
             return {}
         results = {}
         for line in self.file.read_text("utf-8").splitlines():
             try:
                 result = json.loads(line)
-            except json.JSONDecodeError:  # The last line of a run that was killed.
+            except json.JSONDecodeError:  # The last line of a killed run.
                 continue
             results[result["case"]] = result
         return results
 
     def measure(self, names: list[str], limits: Limits) -> Iterator[dict[str, Any]]:
-        """Measure the cases that have no result yet, and yield each result when it is on disk."""
+        """Measure the cases without a result, and yield each result after it was written to disk."""
         known = self.known()
         missing = [name for name in names if name not in known]
         if not missing:
@@ -139,19 +139,19 @@ class _Worker:
         self.facts = ready
 
     def is_usable(self, limits: Limits) -> bool:
-        """Whether the process lives and has not grown too much."""
+        """Whether the process is alive and below its memory limit."""
         return self._process.poll() is None and self._resident() < limits.memory_bytes / 2
 
     def run(self, job: dict[str, Any], limits: Limits) -> dict[str, Any]:
-        """Do a job, and gather what the process says about it until it is done or has to be killed."""
-        assert self._process.stdin is not None  # it was asked for as a pipe
+        """Run a job, and collect the output of the process until it finishes or is killed."""
+        assert self._process.stdin is not None  # stdout=PIPE
         self._process.stdin.write(json.dumps(job).encode() + b"\n")
         self._process.stdin.flush()
         facts: dict[str, Any] = {"instances": [], "ended": None, "version": self.facts["version"]}
         while True:
             said, problem = self._next(limits)
             if said is None:
-                # What is asked beyond the verdicts must not spoil them.
+                # Failures of additional questions must not affect the verdicts.
                 is_after = facts.get("phase") == "other orders"
                 facts["other_orders_problem" if is_after else "ended"] = problem
                 return facts
@@ -175,7 +175,7 @@ class _Worker:
                     continue
 
     def _next(self, limits: Limits) -> tuple[dict[str, Any] | None, str | None]:
-        """Wait for the next thing that the process says, or say why there is none."""
+        """Wait for the next output of the process, or return why there is none."""
         deadline = time.monotonic() + limits.seconds
         while True:
             try:
@@ -207,17 +207,17 @@ class _Worker:
             return 0
 
     def _read(self) -> None:
-        assert self._process.stdout is not None  # it was asked for as a pipe
+        assert self._process.stdout is not None  # stdout=PIPE
         for line in self._process.stdout:
             self._lines.put(line)
         self._lines.put(None)
 
 
 def build(engine: str) -> str:
-    """Identify the engine that is installed."""
+    """Return the version or the hash of the installed engine."""
     if engine != "grammask":
         return importlib.metadata.version(engine)
     extension = importlib.util.find_spec("grammask._grammask")
     assert extension is not None
-    assert extension.origin is not None  # grammask is what is measured
+    assert extension.origin is not None  # the installed package under test
     return hashlib.sha256(Path(extension.origin).read_bytes()).hexdigest()[:12]

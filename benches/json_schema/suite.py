@@ -1,9 +1,8 @@
-"""Runs grammask over the official JSON-Schema-Test-Suite, and counts what it gets right.
+"""Runs grammask on the official JSON-Schema-Test-Suite and counts the verdicts.
 
-Each instance is given in several spellings that the options allow; all of them must get the suite's verdict. A schema
-is *exact* if every instance is right, or if nothing satisfies it and the engine says so. It is exact *in any order* if
-that takes ``key_order="any"``. What the engine refuses with a typed error is *refused*; nothing may be *accepted* that
-is invalid.
+Each instance is written in several spellings that the options allow; all of them must get the verdict of the suite. A
+schema is *exact* if all instances are right, or if it is unsatisfiable and the engine reports it. It is exact *in any
+order* if this needs ``key_order="any"``, and *refused* if the engine raises a typed error. *accepts invalid* must be 0.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ DRAFTS = {
     "draft2019-09": "2019-09",
     "draft2020-12": "2020-12",
 }
-"""Folders of the suite, and what ``from_json_schema`` calls the draft."""
+"""Folders of the suite, and the name of the draft in ``from_json_schema``."""
 
 _REMOTE = "http://localhost:1234/"
 _SPELLINGS: tuple[dict[str, Any], ...] = (
@@ -39,7 +38,7 @@ _LIMITS = grammask.Limits(seconds=20)
 
 
 class Verdict(Enum):
-    """How grammask does on a schema of the suite."""
+    """The verdict on a schema of the suite."""
 
     EXACT = "exact"
     ANY_ORDER = "exact in any order"
@@ -60,7 +59,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What came out for one schema: how many of its instances are right, and what is wrong."""
+    """The result for one schema: verdict, number of right instances, and a note on the errors."""
 
     verdict: Verdict
     right: int
@@ -69,23 +68,23 @@ class Judgement:
 
 @dataclass
 class Tally:
-    """What came out for one part of the suite."""
+    """The totals of one part of the suite."""
 
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     instances: int = 0
     right_instances: int = 0
-    """Instances that are right in all spellings; those of refused schemas are not."""
+    """Number of instances that are right in all spellings; those of refused schemas do not count."""
     notes: list[str] = field(default_factory=list)
-    """A line for each schema that is not exact."""
+    """One line per schema that is not exact."""
 
     @property
     def total(self) -> int:
-        """How many schemas there are."""
+        """Number of schemas."""
         return sum(self.verdicts.values())
 
     @property
     def right(self) -> int:
-        """How many are exact, modulo the order of keys."""
+        """Number of exact schemas, in the declared or in any key order."""
         return self.verdicts[Verdict.EXACT] + self.verdicts[Verdict.ANY_ORDER]
 
 
@@ -97,15 +96,15 @@ class Suite:
         self._vocabulary = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
 
     def required(self, draft: str) -> list[Group]:
-        """The required part of a draft."""
+        """Return the required part of a draft."""
         return list(self._groups(self._folder / draft))
 
     def formats(self, draft: str) -> list[Group]:
-        """The optional tests of formats of a draft."""
+        """Return the optional format tests of a draft."""
         return list(self._groups(self._folder / draft / "optional" / "format"))
 
     def run(self, draft: str, groups: list[Group], *, formats: bool) -> Tally:
-        """Judge schemas. The required part takes ``format`` for an annotation, the optional one for a constraint."""
+        """Judge schemas. ``format`` is an annotation in the required part and a constraint in the optional one."""
         tally = Tally()
         for group in groups:
             judgement = self.judge(draft, group, formats=formats)

@@ -1,10 +1,9 @@
 """The measured process: one engine and one vocabulary, schema after schema. ``runs.py`` starts it.
 
 Usage: ``python -m json_schema.worker ENGINE VOCABULARY.pickle OPTIONS``; the options are JSON. Each line of standard
-input is a job: a schema and the instances as lists of tokens. What has been reached goes to standard output, a JSON
-object a line, so that the parent knows it even if the process has to be killed. The process lives on from schema to
-schema, as a server's does, so what an engine learns about the vocabulary stays with it; compile caches that know a
-whole schema are not used.
+input is a job: a schema and the instances as lists of tokens. Progress goes to standard output, one JSON object per
+line, so that the parent has it even if the process is killed. As in a server, the process continues from schema to
+schema, so caches that belong to the vocabulary stay; caches of compiled schemas are off.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ if TYPE_CHECKING:
     from engines import Engine
 
 _WARM_UP = '{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}'
-"""A schema with which an engine runs once, on bytes, so that no case pays for loading its code."""
+"""A schema for the warm-up over a vocabulary of bytes, so that no case includes the loading of code."""
 
 
 def main(engine_name: str, vocabulary_file: str, options: str) -> None:
-    """Make the vocabulary, then do jobs until standard input ends."""
+    """Create the vocabulary, then run jobs until standard input ends."""
     with Path(vocabulary_file).open("rb") as file:
         table = pickle.load(file)
     engine = engines.load(engine_name)
@@ -74,7 +73,7 @@ def _run(engine: Engine, vocabulary: Any, job: Any, mask: npt.NDArray[np.int32],
 
 
 def _try_other_orders(engine: Engine, compiled: Any, job: Any, rejected: list[int]) -> None:
-    """See whether valid instances that were rejected have their keys in another order, where an engine can say so."""
+    """Test whether rejected valid instances are accepted in another key order, if the engine supports it."""
     is_accepted = getattr(engine, "is_accepted_in_some_order", None)
     if is_accepted is None or not rejected:
         return
@@ -92,7 +91,7 @@ def _try_other_orders(engine: Engine, compiled: Any, job: Any, rejected: list[in
 def _instance(
     engine: Engine, compiled: Any, tokens: list[int], mask: npt.NDArray[np.int32], eos: int
 ) -> dict[str, Any]:
-    """Fill a mask and accept a token, all along an instance, up to the first token that is refused."""
+    """Fill a mask and accept a token along an instance, up to the first token that is not allowed."""
     now, row = clock.now, mask[0]
     times: list[int] = []
     outcome: dict[str, Any] = {"accepted": False, "at": None, "problem": None, "times": times}
