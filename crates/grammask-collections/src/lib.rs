@@ -15,4 +15,5 @@ pub mod graph;
 pub mod id_table;
 mod id_type;
 pub mod slots;
+pub mod small_map;
 pub mod state_table;

@@ -1,7 +1,7 @@
 //! Finished masks by what was observed while they were made.
 //!
 //! A mask that resumed only the top continuations of its set depends on nothing below them: the hundredth open
-//! bracket has the mask of the tenth. So masks are kept in decision trees: over the shape of the kernel, then over
+//! bracket has the mask of the tenth. So masks are kept in decision trees: over the core of the kernel, then over
 //! the content of the continuation that was resumed first, and so on. Continuations are numbered as they come into
 //! sight, so the shapes of different depths are equal; and counts of repetitions are saturated at the length of
 //! the longest token, so those far from a bound are equal too. The computation is deterministic in what it reads, hence a
@@ -10,7 +10,8 @@
 use rustc_hash::FxHashMap;
 
 use crate::lowering::NormalForm;
-use crate::recognizer::{Branches, ContinuationId, Continuations, Shape, ShapeId};
+use crate::recognizer::{ContinuationId, Continuations, CoreId, SetCore};
+use grammask_collections::small_map::SmallMap;
 
 use grammask_engine::CachedMask;
 
@@ -34,7 +35,7 @@ enum Node {
     /// Nothing more needs to be seen.
     Mask(CachedMask),
     /// The continuation of this number is looked at; where that leads to by what is seen.
-    Look { number: u32, branches: Branches },
+    Look { number: u32, branches: SmallMap },
 }
 
 /// What one computation looked at, in order.
@@ -58,7 +59,7 @@ pub(super) struct View<'a> {
 /// Numbers for shapes, equal where masks see no difference.
 #[derive(Debug, Default)]
 struct Looks {
-    of_shape: Vec<Option<u32>>,
+    of_core: Vec<Option<u32>>,
     numbers: FxHashMap<Box<[u32]>, u32>,
     words: usize,
 }
@@ -71,7 +72,7 @@ enum EndFlag {
 }
 
 /// Continuations that are looked through one by one; more of them are found by a map.
-const FEW_CONTINUATIONS: usize = 16;
+const MAX_LINEAR_SEARCH: usize = 16;
 
 /// Numbers for continuations, in the order in which they come into sight.
 #[derive(Debug, Default)]
@@ -84,19 +85,19 @@ struct Numbering {
 }
 
 impl Looks {
-    fn number(&mut self, view: View<'_>, id: ShapeId, flag: EndFlag) -> u32 {
-        match self.of_shape.get(id.index()) {
+    fn number(&mut self, view: View<'_>, id: CoreId, flag: EndFlag) -> u32 {
+        match self.of_core.get(id.index()) {
             Some(Some(known)) => *known,
             _ => self.find(view, id, flag),
         }
     }
 
     #[cold]
-    fn find(&mut self, view: View<'_>, id: ShapeId, flag: EndFlag) -> u32 {
-        if self.of_shape.len() <= id.index() {
-            self.of_shape.resize(id.index() + 1, None);
+    fn find(&mut self, view: View<'_>, id: CoreId, flag: EndFlag) -> u32 {
+        if self.of_core.len() <= id.index() {
+            self.of_core.resize(id.index() + 1, None);
         }
-        let Shape { ends, items, .. } = view.continuations.shape(id);
+        let SetCore { ends, items, .. } = view.continuations.core(id);
         let mut key = Vec::with_capacity(items.len() * 3 + 1);
         key.push(u32::from(*ends && flag == EndFlag::Counts));
         for item in items {
@@ -108,19 +109,19 @@ impl Looks {
             self.words += items.len() * 3 + 1;
             next
         });
-        self.of_shape[id.index()] = Some(number);
+        self.of_core[id.index()] = Some(number);
         number
     }
 
     fn memory_bytes(&self) -> usize {
-        self.of_shape.capacity() * size_of::<Option<u32>>()
+        self.of_core.capacity() * size_of::<Option<u32>>()
             + self.words * size_of::<u32>()
             + self.numbers.len() * 48
     }
 }
 
 impl Numbering {
-    /// Begins with the continuations of a kernel, which are numbered like this in its shape.
+    /// Begins with the continuations of a kernel, which are numbered like this in its core.
     fn begin(&mut self, parts: &[ContinuationId]) {
         self.continuations.clear();
         self.continuations.extend_from_slice(parts);
@@ -129,7 +130,7 @@ impl Numbering {
 
     fn number(&mut self, continuation: ContinuationId) -> u32 {
         let next = self.continuations.len();
-        let number = if next < FEW_CONTINUATIONS {
+        let number = if next < MAX_LINEAR_SEARCH {
             self.continuations.iter().position(|&known| known == continuation).unwrap_or(next)
         } else {
             if self.numbers.is_empty() {
@@ -145,7 +146,7 @@ impl Numbering {
 
     /// Looks at a continuation; what is seen is in `sight`.
     fn look(&mut self, view: View<'_>, contents: &mut Looks, id: ContinuationId) {
-        let look = contents.number(view, view.continuations.shape_of(id), EndFlag::IsLeftOut);
+        let look = contents.number(view, view.continuations.core_of(id), EndFlag::IsLeftOut);
         self.sight.clear();
         self.sight.push(look);
         for &part in view.continuations.get(id).continuations {
@@ -160,7 +161,7 @@ impl ObservedMasks {
     pub(super) fn observe(
         &mut self,
         view: View<'_>,
-        (shape, parts): (ShapeId, &[ContinuationId]),
+        (core, parts): (CoreId, &[ContinuationId]),
         resumed: &[ContinuationId],
     ) -> Observation {
         let Self { kernels, contents, numbering, .. } = self;
@@ -171,17 +172,17 @@ impl ObservedMasks {
             (number, numbering.sight.as_slice().into())
         };
         let looks = resumed.iter().map(look).collect();
-        Observation { kernel: kernels.number(view, shape, EndFlag::Counts), looks }
+        Observation { kernel: kernels.number(view, core, EndFlag::Counts), looks }
     }
 
     /// The mask of a kernel, if one with the same observations was remembered.
     pub(super) fn recall(
         &mut self,
         view: View<'_>,
-        (shape, parts): (ShapeId, &[ContinuationId]),
+        (core, parts): (CoreId, &[ContinuationId]),
     ) -> Option<&CachedMask> {
         let Self { kernels, contents, roots, nodes, numbering, .. } = self;
-        let kernel = kernels.number(view, shape, EndFlag::Counts);
+        let kernel = kernels.number(view, core, EndFlag::Counts);
         let mut node = (*roots.get(kernel as usize)?)?;
         numbering.begin(parts);
         loop {
@@ -203,7 +204,7 @@ impl ObservedMasks {
         let make = |nodes: &mut Vec<Node>, bytes: &mut usize, number: Option<u32>, words: usize| {
             *bytes += words * size_of::<u32>() + size_of::<Node>() + 48;
             nodes.push(match number {
-                Some(number) => Node::Look { number, branches: Branches::default() },
+                Some(number) => Node::Look { number, branches: SmallMap::default() },
                 None => Node::Mask(mask.clone()),
             });
             nodes.len() - 1

@@ -146,7 +146,7 @@ impl RuleSummaries {
             return None;
         }
         let Self { observed, missed, .. } = self;
-        let known = observed.recall(view(reader, vocabulary), reader.shape());
+        let known = observed.recall(view(reader, vocabulary), reader.core());
         *missed = known.is_none().then_some(reader.set());
         known
     }
@@ -201,7 +201,7 @@ impl RuleSummaries {
             _ => self.setbacks.saturating_sub(1),
         };
         let (live, resumed) = result?;
-        let observation = self.observed.observe(view(reader, vocabulary), reader.shape(), &resumed);
+        let observation = self.observed.observe(view(reader, vocabulary), reader.core(), &resumed);
         Ok((live, observation))
     }
 }
@@ -759,7 +759,7 @@ impl Frame<'_> {
 }
 
 /// Continuations that are looked through one by one; more of them are found by a map.
-const FEW_CONTINUATIONS: usize = 16;
+const MAX_LINEAR_SEARCH: usize = 16;
 
 /// Room for so many dots or continuations is kept.
 const MOST_ROOM: usize = 64;
@@ -845,7 +845,7 @@ impl Resumption {
     /// Where a continuation is, which is added if it was not seen before.
     fn position(&mut self, id: ContinuationId) -> usize {
         let next = self.continuations.len();
-        let position = if next < FEW_CONTINUATIONS {
+        let position = if next < MAX_LINEAR_SEARCH {
             self.continuations.iter().position(|known| known.id == id).unwrap_or(next)
         } else {
             if self.positions.is_empty() {

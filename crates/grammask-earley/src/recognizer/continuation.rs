@@ -1,19 +1,18 @@
-//! Continuations: what can follow when a nonterminal is done, identified by content.
+//! Continuations: what may follow a nonterminal when it is complete, interned by content.
 //!
-//! A continuation is a set of (dot, continuation) pairs, the items with which recognition goes on, and a flag
-//! for "the text may be complete". An item whose rule ends is never stored: it is replaced by what its own
-//! continuation holds (a tail call), so right recursion repeats its continuations; Leo's optimisation is the
-//! special case of one item.
+//! A continuation is a set of (dot, continuation) pairs, the items that resume, and a flag for "the text may be complete". An item
+//! at the end of its rule is never stored: it is replaced by the content of its own continuation (a tail call), so
+//! right recursion yields the same continuations again. Leo's optimisation is the special case of a single item.
 //!
-//! Continuations made together may refer to each other (left recursion). They are equal to known ones if they
-//! *behave* equally, so a new knot of references is compared, assuming equality of its members, with
+//! Continuations that are made together may refer to each other (left recursion). They are interned as a strongly connected
+//! component, which equals an earlier one if both *behave* equally. A new component is compared with
 //!
-//! 1. a knot made before from the same parts, found by hash;
-//! 2. the knots that its own parts refer to: in `s: s s | "a"` what follows the third `s` refers to what
-//!    followed the second, and unrolls it exactly.
+//! 1. a component made earlier from the same outside references, found by hash;
+//! 2. the components that its outside references belong to: in `s: s s | "a"` the continuation of the third `s` refers to that of
+//!    the second, and is exactly one unrolling of it.
 //!
-//! Both comparisons are sound (every path round a reference consumes input, so equality may be assumed while it
-//! is proved: coinduction). Missing an equality costs a state, never exactness.
+//! Both comparisons assume the equality of the members while it is proved. That is sound by coinduction, since every path
+//! around a cycle of references consumes input. A missed equality costs a state, never exactness.
 
 use std::sync::Arc;
 
@@ -23,18 +22,18 @@ use crate::lowering::DotId;
 use grammask_collections::id_type;
 use grammask_diagnostics::LimitExceeded;
 
-use super::effort::Effort;
 use super::kernel::{Item, ItemState};
-use super::left_corner::{InnerReference, Knot};
-use super::shape::{Shape, ShapeId, Shapes, hash_of};
+use super::left_corner::{ContinuationScc, SccEdge};
+use super::set_core::{CoreId, CoreTable, SetCore, hash_of};
+use super::step_budget::StepBudget;
 use grammask_collections::id_table::IdTable;
 
 id_type! {
-    /// What can follow a nonterminal; equal ids are equal futures.
+    /// An interned continuation; equal ids are equal futures.
     ContinuationId
 }
 
-/// Where recognition goes on: the dot before a symbol, and what follows its production.
+/// An item that resumes: the dot before a symbol, and the continuation of its production.
 pub(crate) type Entry = (DotId, ContinuationId);
 
 /// A set of entries under construction.
@@ -62,46 +61,46 @@ impl Content {
     }
 }
 
-/// A finished continuation: a set of fresh items.
+/// An interned continuation: a core of fresh items.
 #[derive(Clone, Copy, Debug)]
 struct Continuation {
-    shape: ShapeId,
-    /// Where its own continuations begin in the list of them.
+    core: CoreId,
+    /// Index of its first continuation in `parts`.
     first: u32,
-    /// Which knot of the grammar it belongs to, and the id of the first member of it; none without a cycle.
-    knot: Option<(u32, ContinuationId)>,
+    /// The number of its strongly connected component in the grammar and the first member, if it belongs to a cycle.
+    scc: Option<(u32, ContinuationId)>,
 }
 
-/// What a continuation holds.
+/// The content of a continuation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ContentView<'a> {
-    pub(crate) shape: &'a Shape,
-    /// The continuations of the shape, by number.
+    pub(crate) core: &'a SetCore,
+    /// The continuations of the core, by number.
     pub(crate) continuations: &'a [ContinuationId],
 }
 
 impl<'a> ContentView<'a> {
     /// The entries, sorted.
     pub(crate) fn entries(self) -> impl ExactSizeIterator<Item = Entry> + 'a {
-        self.shape.items_with(self.continuations).map(|item| (item.dot, item.continuation))
+        self.core.items_with(self.continuations).map(|item| (item.dot, item.continuation))
     }
 }
 
-/// What prediction makes continuations with: real ones, or, while a recipe is written, those of any set that looks alike.
-pub(super) trait MakeContinuations {
-    /// Adds what a continuation holds to `content`; returns how many entries that is.
+/// Interns continuations during prediction: [`Continuations`] itself, or a [`Recorder`](super::trace::Recorder).
+pub(super) trait InternContinuations {
+    /// Adds the content of a continuation to `content`; returns the number of entries.
     fn add_to(&mut self, content: &mut Content, other: ContinuationId) -> usize;
 
-    /// The continuation with exactly this content (normalised).
+    /// The continuation with exactly this normalised content.
     fn intern(&mut self, content: &Content) -> ContinuationId;
 
-    /// The continuations of a knot: `outside[m]` is what member `m` holds besides its references to members. Adds them
-    /// to `members`.
-    fn intern_knot(
+    /// Appends to `members` the continuations of a strongly connected component, where `outside[m]` is the content of member `m`
+    /// without its references to members.
+    fn intern_scc(
         &mut self,
-        knot: &Arc<Knot>,
+        scc: &Arc<ContinuationScc>,
         outside: &mut [Content],
-        effort: &mut Effort,
+        budget: &mut StepBudget,
         members: &mut Vec<ContinuationId>,
     ) -> Result<(), LimitExceeded>;
 }
@@ -109,112 +108,112 @@ pub(super) trait MakeContinuations {
 /// All continuations.
 #[derive(Debug, Default)]
 pub(crate) struct Continuations {
-    /// Shapes of contents and of kernels.
-    pub(super) shapes: Shapes,
+    /// Cores of contents and of sets.
+    pub(super) cores: CoreTable,
     list: Vec<Continuation>,
-    /// The continuations of all contents' shapes.
+    /// The continuations of all contents, one list after the other.
     parts: Vec<ContinuationId>,
-    /// By shape and parts.
+    /// Interning table, by core and continuations.
     by_content: IdTable,
-    /// Knots by what their members refer to outside; the value is the id of the first member.
-    knots: FxHashMap<Box<[u32]>, ContinuationId>,
-    knot_words: usize,
-    /// Scratch for keys of knots.
+    /// First members of strongly connected components, by the outside references of all members.
+    sccs: FxHashMap<Box<[u32]>, ContinuationId>,
+    scc_words: usize,
+    /// Scratch: a key of `sccs`.
     key: Vec<u32>,
-    /// Scratch for parts of what is to be interned.
+    /// Scratch: continuations of a content to be interned.
     wanted: Vec<ContinuationId>,
 }
 
 impl Continuations {
     pub(crate) fn get(&self, id: ContinuationId) -> ContentView<'_> {
-        let Continuation { shape, first, .. } = self.list[id.index()];
-        let shape = self.shapes.get(shape);
-        ContentView { shape, continuations: &self.parts[first as usize..][..shape.count] }
+        let Continuation { core, first, .. } = self.list[id.index()];
+        let core = self.cores.get(core);
+        ContentView { core, continuations: &self.parts[first as usize..][..core.count] }
     }
 
-    pub(crate) fn shape(&self, id: ShapeId) -> &Shape {
-        self.shapes.get(id)
+    pub(crate) fn core(&self, id: CoreId) -> &SetCore {
+        self.cores.get(id)
     }
 
-    pub(crate) fn shape_of(&self, id: ContinuationId) -> ShapeId {
-        self.list[id.index()].shape
+    pub(crate) fn core_of(&self, id: ContinuationId) -> CoreId {
+        self.list[id.index()].core
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.shapes.memory_bytes()
+        self.cores.memory_bytes()
             + self.list.capacity() * size_of::<Continuation>()
             + self.parts.capacity() * size_of::<ContinuationId>()
             + self.by_content.memory_bytes()
-            + self.knots.capacity() * (size_of::<(Box<[u32]>, ContinuationId)>() + 1)
-            + self.knot_words * size_of::<u32>()
+            + self.sccs.capacity() * (size_of::<(Box<[u32]>, ContinuationId)>() + 1)
+            + self.scc_words * size_of::<u32>()
     }
 
-    /// The continuation of this shape of fresh items with these continuations.
-    pub(super) fn intern_parts(&mut self, shape: ShapeId, parts: &[ContinuationId]) -> ContinuationId {
-        let hash = hash_of(shape, parts);
-        let known = self.find(hash, shape, parts);
+    /// Interns the continuation with a core of fresh items and these continuations.
+    pub(super) fn intern_parts(&mut self, core: CoreId, parts: &[ContinuationId]) -> ContinuationId {
+        let hash = hash_of(core, parts);
+        let known = self.find(hash, core, parts);
         known.unwrap_or_else(|| {
             self.by_content.insert(hash, self.list.len());
-            self.push(shape, parts, None)
+            self.push(core, parts, None)
         })
     }
 
-    fn find(&self, hash: u64, shape: ShapeId, parts: &[ContinuationId]) -> Option<ContinuationId> {
+    fn find(&self, hash: u64, core: CoreId, parts: &[ContinuationId]) -> Option<ContinuationId> {
         let known = self.by_content.find(hash, |id| {
             let known = self.list[id];
-            known.shape == shape && self.parts[known.first as usize..][..parts.len()] == *parts
+            known.core == core && self.parts[known.first as usize..][..parts.len()] == *parts
         });
         known.map(ContinuationId::new)
     }
 
     fn push(
         &mut self,
-        shape: ShapeId,
+        core: CoreId,
         parts: &[ContinuationId],
-        knot: Option<(u32, ContinuationId)>,
+        scc: Option<(u32, ContinuationId)>,
     ) -> ContinuationId {
         let id = ContinuationId::new(self.list.len());
-        // Parts are fewer than the bytes that Limits allow.
+        // The list takes less than the memory limit, so its indices fit.
         let first = self.parts.len() as u32;
         self.parts.extend_from_slice(parts);
-        self.list.push(Continuation { shape, first, knot });
+        self.list.push(Continuation { core, first, scc });
         id
     }
 
-    /// The shape of a normalised content; its continuations are put into `parts`.
-    fn shape_of_content(&mut self, content: &Content, parts: &mut Vec<ContinuationId>) -> ShapeId {
+    /// Interns the core of a normalised content; its continuations are written to `parts`.
+    fn core_of_content(&mut self, content: &Content, parts: &mut Vec<ContinuationId>) -> CoreId {
         let item = |&(dot, continuation): &Entry| Item { state: ItemState::FRESH, dot, continuation };
-        let (shape, of_shape) = self.shapes.intern(content.ends, content.entries.iter().map(item));
+        let (core, of_core) = self.cores.intern(content.ends, content.entries.iter().map(item));
         parts.clear();
-        parts.extend_from_slice(of_shape);
-        shape
+        parts.extend_from_slice(of_core);
+        core
     }
 }
 
-impl MakeContinuations for Continuations {
+impl InternContinuations for Continuations {
     fn add_to(&mut self, content: &mut Content, other: ContinuationId) -> usize {
         let other = self.get(other);
-        content.ends |= other.shape.ends;
+        content.ends |= other.core.ends;
         content.entries.extend(other.entries());
-        other.shape.items.len()
+        other.core.items.len()
     }
 
     fn intern(&mut self, content: &Content) -> ContinuationId {
         let mut parts = std::mem::take(&mut self.wanted);
-        let shape = self.shape_of_content(content, &mut parts);
-        let id = self.intern_parts(shape, &parts);
+        let core = self.core_of_content(content, &mut parts);
+        let id = self.intern_parts(core, &parts);
         self.wanted = parts;
         id
     }
 
-    fn intern_knot(
+    fn intern_scc(
         &mut self,
-        knot: &Arc<Knot>,
+        scc: &Arc<ContinuationScc>,
         outside: &mut [Content],
-        effort: &mut Effort,
+        budget: &mut StepBudget,
         members: &mut Vec<ContinuationId>,
     ) -> Result<(), LimitExceeded> {
-        let Knot { number, inside, .. } = &**knot;
+        let ContinuationScc { number, inside, .. } = &**scc;
         let count = outside.len();
         let members_of =
             |first: ContinuationId| (0..count).map(move |m| ContinuationId::new(first.index() + m));
@@ -224,23 +223,23 @@ impl MakeContinuations for Continuations {
             content.normalize();
             content.write_key(&mut self.key);
         }
-        if let Some(&first) = self.knots.get(&self.key[..]) {
+        if let Some(&first) = self.sccs.get(&self.key[..]) {
             members.extend(members_of(first));
             return Ok(());
         }
         let size: usize = outside.iter().map(|content| content.entries.len()).sum::<usize>()
             + inside.iter().map(Vec::len).sum::<usize>();
-        effort.spend(size)?;
+        budget.spend(size)?;
         let mut candidates: Vec<ContinuationId> = outside
             .iter()
             .flat_map(|content| &content.entries)
-            .filter_map(|&(_, next)| self.list[next.index()].knot)
+            .filter_map(|&(_, next)| self.list[next.index()].scc)
             .filter(|(of, _)| of == number)
             .map(|(_, first)| first)
             .collect();
         candidates.sort_unstable();
         candidates.dedup();
-        let resolve = |content: &Content, references: &[InnerReference], first: ContinuationId| {
+        let resolve = |content: &Content, references: &[SccEdge], first: ContinuationId| {
             let mut resolved = content.clone();
             let inner = references
                 .iter()
@@ -254,14 +253,14 @@ impl MakeContinuations for Continuations {
                 |((content, references), candidate)| {
                     let candidate = continuations.get(candidate);
                     let resolved = resolve(content, references, first);
-                    resolved.ends == candidate.shape.ends
+                    resolved.ends == candidate.core.ends
                         && resolved.entries.iter().copied().eq(candidate.entries())
                 },
             )
         };
         let mut equal = None;
         for candidate in candidates {
-            effort.spend(size)?;
+            budget.spend(size)?;
             if is_equal(self, candidate) {
                 equal = Some(candidate);
                 break;
@@ -271,18 +270,18 @@ impl MakeContinuations for Continuations {
             let first = ContinuationId::new(self.list.len());
             let mut parts = Vec::new();
             for (content, references) in outside.iter().zip(inside.iter()) {
-                let shape = self.shape_of_content(&resolve(content, references, first), &mut parts);
-                let hash = hash_of(shape, &parts);
-                let is_known = self.find(hash, shape, &parts).is_some();
-                let id = self.push(shape, &parts, Some((*number, first)));
+                let core = self.core_of_content(&resolve(content, references, first), &mut parts);
+                let hash = hash_of(core, &parts);
+                let is_known = self.find(hash, core, &parts).is_some();
+                let id = self.push(core, &parts, Some((*number, first)));
                 if !is_known {
                     self.by_content.insert(hash, id.index());
                 }
             }
             first
         });
-        self.knot_words += self.key.len();
-        self.knots.insert(self.key.as_slice().into(), first);
+        self.scc_words += self.key.len();
+        self.sccs.insert(self.key.as_slice().into(), first);
         members.extend(members_of(first));
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Sets in words: what is expected next, in the grammar's own names, and the items for `grammask debug sets`.
+//! Sets as text: the expected terminals in the grammar's own names, and the items for `grammask debug sets`.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -37,7 +37,7 @@ impl Recognizer {
         Ok(expectations)
     }
 
-    /// The user's rule that an item belongs to: names that lowering made start with it.
+    /// The rule of the source that an item belongs to. Nonterminals that lowering adds are named after it.
     fn rule_name(&self, item: &Item) -> &str {
         let name = &self.form.names[self.form.production_of(item.dot).lhs.index()];
         name.split('.').next().unwrap_or(name)
@@ -66,7 +66,7 @@ impl Recognizer {
                 text,
                 "c{}:{}",
                 id.0,
-                if continuation.shape.ends { " the text may be complete" } else { "" }
+                if continuation.core.ends { " the text may be complete" } else { "" }
             );
             for (dot, next) in continuation.entries() {
                 let _ = writeln!(text, "  {}  then c{}", self.form.dot_text(dot), next.0);
@@ -76,7 +76,7 @@ impl Recognizer {
         text
     }
 
-    /// Where an item stands inside its terminal.
+    /// The position of an item inside its terminal.
     fn describe_state(&self, builder: &Builder, item: Item) -> String {
         let is_terminal = matches!(self.form.symbol_after(item.dot), Symbol::Terminal(_));
         match item.state {

@@ -1,29 +1,29 @@
-//! The items of an Earley set that are in progress, and how sets are told apart.
+//! Items, and the kernel of an Earley set: its items without the predicted ones.
 
 use crate::lowering::{DotId, NormalForm};
 use grammask_automata::StateId;
 
 use super::continuation::ContinuationId;
 
-/// Where an item stands inside the terminal after its dot.
+/// The position of an item inside the terminal after its dot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ItemState(pub(crate) u32);
 
 impl ItemState {
-    /// Before the symbol after the dot: prediction is implied.
+    /// Before the symbol after the dot; prediction is implied.
     pub(crate) const FRESH: Self = Self(u32::MAX);
-    /// Before a terminal that is a whole token.
+    /// Before a token terminal.
     pub(crate) const TOKEN: Self = Self(u32::MAX - 1);
-    /// From here on ids are indices of token-limited states; below, they are automaton states.
+    /// Numbers from here on are indices of token-counting states; numbers below are automaton states.
     pub(crate) const FIRST_LIMITED: u32 = 1 << 31;
 
-    /// The automaton state, of an item inside a terminal that does not count tokens.
+    /// The automaton state of an item inside a terminal that does not count tokens.
     pub(crate) fn automaton_state(self) -> Option<StateId> {
         (self.0 < Self::FIRST_LIMITED).then(|| StateId::new(self.0 as usize))
     }
 }
 
-/// A dotted production, the state of the terminal after the dot, and what follows the production.
+/// A dotted production, the state of the terminal after the dot, and the continuation of the production.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Item {
     pub(crate) state: ItemState,
@@ -44,8 +44,7 @@ impl Kernel {
         self.items.clear();
     }
 
-    /// Moves the dot of an item over its terminal, which is done. What follows the item's production, if it ends
-    /// there, is added to `ended`.
+    /// Moves the dot of an item over its terminal. The continuation is pushed to `ended` if the production can end there.
     pub(super) fn advance(&mut self, form: &NormalForm, item: Item, ended: &mut Vec<ContinuationId>) {
         let advance = form.advance(item.dot);
         let fresh = |dot| Item { dot, state: ItemState::FRESH, continuation: item.continuation };
@@ -55,13 +54,13 @@ impl Kernel {
         }
     }
 
-    /// Brings the items into canonical order.
+    /// Sorts and deduplicates the items.
     pub(crate) fn normalize(&mut self) {
         self.items.sort_unstable();
         self.items.dedup();
     }
 
-    /// Whether no text goes through it.
+    /// Whether no text continues from here, and none ends.
     pub(crate) fn is_dead(&self) -> bool {
         !self.ends && self.items.is_empty()
     }

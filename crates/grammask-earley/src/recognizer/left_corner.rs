@@ -1,9 +1,9 @@
-//! The static part of prediction: which nonterminals begin which, in components that are canonicalised together.
+//! The left-corner relation: the static part of prediction.
 //!
-//! `B` has a left-corner edge to `D` if a production of `B` begins with `D`. What follows a predicted `D` is
-//! then what follows that `D` inside the production of `B`, or, where the production ends there (a *tail*
-//! edge), whatever follows `B` itself. Components of this graph are numbered children first, so going through
-//! the reached components from the highest number down visits every parent before its children.
+//! `B` has an edge to `D` if a production of `B` begins with `D`. The continuation of a predicted `D` is the remainder of that
+//! production, or, where the production ends there (a *tail* edge), the continuation of `B` itself. The strongly connected
+//! components of the relation are numbered children first, so visiting the reached components in descending order visits every
+//! parent before its children.
 
 use std::sync::Arc;
 
@@ -12,45 +12,45 @@ use grammask_collections::graph::{Components, Edges, components_of, strong_compo
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{NonterminalId, TerminalId};
 
-/// A left-corner edge.
+/// An edge of the left-corner relation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
-    /// The nonterminal that begins a production.
+    /// The nonterminal at the beginning of the production.
     pub(crate) child: usize,
-    /// The production can end right after it.
+    /// Whether the production can end after it.
     pub(crate) is_tail: bool,
-    /// The dot after it, if something can follow.
+    /// The dot after it, if a symbol can follow.
     pub(crate) next: Option<DotId>,
 }
 
-/// A reference from one continuation of a component to another one of it.
+/// A reference from one continuation of a component to another.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct InnerReference {
-    /// Where the production goes on.
+pub(crate) struct SccEdge {
+    /// The dot at which the production resumes.
     pub(crate) dot: DotId,
-    /// Whose continuation holds after that production, as a position in a list of members.
+    /// The member whose continuation follows the production, as a position in a list of members.
     pub(crate) member: usize,
 }
 
-/// A part of a component whose continuations refer to each other in a cycle, or one continuation that does not.
+/// Continuations of a component that refer to each other in a cycle, or a single one that does not.
 #[derive(Clone, Debug)]
-pub(crate) struct Knot {
-    /// Number of the knot in the grammar.
+pub(crate) struct ContinuationScc {
+    /// Number of the strongly connected component in the grammar.
     pub(crate) number: u32,
     /// Positions in [`Component::members`].
     pub(crate) members: Vec<usize>,
-    /// For each member its references into the knot, as positions in `members`; all empty without a cycle.
-    pub(crate) inside: Vec<Vec<InnerReference>>,
-    /// For each member its references to earlier knots, as positions in [`Component::members`].
-    pub(crate) across: Vec<Vec<InnerReference>>,
+    /// For each member its references to members, as positions in `members`; all empty if there is no cycle.
+    pub(crate) inside: Vec<Vec<SccEdge>>,
+    /// For each member its references to earlier strongly connected components, as positions in [`Component::members`].
+    pub(crate) across: Vec<Vec<SccEdge>>,
     /// Whether its continuations refer to themselves.
     pub(crate) is_cyclic: bool,
 }
 
-/// A list for each of many things, in one list.
+/// Lists stored in one vector.
 #[derive(Clone, Debug)]
 pub(crate) struct Lists<T> {
-    /// Where each list begins, and where the last one ends.
+    /// Start of each list, and the end of the last one.
     starts: Vec<u32>,
     items: Vec<T>,
 }
@@ -67,7 +67,7 @@ impl<T> Lists<T> {
     }
 
     fn end_list(&mut self) {
-        // Items are parts of productions, whose dots are numbered with 32 bits.
+        // Items are parts of productions, whose dots have 32-bit numbers.
         self.starts.push(self.items.len() as u32);
     }
 }
@@ -80,14 +80,15 @@ impl<T> std::ops::Index<usize> for Lists<T> {
     }
 }
 
-/// Nonterminals that begin each other.
+/// A strongly connected component of the left-corner relation.
 #[derive(Clone, Debug)]
 pub(crate) struct Component {
     pub(crate) members: Vec<usize>,
-    /// For each member the members whose continuation is part of its own, through tail edges; itself first.
+    /// For each member the members whose continuation is part of its own through tail edges; itself first.
     pub(crate) tail_sources: Vec<Vec<usize>>,
-    /// The members' knots, each after those that it refers to; none where the only member does not begin itself.
-    pub(crate) knots: Vec<Arc<Knot>>,
+    /// The strongly connected components of the members' continuations, referenced ones first; empty if the only member does not
+    /// begin itself.
+    pub(crate) sccs: Vec<Arc<ContinuationScc>>,
 }
 
 /// The left-corner relation of a grammar.
@@ -96,13 +97,13 @@ pub(crate) struct LeftCorners {
     /// Component of each nonterminal.
     pub(crate) component_of: Vec<usize>,
     pub(crate) components: Vec<Component>,
-    /// Components that each component has edges to.
+    /// For each component the components that it has edges to.
     pub(crate) component_children: Lists<usize>,
-    /// Edges of each nonterminal that leave its component.
+    /// For each nonterminal its edges to other components.
     pub(crate) outer_edges: Lists<Edge>,
-    /// Productions of each nonterminal that begin with a terminal.
+    /// For each nonterminal its productions that begin with a terminal, as (first dot, terminal).
     pub(crate) terminals: Lists<(DotId, TerminalId)>,
-    /// Productions of each nonterminal that begin with a nonterminal, as (that nonterminal, first dot).
+    /// For each nonterminal its productions that begin with a nonterminal, as (that nonterminal, first dot).
     pub(crate) nonterminals: Lists<(usize, DotId)>,
 }
 
@@ -110,7 +111,7 @@ impl LeftCorners {
     /// Analyses a lowered grammar.
     ///
     /// # Errors
-    /// When the tails inside a component are more than `grammar_size`.
+    /// When the tail edges inside a component generate more than `grammar_size` references.
     pub(crate) fn of(form: &NormalForm, grammar_size: usize) -> Result<Self, LimitExceeded> {
         let count = form.nonterminal_count();
         let mut terminals = Lists::with_capacity(count);
@@ -157,12 +158,12 @@ impl LeftCorners {
             }
         }
         let mut components = Vec::with_capacity(component_count);
-        let mut knot_count = 0;
+        let mut scc_count = 0;
         for members in members {
             if let [only] = members[..]
                 && edges[only].iter().all(|edge| edge.child != only)
             {
-                components.push(Component { members, tail_sources: Vec::new(), knots: Vec::new() });
+                components.push(Component { members, tail_sources: Vec::new(), sccs: Vec::new() });
                 continue;
             }
             let is_inner = |edge: &&Edge| component_of[edge.child] == component_of[members[0]];
@@ -174,7 +175,7 @@ impl LeftCorners {
                 }
             }
             components.push(
-                Component::of(members, &parents, &mut budget, &mut knot_count)
+                Component::of(members, &parents, &mut budget, &mut scc_count)
                     .ok_or_else(|| LimitExceeded::new("grammar_size", grammar_size))?,
             );
         }
@@ -203,17 +204,17 @@ impl LeftCorners {
 }
 
 impl Component {
-    /// Whether its only member does not begin itself.
+    /// Whether the only member does not begin itself.
     pub(crate) fn is_plain(&self) -> bool {
-        self.knots.is_empty()
+        self.sccs.is_empty()
     }
 
-    /// `None` when the budget for tail sources and references is used up.
+    /// `None` when `budget`, for tail sources and references, is spent.
     fn of(
         members: Vec<usize>,
         parents: &[Vec<(usize, Edge)>],
         budget: &mut usize,
-        knot_count: &mut u32,
+        scc_count: &mut u32,
     ) -> Option<Self> {
         let mut tail_sources = Vec::with_capacity(members.len());
         let mut inner = Vec::with_capacity(members.len());
@@ -228,7 +229,7 @@ impl Component {
             while let Some(&source) = sources.get(next) {
                 next += 1;
                 for (parent, edge) in &parents[source] {
-                    references.extend(edge.next.map(|dot| InnerReference { dot, member: *parent }));
+                    references.extend(edge.next.map(|dot| SccEdge { dot, member: *parent }));
                     if edge.is_tail && !std::mem::replace(&mut seen[*parent], true) {
                         sources.push(*parent);
                     }
@@ -243,32 +244,32 @@ impl Component {
             .map(|references| references.iter().map(|reference| reference.member).collect())
             .collect();
         let components = strong_components(&successors);
-        let mut position_in_knot = vec![0; members.len()];
-        let mut knots = Vec::with_capacity(components.count);
-        for knot_members in components.members() {
-            for (position, &member) in knot_members.iter().enumerate() {
-                position_in_knot[member] = position;
+        let mut position_in_scc = vec![0; members.len()];
+        let mut sccs = Vec::with_capacity(components.count);
+        for scc_members in components.members() {
+            for (position, &member) in scc_members.iter().enumerate() {
+                position_in_scc[member] = position;
             }
-            let own = components.of_node[knot_members[0]];
+            let own = components.of_node[scc_members[0]];
             let references = |is_inside: bool| {
                 let of_member = |&member: &usize| {
                     let chosen = inner[member]
                         .iter()
                         .filter(|reference| (components.of_node[reference.member] == own) == is_inside);
-                    chosen.copied().collect::<Vec<InnerReference>>()
+                    chosen.copied().collect::<Vec<SccEdge>>()
                 };
-                knot_members.iter().map(of_member).collect::<Vec<_>>()
+                scc_members.iter().map(of_member).collect::<Vec<_>>()
             };
             let mut inside = references(true);
             for reference in inside.iter_mut().flatten() {
-                reference.member = position_in_knot[reference.member];
+                reference.member = position_in_scc[reference.member];
             }
             let across = references(false);
             let is_cyclic = inside.iter().any(|references| !references.is_empty());
-            let knot = Knot { number: *knot_count, members: knot_members, inside, across, is_cyclic };
-            knots.push(Arc::new(knot));
-            *knot_count += 1;
+            let scc = ContinuationScc { number: *scc_count, members: scc_members, inside, across, is_cyclic };
+            sccs.push(Arc::new(scc));
+            *scc_count += 1;
         }
-        Some(Self { members, tail_sources, knots })
+        Some(Self { members, tail_sources, sccs })
     }
 }

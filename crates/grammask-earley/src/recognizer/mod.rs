@@ -1,28 +1,34 @@
-//! The recogniser: Earley's algorithm over interned sets.
+//! The recogniser: Earley's algorithm (1970) over interned sets, with the optimisation of Leo (1991) in a general form.
 //!
-//! The set reached after a text is a value: the items in progress (completed ones are dropped, predicted ones
-//! are implied), each with its continuation. Equal values have one [`SetId`], so "set after one
-//! more byte" is a memoised function, and the recogniser turns itself into a lazy DFA on regular parts of a
-//! grammar and into a lazy LR automaton on deterministic ones, while it stays a correct Earley recogniser for
-//! every context-free grammar.
+//! The set reached after a text is a value: the items in progress, each with its continuation. Completed items are dropped
+//! (KBNF calls that compaction), and predicted items are implied by a static left-corner relation. Equal values have one
+//! [`SetId`], so "the set after one more byte" is a memoised function. The recogniser becomes a lazy DFA on the regular parts of a
+//! grammar and a lazy LR automaton on the deterministic ones, and it is an Earley recogniser for every context-free grammar.
 //!
-//! After J. Earley (1970) and J. Leo (1991); that completed items may be dropped once their parents are known
-//! is what KBNF calls compaction. [`mod@reference`] holds a plain textbook recogniser, the oracle.
+//! | module | contents |
+//! |---|---|
+//! | `kernel` | items, and the kernel of a set under construction |
+//! | `set`, `set_core` | interned sets, as a core (items with numbered continuations) and a list of continuations |
+//! | `continuation` | continuations, interned by content, cyclic ones by strongly connected component |
+//! | `left_corner`, `prediction` | the static and the dynamic part of prediction |
+//! | `stepping`, `step_budget` | a step over a byte, and the bound of its work |
+//! | `trace` | recorded steps, replayed for sets of one core |
+//! | `describe` | sets as text |
+//! | [`mod@reference`] | a plain textbook recogniser, the oracle |
 //!
-//! Reading a known transition takes no lock. A new one is made under the one lock of the grammar.
+//! A memoised step takes no lock. Other steps run under the one lock of the recogniser.
 
-mod branches;
 mod continuation;
 mod describe;
-mod effort;
 mod kernel;
 mod left_corner;
 mod prediction;
-mod recipe;
 pub mod reference;
 mod set;
-mod shape;
+mod set_core;
+mod step_budget;
 mod stepping;
+mod trace;
 
 pub use continuation::ContinuationId;
 
@@ -39,79 +45,79 @@ use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{Engine, Expectation, SetId, TokenEvent, TokenMatch};
 use grammask_grammar::Terminal;
 
-use continuation::{Content, MakeContinuations};
+use continuation::{Content, InternContinuations};
 use kernel::Kernel;
-use prediction::{ClassOfByte, Predictor};
-use recipe::{Followed, Recipes, Recording};
+use prediction::{ByteWithClass, Predictor};
 use set::{Set, Sets};
-use shape::{hash_of, intern_kernel};
+use set_core::{hash_of, intern_kernel};
 use stepping::{LimitedState, Stepper};
+use trace::{Recorder, Replay, Traces};
 
-pub(crate) use branches::Branches;
 pub(crate) use continuation::Continuations;
 pub(crate) use kernel::{Item, ItemState};
 pub(crate) use left_corner::LeftCorners;
-pub(crate) use shape::{Shape, ShapeId};
+pub(crate) use set_core::{CoreId, SetCore};
 
-/// New sets between two looks at the memory that is taken.
-const SETS_PER_SUM: usize = 8;
-/// Bytes that are read under one lock, and between two looks at the clock. `Limits::set_items` bounds the work of each.
-const STEPS_PER_CLOCK: usize = 16;
+/// New sets between two checks of the memory limit: to sum up the memory takes as long as to make a small set.
+const SETS_PER_MEMORY_CHECK: usize = 8;
+/// Bytes read under one lock, and between two checks of the deadline. `Limits::set_items` bounds the work of each byte.
+const MAX_STEPS_PER_LOCK: usize = 16;
 
-/// Recognises texts of one grammar; shared by all that read texts under it.
+/// The recogniser of one grammar, shared by all texts that are read under it.
 #[derive(Debug)]
 pub struct Recognizer {
     form: Arc<NormalForm>,
-    /// What each terminal that is a token matches.
+    /// For each terminal the tokens that it matches, if it is a token terminal.
     token_matches: Vec<Option<TokenMatch>>,
     names_tokens: bool,
     counts_tokens: bool,
-    /// Bytes that no terminal tells apart have one class.
+    /// The class of each byte; no terminal distinguishes bytes of one class.
     class_of_byte: Box<[u8; 256]>,
     /// One byte of each class.
     byte_of_class: Box<[u8]>,
     sets: Sets,
     start: SetId,
-    /// Steps that were not known before.
+    /// Number of steps computed, those that were memoised aside.
     new_steps: AtomicUsize,
     builder: Mutex<Builder>,
 }
 
-/// What is needed to make new sets.
+/// The part of a recogniser that makes new sets, under the lock.
 #[derive(Debug)]
 struct Builder {
     form: Arc<NormalForm>,
     stepper: Stepper,
     continuations: Continuations,
-    recipes: Recipes,
-    /// The continuations of all sets.
+    traces: Traces,
+    /// The continuations of all sets, one list after the other.
     set_parts: Vec<ContinuationId>,
-    /// Sets by shape and continuations.
+    /// Interning table of sets, by core and continuations.
     set_ids: IdTable,
-    /// Bytes that the sets take.
+    /// Memory of the sets, in bytes.
     set_bytes: usize,
-    /// Steps in place of which a run of several was taken: the set, and the class of the first byte.
+    /// Steps that were skipped within a run of several bytes: the set, and the class of the first byte.
     runs: FxHashSet<(SetId, u32)>,
     limits: Limits,
-    /// Scratch: the continuations of the next set.
+    /// Scratch: continuations of the next set.
     next: Vec<ContinuationId>,
-    /// Scratch: the items of the set that a step begins with, and those that it leads to.
+    /// Scratch: the items of the set that a step leaves, and the kernel that it reaches.
     items: Vec<Item>,
     kernel: Kernel,
 }
 
-/// The parts of a recogniser from which masks are composed, held under its lock.
+/// The parts of a recogniser from which masks are composed.
 pub(crate) struct Machine<'a> {
     pub(crate) form: &'a NormalForm,
     pub(crate) automata: &'a mut Automata,
     pub(crate) continuations: &'a Continuations,
     pub(crate) left_corners: &'a LeftCorners,
-    /// State in which each terminal begins.
+    /// The initial state of each terminal.
     pub(crate) starts: &'a [ItemState],
 }
 
 impl Recognizer {
-    /// A recogniser for a lowered grammar. `token_matches` says what each terminal that is a token matches.
+    /// A recogniser for a lowered grammar. `token_matches` has for each terminal the tokens that it matches, if it is a token
+    /// terminal.
     ///
     /// # Errors
     /// When a limit is passed.
@@ -141,7 +147,7 @@ impl Recognizer {
                 }
             };
             terms.push(term);
-            // Lowering dropped the terminals that match nothing; one that is left matches something.
+            // Lowering dropped terminals with an empty language.
             start_states.push(automata.start(term)?);
             let Some(state) = start_states[start_states.len() - 1] else {
                 starts.push(ItemState::TOKEN);
@@ -170,7 +176,7 @@ impl Recognizer {
             form: form.clone(),
             stepper: Stepper::new(automata, predictor, limited, limits),
             continuations,
-            recipes: Recipes::default(),
+            traces: Traces::default(),
             set_parts: Vec::new(),
             set_ids: IdTable::default(),
             set_bytes: 0,
@@ -196,35 +202,35 @@ impl Recognizer {
         })
     }
 
-    /// The grammar that is recognised.
+    /// The grammar.
     #[must_use]
     pub fn normal_form(&self) -> &NormalForm {
         &self.form
     }
 
-    /// Whether nothing can follow the text that led to `set`.
+    /// Whether nothing can follow the text that led to a set.
     #[must_use]
     pub fn is_final(&self, set: SetId) -> bool {
         self.set(set).data.is_final()
     }
 
-    /// As [`Recognizer::step`], the long way, without looking at what is known: the cross-check.
+    /// As [`Engine::step`], without memo tables and traces: the cross-check.
     ///
     /// # Errors
     /// When a limit is passed.
     pub fn step_uncached(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
         let class = usize::from(self.class_of_byte[usize::from(byte)]);
         let mut builder = self.lock();
-        builder.step_set(self, self.set(set), ClassOfByte { class, byte })
+        builder.step_set(self, self.set(set), ByteWithClass { class, byte })
     }
 
-    /// How many of the new steps followed a recipe, by which steps from sets that look alike are taken.
+    /// Number of steps that were computed by replaying a trace.
     #[must_use]
-    pub fn followed_recipes(&self) -> usize {
-        self.lock().recipes.followed()
+    pub fn replayed_traces(&self) -> usize {
+        self.lock().traces.replayed()
     }
 
-    /// A set with the parts of the recogniser, until the reader is dropped. Steps that are not memoised wait for it.
+    /// A set with the parts of the recogniser, under its lock. Steps that are not memoised wait until the reader is dropped.
     pub(crate) fn read(&self, set: SetId) -> Reader<'_> {
         Reader { recognizer: self, set, builder: self.lock() }
     }
@@ -240,7 +246,7 @@ impl Recognizer {
     }
 
     fn lock(&self) -> MutexGuard<'_, Builder> {
-        // A builder that a panicking thread left is still consistent: tables only grow, by complete entries.
+        // Tables only grow, by complete entries, so a builder is consistent even if a thread panicked while it held the lock.
         self.builder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -256,14 +262,14 @@ impl Recognizer {
         self.set(set).transition(usize::from(self.class_of_byte[usize::from(byte)]))
     }
 
-    /// The set after as many of the bytes as are read under one lock, and how many these are. The last of them is read in
-    /// vain if there is no set.
+    /// Reads as many of the bytes as are read under one lock. Returns the set reached and the number of bytes read; without a set,
+    /// the last of these does not fit.
     #[cold]
     fn make_steps(&self, id: SetId, bytes: &[u8]) -> Result<(Option<SetId>, usize), LimitExceeded> {
         let mut builder = self.lock();
         let (mut id, mut set) = (id, self.set(id));
         let mut taken = 0;
-        let bytes = &bytes[..bytes.len().min(STEPS_PER_CLOCK)];
+        let bytes = &bytes[..bytes.len().min(MAX_STEPS_PER_LOCK)];
         while let Some(&byte) = bytes.get(taken) {
             let class = usize::from(self.class_of_byte[usize::from(byte)]);
             let next = match set.transition(class) {
@@ -272,7 +278,7 @@ impl Recognizer {
                     if let Some(last) = builder.run(self, id, class, &bytes[taken..])? {
                         return Ok((Some(last), bytes.len()));
                     }
-                    let next = builder.step(self, set, ClassOfByte { class, byte })?;
+                    let next = builder.step(self, set, ByteWithClass { class, byte })?;
                     builder.set_bytes += set.memoise(class, next.map(SetId::index), self.class_count());
                     next
                 }
@@ -286,18 +292,18 @@ impl Recognizer {
         Ok((Some(id), taken))
     }
 
-    /// Classes of transitions: those of bytes, and one for the end of a token.
+    /// Number of classes of transitions: those of bytes, and one for the end of a token.
     fn class_count(&self) -> usize {
         self.byte_of_class.len() + 1
     }
 
-    /// Counts a new step; the lock is held.
+    /// Counts a computed step. The caller holds the lock.
     fn count_step(&self) {
         self.new_steps.store(self.new_steps().wrapping_add(1), Ordering::Relaxed);
     }
 
     fn make_end_token(&self, set: SetId) -> Result<Option<SetId>, LimitExceeded> {
-        // The end of a token is a class beyond those of the bytes.
+        // The end of a token is the class after those of the bytes.
         let class = self.byte_of_class.len();
         match self.set(set).transition(class) {
             Transition::Unknown => {}
@@ -435,7 +441,7 @@ impl Engine for Recognizer {
     }
 }
 
-/// A set with the parts of the recogniser, under its lock: masks are composed through it.
+/// A set with the parts of the recogniser, under its lock. Masks are composed through it.
 pub(crate) struct Reader<'a> {
     recognizer: &'a Recognizer,
     set: SetId,
@@ -453,10 +459,10 @@ impl Reader<'_> {
         self.builder.items(self.recognizer.set(self.set))
     }
 
-    /// The shape of the set, and its continuations by number.
-    pub(crate) fn shape(&self) -> (ShapeId, &[ContinuationId]) {
+    /// The core of the set, and its continuations.
+    pub(crate) fn core(&self) -> (CoreId, &[ContinuationId]) {
         let set = self.recognizer.set(self.set);
-        (set.data.shape(), self.builder.parts(set))
+        (set.data.core(), self.builder.parts(set))
     }
 
     /// The continuations of all sets.
@@ -491,20 +497,20 @@ impl Builder {
             + self.runs.capacity() * (size_of::<(SetId, u32)>() + 1)
             + self.stepper.memory_bytes()
             + self.continuations.memory_bytes()
-            + self.recipes.memory_bytes()
+            + self.traces.memory_bytes()
     }
 
-    /// The continuations of a set, by number.
+    /// The continuations of a set, in the order in which its core numbers them.
     fn parts(&self, set: &Set) -> &[ContinuationId] {
-        &self.set_parts[set.data.first()..][..self.continuations.shapes.get(set.data.shape()).count]
+        &self.set_parts[set.data.first()..][..self.continuations.cores.get(set.data.core()).count]
     }
 
     /// The items of a set, sorted.
     fn items(&self, set: &Set) -> Vec<Item> {
-        self.continuations.shapes.get(set.data.shape()).items_with(self.parts(set)).collect()
+        self.continuations.cores.get(set.data.core()).items_with(self.parts(set)).collect()
     }
 
-    /// All items of a set before or inside a terminal.
+    /// The items of a set before or inside a terminal, predicted ones included.
     fn scans(&mut self, recognizer: &Recognizer, set: SetId) -> Result<Vec<Item>, LimitExceeded> {
         let items = self.items(recognizer.set(set));
         let mut scans = Vec::new();
@@ -525,8 +531,9 @@ impl Builder {
         Ok(tokens.filter_map(|item| recognizer.token_match(item).cloned()).collect())
     }
 
-    /// The set after several bytes, without the sets between: inside a word of a long list these are needed once, if no other token
-    /// ends there. Where that was done before, the sets are made, so that the next time takes some lookups.
+    /// The set after several bytes inside a keyword of a long list, without making the sets in between, which are needed again only
+    /// if another token ends there. `None` if the shortcut does not apply, or was taken before from this set: then the sets are
+    /// made, so that further reads are lookups.
     fn run(
         &mut self,
         recognizer: &Recognizer,
@@ -535,11 +542,11 @@ impl Builder {
         bytes: &[u8],
     ) -> Result<Option<SetId>, LimitExceeded> {
         let set = recognizer.set(id);
-        let shape = self.continuations.shapes.get(set.data.shape());
-        if bytes.len() < 2 || shape.items.len() != 1 || shape.is_shared() {
+        let core = self.continuations.cores.get(set.data.core());
+        if bytes.len() < 2 || core.items.len() != 1 || core.is_frequent() {
             return Ok(None);
         }
-        let Some(item) = shape.items_with(self.parts(set)).next() else { return Ok(None) };
+        let Some(item) = core.items_with(self.parts(set)).next() else { return Ok(None) };
         let first = (id, index_u32(class));
         if self.runs.contains(&first) {
             return Ok(None);
@@ -558,52 +565,52 @@ impl Builder {
         Ok(next)
     }
 
-    /// The set after a byte.
+    /// The set after a byte, by a trace if one applies.
     fn step(
         &mut self,
         recognizer: &Recognizer,
         set: &Set,
-        byte: ClassOfByte,
+        byte: ByteWithClass,
     ) -> Result<Option<SetId>, LimitExceeded> {
-        let shape = self.continuations.shapes.get(set.data.shape());
-        if !shape.is_shared() {
+        let core = self.continuations.cores.get(set.data.core());
+        if !core.is_frequent() {
             return self.step_set(recognizer, set, byte);
         }
-        let parts = &self.set_parts[set.data.first()..][..shape.count];
-        let key = (set.data.shape(), byte.class);
-        match self.recipes.follow(key, parts, &mut self.continuations, &mut self.next)? {
-            Followed::Set(shape) => {
+        let parts = &self.set_parts[set.data.first()..][..core.count];
+        let key = (set.data.core(), byte.class);
+        match self.traces.replay(key, parts, &mut self.continuations, &mut self.next)? {
+            Replay::Set(core) => {
                 let parts = std::mem::take(&mut self.next);
-                let next = self.intern_parts(&recognizer.sets, shape, &parts);
+                let next = self.intern_parts(&recognizer.sets, core, &parts);
                 self.next = parts;
                 next.map(Some)
             }
-            Followed::Kernel(mut kernel) => self.intern(&recognizer.sets, &mut kernel).map(Some),
-            Followed::Dead => Ok(None),
-            Followed::None => self.step_set(recognizer, set, byte),
-            Followed::Unknown => {
-                let numbered = self.continuations.shapes.get(set.data.shape()).numbered_items();
-                let mut recording = Recording::new(&mut self.continuations, parts);
+            Replay::Kernel(mut kernel) => self.intern(&recognizer.sets, &mut kernel).map(Some),
+            Replay::Dead => Ok(None),
+            Replay::None => self.step_set(recognizer, set, byte),
+            Replay::Unknown => {
+                let numbered = self.continuations.cores.get(set.data.core()).items_with_numbers();
+                let mut recording = Recorder::new(&mut self.continuations, parts);
                 let mut written = Kernel::default();
                 self.stepper.step(&recognizer.form, &numbered, byte, &mut recording, &mut written)?;
                 let mut kernel = recording.resolve(&written);
-                self.recipes.keep(key, recording, &written);
+                self.traces.record(key, recording, &written);
                 self.intern_live(&recognizer.sets, &mut kernel)
             }
         }
     }
 
-    /// The set that a byte leads to, the long way.
+    /// The set after a byte, computed.
     fn step_set(
         &mut self,
         recognizer: &Recognizer,
         set: &Set,
-        byte: ClassOfByte,
+        byte: ByteWithClass,
     ) -> Result<Option<SetId>, LimitExceeded> {
         let (mut items, mut kernel) = (std::mem::take(&mut self.items), std::mem::take(&mut self.kernel));
         items.clear();
-        let shape = self.continuations.shapes.get(set.data.shape());
-        items.extend(shape.items_with(self.parts(set)));
+        let core = self.continuations.cores.get(set.data.core());
+        items.extend(core.items_with(self.parts(set)));
         kernel.clear();
         let continuations = &mut self.continuations;
         self.stepper.step(&recognizer.form, &items, byte, continuations, &mut kernel)?;
@@ -621,36 +628,37 @@ impl Builder {
         if kernel.items.len() > self.limits.set_items {
             return Err(LimitExceeded::new("set_items", self.limits.set_items));
         }
-        let (shape, of_shape) = intern_kernel(&mut self.continuations.shapes, kernel);
+        let (core, of_core) = intern_kernel(&mut self.continuations.cores, kernel);
         let mut parts = std::mem::take(&mut self.next);
         parts.clear();
-        parts.extend_from_slice(of_shape);
-        let id = self.intern_parts(sets, shape, &parts);
+        parts.extend_from_slice(of_core);
+        let id = self.intern_parts(sets, core, &parts);
         self.next = parts;
         id
     }
 
-    /// The set of this shape with these continuations.
+    /// Interns the set with a core and continuations.
     fn intern_parts(
         &mut self,
         sets: &Sets,
-        shape: ShapeId,
+        core: CoreId,
         parts: &[ContinuationId],
     ) -> Result<SetId, LimitExceeded> {
-        let hash = hash_of(shape, parts);
+        let hash = hash_of(core, parts);
         let known = self.set_ids.find(hash, |id| {
             let known = sets.get(id);
-            known.data.shape() == shape && self.set_parts[known.data.first()..][..parts.len()] == *parts
+            known.data.core() == core && self.set_parts[known.data.first()..][..parts.len()] == *parts
         });
         if let Some(known) = known {
             return Ok(SetId::new(known));
         }
-        // To add up what all parts take costs as much as to make a small set.
-        if sets.len().is_multiple_of(SETS_PER_SUM) && self.total_memory() > self.limits.memory_bytes {
+        // Summing up the memory of all parts takes as long as making a small set.
+        if sets.len().is_multiple_of(SETS_PER_MEMORY_CHECK) && self.total_memory() > self.limits.memory_bytes
+        {
             return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));
         }
-        let of_shape = self.continuations.shapes.share(shape);
-        let id = set::push(sets, shape, index_u32(self.set_parts.len()), of_shape);
+        let of_core = self.continuations.cores.share(core);
+        let id = set::push(sets, core, index_u32(self.set_parts.len()), of_core);
         self.set_ids.insert(hash, id.index());
         self.set_parts.extend_from_slice(parts);
         self.set_bytes += Sets::STATE_BYTES;

@@ -1,8 +1,8 @@
-//! Prediction: from the items before a symbol to all terminals that can come next, with their continuations.
+//! Prediction: from items before a symbol to all items before a terminal that can come next, with their continuations.
 //!
-//! A step over a byte needs only the terminals that the byte can begin, and the continuations of the nonterminals
-//! that lead to them. Whatever waits for such a nonterminal can begin with the byte as well, so leaving out the
-//! others leaves their continuations whole.
+//! A step over a byte needs only the terminals that the byte can begin, and the continuations of the nonterminals on the way to
+//! them. A nonterminal whose left corner can begin with the byte can begin with it itself, so pruning the others never removes an
+//! item from a continuation that is needed.
 
 use std::collections::BinaryHeap;
 
@@ -11,19 +11,19 @@ use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::NonterminalId;
 
-use super::continuation::{Content, ContinuationId, Entry, MakeContinuations};
-use super::effort::Effort;
+use super::continuation::{Content, ContinuationId, Entry, InternContinuations};
 use super::kernel::{Item, ItemState};
 use super::left_corner::LeftCorners;
+use super::step_budget::StepBudget;
 
-/// A byte, and its class: bytes of one class are alike in all terminals.
+/// A byte and its class.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ClassOfByte {
+pub(crate) struct ByteWithClass {
     pub(crate) class: usize,
     pub(crate) byte: u8,
 }
 
-/// Whether something can begin with a byte.
+/// Whether a component can begin with a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Begins {
     Unknown,
@@ -31,21 +31,21 @@ enum Begins {
     No,
 }
 
-/// Predicts.
+/// Predicts items before terminals; the scratch tables are kept between calls.
 #[derive(Debug)]
 pub(crate) struct Predictor {
     left_corners: LeftCorners,
-    /// State in which each terminal begins.
+    /// The initial state of each terminal.
     starts: Vec<ItemState>,
-    /// The automaton state of each terminal that is text.
+    /// The initial automaton state of each terminal that is text.
     start_states: Vec<Option<StateId>>,
-    /// For each class of bytes whether each component can begin with it, as far as known.
+    /// For each byte class whether each component can begin with it; filled lazily.
     begins: Vec<Box<[Begins]>>,
-    /// Scratch: what follows each nonterminal, as far as it comes from outside its component.
+    /// Scratch: the part of the content of each nonterminal's continuation that comes from outside its component.
     follow: Vec<Content>,
     /// Scratch: the continuation of each nonterminal, valid where `follow` is filled.
     ids: Vec<ContinuationId>,
-    /// Scratch: the components whose `follow` is filled.
+    /// Scratch: components with a filled `follow`.
     touched: Vec<usize>,
     max_items: usize,
     memory_bytes: usize,
@@ -73,7 +73,7 @@ impl Predictor {
         }
     }
 
-    /// The left-corner relation, and the state in which each terminal begins.
+    /// The left-corner relation, and the initial state of each terminal.
     pub(crate) fn parts(&self) -> (&LeftCorners, &[ItemState]) {
         (&self.left_corners, &self.starts)
     }
@@ -82,18 +82,18 @@ impl Predictor {
         self.memory_bytes
     }
 
-    /// All items before a terminal that the fresh items stand for; with a byte only those that it can begin, and
-    /// possibly some more. Adds them to `items`, with repetition.
+    /// Adds to `items` all items before a terminal that the fresh items imply, with repetition. With a byte, items whose terminal
+    /// cannot begin with it may be left out.
     pub(super) fn predict(
         &mut self,
-        grammar: (&NormalForm, &mut Automata, &mut impl MakeContinuations),
+        grammar: (&NormalForm, &mut Automata, &mut impl InternContinuations),
         fresh: impl Iterator<Item = Entry>,
-        byte: Option<ClassOfByte>,
-        effort: &mut Effort,
+        byte: Option<ByteWithClass>,
+        budget: &mut StepBudget,
         items: &mut Vec<Item>,
     ) -> Result<(), LimitExceeded> {
         let mut touched = std::mem::take(&mut self.touched);
-        let result = self.predict_into(grammar, fresh, byte, effort, &mut touched, items);
+        let result = self.predict_into(grammar, fresh, byte, budget, &mut touched, items);
         for component in touched.drain(..) {
             for &member in &self.left_corners.components[component].members {
                 self.follow[member].clear();
@@ -103,23 +103,23 @@ impl Predictor {
         result
     }
 
-    /// As `predict`. `touched` gets the components whose `follow` was used.
+    /// As `predict`; pushes the components whose `follow` was used.
     fn predict_into(
         &mut self,
-        (form, automata, continuations): (&NormalForm, &mut Automata, &mut impl MakeContinuations),
+        (form, automata, continuations): (&NormalForm, &mut Automata, &mut impl InternContinuations),
         fresh: impl Iterator<Item = Entry>,
-        byte: Option<ClassOfByte>,
-        effort: &mut Effort,
+        byte: Option<ByteWithClass>,
+        budget: &mut StepBudget,
         touched: &mut Vec<usize>,
         items: &mut Vec<Item>,
     ) -> Result<(), LimitExceeded> {
-        // Symbols that end their production, with what follows it: many items may say the same.
+        // Nonterminals at the end of their production with the continuation, deduplicated: many items may have the same.
         let mut tails: Vec<(NonterminalId, ContinuationId)> = Vec::new();
-        // Components that something in them is predicted of, as a max-heap: parents come out before children.
+        // Components with predicted members, as a max-heap: parents are popped before children.
         let mut pending: BinaryHeap<usize> = BinaryHeap::new();
         for (dot, continuation) in fresh {
             for dot in form.expanded(dot)? {
-                effort.spend(1)?;
+                budget.spend(1)?;
                 match form.symbol_after(dot) {
                     Symbol::Terminal(id) => {
                         items.push(Item { dot, state: self.starts[id.index()], continuation });
@@ -143,14 +143,14 @@ impl Predictor {
         tails.sort_unstable();
         tails.dedup();
         for (id, continuation) in tails {
-            effort.spend(continuations.add_to(&mut self.follow[id.index()], continuation))?;
+            budget.spend(continuations.add_to(&mut self.follow[id.index()], continuation))?;
         }
         let mut last = None;
         while let Some(component) = pending.pop() {
             if last.replace(component) == Some(component) {
                 continue;
             }
-            self.close_component(component, continuations, effort)?;
+            self.close_component(component, continuations, budget)?;
             for position in 0..self.left_corners.components[component].members.len() {
                 let member = self.left_corners.components[component].members[position];
                 let continuation = self.ids[member];
@@ -165,7 +165,7 @@ impl Predictor {
                     }
                     let follow = &mut self.follow[edge.child];
                     if edge.is_tail {
-                        effort.spend(continuations.add_to(follow, continuation))?;
+                        budget.spend(continuations.add_to(follow, continuation))?;
                     }
                     follow.entries.extend(edge.next.map(|next| (next, continuation)));
                     touched.push(component);
@@ -179,14 +179,14 @@ impl Predictor {
         Ok(())
     }
 
-    /// Whether some nonterminal of a component, and so each, can begin with a byte; yes where no byte is given.
+    /// Whether a nonterminal of a component, and so each of them, can begin with a byte; true without a byte.
     fn can_begin(
         &mut self,
         automata: &mut Automata,
         component: usize,
-        byte: Option<ClassOfByte>,
+        byte: Option<ByteWithClass>,
     ) -> Result<bool, LimitExceeded> {
-        let Some(ClassOfByte { class, byte }) = byte else { return Ok(true) };
+        let Some(ByteWithClass { class, byte }) = byte else { return Ok(true) };
         let Self { left_corners, start_states, begins, memory_bytes, .. } = self;
         let begins = &mut begins[class];
         if begins.is_empty() {
@@ -196,7 +196,7 @@ impl Predictor {
         if begins[component] != Begins::Unknown {
             return Ok(begins[component] == Begins::Yes);
         }
-        // Components to decide, each with how far it was looked at: first its terminals, then its children.
+        // Components to decide, each with the number of its parts examined: first its terminals, then each child.
         let mut stack: Vec<(usize, usize)> = vec![(component, 0)];
         while let Some((current, looked_at)) = stack.last_mut() {
             let (current, children) = (*current, &left_corners.component_children[*current]);
@@ -228,12 +228,12 @@ impl Predictor {
         Ok(begins[component] == Begins::Yes)
     }
 
-    /// Finds the continuations of a component whose `follow` from outside is complete.
+    /// Interns the continuations of a component whose `follow` is complete.
     fn close_component(
         &mut self,
         component: usize,
-        continuations: &mut impl MakeContinuations,
-        effort: &mut Effort,
+        continuations: &mut impl InternContinuations,
+        budget: &mut StepBudget,
     ) -> Result<(), LimitExceeded> {
         let component = &self.left_corners.components[component];
         for &member in &component.members {
@@ -242,17 +242,17 @@ impl Predictor {
         if let [member] = component.members[..]
             && component.is_plain()
         {
-            effort.spend(self.follow[member].entries.len() + 1)?;
+            budget.spend(self.follow[member].entries.len() + 1)?;
             self.ids[member] = continuations.intern(&self.follow[member]);
             return Ok(());
         }
-        for knot in &component.knots {
-            let mut contents: Vec<Content> = Vec::with_capacity(knot.members.len());
-            for (&member, across) in knot.members.iter().zip(&knot.across) {
+        for scc in &component.sccs {
+            let mut contents: Vec<Content> = Vec::with_capacity(scc.members.len());
+            for (&member, across) in scc.members.iter().zip(&scc.across) {
                 let mut content = Content::default();
                 for &source in &component.tail_sources[member] {
                     let follow = &self.follow[component.members[source]];
-                    effort.spend(follow.entries.len() + 1)?;
+                    budget.spend(follow.entries.len() + 1)?;
                     content.ends |= follow.ends;
                     content.entries.extend_from_slice(&follow.entries);
                 }
@@ -262,13 +262,13 @@ impl Predictor {
                 content.normalize();
                 contents.push(content);
             }
-            let mut ids = Vec::with_capacity(knot.members.len());
-            if knot.is_cyclic {
-                continuations.intern_knot(knot, &mut contents, effort, &mut ids)?;
+            let mut ids = Vec::with_capacity(scc.members.len());
+            if scc.is_cyclic {
+                continuations.intern_scc(scc, &mut contents, budget, &mut ids)?;
             } else {
                 ids.extend(contents.iter().map(|content| continuations.intern(content)));
             }
-            for (&member, id) in knot.members.iter().zip(ids) {
+            for (&member, id) in scc.members.iter().zip(ids) {
                 self.ids[component.members[member]] = id;
             }
         }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use grammask_collections::state_table::{State, StateTable};
 
-use super::shape::{Shape, ShapeId};
+use super::set_core::{CoreId, SetCore};
 use grammask_engine::SetId;
 
 /// Transitions that a set keeps inline: most sets are left over one byte only.
@@ -20,25 +20,25 @@ pub(super) type Set = State<SetData, INLINE_TRANSITIONS>;
 /// are written once, before any other thread knows the number of the set.
 #[derive(Debug, Default)]
 pub(super) struct SetData {
-    shape: AtomicU32,
+    core: AtomicU32,
     first: AtomicU32,
     ends: AtomicBool,
     is_final: AtomicBool,
 }
 
-/// Adds a set of a shape, whose continuations begin at `first` in the list of all sets'. For one writer at a time.
-pub(super) fn push(sets: &Sets, id: ShapeId, first: u32, shape: &Shape) -> SetId {
+/// Adds a set of a core, whose continuations begin at `first` in the list of all sets'. For one writer at a time.
+pub(super) fn push(sets: &Sets, id: CoreId, first: u32, core: &SetCore) -> SetId {
     SetId::new(sets.push(|set| {
-        set.shape.store(id.as_u32(), Ordering::Relaxed);
+        set.core.store(id.as_u32(), Ordering::Relaxed);
         set.first.store(first, Ordering::Relaxed);
-        set.ends.store(shape.ends, Ordering::Relaxed);
-        set.is_final.store(shape.items.is_empty(), Ordering::Relaxed);
+        set.ends.store(core.ends, Ordering::Relaxed);
+        set.is_final.store(core.items.is_empty(), Ordering::Relaxed);
     }))
 }
 
 impl SetData {
-    pub(super) fn shape(&self) -> ShapeId {
-        ShapeId(self.shape.load(Ordering::Relaxed))
+    pub(super) fn core(&self) -> CoreId {
+        CoreId(self.core.load(Ordering::Relaxed))
     }
 
     /// Index of its first continuation in the list of all sets'.

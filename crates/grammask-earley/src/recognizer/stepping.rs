@@ -1,7 +1,7 @@
-//! A step the long way: prediction, the terminals' automata, and what follows productions that end.
+//! One step over a byte: prediction, the automata of terminals, and the continuations of productions that end.
 //!
-//! It does not know the continuations that it handles: it puts them into sets, and has contents looked up and made. So
-//! the same code takes steps and writes recipes of them (see `recipe`).
+//! The code is generic over how continuations are interned ([`InternContinuations`]): it never inspects a continuation except through
+//! that trait. So the same code executes steps and records traces of them (see [`super::trace`]).
 
 use rustc_hash::FxHashMap;
 
@@ -9,23 +9,23 @@ use crate::lowering::NormalForm;
 use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::{LimitExceeded, Limits};
 
-use super::continuation::{Content, ContinuationId, MakeContinuations};
-use super::effort::Effort;
+use super::continuation::{Content, ContinuationId, InternContinuations};
 use super::index_u32;
 use super::kernel::{Item, ItemState, Kernel};
-use super::prediction::{ClassOfByte, Predictor};
+use super::prediction::{ByteWithClass, Predictor};
+use super::step_budget::StepBudget;
 
 /// The state of a terminal that counts tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LimitedState {
     pub(super) state: StateId,
-    /// Tokens that may still begin to contribute.
+    /// Number of tokens that may still begin to contribute.
     pub(super) tokens_left: u32,
-    /// Whether the token that is being read has contributed already.
+    /// Whether the current token has contributed.
     pub(super) is_counted: bool,
 }
 
-/// What takes steps, apart from continuations.
+/// Executes steps; the continuations are passed in.
 #[derive(Debug)]
 pub(super) struct Stepper {
     pub(super) automata: Automata,
@@ -33,24 +33,24 @@ pub(super) struct Stepper {
     pub(super) limited: Vec<LimitedState>,
     limited_ids: FxHashMap<LimitedState, u32>,
     limits: Limits,
-    /// The last steps of automata, each at the place of its state and class.
+    /// Direct-mapped cache of recent automaton steps, by state and class.
     recent: Box<[Option<RecentStep>]>,
-    /// Scratch: the items that a byte can advance, what follows productions that end, and what that holds.
+    /// Scratch: items that the byte can advance, continuations of productions that end, and the contents of these.
     scans: Vec<Item>,
     ended: Vec<ContinuationId>,
     content: Content,
 }
 
-/// A step of an automaton. The same few terminals are begun again and again.
+/// A cached automaton step. A grammar begins the same few terminals again and again.
 #[derive(Clone, Copy, Debug)]
 struct RecentStep {
     state: StateId,
     class: u32,
-    /// As [`Stepper::step_terminal`] returns it.
+    /// The result of [`Stepper::step_terminal`].
     after: Option<(ItemState, bool, bool)>,
 }
 
-/// How many steps of automata are kept at hand.
+/// Entries of the cache of automaton steps.
 const RECENT_STEPS: usize = 256;
 
 impl Stepper {
@@ -81,33 +81,33 @@ impl Stepper {
             + self.limited.len() * 3 * size_of::<LimitedState>()
     }
 
-    /// All items of a kernel before or inside a terminal; with a byte only those that it can begin or continue, and
-    /// possibly some more. The items of the kernel are sorted. Adds them to `scans`.
+    /// Adds to `scans` the items of a kernel before or inside a terminal, predicted ones included. With a byte, items that cannot read
+    /// it may be left out. `items` is sorted.
     pub(super) fn scans(
         &mut self,
         form: &NormalForm,
         items: &[Item],
-        byte: Option<ClassOfByte>,
-        continuations: &mut impl MakeContinuations,
+        byte: Option<ByteWithClass>,
+        continuations: &mut impl InternContinuations,
         scans: &mut Vec<Item>,
     ) -> Result<(), LimitExceeded> {
-        // Fresh items sort last, because their state has the highest number.
+        // Fresh items sort last, since their state is the maximum.
         let fresh = items.partition_point(|item| item.state != ItemState::FRESH);
         let (inside, fresh) = items.split_at(fresh);
         let fresh = fresh.iter().map(|item| (item.dot, item.continuation));
         scans.extend_from_slice(inside);
-        let mut effort = Effort::new(&self.limits);
+        let mut budget = StepBudget::new(&self.limits);
         let grammar = (form, &mut self.automata, continuations);
-        self.predictor.predict(grammar, fresh, byte, &mut effort, scans)
+        self.predictor.predict(grammar, fresh, byte, &mut budget, scans)
     }
 
-    /// Adds the items after a byte, in any order, to an empty kernel.
+    /// Adds the items after a byte to an empty kernel, in any order.
     pub(super) fn step(
         &mut self,
         form: &NormalForm,
         items: &[Item],
-        byte: ClassOfByte,
-        continuations: &mut impl MakeContinuations,
+        byte: ByteWithClass,
+        continuations: &mut impl InternContinuations,
         kernel: &mut Kernel,
     ) -> Result<(), LimitExceeded> {
         let (mut scans, mut ended) = (std::mem::take(&mut self.scans), std::mem::take(&mut self.ended));
@@ -123,14 +123,14 @@ impl Stepper {
         Ok(())
     }
 
-    /// Adds the items after several bytes to an empty kernel, where the only item before them is inside a terminal that cannot end
-    /// before the last one. Returns false, and adds nothing, if that is not so, and where it is not easy to tell.
+    /// Adds the items after several bytes to an empty kernel, if the only item is inside a terminal that cannot end before the last
+    /// byte. Returns false, and adds nothing, otherwise, or if that would take long to decide.
     pub(super) fn run(
         &mut self,
         form: &NormalForm,
         item: Item,
         bytes: &[u8],
-        continuations: &mut impl MakeContinuations,
+        continuations: &mut impl InternContinuations,
         kernel: &mut Kernel,
     ) -> Result<bool, LimitExceeded> {
         let Some(state) = item.state.automaton_state() else { return Ok(false) };
@@ -148,11 +148,11 @@ impl Stepper {
         Ok(true)
     }
 
-    /// As `step_terminal`, with a look at recent steps before.
+    /// As `step_terminal`, through the cache.
     fn step_item(
         &mut self,
         state: ItemState,
-        byte: ClassOfByte,
+        byte: ByteWithClass,
     ) -> Result<Option<(ItemState, bool, bool)>, LimitExceeded> {
         let Some(automaton_state) = state.automaton_state() else {
             return self.step_terminal(state, byte.byte);
@@ -170,14 +170,14 @@ impl Stepper {
         Ok(after)
     }
 
-    /// Adds what the continuations in `ended` hold.
+    /// Adds the contents of the continuations in `ended`.
     pub(super) fn resume(
         &mut self,
         kernel: &mut Kernel,
         ended: &mut Vec<ContinuationId>,
-        continuations: &mut impl MakeContinuations,
+        continuations: &mut impl InternContinuations,
     ) -> Result<(), LimitExceeded> {
-        let mut effort = Effort::new(&self.limits);
+        let mut budget = StepBudget::new(&self.limits);
         if ended.is_empty() {
             return Ok(());
         }
@@ -185,7 +185,7 @@ impl Stepper {
         ended.dedup();
         for &continuation in &*ended {
             self.content.clear();
-            effort.spend(continuations.add_to(&mut self.content, continuation))?;
+            budget.spend(continuations.add_to(&mut self.content, continuation))?;
             kernel.ends |= self.content.ends;
             let fresh = |&(dot, continuation): &_| Item { dot, state: ItemState::FRESH, continuation };
             kernel.items.extend(self.content.entries.iter().map(fresh));
@@ -193,7 +193,7 @@ impl Stepper {
         Ok(())
     }
 
-    /// The state of a terminal after a byte, whether its text can end there and whether it can go on.
+    /// The state of a terminal after a byte, and whether the terminal can end and can continue there.
     fn step_terminal(
         &mut self,
         state: ItemState,
@@ -226,7 +226,7 @@ impl Stepper {
         Ok(Some((state, is_accepting, continues)))
     }
 
-    /// The state of a terminal after the end of a token; `None` if it has no token left.
+    /// The state of a terminal after the end of a token; `None` if no token is left to it.
     pub(super) fn end_token(&mut self, state: ItemState) -> Option<ItemState> {
         let Some(index) = state.0.checked_sub(ItemState::FIRST_LIMITED) else { return Some(state) };
         let limited = self.limited[index as usize];
@@ -243,7 +243,7 @@ impl Stepper {
     }
 }
 
-/// Adds what an item leads to, whose terminal has a state after the bytes, may end there and may go on.
+/// Adds the successors of an item, given the state of its terminal after the bytes.
 fn add_item(
     form: &NormalForm,
     item: Item,

@@ -1,7 +1,7 @@
-//! Property: a step that follows a recipe leads to the set that prediction leads to.
+//! Property: a step by a trace leads to the same set as the computed step.
 //!
-//! Along long texts of random grammars, and of grammars whose continuations are knotted in every way, each step from
-//! each set is compared with the same step taken the long way. Sets are interned, so equal means equal ids.
+//! Along long texts of random grammars, and of grammars whose continuations refer to each other in many ways, each step from
+//! each set is compared with the same step without memo tables. Sets are interned, so equal means equal ids.
 
 mod generators;
 
@@ -16,12 +16,12 @@ use grammask::{Engine, Limits};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-/// Steps compared, and how many of them followed a recipe.
+/// Steps compared, and how many of them by a trace.
 static COMPARED: AtomicU64 = AtomicU64::new(0);
-static FOLLOWED: AtomicU64 = AtomicU64::new(0);
+static REPLAYED: AtomicU64 = AtomicU64::new(0);
 
 /// Nesting, recursion of all kinds, ambiguity, counts, and sets with many continuations.
-const KNOTTED: [&str; 16] = [
+const CYCLIC: [&str; 16] = [
     r#"start ::= "(" start ")" | "x";"#,
     r#"start ::= value; value ::= "[" [value {"," value}] "]" | "{" ["k" ":" value {"," "k" ":" value}] "}" | "1";"#,
     r#"start ::= start start | "a";"#,
@@ -53,18 +53,18 @@ fn steps_of_random_grammars() {
 
 #[test]
 fn steps_of_knotted_grammars() {
-    let strategy = (0..KNOTTED.len(), proptest::collection::vec(any::<u16>(), 0..160));
+    let strategy = (0..CYCLIC.len(), proptest::collection::vec(any::<u16>(), 0..160));
     let mut runner = TestRunner::new(generators::config(600));
     let result = runner.run(&strategy, |(grammar, choices)| {
-        let (grammar, _) = kbnf::grammar(KNOTTED[grammar].as_bytes(), "start", &Limits::default())
+        let (grammar, _) = kbnf::grammar(CYCLIC[grammar].as_bytes(), "start", &Limits::default())
             .unwrap_or_else(|error| panic!("{error}"));
         check(&grammar, &choices);
         Ok(())
     });
     result.unwrap_or_else(|error| panic!("{error}"));
-    let (compared, followed) = (COMPARED.load(Ordering::Relaxed), FOLLOWED.load(Ordering::Relaxed));
-    println!("compared {compared} steps, of which {followed} followed recipes");
-    assert!(followed > compared / 20, "{followed} of {compared} steps followed recipes");
+    let (compared, followed) = (COMPARED.load(Ordering::Relaxed), REPLAYED.load(Ordering::Relaxed));
+    println!("compared {compared} steps, of which {followed} followed traces");
+    assert!(followed > compared / 20, "{followed} of {compared} steps followed traces");
 }
 
 fn check(grammar: &Grammar, choices: &[u16]) {
@@ -75,7 +75,7 @@ fn check(grammar: &Grammar, choices: &[u16]) {
     };
     let recognizer = &recognizer;
     walk(recognizer, choices);
-    FOLLOWED.fetch_add(recognizer.followed_recipes() as u64, Ordering::Relaxed);
+    REPLAYED.fetch_add(recognizer.replayed_traces() as u64, Ordering::Relaxed);
 }
 
 /// Compares the steps from all sets along a text that the choices make.

@@ -1,32 +1,32 @@
-//! A budget for the work of one step, so that no step takes long however its set is knotted.
+//! Bounds the work of one step, regardless of cycles in the item set.
 //!
-//! The items of a set are bounded, but not the ways in which they arise: n symbols that begin each other and can
-//! each end the other's rule hand n times n copies of what follows to each other before duplicates fall away.
+//! A limit bounds the items of a set, but not the derivations of each item: n nonterminals that begin each other, each at the
+//! end of the other's rule, pass n² copies of their contents around before duplicates are removed.
 
 use grammask_diagnostics::{LimitExceeded, Limits};
 
-/// Entries that a step may look at for each item that a set may have.
+/// Entries that a step may read, for each item that a set may have.
 const ENTRIES_PER_ITEM: usize = 64;
 
-/// What is left of the budget of a step.
+/// The remaining work of a step, in entries of contents.
 #[derive(Debug)]
-pub(crate) struct Effort {
+pub(crate) struct StepBudget {
     left: usize,
     set_items: usize,
 }
 
-impl Effort {
+impl StepBudget {
     /// The budget of one step.
     pub(crate) fn new(limits: &Limits) -> Self {
         Self { left: limits.set_items.saturating_mul(ENTRIES_PER_ITEM), set_items: limits.set_items }
     }
 
-    /// A budget that does not end, for what was bounded before.
+    /// An unlimited budget, for work that was bounded when it was recorded.
     pub(super) fn unlimited() -> Self {
         Self { left: usize::MAX, set_items: usize::MAX }
     }
 
-    /// Takes `entries` from the budget.
+    /// Spends `entries`.
     pub(crate) fn spend(&mut self, entries: usize) -> Result<(), LimitExceeded> {
         match self.left.checked_sub(entries) {
             Some(left) => {
