@@ -13,7 +13,7 @@ mod json_schema;
 mod lexed;
 mod limits;
 mod mask_array;
-mod parsing;
+mod captures;
 mod vocabulary;
 
 use pyo3::prelude::*;
@@ -41,7 +41,7 @@ mod _grammask {
     #[pymodule_export]
     use crate::limits::PyLimits;
     #[pymodule_export]
-    use crate::parsing::{PyParse, PyParser};
+    use crate::captures::{PyParse, PyParser};
     #[pymodule_export]
     use crate::vocabulary::PyVocabulary;
 

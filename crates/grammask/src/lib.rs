@@ -24,7 +24,7 @@ mod forced;
 mod matcher;
 mod named_tokens;
 mod options;
-pub mod parsing;
+pub mod captures;
 mod serialize;
 mod validation;
 

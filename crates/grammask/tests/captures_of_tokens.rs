@@ -8,7 +8,7 @@ use std::sync::Arc;
 use grammask::Limits;
 use grammask::frontends::kbnf;
 use grammask::grammar::Grammar;
-use grammask::parsing::{Parse, Parser};
+use grammask::captures::{Parse, Parser};
 use grammask::recognizer::reference::Reference;
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
 use proptest::prelude::*;

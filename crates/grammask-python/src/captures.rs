@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use grammask::parsing::{Capture, Parse, Parser};
+use grammask::captures::{Capture, Parse, Parser};
 use grammask::vocabulary::TokenId;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;

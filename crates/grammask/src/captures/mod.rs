@@ -54,7 +54,7 @@ const BYTES_PER_CHECK: usize = 256;
 /// Finds the named parts of texts of one grammar; shared by all that read texts under it.
 ///
 /// ```
-/// use grammask::parsing::Parser;
+/// use grammask::captures::Parser;
 /// use grammask::{Limits, frontends::kbnf};
 ///
 /// let text = br##"start ::= "(" number "," number ")"; number ::= #"[0-9]+";"##;
