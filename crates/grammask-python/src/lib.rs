@@ -2,6 +2,7 @@
 
 #[cfg_attr(target_family = "wasm", path = "system_allocator.rs")]
 mod allocator;
+mod captures;
 mod compiled;
 mod composition;
 mod counts;
@@ -13,7 +14,6 @@ mod json_schema;
 mod lexed;
 mod limits;
 mod mask_array;
-mod captures;
 mod vocabulary;
 
 use pyo3::prelude::*;
@@ -24,6 +24,8 @@ use pyo3::prelude::*;
 mod _grammask {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::captures::{PyParse, PyParser};
     #[pymodule_export]
     use crate::compiled::{
         PyCompiledGrammar, PyExpectation, PyExplanation, PyMatcher, fill_masks, set_threads, threads,
@@ -40,8 +42,6 @@ mod _grammask {
     use crate::lexed::{PyLexedGrammar, PyStreamliningReport, streamlining_report};
     #[pymodule_export]
     use crate::limits::PyLimits;
-    #[pymodule_export]
-    use crate::captures::{PyParse, PyParser};
     #[pymodule_export]
     use crate::vocabulary::PyVocabulary;
 

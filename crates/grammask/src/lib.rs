@@ -18,13 +18,13 @@
 
 pub mod batch;
 mod cache;
+pub mod captures;
 mod compiled;
 mod drafts;
 mod forced;
 mod matcher;
 mod named_tokens;
 mod options;
-pub mod captures;
 mod serialize;
 mod validation;
 

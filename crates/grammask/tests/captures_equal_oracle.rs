@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use grammask::Limits;
 use grammask::automata::{Automata, StateId};
+use grammask::captures::{Capture, Parser, PartId};
 use grammask::grammar::{Code, Terminal};
 use grammask::lowering::{self, Body, Derivability, Productions, Symbol};
-use grammask::captures::{Capture, Parser, PartId};
 use grammask::recognizer::reference::Reference;
 use proptest::prelude::*;
 use proptest::sample::Index;

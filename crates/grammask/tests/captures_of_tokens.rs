@@ -6,9 +6,9 @@ mod generators;
 use std::sync::Arc;
 
 use grammask::Limits;
+use grammask::captures::{Parse, Parser};
 use grammask::frontends::kbnf;
 use grammask::grammar::Grammar;
-use grammask::captures::{Parse, Parser};
 use grammask::recognizer::reference::Reference;
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
 use proptest::prelude::*;
