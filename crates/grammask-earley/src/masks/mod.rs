@@ -12,20 +12,10 @@
 //! (`observed`).
 
 pub mod brute_force;
-mod counted_walk;
-mod difference_walk;
-mod distant_bounds;
-mod homes;
-mod length_limits;
-mod limited_walk;
-mod loops;
-mod observed;
-mod rows;
-mod similar_walk;
+mod compose;
+mod equivalence_cache;
 mod source;
-mod summaries;
-mod table_walk;
-mod terminal_walk;
+mod terminal;
 mod token_terminals;
 
 pub use source::ContextFreeMasks;

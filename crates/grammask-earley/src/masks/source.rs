@@ -7,7 +7,7 @@ use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, walk};
 use grammask_vocabulary::{LiveTokens, Mask};
 
-use super::summaries::{ComposeError, RuleSummaries};
+use super::compose::{ComposeError, RuleSummaries};
 use super::token_terminals::tokens_of_terminals;
 use crate::recognizer::{Reader, Recognizer};
 use grammask_engine::Engine;

@@ -19,9 +19,9 @@ use grammask_vocabulary::{
     WhichNodes, words_of,
 };
 
-use super::homes::Ends;
-use super::rows::Rows;
-use super::similar_walk::walk_similar;
+use super::closed_alphabet::Ends;
+use super::dense_transitions::Rows;
+use super::similar_states::walk_similar;
 
 /// Trie nodes ahead from which rows are worth their making; and where nobody asks for ends, and states are not left by much of
 /// what is ahead.
@@ -53,7 +53,7 @@ const FEW_NODES: usize = 16;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(in crate::masks) enum Wanted {
     /// What is live, where nothing can follow a word: such walks do not tell apart states that go on alike.
     Live,
     /// Where words end, too.
@@ -61,24 +61,24 @@ pub(super) enum Wanted {
 }
 
 /// What a walk finds.
-pub(super) struct Walked {
-    pub(super) live: LiveTokens,
+pub(in crate::masks) struct Walked {
+    pub(in crate::masks) live: LiveTokens,
     /// None only where nobody asked for them.
-    pub(super) ends: Option<NodeSet>,
+    pub(in crate::masks) ends: Option<NodeSet>,
     /// Trie nodes looked at.
-    pub(super) work: usize,
+    pub(in crate::masks) work: usize,
 }
 
 /// A state of the same automaton with what is known about it below the same nodes.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
-    pub(super) state: StateId,
-    pub(super) summary: Arc<TerminalSummary>,
+pub(in crate::masks) struct Known {
+    pub(in crate::masks) state: StateId,
+    pub(in crate::masks) summary: Arc<TerminalSummary>,
 }
 
 impl Known {
     /// Whether all that is asked for is known.
-    pub(super) fn suffices(&self, wanted: Wanted) -> bool {
+    pub(in crate::masks) fn suffices(&self, wanted: Wanted) -> bool {
         wanted == Wanted::Live || self.summary.ends.is_some()
     }
 }
@@ -88,7 +88,7 @@ impl Known {
 ///
 /// # Errors
 /// When the automaton passes its limit.
-pub(super) fn walk_terminal(
+pub(in crate::masks) fn walk_terminal(
     automata: &mut Automata,
     vocabulary: &Vocabulary,
     state: StateId,
@@ -196,7 +196,7 @@ pub(super) fn walk_terminal(
 }
 
 /// How many bytes lead from a state back to it.
-pub(super) fn kept_bytes(automata: &mut Automata, state: StateId) -> Result<usize, LimitExceeded> {
+pub(in crate::masks) fn kept_bytes(automata: &mut Automata, state: StateId) -> Result<usize, LimitExceeded> {
     let mut kept = 0;
     for byte in automata.first_bytes(state)?.iter() {
         kept += usize::from(automata.step(state, byte)? == Some(state));
@@ -205,7 +205,12 @@ pub(super) fn kept_bytes(automata: &mut Automata, state: StateId) -> Result<usiz
 }
 
 /// Goes along one word below each node, or along the beginning of it.
-pub(super) fn walk_word(vocabulary: &Vocabulary, word: &[u8], is_whole: bool, nodes: &NodeSet) -> Walked {
+pub(in crate::masks) fn walk_word(
+    vocabulary: &Vocabulary,
+    word: &[u8],
+    is_whole: bool,
+    nodes: &NodeSet,
+) -> Walked {
     let trie = vocabulary.trie();
     let (mut tokens, mut ends, mut work) = (Vec::new(), Vec::new(), 0);
     for start in nodes.iter() {
@@ -229,7 +234,7 @@ pub(super) fn walk_word(vocabulary: &Vocabulary, word: &[u8], is_whole: bool, no
 
 /// Adds the children of `node` that are words of what `state` goes on with, each with its state; returns how many nodes
 /// it looked at.
-pub(super) fn children(
+pub(in crate::masks) fn children(
     automata: &mut Automata,
     trie: &TokenTrie,
     node: TrieNode,
@@ -257,7 +262,7 @@ pub(super) fn children(
 }
 
 /// How many nodes there are at and below some.
-pub(super) fn nodes_ahead(trie: &TokenTrie, entries: &[(TrieNode, StateId)]) -> usize {
+pub(in crate::masks) fn nodes_ahead(trie: &TokenTrie, entries: &[(TrieNode, StateId)]) -> usize {
     entries.iter().map(|&(node, _)| trie.subtree_end(node).index() - node.index()).sum()
 }
 
@@ -310,30 +315,30 @@ fn most_similar<'k>(
 }
 
 /// Results in lists.
-pub(super) struct Listed {
+pub(in crate::masks) struct Listed {
     tokens: Vec<TokenId>,
     ends: Vec<u32>,
     /// Nodes to be entered in a state.
     stack: Vec<(TrieNode, StateId)>,
     /// Nodes looked at, and how many may be.
-    pub(super) work: usize,
+    pub(in crate::masks) work: usize,
     most_listed: usize,
 }
 
 impl Listed {
     /// Nothing yet but some tokens, found by `work`; any number of nodes may be looked at.
-    pub(super) fn new(tokens: Vec<TokenId>, work: usize) -> Self {
+    pub(in crate::masks) fn new(tokens: Vec<TokenId>, work: usize) -> Self {
         Self { tokens, ends: Vec::new(), stack: Vec::new(), work, most_listed: usize::MAX }
     }
 
-    pub(super) fn finish(self, vocabulary: &Vocabulary) -> Walked {
+    pub(in crate::masks) fn finish(self, vocabulary: &Vocabulary) -> Walked {
         let live = LiveTokens::new(self.tokens, vocabulary.size());
         Walked { live, ends: Some(NodeSet::new(self.ends, vocabulary.trie())), work: self.work }
     }
 
     /// Goes through the subtrees of nodes that were entered in a state, unless these are too many: then some are left on the
     /// stack.
-    pub(super) fn walk(
+    pub(in crate::masks) fn walk(
         &mut self,
         automata: &mut Automata,
         trie: &TokenTrie,
@@ -394,18 +399,18 @@ impl Listed {
 }
 
 /// Results in ranges and bits, with transitions in rows.
-pub(super) struct Dense {
+pub(in crate::masks) struct Dense {
     rows: Rows,
-    pub(super) tokens: TokenRanges,
+    pub(in crate::masks) tokens: TokenRanges,
     /// Empty where nobody asks for them.
-    pub(super) ends: Vec<u64>,
+    pub(in crate::masks) ends: Vec<u64>,
     /// The cell that led to each node of the path to the current one, by depth.
     path: Vec<u32>,
 }
 
 impl Dense {
     /// Nothing yet.
-    pub(super) fn new(trie: &TokenTrie, wanted: Wanted) -> Self {
+    pub(in crate::masks) fn new(trie: &TokenTrie, wanted: Wanted) -> Self {
         let words = if wanted == Wanted::LiveAndEnds { trie.len().div_ceil(64) } else { 0 };
         Self {
             rows: Rows::default(),
@@ -416,7 +421,7 @@ impl Dense {
     }
 
     /// Goes through the subtree of `node`, which was entered in `state`; returns how many nodes it looked at.
-    pub(super) fn walk(
+    pub(in crate::masks) fn walk(
         &mut self,
         automata: &mut Automata,
         trie: &TokenTrie,

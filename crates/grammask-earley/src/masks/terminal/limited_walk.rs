@@ -6,7 +6,7 @@
 //! unit is a code, so a path splits into copies in one way.
 //!
 //! Without the limit most of a text stays in one state, and such parts of the trie are known as a whole, as in
-//! [`super::terminal_walk`] and [`super::counted_walk`].
+//! [`super::walk`] and [`super::counted_walk`].
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -17,9 +17,9 @@ use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{CountedSummary, CountedSummaryBuilder, NodeSet, TrieNode, Vocabulary, WhichNodes};
 
-use super::homes::counts;
-use super::loops::Loops;
-use super::rows::Rows;
+use super::closed_alphabet::counts;
+use super::dense_transitions::Rows;
+use super::self_loops::Loops;
 
 /// Transitions that are looked at in one walk for shortest ways to an end, after which it is given up.
 const MOST_TRANSITIONS: usize = 1 << 15;
@@ -32,13 +32,13 @@ const MOST_STATES: usize = 96;
 
 /// Where a limited intersection stands.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LimitedState {
+pub(in crate::masks) struct LimitedState {
     /// The intersection without its limit.
-    pub(super) unlimited: StateId,
+    pub(in crate::masks) unlimited: StateId,
     /// The beginning of a copy.
-    pub(super) unit: StateId,
+    pub(in crate::masks) unit: StateId,
     /// The copy that has begun; none between two copies.
-    pub(super) inside: Option<StateId>,
+    pub(in crate::masks) inside: Option<StateId>,
 }
 
 /// Walks the words of an intersection below `nodes`. A token counts the fewest copies in a word that it begins, a node those
@@ -46,7 +46,7 @@ pub(super) struct LimitedState {
 ///
 /// # Errors
 /// When the automaton passes its limit.
-pub(super) fn walk_limited(
+pub(in crate::masks) fn walk_limited(
     automata: &mut Automata,
     vocabulary: &Vocabulary,
     state: LimitedState,

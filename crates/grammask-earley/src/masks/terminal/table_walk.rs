@@ -10,7 +10,7 @@ use grammask_vocabulary::{
     BitOrder, ChildrenByByte, LiveTokens, NodeSet, TokenId, TokenTrie, TrieNode, Vocabulary,
 };
 
-use super::terminal_walk::{Listed, Walked, children, nodes_ahead};
+use super::walk::{Listed, Walked, children, nodes_ahead};
 
 /// Nodes that go on after which an ordinary walk is the better way: the table is no set of words, or is one of nearly everything.
 const MOST_NODES: usize = 1 << 14;
@@ -23,7 +23,7 @@ const MOST_KEPT: usize = 1 << 11;
 
 /// What a walk writes down, kept from one to the next: most walks are short, and there are many.
 #[derive(Debug, Default)]
-pub(super) struct Notes {
+pub(in crate::masks) struct Notes {
     /// The nodes that words lead to, with the states after them; what lies behind the last one is room.
     entered: Vec<(TrieNode, TableState)>,
     /// The tokens of these nodes.
@@ -37,7 +37,7 @@ pub(super) struct Notes {
 ///
 /// # Errors
 /// When the automaton passes its limit.
-pub(super) fn walk_table(
+pub(in crate::masks) fn walk_table(
     automata: &mut Automata,
     vocabulary: &Vocabulary,
     state: StateId,
@@ -82,7 +82,7 @@ pub(super) fn walk_table(
 
 impl Notes {
     /// Bytes of memory.
-    pub(super) fn memory_bytes(&self) -> usize {
+    pub(in crate::masks) fn memory_bytes(&self) -> usize {
         let Self { entered, tokens, ended, order } = self;
         entered.capacity() * size_of::<(TrieNode, TableState)>()
             + tokens.capacity() * size_of::<TokenId>()
@@ -183,8 +183,8 @@ impl Walk<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::walk::{Wanted, walk_terminal};
     use super::*;
-    use crate::masks::terminal_walk::{Wanted, walk_terminal};
     use grammask_automata::regex;
     use grammask_diagnostics::Limits;
     use grammask_vocabulary::{TokenTexts, Vocabulary};

@@ -32,12 +32,12 @@ use grammask_vocabulary::{
     Vocabulary,
 };
 
-use super::counted_walk::walk_counted;
-use super::difference_walk::walk_differences;
-use super::length_limits::Clamped;
-use super::observed::{Observation, ObservedMasks, View};
-use super::table_walk::{Notes, walk_table};
-use super::terminal_walk::{Known, Walked, Wanted, walk_terminal, walk_word};
+use super::equivalence_cache::{Observation, ObservedMasks, View};
+use super::terminal::counted_walk::walk_counted;
+use super::terminal::exclusion::walk_differences;
+use super::terminal::length_limits::Clamped;
+use super::terminal::table_walk::{Notes, walk_table};
+use super::terminal::walk::{Known, Walked, Wanted, walk_terminal, walk_word};
 
 /// Deepest nesting of nonterminals within one token. The computation recurses that deep at most.
 const MOST_NESTED: usize = 200;

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use grammask_automata::{LengthLimit, StateId};
 use grammask_vocabulary::{CountedSummary, GrowingNodeSet, LiveTokens, NodeSetRef, TerminalSummary};
 
+use super::super::compose::{ComposeError, Composition};
 use super::limited_walk::{LimitedState, walk_limited};
-use super::summaries::{ComposeError, Composition};
 
 /// Copies of a wide thing, such as a word of a text, that few tokens hold.
 const FEW_COPIES: u32 = 6;
 /// What is known of intersections that are alike but for the bounds of repetitions.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Clamped {
+pub(in crate::masks) enum Clamped {
     /// One was walked.
     Met,
     /// The walk of one was given up, so that of others would be too.
@@ -27,7 +27,7 @@ pub(super) enum Clamped {
 impl Composition<'_> {
     /// The summary of a terminal that goes on with an intersection whose length is limited; none where it does not, or
     /// where that is no help.
-    pub(super) fn limited(
+    pub(in crate::masks) fn limited(
         &mut self,
         state: StateId,
         nodes: &NodeSetRef,

@@ -13,7 +13,7 @@ use grammask_automata::{Automata, ByteSet, Exclusion, StateId, Table, TableState
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{NodeSet, TerminalSummary, TokenId, TokenTrie, TrieNode, Vocabulary, words_of};
 
-use super::terminal_walk::{Walked, kept_bytes};
+use super::walk::{Walked, kept_bytes};
 
 /// Trie nodes that differ after which an ordinary walk is the better way.
 const MOST_DIFFERENCES: usize = 1 << 12;
@@ -26,24 +26,24 @@ const MANY_BYTES: usize = 64;
 
 /// What a terminal that excludes something has less than the one that excludes nothing, below the same nodes.
 #[derive(Debug, Default)]
-pub(super) struct Difference {
+pub(in crate::masks) struct Difference {
     /// Tokens that are not live, besides others that are live in neither; some may come twice.
     refused: Vec<TokenId>,
     /// Nodes of which nothing is known any more, each range those of a subtree or one node; and those of them where words end.
     gone: Vec<Range<u32>>,
     ended: Vec<u32>,
     /// Trie nodes and tokens looked at.
-    pub(super) work: usize,
+    pub(in crate::masks) work: usize,
 }
 
 impl Difference {
     /// Whether there is no difference.
-    pub(super) fn is_nothing(&self) -> bool {
+    pub(in crate::masks) fn is_nothing(&self) -> bool {
         self.refused.is_empty() && self.gone.is_empty()
     }
 
     /// The summary of the terminal, when that of the other is known. Ends are found where they are known.
-    pub(super) fn taken_from(self, known: &TerminalSummary, vocabulary: &Vocabulary) -> Walked {
+    pub(in crate::masks) fn taken_from(self, known: &TerminalSummary, vocabulary: &Vocabulary) -> Walked {
         let live = known.live.but(self.refused, vocabulary.size());
         let ends = known.ends.as_ref();
         let ends = ends.map(|ends| mended(ends, self.gone, self.ended, vocabulary.trie()));
@@ -64,7 +64,7 @@ impl Difference {
 ///
 /// # Errors
 /// When the automaton passes its limit.
-pub(super) fn walk_differences(
+pub(in crate::masks) fn walk_differences(
     automata: &mut Automata,
     vocabulary: &Vocabulary,
     state: StateId,
@@ -276,7 +276,7 @@ fn differing_bytes(automata: &mut Automata, state: StateId, wider: StateId) -> B
 }
 
 /// Nodes without those in some ranges, any two of which are apart or one inside the other, and with others.
-pub(super) fn mended(
+pub(in crate::masks) fn mended(
     ends: &NodeSet,
     mut gone: Vec<Range<u32>>,
     mut ended: Vec<u32>,
@@ -314,8 +314,8 @@ fn clear(nodes: Range<usize>, bits: &mut [u64]) {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::walk::{Wanted, walk_terminal};
     use super::*;
-    use crate::masks::terminal_walk::{Wanted, walk_terminal};
     use grammask_automata::Terms;
     use grammask_automata::sketch::{Sketch, sketch};
     use grammask_vocabulary::TokenTexts;

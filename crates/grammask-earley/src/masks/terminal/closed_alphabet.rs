@@ -4,14 +4,14 @@
 //! So a state has a *home*: groups of characters such that all states that texts of these lead to go on with each of them, and
 //! end words alike. Below a node of the trie that has nothing else below it every token is live, whatever states it meets.
 //!
-//! Any groups with that property will do; they are found by taking away what leads out. See [`super::loops`] for states that
+//! Any groups with that property will do; they are found by taking away what leads out. See [`super::self_loops`] for states that
 //! lead to themselves.
 
 use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{ByteGroups, Character};
 
-use super::loops::{Characters, Goal};
+use super::self_loops::{Characters, Goal};
 
 /// States of a home that are looked at, and those that are met; more are not worth it.
 const MOST_STATES: usize = 24;
@@ -27,7 +27,7 @@ const FEW_BYTES: usize = 8;
 
 /// Whether the states of a home must end words alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ends {
+pub(in crate::masks) enum Ends {
     /// They must.
     Count,
     /// Nobody asks where words end.
@@ -35,16 +35,16 @@ pub(super) enum Ends {
 }
 
 /// A home, and the states that it is one of.
-pub(super) struct Home {
+pub(in crate::masks) struct Home {
     /// What may be below a node.
-    pub(super) groups: ByteGroups,
+    pub(in crate::masks) groups: ByteGroups,
     /// The states between characters that are met, the first of which is the one that was asked for.
-    pub(super) states: Vec<StateId>,
+    pub(in crate::masks) states: Vec<StateId>,
 }
 
 /// What goes on from a state at all. All that is in a home of the state does, so none need be found for anything else.
 #[derive(Clone, Copy)]
-pub(super) struct Onward {
+pub(in crate::masks) struct Onward {
     bytes: ByteGroups,
     /// Of those beyond ASCII, as far as they were looked at.
     characters: Characters,
@@ -53,7 +53,7 @@ pub(super) struct Onward {
 impl Onward {
     /// # Errors
     /// When the automaton passes its limit.
-    pub(super) fn of(automata: &mut Automata, state: StateId) -> Result<Self, LimitExceeded> {
+    pub(in crate::masks) fn of(automata: &mut Automata, state: StateId) -> Result<Self, LimitExceeded> {
         let first_bytes = automata.first_bytes(state)?;
         let bytes = ByteGroups::within(|byte| first_bytes.contains(byte));
         Ok(Self { bytes, characters: Characters::default() })
@@ -63,7 +63,7 @@ impl Onward {
     ///
     /// # Errors
     /// When the automaton passes its limit.
-    pub(super) fn goes_on(
+    pub(in crate::masks) fn goes_on(
         &mut self,
         automata: &mut Automata,
         state: StateId,
@@ -105,7 +105,7 @@ struct Met {
 ///
 /// # Errors
 /// When the automaton passes its limit.
-pub(super) fn home(
+pub(in crate::masks) fn home(
     automata: &mut Automata,
     state: StateId,
     ends: Ends,
@@ -139,7 +139,7 @@ pub(super) fn home(
 ///
 /// # Errors
 /// When the automaton passes its limit.
-pub(super) fn counts(automata: &mut Automata, state: StateId) -> Result<bool, LimitExceeded> {
+pub(in crate::masks) fn counts(automata: &mut Automata, state: StateId) -> Result<bool, LimitExceeded> {
     let ascii = ByteSet::range(0, 0x7f);
     let successors = automata.successors(state)?;
     let widest =

@@ -11,7 +11,7 @@ use grammask_vocabulary::{ByteGroups, Character, WhichNodes};
 
 /// What a state leads back to itself with, or one copy of a code is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Loops {
+pub(in crate::masks) struct Loops {
     /// Bytes.
     bytes: ByteGroups,
     /// The characters beyond ASCII that do so too, as far as they were looked at.
@@ -23,7 +23,7 @@ impl Loops {
     ///
     /// # Errors
     /// When the automaton passes its limit.
-    pub(super) fn of(automata: &mut Automata, state: StateId) -> Result<Self, LimitExceeded> {
+    pub(in crate::masks) fn of(automata: &mut Automata, state: StateId) -> Result<Self, LimitExceeded> {
         let mut own = ByteSet::EMPTY;
         for (bytes, target) in automata.successors(state)? {
             if target == state {
@@ -39,7 +39,10 @@ impl Loops {
     ///
     /// # Errors
     /// When the automaton passes its limit.
-    pub(super) fn of_code(automata: &mut Automata, start: StateId) -> Result<Option<Self>, LimitExceeded> {
+    pub(in crate::masks) fn of_code(
+        automata: &mut Automata,
+        start: StateId,
+    ) -> Result<Option<Self>, LimitExceeded> {
         let mut own = ByteSet::EMPTY;
         for (bytes, target) in automata.successors(start)? {
             if automata.is_accepting(target) {
@@ -62,7 +65,7 @@ impl Loops {
     ///
     /// # Errors
     /// When the automaton passes its limit.
-    pub(super) fn look_at(
+    pub(in crate::masks) fn look_at(
         &mut self,
         automata: &mut Automata,
         state: StateId,
@@ -76,14 +79,14 @@ impl Loops {
 
     /// Whether it is known that not all characters which begin with the byte `first` lead back.
     #[inline]
-    pub(super) fn is_left_by(self, first: u8) -> bool {
+    pub(in crate::masks) fn is_left_by(self, first: u8) -> bool {
         self.characters.do_not_lead(ByteGroups::of(first))
     }
 
     /// At which nodes of a subtree the state holds, if it is known not to be left below the first of them. At the others it
     /// is one inside a character.
     #[inline]
-    pub(super) fn kept(self, below: ByteGroups) -> Option<WhichNodes> {
+    pub(in crate::masks) fn kept(self, below: ByteGroups) -> Option<WhichNodes> {
         if below.is_within(self.bytes) {
             Some(WhichNodes::All)
         } else if below.is_within(self.bytes.with_characters(self.characters.leading)) {
@@ -96,7 +99,7 @@ impl Loops {
 
 /// Where characters are to lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Goal {
+pub(in crate::masks) enum Goal {
     /// Back to the state that they start from, with no word that ends inside of one.
     Back,
     /// To where a word ends, with none that ends inside of one.
@@ -108,7 +111,7 @@ pub(super) enum Goal {
 /// For groups of characters beyond ASCII whether each leads from a state to a goal, found out when it is asked for: a class of
 /// letters has a hundred states, and most texts are in a few scripts.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Characters {
+pub(in crate::masks) struct Characters {
     /// First bytes of the groups that were looked at.
     seen: ByteGroups,
     /// Those of the groups of which all lead there.
@@ -120,7 +123,7 @@ impl Characters {
     ///
     /// # Errors
     /// When the automaton passes its limit.
-    pub(super) fn all_lead(
+    pub(in crate::masks) fn all_lead(
         &mut self,
         automata: &mut Automata,
         state: StateId,

@@ -11,8 +11,8 @@ use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{ByteGroups, LiveTokens, TokenId, TrieNode, Vocabulary, ones};
 
-use super::difference_walk::mended;
-use super::terminal_walk::{Dense, Known, Walked, Wanted};
+use super::exclusion::mended;
+use super::walk::{Dense, Known, Walked, Wanted};
 
 /// Pairs of states that are looked at for what tells two states apart.
 const MOST_PAIRS: usize = 32;
@@ -43,7 +43,7 @@ const MANY_TOKENS: usize = 256;
 ///
 /// # Errors
 /// When the automaton passes its limit.
-pub(super) fn walk_similar<'k>(
+pub(in crate::masks) fn walk_similar<'k>(
     automata: &mut Automata,
     vocabulary: &Vocabulary,
     state: StateId,
@@ -291,8 +291,8 @@ impl Walk<'_> {
 mod tests {
     use std::sync::Arc;
 
+    use super::super::walk::walk_terminal;
     use super::*;
-    use crate::masks::terminal_walk::walk_terminal;
     use grammask_automata::regex;
     use grammask_diagnostics::Limits;
     use grammask_vocabulary::{NodeSet, TerminalSummary, TokenTexts};

@@ -6,8 +6,8 @@ use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{ByteGroups, Character, WhichNodes};
 
-use super::homes::{Ends, Onward, home};
-use super::loops::Loops;
+use super::closed_alphabet::{Ends, Onward, home};
+use super::self_loops::Loops;
 
 /// How often no home is found for a state before no other is looked for.
 const MOST_HOMELESS: usize = 2;
@@ -15,11 +15,11 @@ const MOST_HOMELESS: usize = 2;
 /// Transitions of the states that a walk meets, numbered as they are met. A cell holds twice the number of the
 /// state that it leads to, plus one if that is accepting.
 #[derive(Default)]
-pub(super) struct Rows {
+pub(in crate::masks) struct Rows {
     numbers: FxHashMap<StateId, u32>,
     states: Vec<StateId>,
     /// 256 cells per state.
-    pub(super) cells: Vec<u32>,
+    pub(in crate::masks) cells: Vec<u32>,
     /// What keeps each state, as far as it was asked for.
     loops: Vec<Option<Loops>>,
     homes: Vec<KnownHome>,
@@ -39,16 +39,16 @@ enum KnownHome {
 
 impl Rows {
     /// Trie nodes at and below a node from which it is worth asking whether a state is left there.
-    pub(super) const WORTH_SKIPPING: usize = 4;
+    pub(in crate::masks) const WORTH_SKIPPING: usize = 4;
     /// The same from which it is worth finding the home of a state.
     const WORTH_A_HOME: usize = 64;
     /// No word goes on so.
-    pub(super) const DEAD: u32 = u32::MAX;
+    pub(in crate::masks) const DEAD: u32 = u32::MAX;
     /// Not known yet.
-    pub(super) const OPEN: u32 = u32::MAX - 1;
+    pub(in crate::masks) const OPEN: u32 = u32::MAX - 1;
 
     /// The cell that leads to a state.
-    pub(super) fn of_state(&mut self, automata: &Automata, state: StateId) -> u32 {
+    pub(in crate::masks) fn of_state(&mut self, automata: &Automata, state: StateId) -> u32 {
         let next = self.states.len() as u32;
         let number = *self.numbers.entry(state).or_insert(next);
         if number == next {
@@ -63,7 +63,7 @@ impl Rows {
     /// At which nodes of a subtree the state that `cell` leads to holds, if it is not left below the first of them; `first` is
     /// the first byte of what is below it.
     #[inline]
-    pub(super) fn kept(
+    pub(in crate::masks) fn kept(
         &mut self,
         automata: &mut Automata,
         cell: u32,
@@ -120,7 +120,7 @@ impl Rows {
     }
 
     /// Whether all that is below a node, so many nodes with it, is in the home of the state that `cell` leads to.
-    pub(super) fn is_at_home(
+    pub(in crate::masks) fn is_at_home(
         &mut self,
         automata: &mut Automata,
         cell: u32,
@@ -164,18 +164,18 @@ impl Rows {
     }
 
     /// How many states were met.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::masks) fn len(&self) -> usize {
         self.states.len()
     }
 
     /// The state that a cell leads to.
-    pub(super) fn state(&self, cell: u32) -> StateId {
+    pub(in crate::masks) fn state(&self, cell: u32) -> StateId {
         self.states[(cell >> 1) as usize]
     }
 
     /// The cell of the transition over `byte` from the state that `cell` leads to.
     #[inline]
-    pub(super) fn next(
+    pub(in crate::masks) fn next(
         &mut self,
         automata: &mut Automata,
         cell: u32,
@@ -186,12 +186,12 @@ impl Rows {
     }
 
     /// Where the transition over `byte` is, from the state that `cell` leads to.
-    pub(super) fn cell(cell: u32, byte: u8) -> usize {
+    pub(in crate::masks) fn cell(cell: u32, byte: u8) -> usize {
         (cell >> 1) as usize * 256 + usize::from(byte)
     }
 
     #[cold]
-    pub(super) fn fill(
+    pub(in crate::masks) fn fill(
         &mut self,
         automata: &mut Automata,
         before: u32,

@@ -15,8 +15,8 @@ use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{NodeSet, NodeSetRef, TerminalSummary, TokenTrie, TrieNode};
 
-use super::summaries::{ComposeError, Composition};
-use super::terminal_walk::Wanted;
+use super::super::compose::{ComposeError, Composition};
+use super::walk::Wanted;
 
 /// Trie nodes ahead from which it is worth it.
 const MANY_NODES: usize = 4096;
@@ -28,7 +28,7 @@ const MOST_STATES: usize = 96;
 impl Composition<'_> {
     /// The summary of a terminal in a state, from the one without distant bounds; none where it has none, or where that
     /// is no help.
-    pub(super) fn without_distant_bounds(
+    pub(in crate::masks) fn without_distant_bounds(
         &mut self,
         state: StateId,
         nodes: &NodeSetRef,

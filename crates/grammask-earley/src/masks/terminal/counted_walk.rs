@@ -11,14 +11,14 @@ use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{CountedSummary, CountedSummaryBuilder, NodeSet, TrieNode, Vocabulary, WhichNodes};
 
-use super::loops::Loops;
-use super::rows::Rows;
+use super::dense_transitions::Rows;
+use super::self_loops::Loops;
 
 /// Walks all repetitions of the code that `start` begins below `nodes`. Also says how many nodes it looked at.
 ///
 /// # Errors
 /// When the automaton passes its limit.
-pub(super) fn walk_counted(
+pub(in crate::masks) fn walk_counted(
     automata: &mut Automata,
     vocabulary: &Vocabulary,
     start: StateId,
