@@ -1,4 +1,4 @@
-"""The rules of style of Python files that no linter checks; those of the whole repository are in ``xtask/tests/tidy.rs``."""
+"""Rules of style of Python files that no linter checks; ``xtask/tests/tidy.rs`` has those of the whole repository."""
 
 from __future__ import annotations
 
