@@ -123,7 +123,7 @@ impl ByteSet {
     }
 
     /// The bytes `b` such that exactly one of `b - 1` and `b` is in the set: where membership changes.
-    pub(super) fn boundaries(self) -> Self {
+    pub(crate) fn boundaries(self) -> Self {
         let mut shifted = [0; 4];
         let mut carry = self.0[0] & 1;
         for (word, own) in shifted.iter_mut().zip(self.0) {
@@ -134,7 +134,7 @@ impl ByteSet {
     }
 
     /// The set as words, least significant bytes first.
-    pub(super) fn words(self) -> [u64; 4] {
+    pub(crate) fn words(self) -> [u64; 4] {
         self.0
     }
 

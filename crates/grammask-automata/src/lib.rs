@@ -9,52 +9,32 @@
 //! [`Automata`] runs terms as one lazy DFA: states are terms, steps are memoised derivatives, and dead states
 //! are never entered.
 //!
-//! | file | what it does |
+//! | folder | contents |
 //! |---|---|
-//! | `term`, `normal_form`, `counters` | the arena, the constructors and their laws |
-//! | `derivative`, `alphabet` | derivatives, and which bytes terms can tell apart |
-//! | `table`, `minimize`, `determinize` | ready-made automata |
-//! | `adoption` | terms of one arena made again in another |
-//! | `acyclic`, `suffix_automaton`, `text` | word sets, character classes, substrings, texts without or up to a match |
-//! | `lazy_dfa`, `liveness` | states, steps, and what is dead |
-//! | `cardinality` | whether the form of a term shows that it has only so many words, or infinitely many |
-//! | `code_counts` | intersections of repetitions of one code |
-//! | `inclusion` | what the form of terms shows about their words |
-//! | `length_limit`, `clamp` | how long the words of an intersection may be; languages below and above one, and without its large bounds |
+//! | `term` | the arena, the constructors and their laws; import of terms from another arena |
+//! | `derivative` | derivatives, and the bytes that terms cannot distinguish |
+//! | `dfa` | the lazy DFA, liveness of its states, and ready-made tables |
+//! | `build` | word lists, character classes, substrings, texts without or up to a match |
+//! | `analysis` | properties that the form of a term shows, without a search |
+//! | `regex` | regular expressions |
 //!
 //! Nothing here recurses on the call stack: terms come from users and may be nested as deep as they like.
 #![forbid(unsafe_code)]
 
-mod acyclic;
-mod adoption;
-mod alphabet;
+mod analysis;
+mod build;
 mod byte_ranges;
 mod byte_set;
-pub(crate) mod cardinality;
-mod clamp;
-mod code_counts;
-mod content_hash;
-mod counters;
 mod derivative;
-mod determinize;
-mod display;
-mod inclusion;
-mod lazy_dfa;
-mod length_limit;
-mod liveness;
-mod minimize;
-mod normal_form;
+mod dfa;
 pub mod regex;
 #[cfg(any(test, feature = "proptest"))]
 pub mod sketch;
-mod suffix_automaton;
-mod table;
 mod term;
-mod text;
 
+pub use analysis::length_limit::{Exclusion, LengthLimit};
 pub use byte_set::ByteSet;
-pub use content_hash::ContentHasher;
-pub use lazy_dfa::{Automata, StateId};
-pub use length_limit::{Exclusion, LengthLimit};
-pub use table::{Table, TableBuilder, TableState};
-pub use term::{Structure, TermId, Terms};
+pub use dfa::lazy::{Automata, StateId};
+pub use dfa::table::{Table, TableBuilder, TableState};
+pub use term::arena::{Structure, TermId, Terms};
+pub use term::content_hash::ContentHasher;

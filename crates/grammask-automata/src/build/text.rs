@@ -1,6 +1,6 @@
 //! Languages of texts: valid UTF-8, and what a text must not contain.
 
-use super::term::{TermId, Terms};
+use crate::term::arena::{TermId, Terms};
 
 impl Terms {
     /// All valid UTF-8 texts, the empty one included.

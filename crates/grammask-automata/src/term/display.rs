@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::term::{Term, TermId, Terms};
+use crate::term::arena::{Term, TermId, Terms};
 
 /// A printed term ends after about so many bytes, since sharing can make it exponentially longer than it is.
 const LONGEST: usize = 10_000;
@@ -128,8 +128,8 @@ fn push_counts(text: &mut String, min: u32, max: Option<u32>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ByteSet;
     use super::*;
+    use crate::ByteSet;
 
     #[test]
     fn prints_every_kind_of_term() {

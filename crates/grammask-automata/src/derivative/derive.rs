@@ -6,15 +6,15 @@
 
 use rustc_hash::FxHashMap;
 
-use super::byte_set::ByteSet;
-use super::term::{Term, TermId, Terms};
+use crate::byte_set::ByteSet;
+use crate::term::arena::{Term, TermId, Terms};
 
 /// Derivatives of the terms that were met, by term; those of earlier derivations are told apart by their round. Kept by
 /// the arena, so that a derivation neither hashes nor allocates.
 ///
 /// What is intersected is remembered for longer: the states of an intersection are many, those of its operands few.
 #[derive(Debug, Default)]
-pub(super) struct Memo {
+pub(crate) struct Memo {
     round: u32,
     derivatives: Vec<(u32, TermId)>,
     stack: Vec<Task>,
@@ -84,13 +84,13 @@ impl Memo {
     }
 
     /// Forgets what is remembered for longer.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.operands.clear();
         self.unions = Combinations::default();
         self.intersections = Combinations::default();
     }
 
-    pub(super) fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         self.unions.memory_bytes()
             + self.intersections.memory_bytes()
             + self.derivatives.capacity() * size_of::<(u32, TermId)>()
@@ -295,7 +295,7 @@ impl Terms {
 
     /// The bytes at which the derivative of `term` may differ from that of the byte before. Between two of
     /// them all derivatives are equal.
-    pub(super) fn boundaries(&mut self, term: TermId) -> ByteSet {
+    pub(crate) fn boundaries(&mut self, term: TermId) -> ByteSet {
         let Term::Intersection(parts) = self.get(term) else { return self.find_boundaries(term) };
         let parts = parts.clone();
         let mut boundaries = ByteSet::EMPTY;

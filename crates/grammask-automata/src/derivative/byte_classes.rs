@@ -5,9 +5,9 @@
 
 use rustc_hash::FxHashSet;
 
-use super::byte_ranges::ByteRanges;
-use super::byte_set::ByteSet;
-use super::term::{Term, TermId, Terms};
+use crate::byte_ranges::ByteRanges;
+use crate::byte_set::ByteSet;
+use crate::term::arena::{Term, TermId, Terms};
 
 impl Terms {
     /// A class for each byte, numbered from 0 in order of first bytes; bytes of one class are interchangeable

@@ -4,7 +4,7 @@
 //! 2012): blocks of states and bundles of transitions refine each other, and always the smaller half of a
 //! split block is new. O(m log m) for m transitions, after byte ranges are cut at all range bounds in use.
 
-use super::table::Rows;
+use crate::dfa::table::Rows;
 use grammask_collections::graph::Edges;
 
 /// A partition of `0..n` that refines in place. Each set is a range of `elements`.
@@ -93,7 +93,7 @@ impl Partition {
 }
 
 /// For each state of a trimmed automaton the number of its block of equivalent states.
-pub(super) fn minimize(rows: &Rows) -> Vec<usize> {
+pub(crate) fn minimize(rows: &Rows) -> Vec<usize> {
     let transitions = atomic_transitions(rows);
     let mut blocks = Partition::by_key(rows.len(), |state| rows.is_accepting(state));
     let mut bundles = Partition::by_key(transitions.len(), |index| transitions[index].label);
@@ -152,8 +152,8 @@ fn atomic_transitions(rows: &Rows) -> Vec<Transition> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::table::{Rows, TableState};
     use super::minimize;
+    use crate::dfa::table::{Rows, TableState};
 
     /// Equivalence by definition: refine until nothing changes.
     fn classes_by_rounds(rows: &Rows) -> Vec<usize> {

@@ -5,7 +5,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::term::{TableId, Term, TermId, Terms};
+use crate::term::arena::{TableId, Term, TermId, Terms};
 
 impl Terms {
     /// Makes `wanted`, which are terms of `source`, here; returns their ids in both arenas.

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::term::{Term, TermId, Terms};
+use crate::term::arena::{Term, TermId, Terms};
 
 /// Subterms after which a term is too large to be worth it.
 const MOST_SUBTERMS: usize = 512;
@@ -59,7 +59,7 @@ impl Terms {
     }
 
     /// How long a word can be without having too many copies of `term`, if the bound `max` is distant.
-    pub(super) fn distant_bound(&self, term: TermId, min: u32, max: Option<u32>) -> Option<u32> {
+    pub(crate) fn distant_bound(&self, term: TermId, min: u32, max: Option<u32>) -> Option<u32> {
         let one = self.shortest_by_shape(term).max(1);
         let too_long = max?.saturating_add(1).saturating_mul(one);
         (min <= DISTANT && too_long > DISTANT + 1).then(|| too_long - 1)

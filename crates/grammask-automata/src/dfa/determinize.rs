@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Automata, StateId, Table, TableBuilder, TableState, TermId, Terms};
+use crate::{Automata, StateId, Table, TableBuilder, TableState, TermId, Terms};
 
 impl Terms {
     /// The minimal automaton of `term`; none if it is the empty language or takes more than `most_states` states

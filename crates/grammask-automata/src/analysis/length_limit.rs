@@ -4,8 +4,8 @@
 //! are left, and what a limit excludes does not depend on the pattern but for the units that a word still needs; so masks
 //! look at `pattern & unit{a,}` once, for all `b`.
 
-use super::byte_set::ByteSet;
-use super::term::{Term, TermId, Terms};
+use crate::byte_set::ByteSet;
+use crate::term::arena::{Term, TermId, Terms};
 
 /// Subterms in which a word may begin after which a term is too large to be looked at.
 const MOST_BEGINNINGS: usize = 64;
@@ -135,7 +135,7 @@ impl Terms {
     }
 
     /// The bytes with which the words of a language begin that is not empty, where its form says so at once.
-    pub(super) fn first_bytes_by_shape(&self, term: TermId) -> Option<ByteSet> {
+    pub(crate) fn first_bytes_by_shape(&self, term: TermId) -> Option<ByteSet> {
         match self.get(self.split(term).0) {
             Term::Bytes(set) => Some(*set),
             Term::Literal(chunk) => Some(ByteSet::single(chunk.as_slice()[0])),

@@ -7,9 +7,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::content_hash::ContentHasher;
-use super::table::{Fingerprints, Rows, Table, TableState};
-use super::term::{TermId, Terms};
+use crate::dfa::table::{Fingerprints, Rows, Table, TableState};
+use crate::term::arena::{TermId, Terms};
+use crate::term::content_hash::ContentHasher;
 
 /// A state of the automaton over characters.
 #[derive(Clone, Copy)]

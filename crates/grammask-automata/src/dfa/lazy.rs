@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::byte_set::ByteSet;
-use super::table::TableState;
-use super::term::{TableId, TermId, Terms};
+use crate::byte_set::ByteSet;
+use crate::dfa::table::TableState;
+use crate::term::arena::{TableId, TermId, Terms};
 use grammask_diagnostics::LimitExceeded;
 
 /// A live state of [`Automata`].
@@ -40,7 +40,7 @@ pub struct StepOfBoth {
 
 /// Whether an accepting state can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Life {
+pub(crate) enum Life {
     Unknown,
     Live,
     Dead,
@@ -414,7 +414,7 @@ impl Automata {
     }
 
     /// The state, possibly dead, that a class of bytes leads to.
-    pub(super) fn candidate_step(
+    pub(crate) fn candidate_step(
         &mut self,
         state: StateId,
         class: usize,
@@ -437,11 +437,11 @@ impl Automata {
         }
     }
 
-    pub(super) fn life(&self, state: StateId) -> Life {
+    pub(crate) fn life(&self, state: StateId) -> Life {
         self.states[state.index()].life
     }
 
-    pub(super) fn set_life(&mut self, state: StateId, life: Life) {
+    pub(crate) fn set_life(&mut self, state: StateId, life: Life) {
         self.states[state.index()].life = life;
         let term = self.term(state);
         match life {
@@ -452,27 +452,27 @@ impl Automata {
     }
 
     /// How many classes of bytes `state` tells apart.
-    pub(super) fn class_count(&mut self, state: StateId) -> usize {
+    pub(crate) fn class_count(&mut self, state: StateId) -> usize {
         let row = self.row(state);
         self.partitions[row.partition as usize].starts.len()
     }
 
-    pub(super) fn class_of(&mut self, state: StateId, byte: u8) -> usize {
+    pub(crate) fn class_of(&mut self, state: StateId, byte: u8) -> usize {
         let row = self.row(state);
         usize::from(self.partitions[row.partition as usize].class_of[usize::from(byte)])
     }
 
     /// The first byte of a class.
-    pub(super) fn first_of_class(&mut self, state: StateId, class: usize) -> u8 {
+    pub(crate) fn first_of_class(&mut self, state: StateId, class: usize) -> u8 {
         let row = self.row(state);
         self.partitions[row.partition as usize].starts[class]
     }
 
-    pub(super) fn ways(&self) -> &[Arc<[u8]>] {
+    pub(crate) fn ways(&self) -> &[Arc<[u8]>] {
         &self.ways
     }
 
-    pub(super) fn ways_mut(&mut self) -> &mut Vec<Arc<[u8]>> {
+    pub(crate) fn ways_mut(&mut self) -> &mut Vec<Arc<[u8]>> {
         &mut self.ways
     }
 

@@ -1,7 +1,7 @@
 //! What the form of terms shows at once about their words: which of two languages contains the other, and what words end with.
 
-use super::byte_set::ByteSet;
-use super::term::{Term, TermId, Terms};
+use crate::byte_set::ByteSet;
+use crate::term::arena::{Term, TermId, Terms};
 
 impl Terms {
     /// Whether the form of two terms shows that all words of `smaller` are words of `larger`: they differ in what is united

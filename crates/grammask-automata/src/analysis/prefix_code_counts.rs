@@ -4,8 +4,8 @@
 //! told apart by how many words there are: `x{4,255}` and not `x{0,64}` is `x{65,255}`. The derivatives of the intersection itself
 //! would be a state for each count. JSON Schema's lengths of strings, and its `oneOf`, are full of such intersections.
 
-use super::counters::Counts;
-use super::term::{Term, TermId, Terms};
+use crate::term::arena::{Term, TermId, Terms};
+use crate::term::repetition_counts::Counts;
 
 /// Ranges of counts, each with its first and its last; [`UNBOUNDED`] is no last.
 type Ranges = Vec<(u64, u64)>;
@@ -13,7 +13,7 @@ type Ranges = Vec<(u64, u64)>;
 const UNBOUNDED: u64 = u64::MAX;
 
 impl Terms {
-    /// Records that `term` is a code, which [`Automata::is_code`](super::Automata::is_code) has proved.
+    /// Records that `term` is a code, which [`Automata::is_code`](crate::Automata::is_code) has proved.
     pub fn record_code(&mut self, term: TermId) {
         if !self.codes.contains(&term) {
             self.codes.push(term);
@@ -24,7 +24,7 @@ impl Terms {
 
     /// Makes one operand of those operands of an intersection that only say how many words of one code there are, if one
     /// of them says that there is nothing else. Returns whether it did.
-    pub(super) fn intersect_counts(&mut self, operands: &mut Vec<TermId>) -> bool {
+    pub(crate) fn intersect_counts(&mut self, operands: &mut Vec<TermId>) -> bool {
         for index in 0..self.codes.len() {
             let code = self.codes[index];
             if !self.counts_two(code, operands) {

@@ -10,7 +10,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::lazy_dfa::{Automata, Life, StateId};
+use crate::dfa::lazy::{Automata, Life, StateId};
 use grammask_diagnostics::LimitExceeded;
 
 /// A state on the path of the search.
@@ -21,7 +21,7 @@ struct Frame {
 
 impl Automata {
     /// Whether an accepting state can be reached from `state`.
-    pub(super) fn is_live(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
+    pub(crate) fn is_live(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
         match self.life(state) {
             Life::Live => return Ok(true),
             Life::Dead => return Ok(false),

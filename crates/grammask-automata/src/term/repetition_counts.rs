@@ -6,16 +6,16 @@
 //! bounds are. The counting sets of Turoňová et al., "Regex matching with counting-set automata" (2020),
 //! exploit the same structure.
 
-use super::term::{Term, TermId, Terms};
+use crate::term::arena::{Term, TermId, Terms};
 
 /// The fewest and the most copies; no most is any number.
-pub(super) type Counts = (u32, Option<u32>);
+pub(crate) type Counts = (u32, Option<u32>);
 
 /// Exactly one copy.
-pub(super) const ONCE: Counts = (1, Some(1));
+pub(crate) const ONCE: Counts = (1, Some(1));
 
 /// The counts of one repetition after the other; none where they do not fit.
-pub(super) fn add_counts(first: Counts, second: Counts) -> Option<Counts> {
+pub(crate) fn add_counts(first: Counts, second: Counts) -> Option<Counts> {
     let max = match (first.1, second.1) {
         (Some(one), Some(other)) => Some(one.checked_add(other)?),
         _ => None,
@@ -24,7 +24,7 @@ pub(super) fn add_counts(first: Counts, second: Counts) -> Option<Counts> {
 }
 
 /// The counts of `inner`, repeated `outer` times, where all sums of them form one range that fits.
-pub(super) fn multiply_counts(inner: Counts, outer: Counts) -> Option<Counts> {
+pub(crate) fn multiply_counts(inner: Counts, outer: Counts) -> Option<Counts> {
     if outer.1 == Some(0) || inner.1 == Some(0) {
         return Some((0, Some(0)));
     }
@@ -66,7 +66,7 @@ const UNBOUNDED: u64 = u64::MAX;
 impl Terms {
     /// Merges operands of a union that differ in one range of counts. `epsilon` says that the empty word is
     /// an operand too. Returns whether anything changed; the result depends on the set of operands only.
-    pub(super) fn merge_counters(&mut self, operands: &mut Vec<TermId>, epsilon: bool) -> bool {
+    pub(crate) fn merge_counters(&mut self, operands: &mut Vec<TermId>, epsilon: bool) -> bool {
         if operands.len() + usize::from(epsilon) < 2 {
             return false;
         }

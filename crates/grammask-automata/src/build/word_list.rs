@@ -7,8 +7,8 @@
 use regex_syntax::utf8::Utf8Sequences;
 use rustc_hash::FxHashMap;
 
-use super::table::{Edge, Fingerprints, Rows, Table, TableState, content_of_row};
-use super::term::{TermId, Terms};
+use crate::dfa::table::{Edge, Fingerprints, Rows, Table, TableState, content_of_row};
+use crate::term::arena::{TermId, Terms};
 
 /// A range of bytes, both ends included.
 type Symbol = (u8, u8);
@@ -179,7 +179,7 @@ mod tests {
         let none: [&str; 0] = [];
         assert_eq!(terms.literals(&none), terms.nothing());
         assert_eq!(terms.literals(&[""]), terms.epsilon());
-        let bytes = terms.bytes(super::super::ByteSet::range(b'a', b'b'));
+        let bytes = terms.bytes(crate::ByteSet::range(b'a', b'b'));
         assert_eq!(terms.literals(&["b", "a", "b"]), bytes);
         assert_eq!(terms.characters(&[('a', 'b')]), bytes);
     }

@@ -7,9 +7,9 @@
 
 use std::sync::OnceLock;
 
-use super::byte_ranges::ByteRanges;
-use super::content_hash::ContentHasher;
-use super::minimize::minimize;
+use crate::byte_ranges::ByteRanges;
+use crate::dfa::minimize::minimize;
+use crate::term::content_hash::ContentHasher;
 use grammask_collections::graph::Edges;
 
 /// A state of a [`Table`] or a [`TableBuilder`].
@@ -18,7 +18,7 @@ pub struct TableState(u32);
 
 impl TableState {
     /// The state at position `index` of its table.
-    pub(super) fn new(index: usize) -> Self {
+    pub(crate) fn new(index: usize) -> Self {
         Self(u32::try_from(index).expect("memory ends before four billion states"))
     }
 
@@ -31,15 +31,15 @@ impl TableState {
 
 /// A transition: from any byte between `low` and `high`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Edge {
-    pub(super) low: u8,
-    pub(super) high: u8,
-    pub(super) target: TableState,
+pub(crate) struct Edge {
+    pub(crate) low: u8,
+    pub(crate) high: u8,
+    pub(crate) target: TableState,
 }
 
 /// States under construction, complete with their transitions, in the order of their numbers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rows {
+pub(crate) struct Rows {
     starts: Vec<usize>,
     edges: Vec<Edge>,
     accepting: Vec<bool>,
@@ -47,14 +47,14 @@ pub(super) struct Rows {
 
 impl Rows {
     /// Begins the next state; its transitions follow.
-    pub(super) fn begin_row(&mut self, accepting: bool) -> TableState {
+    pub(crate) fn begin_row(&mut self, accepting: bool) -> TableState {
         self.starts.push(self.edges.len());
         self.accepting.push(accepting);
         TableState::new(self.starts.len() - 1)
     }
 
     /// Adds a transition to the state begun last, above all that it has.
-    pub(super) fn push_edge(&mut self, low: u8, high: u8, target: TableState) {
+    pub(crate) fn push_edge(&mut self, low: u8, high: u8, target: TableState) {
         let row_start = self.starts.last().copied().unwrap_or(0);
         if let Some(last) = self.edges[row_start..].last_mut() {
             assert!(last.high < low, "the transitions of a state must not overlap");
@@ -66,15 +66,15 @@ impl Rows {
         self.edges.push(Edge { low, high, target });
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.starts.len()
     }
 
-    pub(super) fn is_accepting(&self, state: usize) -> bool {
+    pub(crate) fn is_accepting(&self, state: usize) -> bool {
         self.accepting[state]
     }
 
-    pub(super) fn edges(&self, state: usize) -> &[Edge] {
+    pub(crate) fn edges(&self, state: usize) -> &[Edge] {
         let end = self.starts.get(state + 1).copied().unwrap_or(self.edges.len());
         &self.edges[self.starts[state]..end]
     }
@@ -91,7 +91,7 @@ impl Rows {
 
 /// How the states of a table are told apart from all other states.
 #[derive(Clone, Debug)]
-pub(super) enum Fingerprints {
+pub(crate) enum Fingerprints {
     /// A hash of each state's own future, which has no cycle.
     Contents(Box<[u128]>),
     /// A hash of the whole table, whose numbering is canonical.
@@ -99,7 +99,7 @@ pub(super) enum Fingerprints {
 }
 
 /// What tells one state apart from all other states of all tables.
-pub(super) enum StateFingerprint {
+pub(crate) enum StateFingerprint {
     Content(u128),
     Position(u128, usize),
 }
@@ -118,7 +118,7 @@ pub struct Table {
 
 impl Table {
     /// A table of states from each of which an accepting one can be reached.
-    pub(super) fn new(rows: Rows, start: TableState, fingerprints: Fingerprints) -> Self {
+    pub(crate) fn new(rows: Rows, start: TableState, fingerprints: Fingerprints) -> Self {
         let edge_index =
             |index: usize| u32::try_from(index).expect("memory ends before four billion transitions");
         let mut starts: Vec<u32> = rows.starts.iter().map(|&start| edge_index(start)).collect();
@@ -184,7 +184,7 @@ impl Table {
     }
 
     /// The range of bytes around `byte`, both ends included, that leads from `state` to one state, and that state.
-    pub(super) fn edge(&self, state: TableState, byte: u8) -> Option<(u8, u8, TableState)> {
+    pub(crate) fn edge(&self, state: TableState, byte: u8) -> Option<(u8, u8, TableState)> {
         let row = self.row(state);
         let edge = row.get(row.partition_point(|edge| edge.high < byte))?;
         (edge.low <= byte).then_some((edge.low, edge.high, edge.target))
@@ -196,7 +196,7 @@ impl Table {
     }
 
     /// The different byte ranges of all transitions. Remembered, since ready-made tables are in many grammars.
-    pub(super) fn ranges(&self) -> &[(u8, u8)] {
+    pub(crate) fn ranges(&self) -> &[(u8, u8)] {
         self.ranges.get_or_init(|| {
             let mut known = ByteRanges::default();
             let new = self.edges.iter().filter(|edge| known.insert(edge.low, edge.high));
@@ -205,23 +205,23 @@ impl Table {
     }
 
     /// Whether exactly the empty word is accepted from `state`.
-    pub(super) fn is_final(&self, state: TableState) -> bool {
+    pub(crate) fn is_final(&self, state: TableState) -> bool {
         self.row(state).is_empty()
     }
 
     /// Whether it is known that no state can be reached again, so that only so many words are accepted.
-    pub(super) fn is_acyclic(&self) -> bool {
+    pub(crate) fn is_acyclic(&self) -> bool {
         matches!(self.fingerprints, Fingerprints::Contents(_))
     }
 
-    pub(super) fn fingerprint(&self, state: TableState) -> StateFingerprint {
+    pub(crate) fn fingerprint(&self, state: TableState) -> StateFingerprint {
         match &self.fingerprints {
             Fingerprints::Contents(hashes) => StateFingerprint::Content(hashes[state.index()]),
             Fingerprints::Table(hash) => StateFingerprint::Position(*hash, state.index()),
         }
     }
 
-    pub(super) fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         let fingerprints = match &self.fingerprints {
             Fingerprints::Contents(hashes) => size_of_val(&hashes[..]),
             Fingerprints::Table(_) => 0,
@@ -425,7 +425,7 @@ fn fingerprints(rows: &Rows) -> Fingerprints {
 }
 
 /// The name by content of a state whose targets have names.
-pub(super) fn content_of_row(accepting: bool, edges: &[Edge], hashes: &[u128]) -> u128 {
+pub(crate) fn content_of_row(accepting: bool, edges: &[Edge], hashes: &[u128]) -> u128 {
     let mut hasher = ContentHasher::new(1);
     hasher.write(u64::from(accepting));
     hasher.write(edges.len() as u64);

@@ -2,12 +2,12 @@
 //!
 //! The normal form is weak: equal terms are equal languages, and the derivatives of a term stay few
 //! (associativity, commutativity and idempotence of union are what Brzozowski's "Derivatives of regular
-//! expressions", 1964, needs; the laws of counters are in [`super::counters`]). Nothing here recurses: a law
+//! expressions", 1964, needs; the laws of counters are in [`super::repetition_counts`]). Nothing here recurses: a law
 //! looks at the first element of a chain, never into the depth of a term.
 
-use super::byte_set::ByteSet;
-use super::counters::{Counts, ONCE, add_counts, multiply_counts};
-use super::term::{Chunk, Term, TermId, Terms};
+use crate::byte_set::ByteSet;
+use crate::term::arena::{Chunk, Term, TermId, Terms};
+use crate::term::repetition_counts::{Counts, ONCE, add_counts, multiply_counts};
 
 impl Terms {
     /// The empty language.
@@ -36,7 +36,7 @@ impl Terms {
     }
 
     /// A literal of at most one chunk.
-    pub(super) fn short_literal(&mut self, bytes: &[u8]) -> TermId {
+    pub(crate) fn short_literal(&mut self, bytes: &[u8]) -> TermId {
         match *bytes {
             [] => TermId::EPSILON,
             [byte] => self.intern(Term::Bytes(ByteSet::single(byte))),
@@ -50,7 +50,7 @@ impl Terms {
     }
 
     /// `head` and then `tail`, where `head` may be a chain.
-    pub(super) fn chained(&mut self, head: TermId, tail: TermId) -> TermId {
+    pub(crate) fn chained(&mut self, head: TermId, tail: TermId) -> TermId {
         if tail == TermId::EPSILON {
             return head;
         }
@@ -145,7 +145,7 @@ impl Terms {
     }
 
     /// The word of a literal chunk or of a set of one byte.
-    pub(super) fn as_word(&self, term: TermId) -> Option<Chunk> {
+    pub(crate) fn as_word(&self, term: TermId) -> Option<Chunk> {
         match self.get(term) {
             Term::Literal(chunk) => Some(*chunk),
             Term::Bytes(set) => set.only().map(|byte| Chunk::new(&[byte])),

@@ -12,10 +12,10 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use grammask_collections::id_table::IdTable;
 
-use super::byte_set::ByteSet;
-use super::content_hash::ContentHasher;
-use super::derivative::Memo;
-use super::table::{StateFingerprint, Table, TableState};
+use crate::byte_set::ByteSet;
+use crate::derivative::derive::Memo;
+use crate::dfa::table::{StateFingerprint, Table, TableState};
+use crate::term::content_hash::ContentHasher;
 
 /// A regular language in a [`Terms`] arena; equal ids are the same term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,13 +23,13 @@ pub struct TermId(u32);
 
 impl TermId {
     /// The empty language.
-    pub(super) const NOTHING: Self = Self(0);
+    pub(crate) const NOTHING: Self = Self(0);
     /// Only the empty word.
-    pub(super) const EPSILON: Self = Self(1);
+    pub(crate) const EPSILON: Self = Self(1);
     /// Any one byte.
-    pub(super) const ANY_BYTE: Self = Self(2);
+    pub(crate) const ANY_BYTE: Self = Self(2);
     /// All words.
-    pub(super) const ANYTHING: Self = Self(3);
+    pub(crate) const ANYTHING: Self = Self(3);
 
     /// Position in the arena.
     #[must_use]
@@ -40,11 +40,11 @@ impl TermId {
 
 /// Position of a table in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct TableId(u32);
+pub(crate) struct TableId(u32);
 
 impl TableId {
     /// Position in the arena's list of tables.
-    pub(super) fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -52,30 +52,30 @@ impl TableId {
 /// A short nonempty word, kept in place. Longer words are chains of chunks of which all but the first are
 /// full, so that every suffix of a word has one form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Chunk {
+pub(crate) struct Chunk {
     len: u8,
     bytes: [u8; Self::CAPACITY],
 }
 
 impl Chunk {
     /// As many bytes as fit in the space that a byte set takes anyway.
-    pub(super) const CAPACITY: usize = 30;
+    pub(crate) const CAPACITY: usize = 30;
 
     /// A chunk of at most [`Self::CAPACITY`] bytes.
-    pub(super) fn new(word: &[u8]) -> Self {
+    pub(crate) fn new(word: &[u8]) -> Self {
         let mut bytes = [0; Self::CAPACITY];
         bytes[..word.len()].copy_from_slice(word);
         Self { len: word.len() as u8, bytes }
     }
 
-    pub(super) fn as_slice(&self) -> &[u8] {
+    pub(crate) fn as_slice(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
 }
 
 /// One term. Made by the constructors of [`Terms`] only, which keep these forms apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Term {
+pub(crate) enum Term {
     /// No word.
     Nothing,
     /// The empty word.
@@ -161,8 +161,8 @@ pub struct Terms {
     /// How many operands all unions and intersections have together.
     operands: usize,
     /// Terms that were proved to be codes.
-    pub(super) codes: Vec<TermId>,
-    pub(super) memo: Memo,
+    pub(crate) codes: Vec<TermId>,
+    pub(crate) memo: Memo,
 }
 
 impl Default for Terms {
@@ -263,30 +263,30 @@ impl Terms {
     }
 
     /// Records whether the language has a word, which a search found out: who uses the term later need not search again.
-    pub(super) fn record_inhabited(&mut self, term: TermId, inhabited: bool) {
+    pub(crate) fn record_inhabited(&mut self, term: TermId, inhabited: bool) {
         let facts = &mut self.nodes[term.index()].facts;
         facts.inhabited |= inhabited;
         facts.empty |= !inhabited;
     }
 
     /// Whether a search found that the language has no word.
-    pub(super) fn is_known_empty(&self, term: TermId) -> bool {
+    pub(crate) fn is_known_empty(&self, term: TermId) -> bool {
         self.facts(term).empty
     }
 
     /// Whether the shape, or a search before, says that the language has a word. Every term without intersections and
     /// complements is [`TermId::NOTHING`] or has one.
-    pub(super) fn is_known_inhabited(&self, term: TermId) -> bool {
+    pub(crate) fn is_known_inhabited(&self, term: TermId) -> bool {
         self.facts(term).inhabited
     }
 
     /// Whether the shape alone says that the language has a nonempty word.
-    pub(super) fn extends_by_shape(&self, term: TermId) -> bool {
+    pub(crate) fn extends_by_shape(&self, term: TermId) -> bool {
         self.facts(term).extends
     }
 
     /// A length that all words of the language have at least.
-    pub(super) fn shortest_by_shape(&self, term: TermId) -> u32 {
+    pub(crate) fn shortest_by_shape(&self, term: TermId) -> u32 {
         self.facts(term).shortest
     }
 
@@ -296,7 +296,7 @@ impl Terms {
     }
 
     /// Whether the shape says that the language has only so many words.
-    pub(super) fn is_finite_by_shape(&self, term: TermId) -> bool {
+    pub(crate) fn is_finite_by_shape(&self, term: TermId) -> bool {
         self.facts(term).finite
     }
 
@@ -305,28 +305,28 @@ impl Terms {
         self.facts(term).infinite
     }
 
-    pub(super) fn get(&self, term: TermId) -> &Term {
+    pub(crate) fn get(&self, term: TermId) -> &Term {
         &self.nodes[term.index()].term
     }
 
-    pub(super) fn get_table(&self, table: TableId) -> &Table {
+    pub(crate) fn get_table(&self, table: TableId) -> &Table {
         &self.tables[table.0 as usize]
     }
 
     /// A ready-made automaton, to be shared with another arena.
-    pub(super) fn shared_table(&self, table: TableId) -> &Arc<Table> {
+    pub(crate) fn shared_table(&self, table: TableId) -> &Arc<Table> {
         &self.tables[table.index()]
     }
 
     /// The term of a content hash, if there is one.
-    pub(super) fn with_hash(&self, hash: u128) -> Option<TermId> {
+    pub(crate) fn with_hash(&self, hash: u128) -> Option<TermId> {
         // The low half of a hash is as good as all of it to look in the right place.
         let id = self.ids.find(hash as u64, |id| self.nodes[id].hash == hash);
         id.map(|id| TermId(id as u32))
     }
 
     /// Keeps a ready-made automaton of another arena.
-    pub(super) fn keep_table(&mut self, table: Arc<Table>) -> TableId {
+    pub(crate) fn keep_table(&mut self, table: Arc<Table>) -> TableId {
         let id = TableId(u32::try_from(self.tables.len()).expect("memory ends before four billion tables"));
         self.table_bytes += table.memory_bytes();
         self.tables.push(table);
@@ -334,7 +334,7 @@ impl Terms {
     }
 
     /// The first element of a chain of concatenations, and the rest.
-    pub(super) fn split(&self, term: TermId) -> (TermId, TermId) {
+    pub(crate) fn split(&self, term: TermId) -> (TermId, TermId) {
         match *self.get(term) {
             Term::Concat(head, tail) => (head, tail),
             _ => (term, TermId::EPSILON),
@@ -349,7 +349,7 @@ impl Terms {
     }
 
     /// The table of which a term is a state, and which; none for all other terms.
-    pub(super) fn whole_table(&self, term: TermId) -> Option<(TableId, TableState)> {
+    pub(crate) fn whole_table(&self, term: TermId) -> Option<(TableId, TableState)> {
         match self.get(term) {
             Term::Table { table, state } => Some((*table, *state)),
             _ => None,
@@ -361,7 +361,7 @@ impl Terms {
     }
 
     /// The id of `term`, which must be in normal form.
-    pub(super) fn intern(&mut self, term: Term) -> TermId {
+    pub(crate) fn intern(&mut self, term: Term) -> TermId {
         let form = (!self.has_known_hash(&term)).then(|| FxBuildHasher.hash_one(&term));
         if let Some(form) = &form
             && let Some(&id) = self.by_form.get(form)
@@ -404,7 +404,7 @@ impl Terms {
     }
 
     /// What `table` accepts from `state`, in the simplest form that is found without search.
-    pub(super) fn table_state(&mut self, id: TableId, state: TableState) -> TermId {
+    pub(crate) fn table_state(&mut self, id: TableId, state: TableState) -> TermId {
         let table = self.get_table(id);
         let accepting = table.is_accepting(state);
         match table.edges(state).next() {

@@ -3,11 +3,11 @@
 //! Infinitely many words without only so many of them are infinitely many: so what excludes a few words from free text is never
 //! empty, and nobody needs to search it for a word.
 
-use super::term::{Term, TermId, Terms};
+use crate::term::arena::{Term, TermId, Terms};
 
 impl Terms {
     /// Whether a term, whose parts are in the arena, has only so many words. If not, nothing is known.
-    pub(super) fn is_finite(&self, term: &Term) -> bool {
+    pub(crate) fn is_finite(&self, term: &Term) -> bool {
         let is_finite = |&part: &TermId| self.is_finite_by_shape(part);
         match term {
             Term::Nothing | Term::Epsilon | Term::Bytes(_) | Term::Literal(_) => true,
@@ -22,7 +22,7 @@ impl Terms {
     }
 
     /// Whether a term, whose parts are in the arena, has infinitely many words. If not, nothing is known.
-    pub(super) fn is_infinite(&self, term: &Term) -> bool {
+    pub(crate) fn is_infinite(&self, term: &Term) -> bool {
         let is_infinite = |&part: &TermId| self.is_infinite_by_shape(part);
         match term {
             Term::Nothing | Term::Epsilon | Term::Bytes(_) | Term::Literal(_) => false,
