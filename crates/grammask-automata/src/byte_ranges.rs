@@ -1,4 +1,4 @@
-//! Sets of byte ranges, a bit for each of the 65,536 pairs of ends.
+//! Sets of byte ranges: a bitset over the 65,536 pairs of first and last byte.
 
 /// A set of byte ranges.
 pub(crate) struct ByteRanges(Box<[u64]>);

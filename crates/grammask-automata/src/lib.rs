@@ -1,24 +1,54 @@
-//! Terminals: regular languages over bytes.
+//! Regular languages over bytes: terms, derivatives, automata, and regular expressions.
 //!
-//! A language is a hash-consed *term* in an arena, [`Terms`]: built from byte sets and words with
-//! concatenation, union, intersection, complement and counted repetition, or handed over as a ready-made
-//! automaton, a [`Table`]. Terms are kept in a weak normal form, so the derivatives of a term (what may follow
-//! after a byte) are few, and a counted repetition is one node whatever its bounds are. Each term has a
-//! *content hash*, equal in every arena, under which knowledge about it can be shared between grammars.
+//! # Representations
 //!
-//! [`Automata`] runs terms as one lazy DFA: states are terms, steps are memoised derivatives, and dead states
-//! are never entered.
+//! A language is a hash-consed *term* in an arena, [`Terms`]: a regular expression with union, intersection,
+//! complement, counted repetition and "first match" over byte sets, words and states of [`Table`]s. The arena interns
+//! terms in a weak normal form, so equal ids mean equal languages. Each term has a *content hash* that is equal in
+//! every arena, under which grammars share caches.
+//!
+//! There are two kinds of automata:
+//!
+//! - [`Automata`] is a lazy DFA over all terms of one arena. A state is a term, and a transition is its derivative by a
+//!   byte class (Brzozowski 1964; byte classes as in Owens, Reppy and Turon 2009). It is the default: it handles every
+//!   operator and makes only the states that are reached. A new state costs microseconds, a memoised step two table
+//!   lookups.
+//! - [`Table`] is an immutable, trimmed, minimal DFA with sorted byte ranges. It is for languages whose construction
+//!   has a better algorithm than derivatives, and each of its states is a term again: word lists and character
+//!   classes (Daciuk, Mihov, Watson and Watson 2000), substrings (the suffix automaton, Blumer et al. 1985), patterns
+//!   with assertions (determinised by `regex-automata`), and automata that other crates build with [`TableBuilder`].
+//!   Tables are minimised by Hopcroft's algorithm in Valmari's form (2012).
+//!
+//! # Invariants
+//!
+//! - [`Automata::step`] returns live states only. Whether a state is live follows from the form of its term unless the
+//!   term contains intersections or complements; otherwise a search decides it once (strongly connected components,
+//!   Tarjan 1972).
+//! - Nothing recurses on the call stack: terms come from users and may be nested to any depth.
+//! - No operation loops without bound. Operations that make states return [`LimitExceeded`] when the limit is reached;
+//!   those that inspect the form of terms give up after a fixed number of subterms, and the facts that they return are
+//!   one-sided.
+//!
+//! [`LimitExceeded`]: grammask_diagnostics::LimitExceeded
+//!
+//! # Costs to know
+//!
+//! - A counted repetition is one term for any bounds; its derivatives are one per remaining count, and unions of them
+//!   are merged (`term::repetition_counts`).
+//! - Intersections have up to the product of their operands' states, and deciding emptiness may visit all of them.
+//!   Repetitions of one prefix code are intersected by arithmetic instead (`analysis::prefix_code_counts`).
+//! - A complement costs one term. Its states are those of its operand.
+//!
+//! # Layout
 //!
 //! | folder | contents |
 //! |---|---|
-//! | `term` | the arena, the constructors and their laws; import of terms from another arena |
-//! | `derivative` | derivatives, and the bytes that terms cannot distinguish |
-//! | `dfa` | the lazy DFA, liveness of its states, and ready-made tables |
-//! | `build` | word lists, character classes, substrings, texts without or up to a match |
-//! | `analysis` | properties that the form of a term shows, without a search |
+//! | `term` | the arena, smart constructors, content hashes, import of terms from another arena |
+//! | `derivative` | derivatives with their memo tables; byte classes |
+//! | `dfa` | the lazy DFA, liveness, tables, minimisation |
+//! | `build` | word lists, character classes, substrings, UTF-8 strings without or up to a match |
+//! | `analysis` | facts that the form of a term shows: cardinality, inclusion, length limits, repetition bounds, prefix codes |
 //! | `regex` | regular expressions |
-//!
-//! Nothing here recurses on the call stack: terms come from users and may be nested as deep as they like.
 #![forbid(unsafe_code)]
 
 mod analysis;

@@ -186,7 +186,7 @@ impl GrammarBuilder {
                 _ => None,
             })
             .collect();
-        let terms = self.terms.adopt(grammar.terms(), &wanted);
+        let terms = self.terms.import_terms(grammar.terms(), &wanted);
         let nonterminals: Vec<NonterminalId> = grammar
             .nonterminals()
             .iter()

@@ -1,4 +1,5 @@
 //! Derivatives of terms, and the bytes that terms cannot distinguish.
 
 mod byte_classes;
-pub(crate) mod derive;
+mod derive;
+pub(crate) mod memo;

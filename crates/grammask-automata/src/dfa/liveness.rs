@@ -1,90 +1,95 @@
-//! Decides whether a state can reach an accepting one.
+//! Liveness: decides whether an accepting state is reachable.
 //!
-//! Only terms with intersections or complements leave the question open. A depth-first search then looks for a
-//! live state, and Tarjan's algorithm for strongly connected components ("Depth-first search and linear graph
-//! algorithms", 1972) settles every state it meets: a finished component without a way out to a live state is
-//! dead, and when a live state is found, all states of unfinished components reach it. So each state is
-//! searched once, whatever is asked. Depth first, because a counted repetition has long paths and few states
-//! that are worth seeing before the end of one; but first a few ways that led others to a live state are tried, and the
-//! nearest states, since most states are live soon.
+//! Only terms with intersections or complements need a search; the form of all others shows it. Three searches run in
+//! order of cost:
+//!
+//! 1. The paths that earlier searches found to live states.
+//! 2. A breadth-first search over a few states, since most states have a live state nearby.
+//! 3. A depth-first search with Tarjan's algorithm for strongly connected components ("Depth-first search and linear
+//!    graph algorithms", 1972), which decides every state that it visits: a finished component without an edge to a
+//!    live state is dead, and if a live state is found, all states of unfinished components reach it. So each state is
+//!    searched at most once. Depth first, because a counted repetition has long paths whose inner states decide
+//!    nothing.
 
 use rustc_hash::FxHashMap;
 
-use crate::dfa::lazy::{Automata, Life, StateId};
+use crate::dfa::lazy::{Automata, Liveness, StateId};
 use grammask_diagnostics::LimitExceeded;
 
-/// A state on the path of the search.
-struct Frame {
+/// A state on the path of the depth-first search.
+struct SearchFrame {
     state: StateId,
     next_class: usize,
 }
 
 impl Automata {
-    /// Whether an accepting state can be reached from `state`.
+    /// Whether an accepting state is reachable from `state`.
     pub(crate) fn is_live(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
-        match self.life(state) {
-            Life::Live => return Ok(true),
-            Life::Dead => return Ok(false),
-            Life::Unknown => {}
+        match self.liveness(state) {
+            Liveness::Live => return Ok(true),
+            Liveness::Dead => return Ok(false),
+            Liveness::Unknown => {}
         }
-        if self.is_live_like_others(state)? || self.is_live_soon(state)? {
+        if self.is_live_by_recent_path(state)? || self.is_live_nearby(state)? {
             return Ok(true);
         }
-        let mut path = vec![Frame { state, next_class: 0 }];
-        // The states of unfinished components, and of each the earliest of them that it is known to reach.
+        let mut path = vec![SearchFrame { state, next_class: 0 }];
+        // Tarjan's stack: the states of unfinished components, and their lowlinks as positions in it.
         let mut unfinished = vec![state];
-        let mut lowest = FxHashMap::from_iter([(state, 0)]);
+        let mut lowlinks = FxHashMap::from_iter([(state, 0)]);
         while let Some(frame) = path.last_mut() {
             let (state, class) = (frame.state, frame.next_class);
             if class < self.class_count(state) {
                 frame.next_class += 1;
-                let Some(target) = self.candidate_step(state, class)? else { continue };
-                match self.life(target) {
-                    Life::Dead => {}
-                    Life::Live => {
+                let Some(target) = self.step_class_unchecked(state, class)? else { continue };
+                match self.liveness(target) {
+                    Liveness::Dead => {}
+                    Liveness::Live => {
                         for state in unfinished {
-                            self.set_life(state, Life::Live);
+                            self.set_liveness(state, Liveness::Live);
                         }
                         return Ok(true);
                     }
-                    Life::Unknown => match lowest.get(&target) {
-                        Some(&reached) => lower(&mut lowest, state, reached),
+                    Liveness::Unknown => match lowlinks.get(&target) {
+                        Some(&lowlink_position) => lower_lowlink(&mut lowlinks, state, lowlink_position),
                         None => {
-                            lowest.insert(target, unfinished.len());
+                            lowlinks.insert(target, unfinished.len());
                             unfinished.push(target);
-                            path.push(Frame { state: target, next_class: 0 });
+                            path.push(SearchFrame { state: target, next_class: 0 });
                         }
                     },
                 }
             } else {
                 path.pop();
-                let reached = lowest[&state];
-                if unfinished.get(reached) == Some(&state) {
-                    for state in unfinished.drain(reached..) {
-                        self.set_life(state, Life::Dead);
+                let lowlink_position = lowlinks[&state];
+                if unfinished.get(lowlink_position) == Some(&state) {
+                    for state in unfinished.drain(lowlink_position..) {
+                        self.set_liveness(state, Liveness::Dead);
                     }
                 } else if let Some(parent) = path.last() {
-                    lower(&mut lowest, parent.state, reached);
+                    lower_lowlink(&mut lowlinks, parent.state, lowlink_position);
                 }
             }
         }
         Ok(false)
     }
 
-    /// Whether one of the last ways that led states to live ones leads this one there too. States of one automaton mostly end
-    /// alike: what counts, for one, has a new state at each byte, and the same short way out.
-    fn is_live_like_others(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
-        for number in (0..self.ways().len()).rev() {
-            let way = self.ways()[number].clone();
-            let mut met = vec![state];
-            for &byte in &way[..] {
-                let class = self.class_of(met[met.len() - 1], byte);
-                let Some(target) = self.candidate_step(met[met.len() - 1], class)? else { break };
-                match self.life(target) {
-                    Life::Dead => break,
-                    Life::Unknown => met.push(target),
-                    Life::Live => {
-                        met.into_iter().for_each(|state| self.set_life(state, Life::Live));
+    /// Whether one of the recent paths reaches a live state from here too. States of one automaton often share their
+    /// suffixes: a counter has a state per byte, and from each the same short path to an accepting state.
+    fn is_live_by_recent_path(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
+        for number in (0..self.live_paths().len()).rev() {
+            let path = self.live_paths()[number].clone();
+            let mut visited = vec![state];
+            for &byte in &path[..] {
+                let class = self.class_of(visited[visited.len() - 1], byte);
+                let Some(target) = self.step_class_unchecked(visited[visited.len() - 1], class)? else {
+                    break;
+                };
+                match self.liveness(target) {
+                    Liveness::Dead => break,
+                    Liveness::Unknown => visited.push(target),
+                    Liveness::Live => {
+                        visited.into_iter().for_each(|state| self.set_liveness(state, Liveness::Live));
                         return Ok(true);
                     }
                 }
@@ -93,47 +98,47 @@ impl Automata {
         Ok(false)
     }
 
-    /// Whether a live state is near, by a look at the nearest states. The way there is remembered.
-    fn is_live_soon(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
-        /// A state, the one before it by its position, and the byte between them.
-        struct Step {
+    /// Searches the nearest states for a live one, breadth first, and records the path to it.
+    fn is_live_nearby(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
+        /// A state in order of discovery, with the position of its predecessor and the byte between them.
+        struct Discovery {
             state: StateId,
-            before: usize,
+            predecessor: usize,
             byte: u8,
         }
-        let mut steps = vec![Step { state, before: 0, byte: 0 }];
+        let mut found = vec![Discovery { state, predecessor: 0, byte: 0 }];
         let mut next = 0;
-        while let Some(&Step { state, .. }) = steps.get(next) {
+        while let Some(&Discovery { state, .. }) = found.get(next) {
             for class in 0..self.class_count(state) {
-                let Some(target) = self.candidate_step(state, class)? else { continue };
-                match self.life(target) {
-                    Life::Dead => {}
-                    Life::Live => {
-                        let mut way = vec![self.first_of_class(state, class)];
+                let Some(target) = self.step_class_unchecked(state, class)? else { continue };
+                match self.liveness(target) {
+                    Liveness::Dead => {}
+                    Liveness::Live => {
+                        let mut path = vec![self.first_of_class(state, class)];
                         let mut at = next;
                         while at > 0 {
-                            way.push(steps[at].byte);
-                            self.set_life(steps[at].state, Life::Live);
-                            at = steps[at].before;
+                            path.push(found[at].byte);
+                            self.set_liveness(found[at].state, Liveness::Live);
+                            at = found[at].predecessor;
                         }
-                        self.set_life(steps[0].state, Life::Live);
-                        way.reverse();
-                        let ways = self.ways_mut();
-                        if ways.len() >= MOST_WAYS {
-                            ways.remove(0);
+                        self.set_liveness(found[0].state, Liveness::Live);
+                        path.reverse();
+                        let live_paths = self.live_paths_mut();
+                        if live_paths.len() >= MAX_LIVE_PATHS {
+                            live_paths.remove(0);
                         }
-                        ways.push(way.into());
+                        live_paths.push(path.into());
                         return Ok(true);
                     }
-                    Life::Unknown if steps.iter().any(|step| step.state == target) => {}
-                    Life::Unknown => {
+                    Liveness::Unknown if found.iter().any(|discovery| discovery.state == target) => {}
+                    Liveness::Unknown => {
                         let byte = self.first_of_class(state, class);
-                        steps.push(Step { state: target, before: next, byte });
+                        found.push(Discovery { state: target, predecessor: next, byte });
                     }
                 }
             }
             next += 1;
-            if steps.len() > MOST_NEAR {
+            if found.len() > MAX_NEARBY_STATES {
                 break;
             }
         }
@@ -141,12 +146,13 @@ impl Automata {
     }
 }
 
-/// Ways to live states that are remembered.
-const MOST_WAYS: usize = 3;
-/// States that are near enough.
-const MOST_NEAR: usize = 64;
+/// Number of recent paths that are kept.
+const MAX_LIVE_PATHS: usize = 3;
+/// Number of states of the breadth-first search.
+const MAX_NEARBY_STATES: usize = 64;
 
-fn lower(lowest: &mut FxHashMap<StateId, usize>, state: StateId, reached: usize) {
-    let known = lowest.entry(state).or_insert(reached);
-    *known = (*known).min(reached);
+/// Lowers the lowlink of a state.
+fn lower_lowlink(lowlinks: &mut FxHashMap<StateId, usize>, state: StateId, lowlink_position: usize) {
+    let lowlink = lowlinks.entry(state).or_insert(lowlink_position);
+    *lowlink = (*lowlink).min(lowlink_position);
 }

@@ -1,4 +1,4 @@
-//! Deterministic automata: the lazy DFA over terms, and ready-made tables.
+//! Deterministic automata: the lazy DFA over terms, and tables.
 
 mod determinize;
 pub(crate) mod lazy;

@@ -1,20 +1,19 @@
-//! Arithmetic of repetition counts, and the union laws that keep counted repetitions small.
+//! Arithmetic of repetition counts, and the law of union that bounds the derivatives of counted repetitions.
 //!
-//! After some bytes of `(a|aa){0,1000}` the derivatives are the same repetition with many ranges of remaining
-//! counts. Where two operands of a union differ in one range only, and the ranges overlap or touch, the union
-//! is one operand with the hull of both ranges; so such a term keeps a handful of operands, whatever the
-//! bounds are. The counting sets of Turoňová et al., "Regex matching with counting-set automata" (2020),
-//! exploit the same structure.
+//! The derivatives of `(a|aa){0,1000}` are unions of the same repetition with different ranges of remaining counts. If
+//! two operands of a union differ in one range only, and the ranges overlap or are adjacent, one operand with the
+//! hull of both ranges replaces them. The number of operands is then independent of the bounds. Turoňová et al.,
+//! "Regex matching with counting-set automata" (2020), exploit the same structure with counting sets.
 
 use crate::term::arena::{Term, TermId, Terms};
 
-/// The fewest and the most copies; no most is any number.
+/// Minimum and maximum number of copies; `None` is unbounded.
 pub(crate) type Counts = (u32, Option<u32>);
 
 /// Exactly one copy.
 pub(crate) const ONCE: Counts = (1, Some(1));
 
-/// The counts of one repetition after the other; none where they do not fit.
+/// The counts of the concatenation of two repetitions of one term; `None` on overflow.
 pub(crate) fn add_counts(first: Counts, second: Counts) -> Option<Counts> {
     let max = match (first.1, second.1) {
         (Some(one), Some(other)) => Some(one.checked_add(other)?),
@@ -23,39 +22,39 @@ pub(crate) fn add_counts(first: Counts, second: Counts) -> Option<Counts> {
     Some((first.0.checked_add(second.0)?, max))
 }
 
-/// The counts of `inner`, repeated `outer` times, where all sums of them form one range that fits.
+/// The counts of a repetition of a repetition; `None` on overflow, and if the possible counts do not form one range.
 pub(crate) fn multiply_counts(inner: Counts, outer: Counts) -> Option<Counts> {
     if outer.1 == Some(0) || inner.1 == Some(0) {
         return Some((0, Some(0)));
     }
-    // The ranges of k and k + 1 copies meet for every k from outer.0 on, if they meet for k = outer.0.
-    let has_gap = inner.1.is_some_and(|most| {
-        u64::from(outer.0) * u64::from(most) + 1 < (u64::from(outer.0) + 1) * u64::from(inner.0)
+    // The ranges for k and for k + 1 outer copies are contiguous for every k >= outer.0 if they are for k = outer.0.
+    let has_gap = inner.1.is_some_and(|max| {
+        u64::from(outer.0) * u64::from(max) + 1 < (u64::from(outer.0) + 1) * u64::from(inner.0)
     }) || (inner.1.is_none() && outer.0 == 0 && inner.0 > 1);
     if has_gap && outer.1 != Some(outer.0) {
         return None;
     }
     let max = match (inner.1, outer.1) {
-        (Some(most), Some(times)) => Some(most.checked_mul(times)?),
+        (Some(max), Some(times)) => Some(max.checked_mul(times)?),
         _ => None,
     };
     Some((inner.0.checked_mul(outer.0)?, max))
 }
 
-/// Elements of a chain that are looked at.
-const WINDOW: usize = 12;
+/// Only the first elements of a chain are searched for repetitions: the cost of a union is linear in this number.
+const MAX_ELEMENTS: usize = 12;
 
-/// An operand of a union, cut at one of its repetitions.
+/// An operand of a union, split at one of its repetitions.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Cut {
-    place: Place,
+struct SplitOperand {
+    context: CountContext,
     counts: (u64, u64),
     operand: TermId,
 }
 
-/// What stands around the counts.
+/// The parts of an operand other than the counts: equal for operands that can be merged.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct CountContext {
     prefix: Vec<TermId>,
     repeated: TermId,
     tail: TermId,
@@ -64,21 +63,22 @@ struct Place {
 const UNBOUNDED: u64 = u64::MAX;
 
 impl Terms {
-    /// Merges operands of a union that differ in one range of counts. `epsilon` says that the empty word is
-    /// an operand too. Returns whether anything changed; the result depends on the set of operands only.
-    pub(crate) fn merge_counters(&mut self, operands: &mut Vec<TermId>, epsilon: bool) -> bool {
+    /// Merges operands of a union that differ in one range of counts. `epsilon`: the empty word is an operand too.
+    /// Returns whether the operands changed. The result depends on the set of operands, not on their order.
+    pub(crate) fn merge_repetitions(&mut self, operands: &mut Vec<TermId>, epsilon: bool) -> bool {
         if operands.len() + usize::from(epsilon) < 2 {
             return false;
         }
         let mut changed = false;
         for nth in 0.. {
-            let mut cuts: Vec<Cut> = operands.iter().filter_map(|&operand| self.cut(operand, nth)).collect();
-            if cuts.is_empty() {
+            let mut splits: Vec<SplitOperand> =
+                operands.iter().filter_map(|&operand| self.split_at_repetition(operand, nth)).collect();
+            if splits.is_empty() {
                 break;
             }
-            cuts.sort_unstable();
+            splits.sort_unstable();
             let (mut removed, mut added) = (Vec::new(), Vec::new());
-            for group in cuts.chunk_by(|one, other| one.place == other.place) {
+            for group in splits.chunk_by(|one, other| one.context == other.context) {
                 self.merge_group(group, operands, epsilon, &mut removed, &mut added);
             }
             if !added.is_empty() {
@@ -90,58 +90,62 @@ impl Terms {
         changed
     }
 
-    /// Finds the maximal ranges of a group of operands that differ in one range only.
+    /// Merges the ranges of a group of operands with one context into maximal ranges.
     fn merge_group(
         &mut self,
-        group: &[Cut],
+        group: &[SplitOperand],
         operands: &[TermId],
         epsilon: bool,
         removed: &mut Vec<TermId>,
         added: &mut Vec<TermId>,
     ) {
-        let place = &group[0].place;
-        let mut ranges: Vec<_> = group.iter().map(|cut| (cut.counts, cut.operand)).collect();
-        if place.prefix.is_empty() {
+        let context = &group[0].context;
+        let mut ranges: Vec<_> = group.iter().map(|split| (split.counts, split.operand)).collect();
+        if context.prefix.is_empty() {
             let is_operand = |term| operands.contains(&term) || term == TermId::EPSILON && epsilon;
-            if is_operand(place.tail) {
-                ranges.push(((0, 0), place.tail));
+            if is_operand(context.tail) {
+                ranges.push(((0, 0), context.tail));
             }
-            if place.tail == TermId::EPSILON && is_operand(place.repeated) {
-                ranges.push(((1, 1), place.repeated));
+            if context.tail == TermId::EPSILON && is_operand(context.repeated) {
+                ranges.push(((1, 1), context.repeated));
             }
         }
         ranges.sort_unstable();
         let mut rest = &ranges[..];
         while let [((min, first_max), first), others @ ..] = rest {
-            let (mut joined, mut max) = (0, *first_max);
+            let (mut overlapping, mut max) = (0, *first_max);
             for ((low, high), _) in others {
                 if *low > max.saturating_add(1) {
                     break;
                 }
                 max = max.max(*high);
-                joined += 1;
+                overlapping += 1;
             }
-            if joined > 0 {
+            if overlapping > 0 {
                 removed.push(*first);
-                removed.extend(others[..joined].iter().map(|(_, operand)| *operand));
-                added.push(self.uncut(place, (*min, max)));
+                removed.extend(others[..overlapping].iter().map(|(_, operand)| *operand));
+                added.push(self.join_operand(context, (*min, max)));
             }
-            rest = &others[joined..];
+            rest = &others[overlapping..];
         }
     }
 
-    /// The operand cut at its `nth` repetition.
-    fn cut(&self, operand: TermId, nth: usize) -> Option<Cut> {
+    /// The operand, split at its `nth` repetition.
+    fn split_at_repetition(&self, operand: TermId, nth: usize) -> Option<SplitOperand> {
         let (mut rest, mut prefix, mut seen) = (operand, Vec::new(), 0);
-        for _ in 0..WINDOW {
-            let (head, tail) = self.split(rest);
+        for _ in 0..MAX_ELEMENTS {
+            let (head, tail) = self.split_head(rest);
             match *self.get(head) {
-                // Options are no counters.
+                // Optional elements are not counters.
                 Term::Repeat { max: Some(1), .. } => {}
                 Term::Repeat { .. } if seen < nth => seen += 1,
                 Term::Repeat { term, min, max } => {
                     let counts = (u64::from(min), max.map_or(UNBOUNDED, u64::from));
-                    return Some(Cut { place: Place { prefix, repeated: term, tail }, counts, operand });
+                    return Some(SplitOperand {
+                        context: CountContext { prefix, repeated: term, tail },
+                        counts,
+                        operand,
+                    });
                 }
                 _ => {}
             }
@@ -154,12 +158,13 @@ impl Terms {
         None
     }
 
-    fn uncut(&mut self, place: &Place, counts: (u64, u64)) -> TermId {
+    /// The operand with this context and these counts.
+    fn join_operand(&mut self, context: &CountContext, counts: (u64, u64)) -> TermId {
         let bound = |count: u64| u32::try_from(count).expect("a bound of one of the merged ranges");
         let max = (counts.1 != UNBOUNDED).then(|| bound(counts.1));
-        let repeat = self.repeat(place.repeated, bound(counts.0), max);
-        let mut parts = place.prefix.clone();
-        parts.extend([repeat, place.tail]);
+        let repeat = self.repeat(context.repeated, bound(counts.0), max);
+        let mut parts = context.prefix.clone();
+        parts.extend([repeat, context.tail]);
         self.concat(&parts)
     }
 }
