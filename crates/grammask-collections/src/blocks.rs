@@ -1,14 +1,14 @@
-//! A list that grows block by block, so that nothing that is in it moves.
+//! A vector in segments of fixed size, so that growth never moves entries.
 //!
-//! The steps of a text of 500,000 tokens are 16 MB: moving them to a larger place takes milliseconds, which one token would
-//! have to wait for.
+//! The states of a text of 500,000 tokens take 16 MB. A `Vec` would copy them when it grows, which adds milliseconds to
+//! the latency of one token.
 
-/// Entries of a block.
-const BLOCK: usize = 1 << 10;
-/// Room in a new list: a text of some words needs no more.
-const FIRST: usize = 32;
+/// Entries per segment.
+const SEGMENT: usize = 1 << 10;
+/// Capacity of a new vector: enough for a short text.
+const INITIAL_CAPACITY: usize = 32;
 
-/// See the module.
+/// A vector in segments. See the [module documentation](self).
 #[derive(Clone, Debug)]
 pub struct Blocks<T> {
     full: Vec<Vec<T>>,
@@ -17,12 +17,12 @@ pub struct Blocks<T> {
 
 impl<T> Default for Blocks<T> {
     fn default() -> Self {
-        Self { full: Vec::new(), last: Vec::with_capacity(FIRST) }
+        Self { full: Vec::new(), last: Vec::with_capacity(INITIAL_CAPACITY) }
     }
 }
 
 impl<T> Blocks<T> {
-    /// An empty vector, with room for 32 entries.
+    /// An empty vector with a capacity of 32 entries.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -35,33 +35,33 @@ impl<T> Blocks<T> {
 
     /// Number of entries.
     pub fn len(&self) -> usize {
-        self.full.len() * BLOCK + self.last.len()
+        self.full.len() * SEGMENT + self.last.len()
     }
 
-    /// Appends an entry. Cost: constant, without moving entries.
+    /// Appends an entry. Cost: constant in the worst case, except for allocation.
     #[inline]
     pub fn push(&mut self, value: T) {
-        if self.last.len() == BLOCK {
-            self.full.push(std::mem::replace(&mut self.last, Vec::with_capacity(BLOCK)));
+        if self.last.len() == SEGMENT {
+            self.full.push(std::mem::replace(&mut self.last, Vec::with_capacity(SEGMENT)));
         }
         self.last.push(value);
     }
 
     /// The entry at an index.
     pub fn get(&self, index: usize) -> Option<&T> {
-        match self.full.get(index / BLOCK) {
-            Some(block) => block.get(index % BLOCK),
-            None => self.last.get(index - self.full.len() * BLOCK),
+        match self.full.get(index / SEGMENT) {
+            Some(segment) => segment.get(index % SEGMENT),
+            None => self.last.get(index - self.full.len() * SEGMENT),
         }
     }
 
     /// Keeps the first `len` entries.
     pub fn truncate(&mut self, len: usize) {
-        if len / BLOCK < self.full.len() {
-            self.full.truncate(len / BLOCK + 1);
+        if len / SEGMENT < self.full.len() {
+            self.full.truncate(len / SEGMENT + 1);
             self.last = self.full.pop().unwrap_or_default();
         }
-        self.last.truncate(len - self.full.len() * BLOCK);
+        self.last.truncate(len - self.full.len() * SEGMENT);
     }
 
     /// The entries in order.
@@ -75,10 +75,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn is_a_list() {
+    fn behaves_as_a_vector() {
         let (mut blocks, mut list) = (Blocks::new(), Vec::new());
-        let lengths =
-            [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK, 2 * BLOCK, 2 * BLOCK - 1, 5, BLOCK, 0, 7];
+        let lengths = [
+            0,
+            1,
+            SEGMENT - 1,
+            SEGMENT,
+            SEGMENT + 1,
+            3 * SEGMENT,
+            2 * SEGMENT,
+            2 * SEGMENT - 1,
+            5,
+            SEGMENT,
+            0,
+            7,
+        ];
         for len in lengths {
             while list.len() < len {
                 blocks.push(list.len());
@@ -88,7 +100,7 @@ mod tests {
             list.truncate(len);
             assert_eq!(blocks.len(), len);
             assert!(blocks.iter().eq(&list) && blocks.iter().rev().eq(list.iter().rev()));
-            for index in [0, 1, len / 2, len.saturating_sub(1), len, len + 1, len + BLOCK] {
+            for index in [0, 1, len / 2, len.saturating_sub(1), len, len + 1, len + SEGMENT] {
                 assert_eq!(blocks.get(index), list.get(index));
             }
         }

@@ -1,39 +1,40 @@
-//! A hash table from contents to ids, which holds neither: the contents are in tables of their own, by id.
+//! A hash table of ids for interning. The values are stored elsewhere, by id; the caller supplies hash and equality.
 //!
-//! It grows a little at every insertion. A table that moves all its entries at once when it doubles is cheap in the
-//! mean, and makes one token in a thousand wait for it.
+//! Resizing is incremental: every insertion moves a few slots. A table that moves all entries at once has the same
+//! amortised cost, but adds the whole move to the latency of one token.
 
-/// Slots of a new table.
-const FEWEST_SLOTS: usize = 16;
-/// Old slots that an insertion moves. Slots double when three quarters are taken, so eight are twice what is needed.
-const MOVED_AT_ONCE: usize = 8;
+/// Number of slots of the first allocation.
+const MIN_SLOTS: usize = 16;
+/// Number of old slots that an insertion moves. The table doubles when it is three quarters full, so the move is
+/// complete after half of the insertions until it doubles again.
+const SLOTS_PER_INSERTION: usize = 8;
 
-/// See the module.
+/// A hash table of ids. See the [module documentation](self).
 #[derive(Clone, Debug, Default)]
 pub struct IdTable {
-    /// Ends of hashes above ids plus one; 0 where nothing is. Zeros, because the system hands them out without a write.
+    /// The low 32 bits of the hash, then the id plus one; 0 if empty. Zero, since zeroed memory costs no write.
     slots: Vec<u64>,
-    /// Slots from before the table grew.
+    /// The slots before the last resize; empty once all have been moved.
     old: Vec<u64>,
-    /// How many of the old slots have been moved.
+    /// Number of old slots that have been moved.
     moved: usize,
     len: usize,
 }
 
 impl IdTable {
-    /// The id with this hash that `is_wanted`.
-    pub fn find(&self, hash: u64, mut is_wanted: impl FnMut(usize) -> bool) -> Option<usize> {
-        find_in(&self.slots, hash, &mut is_wanted).or_else(|| find_in(&self.old, hash, &mut is_wanted))
+    /// The id with this hash for which `is_equal` holds.
+    pub fn find(&self, hash: u64, mut is_equal: impl FnMut(usize) -> bool) -> Option<usize> {
+        find_in(&self.slots, hash, &mut is_equal).or_else(|| find_in(&self.old, hash, &mut is_equal))
     }
 
-    /// Adds an id, which is not there.
+    /// Adds an id, which must not be in the table.
     pub fn insert(&mut self, hash: u64, id: usize) {
         if (self.len + 1) * 4 > self.slots.len() * 3 {
-            let slots = vec![0; (self.slots.len() * 2).max(FEWEST_SLOTS)];
+            let slots = vec![0; (self.slots.len() * 2).max(MIN_SLOTS)];
             self.old = std::mem::replace(&mut self.slots, slots);
             self.moved = 0;
         }
-        let end = self.old.len().min(self.moved + MOVED_AT_ONCE);
+        let end = self.old.len().min(self.moved + SLOTS_PER_INSERTION);
         for position in self.moved..end {
             if self.old[position] != 0 {
                 self.put(self.old[position]);
@@ -43,36 +44,36 @@ impl IdTable {
         if self.moved == self.old.len() {
             self.old = Vec::new();
         }
-        // Ids are indices of tables that Limits bound far below 2^32.
+        // Ids are indices into tables that `Limits` bounds far below 2^32.
         self.put(hash << 32 | (id as u64 + 1));
         self.len += 1;
     }
 
-    /// Bytes of memory.
+    /// Memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         (self.slots.len() + self.old.len()) * size_of::<u64>()
     }
 
     fn put(&mut self, slot: u64) {
-        let last = self.slots.len() - 1;
-        let mut position = (slot >> 32) as usize & last;
+        let mask = self.slots.len() - 1;
+        let mut position = (slot >> 32) as usize & mask;
         while self.slots[position] != 0 {
-            position = (position + 1) & last;
+            position = (position + 1) & mask;
         }
         self.slots[position] = slot;
     }
 }
 
-fn find_in(slots: &[u64], hash: u64, is_wanted: &mut impl FnMut(usize) -> bool) -> Option<usize> {
-    let last = slots.len().checked_sub(1)?;
-    let mut position = hash as usize & last;
+fn find_in(slots: &[u64], hash: u64, is_equal: &mut impl FnMut(usize) -> bool) -> Option<usize> {
+    let mask = slots.len().checked_sub(1)?;
+    let mut position = hash as usize & mask;
     loop {
         let slot = slots[position];
         let id = (slot as u32).checked_sub(1)? as usize;
-        if slot >> 32 == hash & u64::from(u32::MAX) && is_wanted(id) {
+        if slot >> 32 == hash & u64::from(u32::MAX) && is_equal(id) {
             return Some(id);
         }
-        position = (position + 1) & last;
+        position = (position + 1) & mask;
     }
 }
 
@@ -81,9 +82,9 @@ mod tests {
     use super::IdTable;
 
     #[test]
-    fn finds_what_was_inserted() {
+    fn finds_inserted_ids() {
         let mut table = IdTable::default();
-        // Hashes that collide in many ways.
+        // Hashes with many collisions, in all bits and in the low bits.
         let hash = |id: usize| (id as u64 / 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (id % 2 * 20);
         for id in 0..5_000 {
             assert_eq!(table.find(hash(id), |found| found == id), None);

@@ -1,13 +1,15 @@
-//! A growing table whose entries are there before anyone needs them, and never move, so that readers need no lock.
+//! An array that grows in segments and whose entries never move, so that readers need no lock.
+//!
+//! Entries exist as default values as soon as their chunk is allocated, and change by interior mutability only.
 
 use std::sync::OnceLock;
 
-/// Entries that are made room for at once: few, so that no entry has to wait for the room of thousands.
+/// Entries per allocation. Small, so that no access pays for the initialisation of thousands of entries.
 const CHUNK: usize = 1 << 6;
-/// Segments of chunks, each twice as long as the one before, enough for 2^32 entries.
+/// Number of segments. Each has twice as many chunks as the one before; together they have 2^33 entries.
 const SEGMENTS: usize = 27;
 
-/// See the module. Entries change by interior mutability only.
+/// An array in segments. See the [module documentation](self).
 #[derive(Debug)]
 pub struct Slots<T> {
     segments: [OnceLock<Box<[Chunk<T>]>>; SEGMENTS],
@@ -22,34 +24,34 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T: Default> Slots<T> {
-    /// An empty table.
+    /// An empty array.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The entry at an index, if [`Slots::reach`] came near it.
+    /// The entry at an index, if its chunk is allocated.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
         let (segment, chunk) = Self::locate(index);
         Some(&self.segments[segment].get()?[chunk].get()?[index % CHUNK])
     }
 
-    /// The entry at an index, for which room is made.
+    /// The entry at an index; allocates its chunk if necessary.
     #[inline]
     pub fn reach(&self, index: usize) -> &T {
-        self.get(index).unwrap_or_else(|| self.make_room(index))
+        self.get(index).unwrap_or_else(|| self.allocate(index))
     }
 
     #[cold]
-    fn make_room(&self, index: usize) -> &T {
+    fn allocate(&self, index: usize) -> &T {
         let (segment, chunk) = Self::locate(index);
         let chunks =
             self.segments[segment].get_or_init(|| (0..1_usize << segment).map(|_| OnceLock::new()).collect());
         &chunks[chunk].get_or_init(|| (0..CHUNK).map(|_| T::default()).collect())[index % CHUNK]
     }
 
-    /// The segment of an entry, and its chunk there: segment `s` holds the chunks from `2^s - 1` on.
+    /// The segment of an entry, and its chunk within the segment. Segment `s` has the `2^s` chunks from `2^s - 1` on.
     fn locate(index: usize) -> (usize, usize) {
         let position = index / CHUNK + 1;
         let segment = position.ilog2() as usize;
@@ -64,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_stay_where_they_are() {
+    fn entries_do_not_move() {
         let slots: Slots<AtomicU32> = Slots::new();
         let first = slots.reach(5);
         for index in [70_000, 0, 63, 64] {
