@@ -6,7 +6,7 @@
 /// Number of slots of the first allocation.
 const MIN_SLOTS: usize = 16;
 /// Number of old slots that an insertion moves. The table doubles when it is three quarters full, so the move is
-/// complete after half of the insertions until it doubles again.
+/// complete after a sixth of the insertions until it doubles again.
 const SLOTS_PER_INSERTION: usize = 8;
 
 /// A hash table of ids. See the [module documentation](self).

@@ -21,7 +21,7 @@ pub fn closest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Opti
             continue;
         }
         let distance = if candidate.eq_ignore_ascii_case(name) { 0 } else { edit_distance(name, candidate) };
-        if distance <= allowed && best.is_none_or(|(min, _)| distance < min) {
+        if distance <= allowed && best.is_none_or(|(best_distance, _)| distance < best_distance) {
             best = Some((distance, candidate));
         }
     }
