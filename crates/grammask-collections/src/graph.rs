@@ -12,7 +12,7 @@ pub struct Components {
 
 impl Components {
     /// Whether each component has exactly one node.
-    pub fn are_single(&self) -> bool {
+    pub fn are_singletons(&self) -> bool {
         self.count == self.of_node.len()
     }
 
@@ -28,13 +28,13 @@ impl Components {
 
 /// The edges of a graph as an adjacency list in one array, ordered by source (compressed sparse row format).
 #[derive(Clone, Debug)]
-pub struct Edges {
+pub struct AdjacencyList {
     /// Position of the first edge of each node, and the number of edges.
     starts: Vec<u32>,
     targets: Vec<u32>,
 }
 
-impl Edges {
+impl AdjacencyList {
     /// A graph without nodes, with capacity for `nodes` nodes of one edge each.
     pub fn with_capacity(nodes: usize) -> Self {
         let mut starts = Vec::with_capacity(nodes + 1);
@@ -77,7 +77,7 @@ impl Edges {
     }
 
     /// Whether the graph has no edges.
-    pub fn has_none(&self) -> bool {
+    pub fn has_no_edges(&self) -> bool {
         self.targets.is_empty()
     }
 
@@ -88,8 +88,8 @@ impl Edges {
 }
 
 /// The components of the graph in which node `n` has edges to `successors[n]`. Cost: linear.
-pub fn strong_components(successors: &[Vec<usize>]) -> Components {
-    let mut edges = Edges::with_capacity(successors.len());
+pub fn strongly_connected_components(successors: &[Vec<usize>]) -> Components {
+    let mut edges = AdjacencyList::with_capacity(successors.len());
     for targets in successors {
         targets.iter().for_each(|&target| edges.push(target));
         edges.end_node();
@@ -98,7 +98,7 @@ pub fn strong_components(successors: &[Vec<usize>]) -> Components {
 }
 
 /// The components of a graph. Cost: linear.
-pub fn components_of(edges: &Edges) -> Components {
+pub fn components_of(edges: &AdjacencyList) -> Components {
     const UNVISITED: usize = usize::MAX;
     let count = edges.node_count();
     let mut order = vec![UNVISITED; count];
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn finds_components_successors_first() {
         let graph = vec![vec![1], vec![2, 3], vec![1], vec![4], vec![4], vec![]];
-        let components = strong_components(&graph);
+        let components = strongly_connected_components(&graph);
         assert_eq!(components.of_node[1], components.of_node[2]);
         assert_eq!(components.count, 5);
         for (node, edges) in graph.iter().enumerate() {
@@ -168,6 +168,6 @@ mod tests {
     fn a_long_cycle_does_not_overflow_the_call_stack() {
         let count = 200_000;
         let graph: Vec<Vec<usize>> = (0..count).map(|n| vec![(n + 1) % count]).collect();
-        assert_eq!(strong_components(&graph).count, 1);
+        assert_eq!(strongly_connected_components(&graph).count, 1);
     }
 }

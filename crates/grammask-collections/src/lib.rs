@@ -2,10 +2,10 @@
 //!
 //! | module | purpose |
 //! |---|---|
-//! | [`append_only`], [`slots`] | storage that grows under the owner's lock and is read without one |
+//! | [`append_only_vec`], [`segmented_array`] | storage that grows under the owner's lock and is read without one |
 //! | [`state_table`] | interned states of a lazy automaton with memoised transitions, on the same storage |
-//! | [`id_table`] | interning: a hash table of ids with incremental resizing |
-//! | [`blocks`] | a vector in segments, whose growth moves nothing |
+//! | [`incremental_hash_table`] | interning: a hash table of ids with incremental resizing |
+//! | [`segmented_vec`] | a vector in segments, whose growth moves nothing |
 //! | [`small_map`] | a map with few, short keys |
 //! | [`graph`] | strongly connected components |
 //! | [`id_type!`] | id newtypes |
@@ -15,11 +15,11 @@
 //! structure reorganises itself at once.
 #![forbid(unsafe_code)]
 
-pub mod append_only;
-pub mod blocks;
+pub mod append_only_vec;
 pub mod graph;
-pub mod id_table;
 mod id_type;
-pub mod slots;
+pub mod incremental_hash_table;
+pub mod segmented_array;
+pub mod segmented_vec;
 pub mod small_map;
 pub mod state_table;

@@ -12,18 +12,18 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use crate::slots::Slots;
+use crate::segmented_array::SegmentedArray;
 
-/// Encodes [`Transition::Unknown`]. Zero is the default of the atomics of a new state.
+/// Encodes [`MemoTransition::Unknown`]. Zero is the default of the atomics of a new state.
 const UNKNOWN: u32 = 0;
-/// Encodes [`Transition::Dead`].
+/// Encodes [`MemoTransition::Dead`].
 const DEAD: u32 = 1;
-/// Encodes [`Transition::To`] of state 0.
+/// Encodes [`MemoTransition::To`] of state 0.
 const FIRST_STATE: u32 = 2;
 
 /// The memoised transition of a state over one class of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transition {
+pub enum MemoTransition {
     /// Not computed yet.
     Unknown,
     /// No state: the automaton rejects.
@@ -32,7 +32,7 @@ pub enum Transition {
     To(u32),
 }
 
-impl Transition {
+impl MemoTransition {
     #[inline]
     fn decode(value: u32) -> Self {
         match value {
@@ -46,13 +46,13 @@ impl Transition {
 /// A table of states with data of type `T`. See the [module documentation](self).
 #[derive(Debug)]
 pub struct StateTable<T, const INLINE: usize> {
-    states: Slots<State<T, INLINE>>,
+    states: SegmentedArray<StateEntry<T, INLINE>>,
     len: AtomicUsize,
 }
 
 /// A state: its data and its transitions.
 #[derive(Debug)]
-pub struct State<T, const INLINE: usize> {
+pub struct StateEntry<T, const INLINE: usize> {
     /// The data of the engine, set during [`StateTable::push`] and constant afterwards.
     pub data: T,
     /// The first transitions in order of computation, each with the class in the upper half. Unused once `row` is set.
@@ -61,7 +61,7 @@ pub struct State<T, const INLINE: usize> {
     row: OnceLock<Box<[AtomicU32]>>,
 }
 
-impl<T: Default, const INLINE: usize> Default for State<T, INLINE> {
+impl<T: Default, const INLINE: usize> Default for StateEntry<T, INLINE> {
     fn default() -> Self {
         Self {
             data: T::default(),
@@ -73,13 +73,13 @@ impl<T: Default, const INLINE: usize> Default for State<T, INLINE> {
 
 impl<T: Default, const INLINE: usize> Default for StateTable<T, INLINE> {
     fn default() -> Self {
-        Self { states: Slots::new(), len: AtomicUsize::new(0) }
+        Self { states: SegmentedArray::new(), len: AtomicUsize::new(0) }
     }
 }
 
 impl<T: Default, const INLINE: usize> StateTable<T, INLINE> {
     /// Size in bytes of a state without a row, and without heap memory of its data.
-    pub const STATE_BYTES: usize = size_of::<State<T, INLINE>>();
+    pub const STATE_BYTES: usize = size_of::<StateEntry<T, INLINE>>();
 
     /// Number of states.
     pub fn len(&self) -> usize {
@@ -94,7 +94,7 @@ impl<T: Default, const INLINE: usize> StateTable<T, INLINE> {
     /// Adds a state, whose data `fill` sets by interior mutability, and returns its number. Calls must be serialised.
     pub fn push(&self, fill: impl FnOnce(&T)) -> usize {
         let index = self.len();
-        fill(&self.states.reach(index).data);
+        fill(&self.states.get_or_alloc(index).data);
         self.len.store(index + 1, Ordering::Release);
         index
     }
@@ -104,26 +104,26 @@ impl<T: Default, const INLINE: usize> StateTable<T, INLINE> {
     /// # Panics
     /// If there is no such state.
     #[inline]
-    pub fn get(&self, index: usize) -> &State<T, INLINE> {
+    pub fn get(&self, index: usize) -> &StateEntry<T, INLINE> {
         self.states.get(index).expect("numbers of states come from push, which allocates them")
     }
 }
 
-impl<T, const INLINE: usize> State<T, INLINE> {
+impl<T, const INLINE: usize> StateEntry<T, INLINE> {
     /// The memoised transition over a byte class. Cost: two loads if there is a row, `INLINE` loads otherwise.
     #[inline]
-    pub fn transition(&self, class: usize) -> Transition {
+    pub fn transition(&self, class: usize) -> MemoTransition {
         if let Some(row) = self.row.get() {
-            return Transition::decode(row[class].load(Ordering::Acquire));
+            return MemoTransition::decode(row[class].load(Ordering::Acquire));
         }
         for entry in &self.inline {
             let entry = entry.load(Ordering::Acquire);
             // An empty entry decodes to an unknown transition of class 0.
             if entry >> u32::BITS == class as u64 && entry as u32 != UNKNOWN {
-                return Transition::decode(entry as u32);
+                return MemoTransition::decode(entry as u32);
             }
         }
-        Transition::Unknown
+        MemoTransition::Unknown
     }
 
     /// Memoises an unknown transition of a state with `class_count` classes; `None` rejects. Returns the number of
@@ -166,14 +166,14 @@ mod tests {
         assert_eq!(state.data.load(Ordering::Relaxed), 7);
         let memoised = [(3, Some(9)), (0, None), (4, Some(0)), (1, None)];
         for (done, &(class, next)) in memoised.iter().enumerate() {
-            assert_eq!(state.transition(class), Transition::Unknown);
+            assert_eq!(state.transition(class), MemoTransition::Unknown);
             let bytes = state.memoise(class, next, 5);
             assert_eq!(bytes, if done == 2 { 20 } else { 0 });
             for &(class, next) in &memoised[..=done] {
-                let expected = next.map_or(Transition::Dead, |next| Transition::To(next as u32));
+                let expected = next.map_or(MemoTransition::Dead, |next| MemoTransition::To(next as u32));
                 assert_eq!(state.transition(class), expected);
             }
         }
-        assert_eq!(state.transition(2), Transition::Unknown);
+        assert_eq!(state.transition(2), MemoTransition::Unknown);
     }
 }

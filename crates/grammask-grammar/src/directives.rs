@@ -47,7 +47,7 @@ pub enum DirectiveMode {
 }
 
 /// The help of the error about a directive in a grammar without a lexer.
-pub const ADVICE: &str = "a grammar with directives is read with a lexer, `lexer=\"contextual\"`; without one, white space between symbols must be written as terminals";
+pub const HELP_READ_WITH_LEXER: &str = "a grammar with directives is read with a lexer, `lexer=\"contextual\"`; without one, white space between symbols must be written as terminals";
 
 const KEYWORDS: [&str; 4] = ["%terminal", "%ignore", "%refuse", "%priority"];
 
@@ -55,20 +55,23 @@ const KEYWORDS: [&str; 4] = ["%terminal", "%ignore", "%refuse", "%priority"];
 ///
 /// # Errors
 /// If the keyword is unknown, or the words are not valid arguments.
-pub fn read(keyword: (&str, Span), words: &[(&str, Span)]) -> Result<Vec<Directive>, Box<Diagnostic>> {
-    let (text, place) = keyword;
-    let end = words.last().map_or(place, |&(_, span)| span);
+pub fn parse(
+    keyword: &str,
+    keyword_span: Span,
+    words: &[(&str, Span)],
+) -> Result<Vec<Directive>, Box<Diagnostic>> {
+    let end = words.last().map_or(keyword_span, |&(_, span)| span);
     let error = |message: String, span: Span, help: &str| {
         Err(Box::new(Diagnostic::error(Code::UnexpectedInput, message).at(span).help(help)))
     };
-    let kind = match text {
+    let kind = match keyword {
         "%terminal" => DirectiveKind::Terminal,
         "%ignore" => DirectiveKind::Ignore,
         "%refuse" => DirectiveKind::Refuse,
         "%priority" => {
             let help = "write `%priority NAME 2`";
             let [(name, span), (number, number_span)] = *words else {
-                return error("`%priority` takes a symbol and a number".into(), place.to(end), help);
+                return error("`%priority` takes a symbol and a number".into(), keyword_span.to(end), help);
             };
             let Ok(priority) = number.parse() else {
                 return error(format!("`{number}` is not a priority"), number_span, help);
@@ -77,19 +80,19 @@ pub fn read(keyword: (&str, Span), words: &[(&str, Span)]) -> Result<Vec<Directi
             return Ok(vec![Directive { kind, name: name.into(), span }]);
         }
         _ => {
-            let shown: String = text.chars().take(40).collect();
-            let help = match closest(text, KEYWORDS) {
+            let shown: String = keyword.chars().take(40).collect();
+            let help = match closest(keyword, KEYWORDS) {
                 Some(close) => format!("did you mean `{close}`?"),
                 None => format!("the directives are {}", KEYWORDS.map(|name| format!("`{name}`")).join(", ")),
             };
-            return error(format!("there is no directive `{shown}`"), place, &help);
+            return error(format!("there is no directive `{shown}`"), keyword_span, &help);
         }
     };
     if words.is_empty() {
         return error(
-            format!("`{text}` names no symbol"),
-            place,
-            &format!("write `{text} NAME`, and define `NAME` as any symbol"),
+            format!("`{keyword}` names no symbol"),
+            keyword_span,
+            &format!("write `{keyword} NAME`, and define `NAME` as any symbol"),
         );
     }
     Ok(words.iter().map(|&(name, span)| Directive { kind, name: name.into(), span }).collect())

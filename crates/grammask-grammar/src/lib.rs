@@ -28,7 +28,7 @@ pub use builder::GrammarBuilder;
 use grammask_collections::id_type;
 use grammask_diagnostics::Span;
 pub use printer::{quote_bytes, quote_text, repetition_suffix};
-pub use selection::{Clause, PartCountBounds, PartId, PartOrder, Progress, Selection};
+pub use selection::{Clause, PartCountBounds, PartId, PartOrder, Selection, SelectionState};
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! Selections: parts that occur at most once each (or any number of times), under conditions on their combinations.
 //!
-//! Plain rules for the members of an object in any order need a nonterminal per set of members that have occurred, 2^n
-//! for n members; in declared order, `dependentRequired` between 20 pairs of names needs 2^20. So a selection remains a
-//! single node down to the recogniser, which makes a [`Progress`] when a text first reaches it: a text of k parts needs
-//! k + 1 of them.
+//! Plain rules for the members of an object in any order need a nonterminal per set of members that have occurred,
+//! 2^n for n members; in declared order, `dependentRequired` between 20 pairs of names needs 2^20. So a selection
+//! remains a single node down to the recogniser, which makes a [`SelectionState`] when a text first reaches it: a
+//! text of k parts needs k + 1 of them.
 //!
 //! Conditions are Horn clauses over "part p occurs": some parts together require another, or exclude each other. The
 //! parts that must still occur are the least model, computed by unit propagation (Dowling and Gallier, "Linear-time
@@ -109,7 +109,7 @@ impl PartSet {
 
 /// The state after some parts: the information about them on which the possible continuations depend.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Progress {
+pub struct SelectionState {
     /// The parts that have occurred; those that no open clause mentions may be omitted.
     used: PartSet,
     /// The first part that may still occur; 0 if the order is free.
@@ -118,7 +118,7 @@ pub struct Progress {
     count: u32,
 }
 
-impl Progress {
+impl SelectionState {
     /// Memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         size_of::<Self>() + self.used.0.len() * size_of::<u64>()
@@ -229,32 +229,33 @@ impl Selection {
 
     /// The state before the first part.
     #[must_use]
-    pub fn start(&self) -> Progress {
-        Progress { used: PartSet::empty(self.count), next: 0, count: 0 }
+    pub fn start(&self) -> SelectionState {
+        SelectionState { used: PartSet::empty(self.count), next: 0, count: 0 }
     }
 
     /// The parts that can occur next, in a state that `start` or `after` returned. A text can be completed after each.
-    pub fn choices(&self, progress: &Progress) -> impl Iterator<Item = PartId> {
-        let model = self.needs(&progress.used, progress.next, progress.next, progress.count);
-        let is_new = |part: PartId| !progress.used.has(part);
+    pub fn choices(&self, state: &SelectionState) -> impl Iterator<Item = PartId> {
+        let model = self.needs(&state.used, state.next, state.next, state.count);
+        let is_new = |part: PartId| !state.used.has(part);
         let until = match (&model, self.order) {
             (None, _) => 0,
             (_, PartOrder::Any) => self.count,
             // A part that must occur cannot be skipped.
-            (Some(model), PartOrder::Listed) => (progress.next..self.count)
+            (Some(model), PartOrder::Listed) => (state.next..self.count)
                 .find(|&index| is_new(PartId::new(index)) && model.has(PartId::new(index)))
                 .map_or(self.count, |index| index + 1),
         };
         let is_bounded = self.bounds.min > 0 || self.bounds.max.is_some();
         // A part that is in no premise cannot make the conditions unsatisfiable.
-        let is_completable = move |part| !is_bounded && !self.given.has(part) || self.goes_on(progress, part);
-        (progress.next..until).map(PartId::new).filter(move |&part| is_new(part) && is_completable(part))
+        let is_completable =
+            move |part| !is_bounded && !self.given.has(part) || self.is_completable_after(state, part);
+        (state.next..until).map(PartId::new).filter(move |&part| is_new(part) && is_completable(part))
     }
 
     /// The state after one of the [`choices`](Self::choices).
     #[must_use]
-    pub fn after(&self, progress: &Progress, part: PartId) -> Progress {
-        let mut after = self.with(progress, part);
+    pub fn after(&self, state: &SelectionState, part: PartId) -> SelectionState {
+        let mut after = self.with(state, part);
         if self.bounds.max.is_none() {
             after.count = after.count.min(self.bounds.min);
         }
@@ -274,13 +275,13 @@ impl Selection {
 
     /// Whether the text may end here.
     #[must_use]
-    pub fn can_end(&self, progress: &Progress) -> bool {
-        let has = |part: &PartId| progress.used.has(*part);
+    pub fn can_end(&self, state: &SelectionState) -> bool {
+        let has = |part: &PartId| state.used.has(*part);
         let is_satisfied =
             |clause: &Clause| !clause.given.iter().all(has) || clause.then.as_ref().is_some_and(has);
-        progress.count >= self.bounds.min
-            && self.missing_required(&progress.used, progress.next).is_empty()
-            && self.open_clauses(progress.next).all(is_satisfied)
+        state.count >= self.bounds.min
+            && self.missing_required(&state.used, state.next).is_empty()
+            && self.open_clauses(state.next).all(is_satisfied)
     }
 
     fn parts(&self) -> impl Iterator<Item = PartId> + use<> {
@@ -311,8 +312,8 @@ impl Selection {
     }
 
     /// The state with one more part, before [`after`](Self::after) drops information.
-    fn with(&self, progress: &Progress, part: PartId) -> Progress {
-        let mut with = progress.clone();
+    fn with(&self, state: &SelectionState, part: PartId) -> SelectionState {
+        let mut with = state.clone();
         with.count += 1;
         let is_repeatable = self.repeatable.has(part);
         if !is_repeatable {
@@ -325,9 +326,9 @@ impl Selection {
     }
 
     /// Whether a text can continue with a part and be completed.
-    fn goes_on(&self, progress: &Progress, part: PartId) -> bool {
-        let Progress { used, next, count } = self.with(progress, part);
-        self.needs(&used, next, progress.next, count).is_some()
+    fn is_completable_after(&self, state: &SelectionState, part: PartId) -> bool {
+        let SelectionState { used, next, count } = self.with(state, part);
+        self.needs(&used, next, state.next, count).is_some()
     }
 
     /// The least model: the parts that have occurred or must occur. `None` if the conditions are unsatisfiable.
@@ -441,16 +442,16 @@ mod tests {
         let texts = texts(selection.count, selection.count + 1);
         let complete: Vec<&Vec<usize>> = texts.iter().filter(|text| allowed(selection, text)).collect();
         assert_eq!(selection.is_satisfiable(), !complete.is_empty(), "{selection:?}");
-        let mut futures: std::collections::HashMap<Progress, Vec<Vec<usize>>> = Default::default();
+        let mut futures: std::collections::HashMap<SelectionState, Vec<Vec<usize>>> = Default::default();
         for text in texts.iter().filter(|text| text.len() <= selection.count) {
-            let mut progress = selection.start();
+            let mut state = selection.start();
             let mut is_possible = true;
             for &part in text {
-                is_possible = selection.choices(&progress).any(|choice| choice == PartId::new(part));
+                is_possible = selection.choices(&state).any(|choice| choice == PartId::new(part));
                 if !is_possible {
                     break;
                 }
-                progress = selection.after(&progress, PartId::new(part));
+                state = selection.after(&state, PartId::new(part));
             }
             let rests: Vec<Vec<usize>> = complete
                 .iter()
@@ -466,9 +467,9 @@ mod tests {
             if !is_possible || text.is_empty() {
                 continue;
             }
-            assert_eq!(selection.can_end(&progress), allowed(selection, text), "{text:?} of {selection:?}");
+            assert_eq!(selection.can_end(&state), allowed(selection, text), "{text:?} of {selection:?}");
             if selection.repeatable.is_empty() {
-                let first_rests = futures.entry(progress).or_insert_with(|| rests.clone());
+                let first_rests = futures.entry(state).or_insert_with(|| rests.clone());
                 assert_eq!(*first_rests, rests, "{text:?} of {selection:?}");
             }
         }

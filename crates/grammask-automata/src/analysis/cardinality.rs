@@ -23,7 +23,7 @@ impl Terms {
 
     /// Whether the language of a term is certainly infinite. Its operands are in the arena.
     pub(crate) fn is_infinite(&self, term: &Term) -> bool {
-        let is_infinite = |&part: &TermId| self.is_infinite_by_shape(part);
+        let is_infinite = |&part: &TermId| self.is_infinite_by_form(part);
         match term {
             Term::Nothing | Term::Epsilon | Term::Bytes(_) | Term::Literal(_) => false,
             Term::Concat(head, tail) => {
@@ -85,7 +85,7 @@ mod tests {
         fn facts_from_the_form_are_true(sketch in sketch()) {
             let mut terms = Terms::new();
             let term = sketch.term(&mut terms);
-            let (finite, infinite) = (terms.is_finite_by_form(term), terms.is_infinite_by_shape(term));
+            let (finite, infinite) = (terms.is_finite_by_form(term), terms.is_infinite_by_form(term));
             prop_assert!(!(finite && infinite));
             let inhabited = terms.is_known_inhabited(term);
             let mut automata = Automata::new(terms, 10_000);

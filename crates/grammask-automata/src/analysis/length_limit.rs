@@ -12,17 +12,17 @@ use crate::term::arena::{Term, TermId, Terms};
 const MAX_FIRST_BYTE_SUBTERMS: usize = 64;
 
 /// An intersection, split into a limit on the number of units and the rest. Its words are those of `unlimited` that
-/// consist of a word of `rest` and at most `most` words of `unit`.
+/// consist of a word of `unit_rest` and at most `max_units` words of `unit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LengthLimit {
     /// The intersection without the limit.
     pub unlimited: TermId,
     /// The remaining part of the current unit; the empty word between two units.
-    pub rest: TermId,
+    pub unit_rest: TermId,
     /// The counted language.
     pub unit: TermId,
     /// Maximum number of further units.
-    pub most: u32,
+    pub max_units: u32,
 }
 
 /// A concatenation whose first element is an intersection with complements: the words of `head` that are in none of
@@ -75,7 +75,7 @@ impl Terms {
     }
 
     /// The terms with unions replaced by their operands; `None` unless all of them are known to be finite.
-    pub fn finite_parts(&self, terms: &[TermId]) -> Option<Vec<TermId>> {
+    pub fn finite_operands(&self, terms: &[TermId]) -> Option<Vec<TermId>> {
         let mut parts = Vec::with_capacity(terms.len());
         for &term in terms {
             if !self.is_finite_by_form(term) {
@@ -91,7 +91,7 @@ impl Terms {
 
     /// The bytes whose derivatives may depend on the [exclusion](Self::exclusion) of `term`. `None` if `term` does not
     /// begin with an intersection, or its form does not show them.
-    pub fn bytes_of_exclusions(&self, term: TermId) -> Option<ByteSet> {
+    pub fn exclusion_bytes(&self, term: TermId) -> Option<ByteSet> {
         let (head, tail) = self.split_head(term);
         let Term::Intersection(operands) = self.get(head) else { return None };
         let mut bytes = ByteSet::EMPTY;
@@ -157,7 +157,7 @@ impl Terms {
 
     /// The first `max_bytes` or more bytes of the word of a language of one word, and whether they are the whole word.
     /// `None` if the form of the term shows no common prefix of that length.
-    pub fn word_up_to(&self, term: TermId, max_bytes: usize) -> Option<(Vec<u8>, bool)> {
+    pub fn word_prefix(&self, term: TermId, max_bytes: usize) -> Option<(Vec<u8>, bool)> {
         let mut word = Vec::new();
         let mut rest = term;
         loop {
@@ -193,13 +193,13 @@ impl Terms {
         let operands = operands.clone();
         let mut limits = Vec::new();
         for (position, &operand) in operands.iter().enumerate() {
-            let Some((rest, unit, min, most)) = self.limited_operand(operand) else { continue };
+            let Some((unit_rest, unit, min, max_units)) = self.limited_operand(operand) else { continue };
             let unlimited = self.repeat(unit, min, None);
-            let unlimited = self.concat(&[rest, unlimited]);
+            let unlimited = self.concat(&[unit_rest, unlimited]);
             let mut others = operands.to_vec();
             others[position] = unlimited;
             let unlimited = self.intersection(&others);
-            limits.push(LengthLimit { unlimited, rest, unit, most });
+            limits.push(LengthLimit { unlimited, unit_rest, unit, max_units });
         }
         limits
     }
@@ -241,11 +241,11 @@ mod tests {
         assert_eq!(terms.leading_intersection(pattern), None);
         let without = terms.repeat(unit, 3, None);
         let unlimited = terms.intersection(&[pattern, without]);
-        let expected = LengthLimit { unlimited, rest: TermId::EPSILON, unit, most: 9 };
+        let expected = LengthLimit { unlimited, unit_rest: TermId::EPSILON, unit, max_units: 9 };
         assert_eq!(terms.length_limits(both), [expected]);
         let inside = terms.derivative(both, b'a');
         let [limit] = terms.length_limits(inside)[..] else { panic!("one limit") };
-        assert_eq!((limit.rest, limit.unit, limit.most), (letter, unit, 8));
+        assert_eq!((limit.unit_rest, limit.unit, limit.max_units), (letter, unit, 8));
         assert_eq!(limit.unlimited, terms.derivative(unlimited, b'a'));
         assert!(terms.length_limits(counted).is_empty());
         let excluded = terms.complement(words);
@@ -260,16 +260,16 @@ mod tests {
         assert_eq!(terms.leading_word(others), None);
         assert_eq!(terms.leading_word(words), None);
         let first = |bytes: &[u8]| bytes.iter().fold(ByteSet::EMPTY, |set, &b| set.union(ByteSet::single(b)));
-        assert_eq!(terms.bytes_of_exclusions(others), Some(first(b"a")));
+        assert_eq!(terms.exclusion_bytes(others), Some(first(b"a")));
         // The empty word is excluded too, so the tail cannot begin.
         let excluded_all = terms.complement(pattern);
         let others = terms.intersection(&[excluded_all, counted]);
         let others = terms.concat(&[others, quote]);
-        assert_eq!(terms.bytes_of_exclusions(others), Some(first(b"a\"")));
-        assert_eq!(terms.bytes_of_exclusions(quoted), Some(ByteSet::EMPTY));
-        assert_eq!(terms.bytes_of_exclusions(quote), None);
-        assert_eq!(terms.word_up_to(words, 9), Some((b"abc".to_vec(), true)));
-        assert_eq!(terms.word_up_to(quoted, 9), None);
+        assert_eq!(terms.exclusion_bytes(others), Some(first(b"a\"")));
+        assert_eq!(terms.exclusion_bytes(quoted), Some(ByteSet::EMPTY));
+        assert_eq!(terms.exclusion_bytes(quote), None);
+        assert_eq!(terms.word_prefix(words, 9), Some((b"abc".to_vec(), true)));
+        assert_eq!(terms.word_prefix(quoted, 9), None);
         for none in [quoted, excluded] {
             assert_eq!(terms.exclusion(none), None);
             assert!(!terms.has_exclusion(none));

@@ -9,7 +9,7 @@ impl Automata {
     ///
     /// # Errors
     /// If the number of states exceeds its limit.
-    pub fn is_code(&mut self, term: TermId, max_states: usize) -> Result<bool, LimitExceeded> {
+    pub fn is_prefix_code(&mut self, term: TermId, max_states: usize) -> Result<bool, LimitExceeded> {
         let Some(start) = self.start(term)? else { return Ok(false) };
         let mut states = vec![start];
         let mut next = 0;

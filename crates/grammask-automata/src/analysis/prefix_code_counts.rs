@@ -14,8 +14,9 @@ type CountRanges = Vec<(u64, u64)>;
 const UNBOUNDED: u64 = u64::MAX;
 
 impl Terms {
-    /// Records that `term` is a prefix code, as proved by [`Automata::is_code`](crate::Automata::is_code).
-    pub fn record_code(&mut self, term: TermId) {
+    /// Records that `term` is a prefix code, as proved by
+    /// [`Automata::is_prefix_code`](crate::Automata::is_prefix_code).
+    pub fn record_prefix_code(&mut self, term: TermId) {
         if !self.prefix_codes.contains(&term) {
             self.prefix_codes.push(term);
             // Memoised intersections may now have a simpler form.
@@ -146,9 +147,9 @@ mod tests {
         let mut plain = Terms::new();
         let (first, second) = (plain.bytes(ByteSet::range(b'a', b'b')), plain.literal(b"cc"));
         let code = plain.concat(&[first, second]);
-        assert!(Automata::new(plain.clone(), 100).is_code(code, 10).unwrap());
+        assert!(Automata::new(plain.clone(), 100).is_prefix_code(code, 10).unwrap());
         let mut known = plain.clone();
-        known.record_code(code);
+        known.record_prefix_code(code);
         let (plain_sets, known_sets) = (sets(&mut plain, code), sets(&mut known, code));
         let words: Vec<Vec<u8>> = (0..7)
             .flat_map(|count| [b"acc".repeat(count), [&b"bcc".repeat(count)[..], b"ac"].concat()])
@@ -188,7 +189,7 @@ mod tests {
     fn words_outside_the_code_remain() {
         let mut terms = Terms::new();
         let code = terms.bytes(ByteSet::range(b'a', b'z'));
-        terms.record_code(code);
+        terms.record_prefix_code(code);
         let (few, other) = (terms.repeat(code, 0, Some(3)), terms.literal(b"1234"));
         let outside = terms.complement(few);
         // Both operands are complements, so words outside the code belong to the intersection.

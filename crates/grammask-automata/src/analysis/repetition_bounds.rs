@@ -16,27 +16,27 @@ const MAX_NEAR_BYTES: u32 = 32;
 
 /// A lower and an upper bound of a language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Between {
+pub struct LanguageBounds {
     pub lower: TermId,
     pub upper: TermId,
 }
 
 /// An upper bound of a language that is exact for short words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unbounded {
+pub struct UpperBound {
     pub term: TermId,
     /// The two languages have the same words up to this length, in bytes.
-    pub alike_up_to: u32,
+    pub exact_up_to_bytes: u32,
 }
 
 impl Terms {
     /// The bounds of a language in which the maxima above `copies` are replaced by `copies`, and removed. `None` if
     /// there are no such maxima outside complements and first matches, or the term is large.
-    pub fn clamp(&mut self, term: TermId, copies: u32) -> Option<Between> {
+    pub fn clamp_maxima(&mut self, term: TermId, copies: u32) -> Option<LanguageBounds> {
         let is_large = |_: &Self, _, min, max| min <= copies && max > copies;
         let upper = self.rebound(term, is_large, None)?;
         let lower = self.rebound(term, is_large, Some(copies))?;
-        Some(Between { lower, upper }).filter(|between| between.lower != between.upper)
+        Some(LanguageBounds { lower, upper }).filter(|bounds| bounds.lower != bounds.upper)
     }
 
     /// The language without its large maxima, if it has some.
@@ -44,18 +44,18 @@ impl Terms {
     /// A word of n bytes contains at most n / m nonempty copies of a language with words of at least m bytes, and empty
     /// copies can be omitted, since the minimum of a nullable repetition is 0. So the removal of a maximum changes
     /// longer words only.
-    pub fn without_distant_bounds(&mut self, term: TermId) -> Option<Unbounded> {
-        if !self.has_distant_bounds(term) {
+    pub fn without_large_bounds(&mut self, term: TermId) -> Option<UpperBound> {
+        if !self.has_large_bounds(term) {
             return None;
         }
-        let mut alike_up_to = u32::MAX;
+        let mut exact_up_to_bytes = u32::MAX;
         let is_large = |terms: &Self, term, min, max| {
             let bound = terms.effective_length(term, min, Some(max));
-            alike_up_to = alike_up_to.min(bound.unwrap_or(u32::MAX));
+            exact_up_to_bytes = exact_up_to_bytes.min(bound.unwrap_or(u32::MAX));
             bound.is_some()
         };
         let unbounded = self.rebound(term, is_large, None)?;
-        (unbounded != term).then_some(Unbounded { term: unbounded, alike_up_to })
+        (unbounded != term).then_some(UpperBound { term: unbounded, exact_up_to_bytes })
     }
 
     /// The length of words, in bytes, up to which the maximum of a repetition has no effect, if the maximum is large.
@@ -121,7 +121,7 @@ mod tests {
     fn bounds_are_replaced_where_that_is_monotone() {
         let mut terms = Terms::new();
         let (a, b) = (terms.literal(b"a"), terms.literal(b"b"));
-        let between = |terms: &mut Terms, max| {
+        let with_max = |terms: &mut Terms, max| {
             let many = terms.repeat(a, 1, max);
             let many = terms.concat(&[many, b]);
             let words = terms.repeat(many, 0, max);
@@ -131,15 +131,15 @@ mod tests {
             let both = terms.concat(&[words, few]);
             terms.intersection(&[both, not])
         };
-        let (term, lower) = (between(&mut terms, Some(90)), between(&mut terms, Some(6)));
-        let upper = between(&mut terms, None);
-        assert_eq!(terms.clamp(term, 6), Some(Between { lower, upper }));
-        assert_eq!(terms.clamp(upper, 6), None);
-        assert_eq!(terms.clamp(b, 6), None);
-        assert!(terms.has_distant_bounds(term) && !terms.has_distant_bounds(upper));
-        let unbounded = terms.without_distant_bounds(term);
-        assert_eq!(unbounded, Some(Unbounded { term: upper, alike_up_to: 90 }));
-        assert_eq!(terms.without_distant_bounds(upper), None);
+        let (term, lower) = (with_max(&mut terms, Some(90)), with_max(&mut terms, Some(6)));
+        let upper = with_max(&mut terms, None);
+        assert_eq!(terms.clamp_maxima(term, 6), Some(LanguageBounds { lower, upper }));
+        assert_eq!(terms.clamp_maxima(upper, 6), None);
+        assert_eq!(terms.clamp_maxima(b, 6), None);
+        assert!(terms.has_large_bounds(term) && !terms.has_large_bounds(upper));
+        let unbounded = terms.without_large_bounds(term);
+        assert_eq!(unbounded, Some(UpperBound { term: upper, exact_up_to_bytes: 90 }));
+        assert_eq!(terms.without_large_bounds(upper), None);
     }
 
     /// Without large maxima there are more words, but no short ones.
@@ -162,19 +162,19 @@ mod tests {
             let excluded = terms.complement(excluded);
             let both = terms.intersection(&[term, few, excluded]);
             for term in [term, both] {
-                let Unbounded { term: wider, alike_up_to } =
-                    terms.without_distant_bounds(term).expect("it has distant bounds");
-                assert!(alike_up_to > MAX_NEAR_BYTES);
+                let UpperBound { term: wider, exact_up_to_bytes } =
+                    terms.without_large_bounds(term).expect("the term has large maxima");
+                assert!(exact_up_to_bytes > MAX_NEAR_BYTES);
                 let mut automata = Automata::new(terms.clone(), 100_000);
                 let [narrow, wide] = [term, wider].map(|term| automata.start(term).expect("within limits"));
                 // The pairs of states after all words of some length.
                 let mut pairs = vec![(narrow, wide)];
-                for length in 0..alike_up_to + 30 {
+                for length in 0..exact_up_to_bytes + 30 {
                     for &(narrow, wide) in &pairs {
                         let [narrow, wide] = [narrow, wide]
                             .map(|state| state.is_some_and(|state| automata.is_accepting(state)));
                         assert!(!narrow || wide, "{pattern}");
-                        assert!(narrow == wide || length > alike_up_to, "{pattern} {length}");
+                        assert!(narrow == wide || length > exact_up_to_bytes, "{pattern} {length}");
                         found += u32::from(narrow != wide);
                     }
                     let mut next = Vec::new();

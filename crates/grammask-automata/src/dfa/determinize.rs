@@ -8,7 +8,7 @@ impl Terms {
     /// The minimal automaton of `term`. `None` if the language is empty, or if there are more than `max_states` states
     /// before minimisation. Cost: some microseconds per state.
     #[must_use]
-    pub fn determinized(&self, term: TermId, max_states: usize) -> Option<Table> {
+    pub fn determinize(&self, term: TermId, max_states: usize) -> Option<Table> {
         let mut automata = Automata::new(self.clone(), max_states);
         let first = automata.start(term).ok()??;
         let mut builder = TableBuilder::new();
@@ -54,8 +54,8 @@ mod tests {
     fn keeps_the_language() {
         let mut terms = Terms::new();
         let term = regex::term(&mut terms, "(a|b)*abb|[x-z]{2,3}", &Limits::default()).unwrap();
-        assert!(terms.determinized(term, 2).is_none());
-        let table = terms.determinized(term, 100).unwrap();
+        assert!(terms.determinize(term, 2).is_none());
+        let table = terms.determinize(term, 100).unwrap();
         let determinized_term = terms.table(table);
         let mut automata = Automata::new(terms, 1000);
         for text in ["abb", "ababb", "ab", "xy", "xyz", "xyzx", "", "abbx"] {

@@ -32,7 +32,7 @@ impl StateId {
 
 /// The targets of two states over bytes that neither of them distinguishes.
 #[derive(Clone, Copy, Debug)]
-pub struct StepOfBoth {
+pub struct JointStep {
     pub bytes: ByteSet,
     pub left: Option<StateId>,
     pub right: Option<StateId>,
@@ -208,12 +208,12 @@ impl Automata {
     ///
     /// # Errors
     /// If the number of states exceeds its limit.
-    pub fn pass(&mut self, state: StateId, byte: u8) -> Result<Option<StateId>, LimitExceeded> {
+    pub fn step_unchecked(&mut self, state: StateId, byte: u8) -> Result<Option<StateId>, LimitExceeded> {
         let class = self.class_of(state, byte);
         self.step_class_unchecked(state, class)
     }
 
-    /// The state if it is live, for results of [`pass`](Self::pass).
+    /// The state if it is live, for results of [`step_unchecked`](Self::step_unchecked).
     ///
     /// # Errors
     /// If the number of states exceeds its limit.
@@ -226,7 +226,7 @@ impl Automata {
     ///
     /// # Errors
     /// If the number of states exceeds its limit.
-    pub fn run(&mut self, state: StateId, bytes: &[u8]) -> Result<Option<StateId>, LimitExceeded> {
+    pub fn run_in_table(&mut self, state: StateId, bytes: &[u8]) -> Result<Option<StateId>, LimitExceeded> {
         let Some((table, mut at)) = self.terms.as_table_state(self.term(state)) else { return Ok(None) };
         let states = self.terms.get_table(table);
         for (index, &byte) in bytes.iter().enumerate() {
@@ -266,7 +266,7 @@ impl Automata {
     /// # Errors
     /// If the number of states exceeds its limit.
     pub fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, LimitExceeded> {
-        if let Some(known) = self.known_first_bytes(state) {
+        if let Some(known) = self.memoised_first_bytes(state) {
             return Ok(known);
         }
         // The state is live, so the first element of its chain can be entered and the chain completed.
@@ -288,7 +288,7 @@ impl Automata {
     }
 
     /// The memoised result of [`first_bytes`](Self::first_bytes), if there is one.
-    pub fn known_first_bytes(&self, state: StateId) -> Option<ByteSet> {
+    pub fn memoised_first_bytes(&self, state: StateId) -> Option<ByteSet> {
         self.states[state.index()].first_bytes.as_deref().copied()
     }
 
@@ -312,7 +312,7 @@ impl Automata {
     ///
     /// # Errors
     /// If the number of states exceeds its limit.
-    pub fn steps_of_both(&mut self, left: StateId, right: StateId) -> Result<Vec<StepOfBoth>, LimitExceeded> {
+    pub fn joint_steps(&mut self, left: StateId, right: StateId) -> Result<Vec<JointStep>, LimitExceeded> {
         let mut starts = ByteSet::EMPTY;
         for state in [left, right] {
             let row = self.row(state);
@@ -326,7 +326,7 @@ impl Automata {
             let (left, right) = (self.step(left, first)?, self.step(right, first)?);
             if left.is_some() || right.is_some() {
                 let last = starts.peek().map_or(u8::MAX, |next| next - 1);
-                steps.push(StepOfBoth { bytes: ByteSet::range(first, last), left, right });
+                steps.push(JointStep { bytes: ByteSet::range(first, last), left, right });
             }
         }
         Ok(steps)

@@ -6,7 +6,7 @@
 //! bounds.
 
 use crate::dfa::table::StateRows;
-use grammask_collections::graph::Edges;
+use grammask_collections::graph::AdjacencyList;
 
 /// A refinable partition of `0..n`, after Valmari. Each set is a range of `elements`.
 struct RefinablePartition {
@@ -99,7 +99,7 @@ pub(crate) fn minimize(rows: &StateRows) -> Vec<usize> {
     let mut blocks = RefinablePartition::by_key(rows.len(), |state| rows.is_accepting(state));
     let mut cords = RefinablePartition::by_key(transitions.len(), |index| transitions[index].label);
     let pairs = transitions.iter().zip(0_u32..).map(|(transition, index)| (transition.target as u32, index));
-    let incoming = Edges::from_pairs(rows.len(), &pairs.collect::<Vec<_>>());
+    let incoming = AdjacencyList::from_pairs(rows.len(), &pairs.collect::<Vec<_>>());
     // Block 0 need not split the cords: a transition that does not enter it enters another block, or does not exist,
     // and the cords distinguish missing transitions.
     let (mut next_block, mut next_cord) = (1, 0);

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use crate::byte_ranges::ByteRanges;
 use crate::dfa::minimize::minimize;
 use crate::term::content_hash::ContentHasher;
-use grammask_collections::graph::Edges;
+use grammask_collections::graph::AdjacencyList;
 
 /// A state of a [`Table`] or a [`TableBuilder`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -80,12 +80,12 @@ impl StateRows {
     }
 
     /// The sources of the transitions into each state.
-    fn sources(&self) -> Edges {
+    fn sources(&self) -> AdjacencyList {
         let mut pairs = Vec::with_capacity(self.edges.len());
         for state in 0..self.len() {
             pairs.extend(self.edges(state).iter().map(|edge| (edge.target.0, state as u32)));
         }
-        Edges::from_pairs(self.len(), &pairs)
+        AdjacencyList::from_pairs(self.len(), &pairs)
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use grammask_collections::id_table::IdTable;
+use grammask_collections::incremental_hash_table::IncrementalHashTable;
 
 use crate::byte_set::ByteSet;
 use crate::derivative::memo::DerivativeMemo;
@@ -154,7 +154,7 @@ struct Facts {
 #[derive(Clone, Debug)]
 pub struct Terms {
     records: Vec<TermRecord>,
-    ids: IdTable,
+    ids: IncrementalHashTable,
     /// Cache in front of `ids`, keyed by a hash over operand ids, which costs less than a content hash. Not all terms
     /// have an entry.
     by_operands: FxHashMap<u64, TermId>,
@@ -180,7 +180,7 @@ impl Terms {
     pub fn new() -> Self {
         let mut terms = Self {
             records: Vec::new(),
-            ids: IdTable::default(),
+            ids: IncrementalHashTable::default(),
             by_operands: FxHashMap::default(),
             tables: Vec::new(),
             table_bytes: 0,
@@ -294,7 +294,7 @@ impl Terms {
     }
 
     /// Whether the term contains a repetition with a large bound, outside complements and first matches.
-    pub fn has_distant_bounds(&self, term: TermId) -> bool {
+    pub fn has_large_bounds(&self, term: TermId) -> bool {
         self.facts(term).has_large_bound
     }
 
@@ -304,7 +304,7 @@ impl Terms {
     }
 
     /// Whether the form of the term shows that the language is infinite.
-    pub fn is_infinite_by_shape(&self, term: TermId) -> bool {
+    pub fn is_infinite_by_form(&self, term: TermId) -> bool {
         self.facts(term).infinite
     }
 
@@ -509,12 +509,12 @@ impl Terms {
             Term::Table { table, state } => (self.get_table(*table).is_accepting(*state), true, true),
         };
         let has_large_bound = match term {
-            Term::Concat(head, tail) => self.has_distant_bounds(*head) || self.has_distant_bounds(*tail),
+            Term::Concat(head, tail) => self.has_large_bounds(*head) || self.has_large_bounds(*tail),
             Term::Union(parts) | Term::Intersection(parts) => {
-                parts.iter().any(|&part| self.has_distant_bounds(part))
+                parts.iter().any(|&part| self.has_large_bounds(part))
             }
             Term::Repeat { term, min, max } => {
-                self.effective_length(*term, *min, *max).is_some() || self.has_distant_bounds(*term)
+                self.effective_length(*term, *min, *max).is_some() || self.has_large_bounds(*term)
             }
             _ => false,
         };

@@ -11,19 +11,19 @@ const SEGMENTS: usize = 27;
 
 /// An array in segments. See the [module documentation](self).
 #[derive(Debug)]
-pub struct Slots<T> {
+pub struct SegmentedArray<T> {
     segments: [OnceLock<Box<[Chunk<T>]>>; SEGMENTS],
 }
 
 type Chunk<T> = OnceLock<Box<[T]>>;
 
-impl<T> Default for Slots<T> {
+impl<T> Default for SegmentedArray<T> {
     fn default() -> Self {
         Self { segments: std::array::from_fn(|_| OnceLock::new()) }
     }
 }
 
-impl<T: Default> Slots<T> {
+impl<T: Default> SegmentedArray<T> {
     /// An empty array.
     #[must_use]
     pub fn new() -> Self {
@@ -39,7 +39,7 @@ impl<T: Default> Slots<T> {
 
     /// The entry at an index; allocates its chunk if necessary.
     #[inline]
-    pub fn reach(&self, index: usize) -> &T {
+    pub fn get_or_alloc(&self, index: usize) -> &T {
         self.get(index).unwrap_or_else(|| self.allocate(index))
     }
 
@@ -67,15 +67,15 @@ mod tests {
 
     #[test]
     fn entries_do_not_move() {
-        let slots: Slots<AtomicU32> = Slots::new();
-        let first = slots.reach(5);
+        let array: SegmentedArray<AtomicU32> = SegmentedArray::new();
+        let first = array.get_or_alloc(5);
         for index in [70_000, 0, 63, 64] {
-            assert!(index < CHUNK || slots.get(index).is_none());
-            slots.reach(index).store(index as u32, Ordering::Relaxed);
-            assert_eq!(slots.get(index).unwrap().load(Ordering::Relaxed), index as u32);
+            assert!(index < CHUNK || array.get(index).is_none());
+            array.get_or_alloc(index).store(index as u32, Ordering::Relaxed);
+            assert_eq!(array.get(index).unwrap().load(Ordering::Relaxed), index as u32);
         }
-        assert!(std::ptr::eq(first, slots.reach(5)));
-        assert_eq!(slots.get(1).unwrap().load(Ordering::Relaxed), 0);
-        assert!(slots.get(1 << 20).is_none());
+        assert!(std::ptr::eq(first, array.get_or_alloc(5)));
+        assert_eq!(array.get(1).unwrap().load(Ordering::Relaxed), 0);
+        assert!(array.get(1 << 20).is_none());
     }
 }

@@ -6,22 +6,22 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::slots::Slots;
+use crate::segmented_array::SegmentedArray;
 
 /// An append-only vector. See the [module documentation](self).
 #[derive(Debug)]
-pub struct AppendOnly<T> {
-    entries: Slots<OnceLock<T>>,
+pub struct AppendOnlyVec<T> {
+    entries: SegmentedArray<OnceLock<T>>,
     len: AtomicUsize,
 }
 
-impl<T> Default for AppendOnly<T> {
+impl<T> Default for AppendOnlyVec<T> {
     fn default() -> Self {
-        Self { entries: Slots::default(), len: AtomicUsize::new(0) }
+        Self { entries: SegmentedArray::default(), len: AtomicUsize::new(0) }
     }
 }
 
-impl<T> AppendOnly<T> {
+impl<T> AppendOnlyVec<T> {
     /// An empty vector.
     #[must_use]
     pub fn new() -> Self {
@@ -42,7 +42,7 @@ impl<T> AppendOnly<T> {
     pub fn push(&self, value: T) -> usize {
         let index = self.len.load(Ordering::Acquire);
         // If two calls raced despite the contract, one value would be lost, without undefined behaviour.
-        let _ = self.entries.reach(index).set(value);
+        let _ = self.entries.get_or_alloc(index).set(value);
         self.len.store(index + 1, Ordering::Release);
         index
     }
@@ -59,11 +59,11 @@ impl<T> AppendOnly<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::AppendOnly;
+    use super::AppendOnlyVec;
 
     #[test]
     fn keeps_every_entry() {
-        let table = AppendOnly::new();
+        let table = AppendOnlyVec::new();
         for value in 0..10_000_usize {
             assert_eq!(table.push(value * 3), value);
         }

@@ -10,18 +10,18 @@ const INITIAL_CAPACITY: usize = 32;
 
 /// A vector in segments. See the [module documentation](self).
 #[derive(Clone, Debug)]
-pub struct Blocks<T> {
+pub struct SegmentedVec<T> {
     full: Vec<Vec<T>>,
     last: Vec<T>,
 }
 
-impl<T> Default for Blocks<T> {
+impl<T> Default for SegmentedVec<T> {
     fn default() -> Self {
         Self { full: Vec::new(), last: Vec::with_capacity(INITIAL_CAPACITY) }
     }
 }
 
-impl<T> Blocks<T> {
+impl<T> SegmentedVec<T> {
     /// An empty vector with a capacity of 32 entries.
     #[must_use]
     pub fn new() -> Self {
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn behaves_as_a_vector() {
-        let (mut blocks, mut list) = (Blocks::new(), Vec::new());
+        let (mut segmented, mut list) = (SegmentedVec::new(), Vec::new());
         let lengths = [
             0,
             1,
@@ -93,15 +93,15 @@ mod tests {
         ];
         for len in lengths {
             while list.len() < len {
-                blocks.push(list.len());
+                segmented.push(list.len());
                 list.push(list.len());
             }
-            blocks.truncate(len);
+            segmented.truncate(len);
             list.truncate(len);
-            assert_eq!(blocks.len(), len);
-            assert!(blocks.iter().eq(&list) && blocks.iter().rev().eq(list.iter().rev()));
+            assert_eq!(segmented.len(), len);
+            assert!(segmented.iter().eq(&list) && segmented.iter().rev().eq(list.iter().rev()));
             for index in [0, 1, len / 2, len.saturating_sub(1), len, len + 1, len + SEGMENT] {
-                assert_eq!(blocks.get(index), list.get(index));
+                assert_eq!(segmented.get(index), list.get(index));
             }
         }
     }

@@ -11,7 +11,7 @@ const SLOTS_PER_INSERTION: usize = 8;
 
 /// A hash table of ids. See the [module documentation](self).
 #[derive(Clone, Debug, Default)]
-pub struct IdTable {
+pub struct IncrementalHashTable {
     /// The low 32 bits of the hash, then the id plus one; 0 if empty. Zero, since zeroed memory costs no write.
     slots: Vec<u64>,
     /// The slots before the last resize; empty once all have been moved.
@@ -21,7 +21,7 @@ pub struct IdTable {
     len: usize,
 }
 
-impl IdTable {
+impl IncrementalHashTable {
     /// The id with this hash for which `is_equal` holds.
     pub fn find(&self, hash: u64, mut is_equal: impl FnMut(usize) -> bool) -> Option<usize> {
         find_in(&self.slots, hash, &mut is_equal).or_else(|| find_in(&self.old, hash, &mut is_equal))
@@ -79,11 +79,11 @@ fn find_in(slots: &[u64], hash: u64, is_equal: &mut impl FnMut(usize) -> bool) -
 
 #[cfg(test)]
 mod tests {
-    use super::IdTable;
+    use super::IncrementalHashTable;
 
     #[test]
     fn finds_inserted_ids() {
-        let mut table = IdTable::default();
+        let mut table = IncrementalHashTable::default();
         // Hashes with many collisions, in all bits and in the low bits.
         let hash = |id: usize| (id as u64 / 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (id % 2 * 20);
         for id in 0..5_000 {
