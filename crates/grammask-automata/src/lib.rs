@@ -47,7 +47,7 @@
 //! | `derivative` | derivatives with their memo tables; byte classes |
 //! | `dfa` | the lazy DFA, liveness, tables, minimisation |
 //! | `build` | word lists, character classes, substrings, UTF-8 strings without or up to a match |
-//! | `analysis` | facts from the form of a term: cardinality, inclusion, length limits, repetition bounds, prefix codes |
+//! | `analysis` | facts from the form of a term: cardinality, inclusion, lengths, repetition bounds, prefix codes |
 //! | `regex` | regular expressions |
 #![forbid(unsafe_code)]
 
