@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::SetId;
-use grammask_collections::append_only::AppendOnly;
-use grammask_collections::slots::Slots;
+use grammask_collections::append_only_vec::AppendOnlyVec;
+use grammask_collections::segmented_array::SegmentedArray;
 use grammask_vocabulary::{LiveTokens, Mask};
 
 /// Bytes per state.
@@ -22,8 +22,8 @@ const ENTRY_BYTES: usize = size_of::<AtomicU32>();
 #[derive(Debug)]
 pub struct MaskCache {
     /// For each state the number of its mask plus one; zero if it is not cached.
-    by_set: Slots<AtomicU32>,
-    masks: AppendOnly<Arc<Mask>>,
+    by_set: SegmentedArray<AtomicU32>,
+    masks: AppendOnlyVec<Arc<Mask>>,
     distinct: Mutex<Distinct>,
     /// Bytes of the distinct masks, including the words that are expanded later from masks that the vocabulary does not own.
     bytes: Arc<AtomicUsize>,
@@ -71,8 +71,8 @@ impl Eq for ByForm {}
 impl Default for MaskCache {
     fn default() -> Self {
         Self {
-            by_set: Slots::new(),
-            masks: AppendOnly::new(),
+            by_set: SegmentedArray::new(),
+            masks: AppendOnlyVec::new(),
             distinct: Mutex::default(),
             bytes: Arc::default(),
             inserted: AtomicUsize::new(0),
@@ -163,7 +163,7 @@ impl MaskCache {
     /// caller at a time.
     pub fn share(&self, set: SetId, kept: &CachedMask, max_bytes: usize) -> Option<&Arc<Mask>> {
         let number = kept.number.filter(|_| self.has_room(ENTRY_BYTES, max_bytes))?;
-        self.by_set.reach(set.index()).store(number + 1, Ordering::Release);
+        self.by_set.get_or_alloc(set.index()).store(number + 1, Ordering::Release);
         self.sharing.store(self.sharing.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         Some(self.masks.get(number as usize))
     }
@@ -175,7 +175,7 @@ impl MaskCache {
     }
 
     fn set(&self, set: SetId, number: u32) {
-        self.by_set.reach(set.index()).store(number + 1, Ordering::Release);
+        self.by_set.get_or_alloc(set.index()).store(number + 1, Ordering::Release);
         self.inserted.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -24,7 +24,7 @@ use super::stack_automaton::{Reading, StackAutomaton};
 use super::terminal_set::TerminalSet;
 use super::views::Views;
 use super::{emptiness, indentation};
-use grammask_collections::state_table::{StateTable, Transition};
+use grammask_collections::state_table::{MemoTransition, StateTable};
 use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded, Limits};
 use grammask_engine::{
     Effort, Engine, Expectation, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy,
@@ -388,9 +388,9 @@ impl Engine for LexedRecognizer {
     fn step(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
         let class = usize::from(self.class_of_byte[usize::from(byte)]);
         match self.sets.get(set.index()).transition(class) {
-            Transition::Unknown => self.make_step(set, byte, class),
-            Transition::Dead => Ok(None),
-            Transition::To(next) => Ok(Some(SetId::new(next as usize))),
+            MemoTransition::Unknown => self.make_step(set, byte, class),
+            MemoTransition::Dead => Ok(None),
+            MemoTransition::To(next) => Ok(Some(SetId::new(next as usize))),
         }
     }
 

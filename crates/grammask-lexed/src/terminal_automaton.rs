@@ -15,7 +15,7 @@ pub struct AutomatonState {
 
 /// The minimal automaton of a term; none if it has no word, or more than `most_states` states before they are merged.
 pub(super) fn states(terms: &Terms, term: TermId, most_states: usize) -> Option<Vec<AutomatonState>> {
-    let table = terms.determinized(term, most_states)?;
+    let table = terms.determinize(term, most_states)?;
     let start = table.start()?;
     let mut positions: FxHashMap<TableState, u32> = FxHashMap::from_iter([(start, 0)]);
     let mut found = vec![start];

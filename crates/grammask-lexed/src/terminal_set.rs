@@ -1,6 +1,6 @@
 //! Sets of terminals as bitsets, the end of the text among them.
 
-use grammask_collections::graph::strong_components;
+use grammask_collections::graph::strongly_connected_components;
 use grammask_grammar::TerminalId;
 
 /// A set of terminals. Sets that are combined have the same width.
@@ -72,7 +72,7 @@ impl TerminalSet {
 /// Adds to each set those of everything that it leads to, along `successors`. Cost: linear in the edges.
 pub(crate) fn unite_along(sets: &mut [TerminalSet], successors: &[Vec<usize>]) {
     // Components come after those that they lead to.
-    for members in strong_components(successors).members() {
+    for members in strongly_connected_components(successors).members() {
         let Some((&first, others)) = members.split_first() else { continue };
         let mut union = std::mem::take(&mut sets[first]);
         for &member in &members {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::options::EndMode;
 use crate::{CompiledGrammar, GrammarCache};
-use grammask_collections::blocks::Blocks;
+use grammask_collections::segmented_vec::SegmentedVec;
 use grammask_diagnostics::{Deadline, GrammarError};
 use grammask_engine::{Effort, Expectation, SetId, TokenEvent};
 use grammask_vocabulary::{Mask, TokenId};
@@ -19,7 +19,7 @@ pub struct Matcher {
     /// The caches that the state and the history refer to.
     cache: Arc<GrammarCache>,
     state: State,
-    history: Blocks<Step>,
+    history: SegmentedVec<Step>,
     /// New steps of the recogniser when the size of the cache was last looked at.
     steps_seen: usize,
 }
@@ -117,7 +117,7 @@ impl Matcher {
     pub(crate) fn new(compiled: Arc<CompiledGrammar>) -> Self {
         let cache = compiled.cache();
         let state = State { set: cache.engine().start(), is_finished: false };
-        Self { compiled, cache, state, history: Blocks::new(), steps_seen: 0 }
+        Self { compiled, cache, state, history: SegmentedVec::new(), steps_seen: 0 }
     }
 
     pub(crate) fn state(&self) -> State {
@@ -126,7 +126,7 @@ impl Matcher {
 
     /// A matcher with the same future, which cannot be rolled back.
     pub(crate) fn without_history(&self) -> Self {
-        let mut history = Blocks::new();
+        let mut history = SegmentedVec::new();
         history.push(Step { before: self.state, accepted: Accepted::Forgotten(self.tail()) });
         Self {
             compiled: self.compiled.clone(),
@@ -222,8 +222,13 @@ impl Matcher {
         }
         let cache = self.compiled.fresh_cache(&self.cache).map_err(|limit| self.cache.limit_error(limit))?;
         let state = State { set: cache.engine().start(), is_finished: false };
-        let mut moved =
-            Self { compiled: self.compiled.clone(), cache, state, history: Blocks::new(), steps_seen: 0 };
+        let mut moved = Self {
+            compiled: self.compiled.clone(),
+            cache,
+            state,
+            history: SegmentedVec::new(),
+            steps_seen: 0,
+        };
         for step in self.history.iter() {
             let next = match &step.accepted {
                 Accepted::Token(token) => moved.next_state(moved.state, *token)?,

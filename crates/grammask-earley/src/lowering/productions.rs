@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use grammask_automata::Automata;
-use grammask_collections::graph::{Edges, components_of};
+use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_grammar::{
     NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, repetition_suffix,
 };
@@ -173,7 +173,7 @@ impl Productions {
 
     /// All rules, parts before the rules that use them; rules that use each other stand together.
     pub(crate) fn bottom_up(&self) -> Vec<usize> {
-        let mut used = Edges::with_capacity(self.rules.len());
+        let mut used = AdjacencyList::with_capacity(self.rules.len());
         for rule in &self.rules {
             rule.body.symbols().for_each(|symbol| {
                 if let Symbol::Nonterminal(id) = symbol {

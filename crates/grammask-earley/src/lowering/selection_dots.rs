@@ -12,15 +12,15 @@ use rustc_hash::FxHashMap;
 
 use super::normal_form::{Advance, DotId, Production, RightHandSide};
 use super::productions::Symbol;
-use grammask_collections::append_only::AppendOnly;
+use grammask_collections::append_only_vec::AppendOnlyVec;
 use grammask_diagnostics::LimitExceeded;
-use grammask_grammar::{PartId, Progress};
+use grammask_grammar::{PartId, SelectionState};
 
 /// A state of the selection of a production.
 #[derive(Clone, Debug)]
 struct State {
     production: u32,
-    progress: Progress,
+    progress: SelectionState,
     first_dot: u32,
 }
 
@@ -38,8 +38,8 @@ enum Place {
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct SelectionDots {
-    states: AppendOnly<State>,
-    ids: Mutex<FxHashMap<(u32, Progress), u32>>,
+    states: AppendOnlyVec<State>,
+    ids: Mutex<FxHashMap<(u32, SelectionState), u32>>,
     /// The first dot of the first state.
     first: u32,
     /// Productions that are selections.
@@ -70,7 +70,7 @@ impl Iterator for Expanded {
 impl Clone for SelectionDots {
     fn clone(&self) -> Self {
         let ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
-        let states = AppendOnly::new();
+        let states = AppendOnlyVec::new();
         for state in 0..self.states.len() {
             states.push(self.states.get(state).clone());
         }
@@ -88,7 +88,7 @@ impl SelectionDots {
     /// No state but the first ones of the selections among `productions`. Dots are numbered from `first` on.
     pub(super) fn new(productions: &[Production], first: u32) -> Result<Self, LimitExceeded> {
         let mut dots = Self {
-            states: AppendOnly::new(),
+            states: AppendOnlyVec::new(),
             ids: Mutex::default(),
             first,
             productions: Vec::new(),
@@ -193,7 +193,7 @@ impl SelectionDots {
         &self,
         productions: &[Production],
         production: u32,
-        progress: Progress,
+        progress: SelectionState,
     ) -> Result<u32, LimitExceeded> {
         // A thread that panics leaves the tables whole: the number of a state is known when the state is.
         let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);

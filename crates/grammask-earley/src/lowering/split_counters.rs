@@ -62,7 +62,7 @@ pub(super) fn is_counted(
                 Some(start) => automata.first_bytes(start)?.len() >= WIDE_BYTES,
                 None => false,
             };
-    Ok(is_large && automata.is_code(unit, MOST_UNIT_STATES)?)
+    Ok(is_large && automata.is_prefix_code(unit, MOST_UNIT_STATES)?)
 }
 
 struct Splitting<'a> {

@@ -1,15 +1,15 @@
-//! Makes a ready-made automaton of a term: the subset construction, as far as the lazy DFA does it anyway.
+//! Conversion of a term to a minimal table, by exploring all states of the lazy DFA.
 
 use rustc_hash::FxHashMap;
 
-use super::{Automata, StateId, Table, TableBuilder, TableState, TermId, Terms};
+use crate::{Automata, StateId, Table, TableBuilder, TableState, TermId, Terms};
 
 impl Terms {
-    /// The minimal automaton of `term`; none if it is the empty language or takes more than `most_states` states
-    /// before it is minimised. Cost: linear in those states, with some microseconds for each.
+    /// The minimal automaton of `term`. `None` if the language is empty, or if there are more than `max_states` states
+    /// before minimisation. Cost: some microseconds per state.
     #[must_use]
-    pub fn determinized(&self, term: TermId, most_states: usize) -> Option<Table> {
-        let mut automata = Automata::new(self.clone(), most_states);
+    pub fn determinize(&self, term: TermId, max_states: usize) -> Option<Table> {
+        let mut automata = Automata::new(self.clone(), max_states);
         let first = automata.start(term).ok()??;
         let mut builder = TableBuilder::new();
         let start = builder.add_state();
@@ -54,12 +54,12 @@ mod tests {
     fn keeps_the_language() {
         let mut terms = Terms::new();
         let term = regex::term(&mut terms, "(a|b)*abb|[x-z]{2,3}", &Limits::default()).unwrap();
-        assert!(terms.determinized(term, 2).is_none());
-        let table = terms.determinized(term, 100).unwrap();
-        let made = terms.table(table);
+        assert!(terms.determinize(term, 2).is_none());
+        let table = terms.determinize(term, 100).unwrap();
+        let determinized_term = terms.table(table);
         let mut automata = Automata::new(terms, 1000);
         for text in ["abb", "ababb", "ab", "xy", "xyz", "xyzx", "", "abbx"] {
-            let mut ends = [term, made].map(|term| automata.start(term).unwrap());
+            let mut ends = [term, determinized_term].map(|term| automata.start(term).unwrap());
             for byte in text.bytes() {
                 ends = ends.map(|state| state.and_then(|state| automata.step(state, byte).unwrap()));
             }

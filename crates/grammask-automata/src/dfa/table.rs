@@ -1,24 +1,24 @@
-//! Ready-made automata: deterministic, trimmed, their transitions in one array of sorted byte ranges.
+//! Tables: trimmed deterministic automata, with all transitions in one array of sorted byte ranges.
 //!
-//! A table is what a construction outside the algebra of terms delivers (a large set of words, the substrings
-//! of a text, a regex with assertions); each of its states is a term. States are named by content where a
-//! state's future is a tree without cycles, so equal futures in different tables are the same term, and by
-//! position in a canonical numbering of the whole table otherwise.
+//! A table is the result of a construction other than derivatives (a word list, the substrings of a text, a pattern
+//! with assertions); each of its states is a term. A fingerprint identifies a state across tables. In an acyclic
+//! table it is a hash of the state's language, so equal states of different tables are the same term. Otherwise it is a
+//! hash of the whole table, whose numbering is canonical, with the state's number.
 
 use std::sync::OnceLock;
 
-use super::byte_ranges::ByteRanges;
-use super::content_hash::ContentHasher;
-use super::minimize::minimize;
-use grammask_collections::graph::Edges;
+use crate::byte_ranges::ByteRanges;
+use crate::dfa::minimize::minimize;
+use crate::term::content_hash::ContentHasher;
+use grammask_collections::graph::AdjacencyList;
 
 /// A state of a [`Table`] or a [`TableBuilder`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TableState(u32);
 
 impl TableState {
-    /// The state at position `index` of its table.
-    pub(super) fn new(index: usize) -> Self {
+    /// The state with number `index`.
+    pub(crate) fn new(index: usize) -> Self {
         Self(u32::try_from(index).expect("memory ends before four billion states"))
     }
 
@@ -29,32 +29,32 @@ impl TableState {
     }
 }
 
-/// A transition: from any byte between `low` and `high`, both included.
+/// A transition over the bytes from `low` to `high`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Edge {
-    pub(super) low: u8,
-    pub(super) high: u8,
-    pub(super) target: TableState,
+pub(crate) struct TableEdge {
+    pub(crate) low: u8,
+    pub(crate) high: u8,
+    pub(crate) target: TableState,
 }
 
-/// States under construction, complete with their transitions, in the order of their numbers.
+/// States with their transitions, in order of their numbers. Grows by one state at a time.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rows {
+pub(crate) struct StateRows {
     starts: Vec<usize>,
-    edges: Vec<Edge>,
+    edges: Vec<TableEdge>,
     accepting: Vec<bool>,
 }
 
-impl Rows {
-    /// Begins the next state; its transitions follow.
-    pub(super) fn begin_row(&mut self, accepting: bool) -> TableState {
+impl StateRows {
+    /// Adds a state. Its transitions must be added before those of the next one.
+    pub(crate) fn begin_row(&mut self, accepting: bool) -> TableState {
         self.starts.push(self.edges.len());
         self.accepting.push(accepting);
         TableState::new(self.starts.len() - 1)
     }
 
-    /// Adds a transition to the state begun last, above all that it has.
-    pub(super) fn push_edge(&mut self, low: u8, high: u8, target: TableState) {
+    /// Adds a transition to the last state, over bytes above those of its other transitions.
+    pub(crate) fn push_edge(&mut self, low: u8, high: u8, target: TableState) {
         let row_start = self.starts.last().copied().unwrap_or(0);
         if let Some(last) = self.edges[row_start..].last_mut() {
             assert!(last.high < low, "the transitions of a state must not overlap");
@@ -63,44 +63,46 @@ impl Rows {
                 return;
             }
         }
-        self.edges.push(Edge { low, high, target });
+        self.edges.push(TableEdge { low, high, target });
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.starts.len()
     }
 
-    pub(super) fn is_accepting(&self, state: usize) -> bool {
+    pub(crate) fn is_accepting(&self, state: usize) -> bool {
         self.accepting[state]
     }
 
-    pub(super) fn edges(&self, state: usize) -> &[Edge] {
+    pub(crate) fn edges(&self, state: usize) -> &[TableEdge] {
         let end = self.starts.get(state + 1).copied().unwrap_or(self.edges.len());
         &self.edges[self.starts[state]..end]
     }
 
-    /// The states that have transitions to each state, once for each transition.
-    fn sources(&self) -> Edges {
+    /// The sources of the transitions into each state.
+    fn sources(&self) -> AdjacencyList {
         let mut pairs = Vec::with_capacity(self.edges.len());
         for state in 0..self.len() {
             pairs.extend(self.edges(state).iter().map(|edge| (edge.target.0, state as u32)));
         }
-        Edges::from_pairs(self.len(), &pairs)
+        AdjacencyList::from_pairs(self.len(), &pairs)
     }
 }
 
-/// How the states of a table are told apart from all other states.
+/// The identity of the states of a table, across tables.
 #[derive(Clone, Debug)]
-pub(super) enum Fingerprints {
-    /// A hash of each state's own future, which has no cycle.
+pub(crate) enum Fingerprints {
+    /// Acyclic: a hash of the language of each state.
     Contents(Box<[u128]>),
-    /// A hash of the whole table, whose numbering is canonical.
+    /// A hash of the whole table; its numbering must be canonical.
     Table(u128),
 }
 
-/// What tells one state apart from all other states of all tables.
-pub(super) enum StateFingerprint {
+/// The identity of one state, across tables.
+pub(crate) enum StateFingerprint {
+    /// A hash of the state's language.
     Content(u128),
+    /// A hash of the table, and the state's number.
     Position(u128, usize),
 }
 
@@ -109,7 +111,7 @@ pub(super) enum StateFingerprint {
 pub struct Table {
     start: Option<TableState>,
     starts: Box<[u32]>,
-    edges: Box<[Edge]>,
+    edges: Box<[TableEdge]>,
     accepting: Box<[u64]>,
     fingerprints: Fingerprints,
     /// As [`Table::ranges`] returns them.
@@ -117,8 +119,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table of states from each of which an accepting one can be reached.
-    pub(super) fn new(rows: Rows, start: TableState, fingerprints: Fingerprints) -> Self {
+    /// A table of live states.
+    pub(crate) fn new(rows: StateRows, start: TableState, fingerprints: Fingerprints) -> Self {
         let edge_index =
             |index: usize| u32::try_from(index).expect("memory ends before four billion transitions");
         let mut starts: Vec<u32> = rows.starts.iter().map(|&start| edge_index(start)).collect();
@@ -148,13 +150,13 @@ impl Table {
         }
     }
 
-    /// The start; none if the table accepts nothing.
+    /// The start state; `None` if the language is empty.
     #[must_use]
     pub fn start(&self) -> Option<TableState> {
         self.start
     }
 
-    /// How many states there are.
+    /// Number of states.
     #[must_use]
     pub fn len(&self) -> usize {
         self.starts.len() - 1
@@ -165,38 +167,38 @@ impl Table {
         (0..self.len()).map(TableState::new)
     }
 
-    /// Whether there is no state, so that nothing is accepted.
+    /// Whether there is no state: the language is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the word that led to `state` is accepted.
+    /// Whether the state accepts.
     #[must_use]
     pub fn is_accepting(&self, state: TableState) -> bool {
         self.accepting[state.index() / 64] >> (state.index() % 64) & 1 == 1
     }
 
-    /// Where `byte` leads from `state`; nowhere if no accepted word goes on like that.
+    /// The state after a byte; `None` if no word continues with it.
     #[must_use]
     pub fn next(&self, state: TableState, byte: u8) -> Option<TableState> {
         self.edge(state, byte).map(|(_, _, target)| target)
     }
 
-    /// The range of bytes around `byte`, both ends included, that leads from `state` to one state, and that state.
-    pub(super) fn edge(&self, state: TableState, byte: u8) -> Option<(u8, u8, TableState)> {
+    /// The transition over `byte`: first and last byte of its range, and its target.
+    pub(crate) fn edge(&self, state: TableState, byte: u8) -> Option<(u8, u8, TableState)> {
         let row = self.row(state);
         let edge = row.get(row.partition_point(|edge| edge.high < byte))?;
         (edge.low <= byte).then_some((edge.low, edge.high, edge.target))
     }
 
-    /// The transitions of `state` as ranges of bytes, both ends included, in ascending order.
+    /// The transitions of a state in ascending order: first and last byte, and target.
     pub fn edges(&self, state: TableState) -> impl Iterator<Item = (u8, u8, TableState)> {
         self.row(state).iter().map(|edge| (edge.low, edge.high, edge.target))
     }
 
-    /// The different byte ranges of all transitions. Remembered, since ready-made tables are in many grammars.
-    pub(super) fn ranges(&self) -> &[(u8, u8)] {
+    /// The distinct byte ranges of all transitions. Memoised, since many grammars share a table.
+    pub(crate) fn ranges(&self) -> &[(u8, u8)] {
         self.ranges.get_or_init(|| {
             let mut known = ByteRanges::default();
             let new = self.edges.iter().filter(|edge| known.insert(edge.low, edge.high));
@@ -204,24 +206,24 @@ impl Table {
         })
     }
 
-    /// Whether exactly the empty word is accepted from `state`.
-    pub(super) fn is_final(&self, state: TableState) -> bool {
+    /// Whether the language of the state is the empty word.
+    pub(crate) fn is_final(&self, state: TableState) -> bool {
         self.row(state).is_empty()
     }
 
-    /// Whether it is known that no state can be reached again, so that only so many words are accepted.
-    pub(super) fn is_acyclic(&self) -> bool {
+    /// Whether the table is known to have no cycle; its language is then finite.
+    pub(crate) fn is_acyclic(&self) -> bool {
         matches!(self.fingerprints, Fingerprints::Contents(_))
     }
 
-    pub(super) fn fingerprint(&self, state: TableState) -> StateFingerprint {
+    pub(crate) fn fingerprint(&self, state: TableState) -> StateFingerprint {
         match &self.fingerprints {
             Fingerprints::Contents(hashes) => StateFingerprint::Content(hashes[state.index()]),
             Fingerprints::Table(hash) => StateFingerprint::Position(*hash, state.index()),
         }
     }
 
-    pub(super) fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         let fingerprints = match &self.fingerprints {
             Fingerprints::Contents(hashes) => size_of_val(&hashes[..]),
             Fingerprints::Table(_) => 0,
@@ -233,27 +235,27 @@ impl Table {
             + self.ranges.get().map_or(0, |ranges| size_of_val(&ranges[..]))
     }
 
-    fn row(&self, state: TableState) -> &[Edge] {
+    fn row(&self, state: TableState) -> &[TableEdge] {
         let index = state.index();
         &self.edges[self.starts[index] as usize..self.starts[index + 1] as usize]
     }
 }
 
-/// Collects the states and transitions of a [`Table`] in any order.
+/// Builds a [`Table`] from states and transitions in any order.
 #[derive(Clone, Debug, Default)]
 pub struct TableBuilder {
     accepting: Vec<bool>,
-    edges: Vec<(TableState, Edge)>,
+    edges: Vec<(TableState, TableEdge)>,
 }
 
 impl TableBuilder {
-    /// No state yet.
+    /// A builder without states.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A new state, which does not accept.
+    /// Adds a state, which does not accept.
     pub fn add_state(&mut self) -> TableState {
         self.accepting.push(false);
         TableState::new(self.accepting.len() - 1)
@@ -264,13 +266,12 @@ impl TableBuilder {
         self.accepting[state.index()] = true;
     }
 
-    /// Each byte from `low` to `high`, both included, leads from `from` to `to`.
+    /// Adds a transition over the bytes from `low` to `high`, both included.
     pub fn transition(&mut self, from: TableState, low: u8, high: u8, to: TableState) {
-        self.edges.push((from, Edge { low, high, target: to }));
+        self.edges.push((from, TableEdge { low, high, target: to }));
     }
 
-    /// The minimal automaton of what is accepted from `start`, numbered in the order in which its states are
-    /// found breadth first.
+    /// The minimal automaton of the language of `start`, numbered in breadth-first order.
     ///
     /// Cost: O(m log n) for n states and m transitions.
     ///
@@ -279,7 +280,7 @@ impl TableBuilder {
     #[must_use]
     pub fn finish(self, start: TableState) -> Table {
         let rows = self.rows();
-        let Some(live) = breadth_first(&rows, start, &productive(&rows)) else { return Table::empty() };
+        let Some(live) = breadth_first(&rows, start, &live_states(&rows)) else { return Table::empty() };
         let blocks = minimize(&live);
         let quotient = quotient(&live, &blocks);
         let all = vec![true; quotient.len()];
@@ -289,7 +290,7 @@ impl TableBuilder {
         Table::new(rows, TableState::new(0), fingerprints)
     }
 
-    /// As [`Self::finish`], where no two states that can be reached accept the same: nothing is merged.
+    /// As [`Self::finish`], for automata whose reachable states have distinct languages: skips minimisation.
     ///
     /// Cost: linear, after sorting the transitions.
     ///
@@ -298,13 +299,13 @@ impl TableBuilder {
     #[must_use]
     pub fn finish_minimal(self, start: TableState) -> Table {
         let rows = self.rows();
-        let Some(rows) = breadth_first(&rows, start, &productive(&rows)) else { return Table::empty() };
+        let Some(rows) = breadth_first(&rows, start, &live_states(&rows)) else { return Table::empty() };
         let fingerprints = fingerprints(&rows);
         Table::new(rows, TableState::new(0), fingerprints)
     }
 
-    fn rows(self) -> Rows {
-        // States are brought in order by counting; their own transitions mostly come in order.
+    fn rows(self) -> StateRows {
+        // A counting sort by source; the transitions of one state are mostly sorted already.
         let mut ends = vec![0; self.accepting.len()];
         for (from, _) in &self.edges {
             ends[from.index()] += 1;
@@ -313,12 +314,12 @@ impl TableBuilder {
         for slot in &mut ends {
             end += std::mem::replace(slot, end);
         }
-        let mut edges = self.edges.iter().map(|(_, edge)| *edge).collect::<Vec<Edge>>();
+        let mut edges = self.edges.iter().map(|(_, edge)| *edge).collect::<Vec<TableEdge>>();
         for &(from, edge) in &self.edges {
             edges[ends[from.index()]] = edge;
             ends[from.index()] += 1;
         }
-        let mut rows = Rows::default();
+        let mut rows = StateRows::default();
         let mut start = 0;
         for (accepting, end) in self.accepting.into_iter().zip(ends) {
             rows.begin_row(accepting);
@@ -331,31 +332,31 @@ impl TableBuilder {
     }
 }
 
-/// The states from which an accepting one can be reached.
-fn productive(rows: &Rows) -> Vec<bool> {
+/// Whether each state is live.
+fn live_states(rows: &StateRows) -> Vec<bool> {
     let sources = rows.sources();
-    let mut productive = rows.accepting.clone();
-    let mut queue: Vec<usize> = (0..rows.len()).filter(|&state| productive[state]).collect();
+    let mut live_states = rows.accepting.clone();
+    let mut queue: Vec<usize> = (0..rows.len()).filter(|&state| live_states[state]).collect();
     while let Some(state) = queue.pop() {
         for &source in sources.of(state) {
-            if !std::mem::replace(&mut productive[source as usize], true) {
+            if !std::mem::replace(&mut live_states[source as usize], true) {
                 queue.push(source as usize);
             }
         }
     }
-    productive
+    live_states
 }
 
-/// The states that can be reached from `start` through `kept` states, renumbered in the order in which a
-/// breadth-first search finds them; none if `start` is not kept.
-fn breadth_first(rows: &Rows, start: TableState, kept: &[bool]) -> Option<Rows> {
+/// The states that are reachable from `start` through states in `kept`, renumbered in breadth-first order; `None` if
+/// `start` is not kept.
+fn breadth_first(rows: &StateRows, start: TableState, kept: &[bool]) -> Option<StateRows> {
     if !kept[start.index()] {
         return None;
     }
     let mut numbers = vec![None; rows.len()];
     numbers[start.index()] = Some(TableState::new(0));
     let mut order = vec![start];
-    let mut renumbered = Rows::default();
+    let mut renumbered = StateRows::default();
     let mut next = 0;
     while let Some(&state) = order.get(next) {
         next += 1;
@@ -373,14 +374,14 @@ fn breadth_first(rows: &Rows, start: TableState, kept: &[bool]) -> Option<Rows> 
     Some(renumbered)
 }
 
-/// One state for each block of equivalent states.
-fn quotient(rows: &Rows, blocks: &[usize]) -> Rows {
+/// The quotient automaton: one state for each block of equivalent states.
+fn quotient(rows: &StateRows, blocks: &[usize]) -> StateRows {
     let count = blocks.iter().max().map_or(0, |last| last + 1);
     let mut representatives = vec![0; count];
     for (state, &block) in blocks.iter().enumerate() {
         representatives[block] = state;
     }
-    let mut quotient = Rows::default();
+    let mut quotient = StateRows::default();
     for state in representatives {
         quotient.begin_row(rows.is_accepting(state));
         for edge in rows.edges(state) {
@@ -390,25 +391,25 @@ fn quotient(rows: &Rows, blocks: &[usize]) -> Rows {
     quotient
 }
 
-/// Names the states of a canonically numbered automaton: by content if it has no cycle.
-fn fingerprints(rows: &Rows) -> Fingerprints {
+/// The fingerprints of a canonically numbered automaton: by content if it has no cycle.
+fn fingerprints(rows: &StateRows) -> Fingerprints {
     let sources = rows.sources();
-    let mut open: Vec<usize> = (0..rows.len()).map(|state| rows.edges(state).len()).collect();
-    // States whose targets all have names; each is done once, unless a cycle keeps it open.
-    let mut ready: Vec<usize> = (0..rows.len()).filter(|&state| open[state] == 0).collect();
+    let mut missing_hashes: Vec<usize> = (0..rows.len()).map(|state| rows.edges(state).len()).collect();
+    // States whose targets all have hashes, in reverse topological order. States on cycles never get here.
+    let mut ready: Vec<usize> = (0..rows.len()).filter(|&state| missing_hashes[state] == 0).collect();
     let mut hashes = vec![0; rows.len()];
-    let mut named = 0;
+    let mut hashed = 0;
     while let Some(state) = ready.pop() {
         hashes[state] = content_of_row(rows.is_accepting(state), rows.edges(state), &hashes);
-        named += 1;
+        hashed += 1;
         for &source in sources.of(state) {
-            open[source as usize] -= 1;
-            if open[source as usize] == 0 {
+            missing_hashes[source as usize] -= 1;
+            if missing_hashes[source as usize] == 0 {
                 ready.push(source as usize);
             }
         }
     }
-    if named == rows.len() {
+    if hashed == rows.len() {
         return Fingerprints::Contents(hashes.into());
     }
     let mut hasher = ContentHasher::new(2);
@@ -424,8 +425,8 @@ fn fingerprints(rows: &Rows) -> Fingerprints {
     Fingerprints::Table(hasher.finish())
 }
 
-/// The name by content of a state whose targets have names.
-pub(super) fn content_of_row(accepting: bool, edges: &[Edge], hashes: &[u128]) -> u128 {
+/// The content hash of a state whose targets have hashes.
+pub(crate) fn content_of_row(accepting: bool, edges: &[TableEdge], hashes: &[u128]) -> u128 {
     let mut hasher = ContentHasher::new(1);
     hasher.write(u64::from(accepting));
     hasher.write(edges.len() as u64);

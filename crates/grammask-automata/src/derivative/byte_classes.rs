@@ -1,27 +1,28 @@
-//! The bytes that a set of languages cannot tell apart, as classes: what makes transition tables narrow.
+//! Byte classes: an equivalence relation on bytes that no term of a set distinguishes. They keep transition tables
+//! narrow.
 //!
-//! Derivatives are built from the same byte sets, words and tables as their terms, so classes that hold for
-//! the terms hold for every state that they reach.
+//! A derivative consists of byte sets, words and tables of its term, so the classes of a term are valid for every
+//! state that it reaches.
 
 use rustc_hash::FxHashSet;
 
-use super::byte_ranges::ByteRanges;
-use super::byte_set::ByteSet;
-use super::term::{Term, TermId, Terms};
+use crate::byte_ranges::ByteRanges;
+use crate::byte_set::ByteSet;
+use crate::term::arena::{Term, TermId, Terms};
 
 impl Terms {
-    /// A class for each byte, numbered from 0 in order of first bytes; bytes of one class are interchangeable
-    /// in all words of `terms`.
+    /// The class of each byte, numbered from 0 in order of first bytes. Bytes of one class are interchangeable in all
+    /// words of `terms`.
     ///
-    /// Cost: linear in the size of the terms and tables, where tables are gone through once for all calls, and for each
-    /// different byte set in them a few steps per class.
+    /// Cost: linear in the number of subterms, and number of distinct byte sets times number of classes. Tables are
+    /// scanned once and memoise their ranges.
     #[must_use]
     pub fn byte_classes(&self, terms: &[TermId]) -> [u8; 256] {
         let (sets, single) = self.byte_sets(terms);
-        // Between two boundaries of all sets bytes are alike, so one byte of each interval is enough.
+        // No set distinguishes bytes between two boundaries, so the first byte of each interval represents it.
         let boundaries = sets.iter().fold(ByteSet::single(0), |all, set| all.union(set.boundaries()));
         let starts = boundaries.union(single).union(single.boundaries());
-        // The blocks of the coarsest partition that has each set as a union of blocks, refined set by set.
+        // Refines the partition until each set is a union of blocks.
         let mut blocks = vec![starts];
         for &set in &sets {
             for index in 0..blocks.len() {
@@ -34,7 +35,7 @@ impl Terms {
         }
         let mut block_of = [0; 256];
         for (index, block) in blocks.iter().enumerate() {
-            // There are at most 256 blocks, and one more for each byte that is told apart from all others.
+            // Bytes of one-byte sets have a block each, numbered after the others.
             block.without(single).iter().for_each(|start| block_of[usize::from(start)] = index);
         }
         for (index, start) in single.iter().enumerate() {
@@ -47,16 +48,16 @@ impl Terms {
                 count += 1;
                 count - 1
             });
-            // There are at most 256 intervals, so as many classes.
+            // There are at most 256 intervals, hence at most 256 classes.
             classes[usize::from(start)..].fill(class as u8);
         }
         classes
     }
 
-    /// The byte sets that the terms and their tables test for, few of them repeated; those of one byte together.
+    /// The byte sets in the terms and their tables, mostly without duplicates, and the union of the one-byte sets.
     fn byte_sets(&self, terms: &[TermId]) -> (Vec<ByteSet>, ByteSet) {
         let mut single = ByteSet::EMPTY;
-        let (mut sets, mut known) = (Vec::new(), FxHashSet::default());
+        let (mut sets, mut seen_sets) = (Vec::new(), FxHashSet::default());
         let mut ranges = ByteRanges::default();
         let mut tables = FxHashSet::default();
         let mut seen: FxHashSet<TermId> = terms.iter().copied().collect();
@@ -67,7 +68,7 @@ impl Terms {
                 Term::Bytes(set) => {
                     match set.only() {
                         Some(byte) => single.insert(byte),
-                        None => sets.extend(known.insert(*set).then_some(*set)),
+                        None => sets.extend(seen_sets.insert(*set).then_some(*set)),
                     }
                     &[]
                 }
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_alike_where_no_set_tells_them_apart() {
+    fn bytes_that_no_set_distinguishes_have_one_class() {
         let mut terms = Terms::new();
         let (mut all, mut sets) = (Vec::new(), Vec::new());
         for number in 0..24_u32 {
@@ -131,7 +132,7 @@ mod tests {
             let range = ByteSet::range(low, low.saturating_add(byte(number * 13 % 60)));
             let set = range.union(ByteSet::single(byte(number * 91)));
             all.push(terms.bytes(set));
-            // A table, each of whose edges is over one byte.
+            // A table whose edges have one byte each.
             let words = [[byte(number * 5), byte(number * 7)], [byte(number * 11), 0]];
             all.push(terms.literals(&words));
             sets.push(set);
@@ -143,8 +144,8 @@ mod tests {
                 assert!(class <= count, "classes are numbered in order of their first bytes");
                 count = count.max(class + 1);
                 for other in 0..byte {
-                    let are_alike = sets.iter().all(|set| set.contains(byte) == set.contains(other));
-                    assert_eq!(class == classes[usize::from(other)], are_alike, "{byte} and {other}");
+                    let are_equivalent = sets.iter().all(|set| set.contains(byte) == set.contains(other));
+                    assert_eq!(class == classes[usize::from(other)], are_equivalent, "{byte} and {other}");
                 }
             }
         }

@@ -1,28 +1,28 @@
-//! A growing table whose entries never move, so that readers need no lock.
+//! An append-only vector whose entries never move, so that readers need no lock.
 //!
-//! Entries are pushed, by writers that the table's owner serialises, and a reader that was handed an index may
-//! read it at once.
+//! The owner serialises writers. An entry is complete before `push` returns its index, so any thread that has an index
+//! can read the entry.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::slots::Slots;
+use crate::segmented_array::SegmentedArray;
 
-/// See the module.
+/// An append-only vector. See the [module documentation](self).
 #[derive(Debug)]
-pub struct AppendOnly<T> {
-    entries: Slots<OnceLock<T>>,
+pub struct AppendOnlyVec<T> {
+    entries: SegmentedArray<OnceLock<T>>,
     len: AtomicUsize,
 }
 
-impl<T> Default for AppendOnly<T> {
+impl<T> Default for AppendOnlyVec<T> {
     fn default() -> Self {
-        Self { entries: Slots::default(), len: AtomicUsize::new(0) }
+        Self { entries: SegmentedArray::default(), len: AtomicUsize::new(0) }
     }
 }
 
-impl<T> AppendOnly<T> {
-    /// An empty table.
+impl<T> AppendOnlyVec<T> {
+    /// An empty vector.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -38,16 +38,19 @@ impl<T> AppendOnly<T> {
         self.len.load(Ordering::Acquire)
     }
 
-    /// Adds an entry and returns its index. Only one thread may push at a time: the caller holds a lock.
+    /// Appends an entry and returns its index. Calls must be serialised by the caller.
     pub fn push(&self, value: T) -> usize {
         let index = self.len.load(Ordering::Acquire);
-        // A second writer would find its entry taken; its value would be lost, but nothing is torn.
-        let _ = self.entries.reach(index).set(value);
+        // If two calls raced despite the contract, one value would be lost, without undefined behaviour.
+        let _ = self.entries.get_or_alloc(index).set(value);
         self.len.store(index + 1, Ordering::Release);
         index
     }
 
     /// The entry at an index that `push` returned.
+    ///
+    /// # Panics
+    /// If there is no such entry.
     pub fn get(&self, index: usize) -> &T {
         let entry = self.entries.get(index).and_then(OnceLock::get);
         entry.expect("indices come from push, which fills the entry before it returns")
@@ -56,11 +59,11 @@ impl<T> AppendOnly<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::AppendOnly;
+    use super::AppendOnlyVec;
 
     #[test]
     fn keeps_every_entry() {
-        let table = AppendOnly::new();
+        let table = AppendOnlyVec::new();
         for value in 0..10_000_usize {
             assert_eq!(table.push(value * 3), value);
         }

@@ -1,100 +1,100 @@
-//! Bounds a language from below and from above by its repetitions: with few copies, and with any number of them.
+//! Lower and upper bounds of a language, obtained by changing the bounds of its repetitions.
 //!
-//! Union, intersection, concatenation and repetition are monotone: more copies of an operand never take a word away. So a language
-//! with large bounds lies between the one in which they are small and the one in which there are none. Where masks
-//! cannot tell these two apart, they cannot tell it from them either, whatever its bounds are.
+//! Union, intersection, concatenation and repetition are monotone: raising a maximum never removes a word. So a
+//! language with large maxima includes the language with small maxima, and is included in the language without
+//! maxima. If these two have the same mask, it is the mask of all languages between them, whatever their maxima are.
 
 use rustc_hash::FxHashMap;
 
-use super::term::{Term, TermId, Terms};
+use crate::term::arena::{Term, TermId, Terms};
 
-/// Subterms after which a term is too large to be worth it.
-const MOST_SUBTERMS: usize = 512;
+/// Number of subterms above which a term is not analysed: the analysis would cost more than it saves.
+const MAX_SUBTERMS: usize = 512;
 
-/// Bounds above this are distant: few tokens are as long.
-const DISTANT: u32 = 32;
+/// A maximum is large if its first excess word is longer than this number of bytes: few tokens are as long.
+const MAX_NEAR_BYTES: u32 = 32;
 
-/// A language below and one above another.
+/// A lower and an upper bound of a language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Between {
+pub struct LanguageBounds {
     pub lower: TermId,
     pub upper: TermId,
 }
 
-/// A language that contains another.
+/// An upper bound of a language that is exact for short words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unbounded {
+pub struct UpperBound {
     pub term: TermId,
-    /// Words of no more bytes than this are in both or in neither.
-    pub alike_up_to: u32,
+    /// The two languages have the same words up to this length, in bytes.
+    pub exact_up_to_bytes: u32,
 }
 
 impl Terms {
-    /// The languages in which the bounds of all repetitions that may have more than `copies` are `copies`, and none. None
-    /// where there are no such repetitions but below complements and first matches, or the term is large.
-    pub fn clamp(&mut self, term: TermId, copies: u32) -> Option<Between> {
+    /// The bounds of a language in which the maxima above `copies` are replaced by `copies`, and removed. `None` if
+    /// there are no such maxima outside complements and first matches, or the term is large.
+    pub fn clamp_maxima(&mut self, term: TermId, copies: u32) -> Option<LanguageBounds> {
         let is_large = |_: &Self, _, min, max| min <= copies && max > copies;
         let upper = self.rebound(term, is_large, None)?;
         let lower = self.rebound(term, is_large, Some(copies))?;
-        Some(Between { lower, upper }).filter(|between| between.lower != between.upper)
+        Some(LanguageBounds { lower, upper }).filter(|bounds| bounds.lower != bounds.upper)
     }
 
-    /// The language without its distant bounds, if it has some.
+    /// The language without its large maxima, if it has some.
     ///
-    /// A word has no more copies of anything than their shortest words fit into it; those that are empty can be left out, since
-    /// what can be empty has no least count. So a word is in both languages, or in neither, if all bounds that
-    /// were taken away are beyond its length.
-    pub fn without_distant_bounds(&mut self, term: TermId) -> Option<Unbounded> {
-        if !self.has_distant_bounds(term) {
+    /// A word of n bytes contains at most n / m nonempty copies of a language with words of at least m bytes, and empty
+    /// copies can be omitted, since the minimum of a nullable repetition is 0. So the removal of a maximum changes
+    /// longer words only.
+    pub fn without_large_bounds(&mut self, term: TermId) -> Option<UpperBound> {
+        if !self.has_large_bounds(term) {
             return None;
         }
-        let mut alike_up_to = u32::MAX;
-        let is_distant = |terms: &Self, term, min, max| {
-            let bound = terms.distant_bound(term, min, Some(max));
-            alike_up_to = alike_up_to.min(bound.unwrap_or(u32::MAX));
+        let mut exact_up_to_bytes = u32::MAX;
+        let is_large = |terms: &Self, term, min, max| {
+            let bound = terms.effective_length(term, min, Some(max));
+            exact_up_to_bytes = exact_up_to_bytes.min(bound.unwrap_or(u32::MAX));
             bound.is_some()
         };
-        let unbounded = self.rebound(term, is_distant, None)?;
-        (unbounded != term).then_some(Unbounded { term: unbounded, alike_up_to })
+        let unbounded = self.rebound(term, is_large, None)?;
+        (unbounded != term).then_some(UpperBound { term: unbounded, exact_up_to_bytes })
     }
 
-    /// How long a word can be without having too many copies of `term`, if the bound `max` is distant.
-    pub(super) fn distant_bound(&self, term: TermId, min: u32, max: Option<u32>) -> Option<u32> {
-        let one = self.shortest_by_shape(term).max(1);
+    /// The length of words, in bytes, up to which the maximum of a repetition has no effect, if the maximum is large.
+    pub(crate) fn effective_length(&self, term: TermId, min: u32, max: Option<u32>) -> Option<u32> {
+        let one = self.min_length_by_form(term).max(1);
         let too_long = max?.saturating_add(1).saturating_mul(one);
-        (min <= DISTANT && too_long > DISTANT + 1).then(|| too_long - 1)
+        (min <= MAX_NEAR_BYTES && too_long > MAX_NEAR_BYTES + 1).then(|| too_long - 1)
     }
 
-    /// The language in which the bounds of repetitions are `bound` where they are large for what is repeated, the least count and them.
-    /// None where the term is large.
+    /// The language in which `bound` replaces all maxima for which `is_large(operand, min, max)` holds. `None` if the
+    /// term has too many subterms.
     fn rebound(
         &mut self,
         term: TermId,
         mut is_large: impl FnMut(&Self, TermId, u32, u32) -> bool,
         bound: Option<u32>,
     ) -> Option<TermId> {
-        let mut made: FxHashMap<TermId, TermId> = FxHashMap::default();
+        let mut rebound_terms: FxHashMap<TermId, TermId> = FxHashMap::default();
         let mut stack = vec![(term, false)];
         while let Some((current, is_visited)) = stack.pop() {
-            if made.contains_key(&current) {
+            if rebound_terms.contains_key(&current) {
                 continue;
             }
             let parts: Vec<TermId> = match self.get(current) {
                 Term::Concat(head, tail) => vec![*head, *tail],
                 Term::Union(parts) | Term::Intersection(parts) => parts.to_vec(),
                 Term::Repeat { term, .. } => vec![*term],
-                // What is below these may not be monotone.
+                // The other operations are not monotone, or have no operands.
                 _ => Vec::new(),
             };
             if !is_visited && !parts.is_empty() {
-                if made.len() + stack.len() + parts.len() > MOST_SUBTERMS {
+                if rebound_terms.len() + stack.len() + parts.len() > MAX_SUBTERMS {
                     return None;
                 }
                 stack.push((current, true));
                 stack.extend(parts.iter().map(|&part| (part, false)));
                 continue;
             }
-            let parts: Vec<TermId> = parts.iter().map(|part| made[part]).collect();
+            let parts: Vec<TermId> = parts.iter().map(|part| rebound_terms[part]).collect();
             let rebound = match *self.get(current) {
                 Term::Concat(..) => self.concat(&parts),
                 Term::Union(_) => self.union(&parts),
@@ -105,9 +105,9 @@ impl Terms {
                 }
                 _ => current,
             };
-            made.insert(current, rebound);
+            rebound_terms.insert(current, rebound);
         }
-        made.get(&term).copied()
+        rebound_terms.get(&term).copied()
     }
 }
 
@@ -121,7 +121,7 @@ mod tests {
     fn bounds_are_replaced_where_that_is_monotone() {
         let mut terms = Terms::new();
         let (a, b) = (terms.literal(b"a"), terms.literal(b"b"));
-        let between = |terms: &mut Terms, max| {
+        let with_max = |terms: &mut Terms, max| {
             let many = terms.repeat(a, 1, max);
             let many = terms.concat(&[many, b]);
             let words = terms.repeat(many, 0, max);
@@ -131,20 +131,20 @@ mod tests {
             let both = terms.concat(&[words, few]);
             terms.intersection(&[both, not])
         };
-        let (term, lower) = (between(&mut terms, Some(90)), between(&mut terms, Some(6)));
-        let upper = between(&mut terms, None);
-        assert_eq!(terms.clamp(term, 6), Some(Between { lower, upper }));
-        assert_eq!(terms.clamp(upper, 6), None);
-        assert_eq!(terms.clamp(b, 6), None);
-        assert!(terms.has_distant_bounds(term) && !terms.has_distant_bounds(upper));
-        let unbounded = terms.without_distant_bounds(term);
-        assert_eq!(unbounded, Some(Unbounded { term: upper, alike_up_to: 90 }));
-        assert_eq!(terms.without_distant_bounds(upper), None);
+        let (term, lower) = (with_max(&mut terms, Some(90)), with_max(&mut terms, Some(6)));
+        let upper = with_max(&mut terms, None);
+        assert_eq!(terms.clamp_maxima(term, 6), Some(LanguageBounds { lower, upper }));
+        assert_eq!(terms.clamp_maxima(upper, 6), None);
+        assert_eq!(terms.clamp_maxima(b, 6), None);
+        assert!(terms.has_large_bounds(term) && !terms.has_large_bounds(upper));
+        let unbounded = terms.without_large_bounds(term);
+        assert_eq!(unbounded, Some(UpperBound { term: upper, exact_up_to_bytes: 90 }));
+        assert_eq!(terms.without_large_bounds(upper), None);
     }
 
-    /// Without distant bounds there are more words, but none that is short.
+    /// Without large maxima there are more words, but no short ones.
     #[test]
-    fn short_words_are_alike() {
+    fn short_words_do_not_change() {
         let mut found = 0;
         for pattern in [
             "[ab]{1,40}",
@@ -162,19 +162,19 @@ mod tests {
             let excluded = terms.complement(excluded);
             let both = terms.intersection(&[term, few, excluded]);
             for term in [term, both] {
-                let Unbounded { term: wider, alike_up_to } =
-                    terms.without_distant_bounds(term).expect("it has distant bounds");
-                assert!(alike_up_to > DISTANT);
+                let UpperBound { term: wider, exact_up_to_bytes } =
+                    terms.without_large_bounds(term).expect("the term has large maxima");
+                assert!(exact_up_to_bytes > MAX_NEAR_BYTES);
                 let mut automata = Automata::new(terms.clone(), 100_000);
                 let [narrow, wide] = [term, wider].map(|term| automata.start(term).expect("within limits"));
-                // All pairs of states that words up to some length lead to.
+                // The pairs of states after all words of some length.
                 let mut pairs = vec![(narrow, wide)];
-                for length in 0..alike_up_to + 30 {
+                for length in 0..exact_up_to_bytes + 30 {
                     for &(narrow, wide) in &pairs {
                         let [narrow, wide] = [narrow, wide]
                             .map(|state| state.is_some_and(|state| automata.is_accepting(state)));
                         assert!(!narrow || wide, "{pattern}");
-                        assert!(narrow == wide || length > alike_up_to, "{pattern} {length}");
+                        assert!(narrow == wide || length > exact_up_to_bytes, "{pattern} {length}");
                         found += u32::from(narrow != wide);
                     }
                     let mut next = Vec::new();
@@ -192,6 +192,6 @@ mod tests {
                 }
             }
         }
-        assert!(found > 100, "{found} pairs of states differ beyond");
+        assert!(found > 100, "{found} pairs of states differ for longer words");
     }
 }

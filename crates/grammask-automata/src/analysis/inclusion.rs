@@ -1,21 +1,23 @@
-//! What the form of terms shows at once about their words: which of two languages contains the other, and what words end with.
+//! Inclusion of languages and last bytes of their words, as far as the form of their terms shows them. Cost: linear in
+//! the operands of one term, without a search.
 
-use super::byte_set::ByteSet;
-use super::term::{Term, TermId, Terms};
+use crate::byte_set::ByteSet;
+use crate::term::arena::{Term, TermId, Terms};
 
 impl Terms {
-    /// Whether the form of two terms shows that all words of `smaller` are words of `larger`: they differ in what is united
-    /// or intersected at their beginning.
+    /// Whether `larger` certainly includes `smaller`: both have the same tail, and the inclusion of their first
+    /// elements follows from the operands of unions and intersections.
     pub fn includes_by_form(&self, larger: TermId, smaller: TermId) -> bool {
-        let ((larger, larger_tail), (smaller, smaller_tail)) = (self.split(larger), self.split(smaller));
+        let ((larger, larger_tail), (smaller, smaller_tail)) =
+            (self.split_head(larger), self.split_head(smaller));
         larger_tail == smaller_tail
             && self
                 .operands(&larger)
                 .iter()
-                .all(|&part| self.operands(&smaller).iter().any(|&other| self.part_includes(part, other)))
+                .all(|&part| self.operands(&smaller).iter().any(|&other| self.operand_includes(part, other)))
     }
 
-    /// What a term is the intersection of.
+    /// The operands of an intersection; any other term is its own operand.
     fn operands<'a>(&'a self, term: &'a TermId) -> &'a [TermId] {
         match self.get(*term) {
             Term::Intersection(parts) => parts,
@@ -23,8 +25,8 @@ impl Terms {
         }
     }
 
-    /// The same for two operands of intersections.
-    fn part_includes(&self, larger: TermId, smaller: TermId) -> bool {
+    /// Inclusion of two operands of intersections.
+    fn operand_includes(&self, larger: TermId, smaller: TermId) -> bool {
         match (self.get(larger), self.get(smaller)) {
             _ if larger == smaller || larger == TermId::ANYTHING => true,
             (Term::Complement(larger), Term::Complement(smaller)) => self.union_includes(*smaller, *larger),
@@ -32,12 +34,13 @@ impl Terms {
         }
     }
 
+    /// Inclusion of two unions: each operand of the smaller one is an operand of the larger one.
     fn union_includes(&self, larger: TermId, smaller: TermId) -> bool {
         let larger = self.alternatives(&larger);
         self.alternatives(&smaller).iter().all(|part| larger.contains(part))
     }
 
-    /// What a term is the union of.
+    /// The operands of a union; any other term is its own operand.
     fn alternatives<'a>(&'a self, term: &'a TermId) -> &'a [TermId] {
         match self.get(*term) {
             Term::Union(parts) => parts,
@@ -45,11 +48,11 @@ impl Terms {
         }
     }
 
-    /// The bytes that words of `term` end with, where its last element shows that; it has no empty word then.
+    /// The last bytes of the words of `term`, if its last element is a byte set or a literal; then it is not nullable.
     pub fn last_bytes_by_form(&self, term: TermId) -> Option<ByteSet> {
         let mut rest = term;
         loop {
-            let (head, tail) = self.split(rest);
+            let (head, tail) = self.split_head(rest);
             if tail != TermId::EPSILON {
                 rest = tail;
                 continue;
@@ -69,9 +72,9 @@ mod tests {
     use crate::{Automata, regex};
     use grammask_diagnostics::Limits;
 
-    /// Whatever the form says is so, for all pairs of states of some patterns.
+    /// Checks all pairs of states of some patterns.
     #[test]
-    fn what_the_form_says_is_so() {
+    fn facts_from_the_form_are_true() {
         let mut terms = Terms::new();
         let term = |terms: &mut Terms, pattern: &str| {
             regex::term(terms, pattern, &Limits::default()).expect("a pattern")
@@ -102,7 +105,7 @@ mod tests {
                 }
             }
         }
-        let mut found = 0;
+        let mut inclusions = 0;
         for &larger in &states {
             let words_end_with = automata.terms().last_bytes_by_form(automata.term(larger));
             if let Some(bytes) = words_end_with {
@@ -116,12 +119,12 @@ mod tests {
                 if larger == smaller || !automata.terms().includes_by_form(terms[0], terms[1]) {
                     continue;
                 }
-                found += 1;
+                inclusions += 1;
                 let outside = automata.terms_mut().complement(terms[0]);
                 let missing = automata.terms_mut().intersection(&[terms[1], outside]);
-                assert_eq!(automata.start(missing), Ok(None), "no word of the one is outside the other");
+                assert_eq!(automata.start(missing), Ok(None), "the larger language includes the smaller one");
             }
         }
-        assert!(found > 20, "{found} pairs");
+        assert!(inclusions > 20, "{inclusions} pairs");
     }
 }

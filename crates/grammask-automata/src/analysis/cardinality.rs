@@ -1,14 +1,14 @@
-//! Whether a language has only so many words or infinitely many, as far as the shape of its term says so.
+//! Finiteness of languages, as far as the form of their terms shows it.
 //!
-//! Infinitely many words without only so many of them are infinitely many: so what excludes a few words from free text is never
-//! empty, and nobody needs to search it for a word.
+//! An infinite language without finitely many words is infinite. So free text without some words is known to be
+//! nonempty without a search.
 
-use super::term::{Term, TermId, Terms};
+use crate::term::arena::{Term, TermId, Terms};
 
 impl Terms {
-    /// Whether a term, whose parts are in the arena, has only so many words. If not, nothing is known.
-    pub(super) fn is_finite(&self, term: &Term) -> bool {
-        let is_finite = |&part: &TermId| self.is_finite_by_shape(part);
+    /// Whether the language of a term is certainly finite. Its operands are in the arena.
+    pub(crate) fn is_finite(&self, term: &Term) -> bool {
+        let is_finite = |&part: &TermId| self.is_finite_by_form(part);
         match term {
             Term::Nothing | Term::Epsilon | Term::Bytes(_) | Term::Literal(_) => true,
             Term::Concat(head, tail) => is_finite(head) && is_finite(tail),
@@ -21,9 +21,9 @@ impl Terms {
         }
     }
 
-    /// Whether a term, whose parts are in the arena, has infinitely many words. If not, nothing is known.
-    pub(super) fn is_infinite(&self, term: &Term) -> bool {
-        let is_infinite = |&part: &TermId| self.is_infinite_by_shape(part);
+    /// Whether the language of a term is certainly infinite. Its operands are in the arena.
+    pub(crate) fn is_infinite(&self, term: &Term) -> bool {
+        let is_infinite = |&part: &TermId| self.is_infinite_by_form(part);
         match term {
             Term::Nothing | Term::Epsilon | Term::Bytes(_) | Term::Literal(_) => false,
             Term::Concat(head, tail) => {
@@ -31,16 +31,17 @@ impl Terms {
                 are_inhabited && (is_infinite(head) || is_infinite(tail))
             }
             Term::Union(parts) => parts.iter().any(is_infinite),
-            // Words of one operand, and none of the words that the others exclude.
+            // The infinite language of one operand, without finitely many words: a complement is known to be infinite
+            // only if its operand is finite.
             Term::Intersection(parts) => {
                 let is_exclusion = |part: &&TermId| matches!(self.get(**part), Term::Complement(_));
                 parts.iter().all(is_infinite) && parts.iter().filter(is_exclusion).count() + 1 >= parts.len()
             }
-            Term::Complement(part) => self.is_finite_by_shape(*part),
+            Term::Complement(part) => self.is_finite_by_form(*part),
             Term::Repeat { term, max, .. } => {
-                is_infinite(term) || max.is_none() && self.extends_by_shape(*term)
+                is_infinite(term) || max.is_none() && self.has_nonempty_word_by_form(*term)
             }
-            // From a state of a table with cycles there may be none on the way; and what follows a first match is left out.
+            // The cycles of a table may be unreachable from this state, and a first match can make a language finite.
             Term::FirstMatch(_) | Term::Table { .. } => false,
         }
     }
@@ -54,9 +55,9 @@ mod tests {
     use crate::sketch::sketch;
     use crate::{Automata, StateId};
 
-    /// Whether some state can be reached again, by leaving out one state after the other that leads to no other.
+    /// Whether the live states have a cycle: removes states without successors until a fixpoint.
     fn has_cycle(automata: &mut Automata, start: StateId) -> bool {
-        let mut open: Vec<(StateId, Vec<StateId>)> = Vec::new();
+        let mut successor_lists: Vec<(StateId, Vec<StateId>)> = Vec::new();
         let mut found = vec![start];
         let mut next = 0;
         while let Some(&state) = found.get(next) {
@@ -64,27 +65,27 @@ mod tests {
             let successors = automata.successors(state).expect("within limits");
             let targets: Vec<StateId> = successors.into_iter().map(|(_, target)| target).collect();
             found.extend_from_slice(&targets);
-            open.push((state, targets));
-            let mut met = rustc_hash::FxHashSet::default();
-            found.retain(|state| met.insert(*state));
+            successor_lists.push((state, targets));
+            let mut distinct = rustc_hash::FxHashSet::default();
+            found.retain(|state| distinct.insert(*state));
         }
         loop {
-            let before = open.len();
-            let left: Vec<StateId> = open.iter().map(|&(state, _)| state).collect();
-            open.retain(|(_, targets)| targets.iter().any(|target| left.contains(target)));
-            if open.len() == before {
+            let before = successor_lists.len();
+            let remaining: Vec<StateId> = successor_lists.iter().map(|&(state, _)| state).collect();
+            successor_lists.retain(|(_, targets)| targets.iter().any(|target| remaining.contains(target)));
+            if successor_lists.len() == before {
                 return before > 0;
             }
         }
     }
 
     proptest! {
-        /// Live states with a cycle have infinitely many words, those without have not.
+        /// A language is infinite if and only if its live states have a cycle.
         #[test]
-        fn what_the_shape_says_is_so(sketch in sketch()) {
+        fn facts_from_the_form_are_true(sketch in sketch()) {
             let mut terms = Terms::new();
             let term = sketch.term(&mut terms);
-            let (finite, infinite) = (terms.is_finite_by_shape(term), terms.is_infinite_by_shape(term));
+            let (finite, infinite) = (terms.is_finite_by_form(term), terms.is_infinite_by_form(term));
             prop_assert!(!(finite && infinite));
             let inhabited = terms.is_known_inhabited(term);
             let mut automata = Automata::new(terms, 10_000);
@@ -92,7 +93,7 @@ mod tests {
             let is_infinite = start.is_some_and(|start| has_cycle(&mut automata, start));
             prop_assert!(!finite || !is_infinite);
             prop_assert!(!infinite || is_infinite);
-            // By a search that trusts no shape: some word is found, or all states are seen.
+            // A search by derivatives alone, independent of the facts.
             if inhabited {
                 let (mut states, mut next) = (vec![term], 0);
                 let found = loop {

@@ -1,53 +1,56 @@
-//! Takes out of an intersection what masks look at apart: the operand that limits how long its words may be, and what it excludes.
+//! Decomposition of terms for masks: the operand of an intersection that limits the length, excluded words, and
+//! prefixes.
 //!
-//! A text with a pattern and a largest length is `pattern & unit{a,b}`. What the pattern says does not depend on how many units
-//! are left, and what a limit excludes does not depend on the pattern but for the units that a word still needs; so masks
-//! look at `pattern & unit{a,}` once, for all `b`.
+//! A string with a pattern and a maximum length is `pattern & unit{a,b}`. Masks compute a summary of `pattern &
+//! unit{a,}` once, for all `b`, and then remove the tokens that need more than the remaining units. Likewise the
+//! summary of an intersection with complements is that of the other operands with a correction.
 
-use super::byte_set::ByteSet;
-use super::term::{Term, TermId, Terms};
+use crate::byte_set::ByteSet;
+use crate::term::arena::{Term, TermId, Terms};
 
-/// Subterms in which a word may begin after which a term is too large to be looked at.
-const MOST_BEGINNINGS: usize = 64;
+/// Number of subterms that [`Terms::possible_first_bytes`] visits before it gives up.
+const MAX_FIRST_BYTE_SUBTERMS: usize = 64;
 
-/// An intersection, and the limit that is taken out of it: its words are those of `unlimited` that begin at most `most` copies
-/// of `unit` after `rest`.
+/// An intersection, split into a limit on the number of units and the rest. Its words are those of `unlimited` that
+/// consist of a word of `unit_rest` and at most `max_units` words of `unit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LengthLimit {
     /// The intersection without the limit.
     pub unlimited: TermId,
-    /// What ends the copy that has begun; the empty word between two copies.
-    pub rest: TermId,
-    /// What is counted.
+    /// The remaining part of the current unit; the empty word between two units.
+    pub unit_rest: TermId,
+    /// The counted language.
     pub unit: TermId,
-    /// The most copies.
-    pub most: u32,
+    /// Maximum number of further units.
+    pub max_units: u32,
 }
 
-/// A term that begins with an intersection, some operands of which are complements: its words are those of `wider` that do not
-/// begin with an excluded word in place of one of `head`.
+/// A concatenation whose first element is an intersection with complements: the words of `head` that are in none of
+/// `excluded`, followed by `tail`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exclusion {
-    /// The term with nothing excluded: `head` and then `tail`. It goes on alike once a word has left what is excluded.
+    /// The concatenation of `head` and `tail`: an upper bound. After a prefix of no excluded word both have the same
+    /// derivatives.
     pub wider: TermId,
-    /// The other operands.
+    /// The intersection of the operands that are not complements.
     pub head: TermId,
-    /// What words of the head must not be.
+    /// The operands of the complements.
     pub excluded: Vec<TermId>,
-    /// What follows the intersection.
+    /// The part after the intersection.
     pub tail: TermId,
 }
 
 impl Terms {
-    /// An intersection at the beginning of `term`, and what follows it; none if there is no intersection.
+    /// The intersection at the head of a concatenation, and the tail.
     pub fn leading_intersection(&self, term: TermId) -> Option<(TermId, TermId)> {
-        let (head, tail) = self.split(term);
+        let (head, tail) = self.split_head(term);
         matches!(self.get(head), Term::Intersection(_)).then_some((head, tail))
     }
 
-    /// What the intersection at the beginning of `term` excludes; none if nothing is excluded, or nothing else is said.
+    /// Splits the intersection at the head of a concatenation. `None` unless it has both complements and other
+    /// operands.
     pub fn exclusion(&mut self, term: TermId) -> Option<Exclusion> {
-        let (head, tail) = self.split(term);
+        let (head, tail) = self.split_head(term);
         let Term::Intersection(operands) = self.get(head) else { return None };
         let (mut others, mut excluded) = (Vec::new(), Vec::new());
         for &operand in &operands[..] {
@@ -64,18 +67,18 @@ impl Terms {
         Some(Exclusion { wider, head, excluded, tail })
     }
 
-    /// Whether [`Self::exclusion`] finds something.
+    /// Whether [`Self::exclusion`] returns a value.
     pub fn has_exclusion(&self, term: TermId) -> bool {
-        let Term::Intersection(operands) = self.get(self.split(term).0) else { return false };
+        let Term::Intersection(operands) = self.get(self.split_head(term).0) else { return false };
         let is_exclusion = |&operand: &TermId| matches!(self.get(operand), Term::Complement(_));
         operands.iter().any(is_exclusion) && !operands.iter().all(is_exclusion)
     }
 
-    /// Terms with the same words together, none of them a union; none if these may be infinitely many words.
-    pub fn finite_parts(&self, terms: &[TermId]) -> Option<Vec<TermId>> {
+    /// The terms with unions replaced by their operands; `None` unless all of them are known to be finite.
+    pub fn finite_operands(&self, terms: &[TermId]) -> Option<Vec<TermId>> {
         let mut parts = Vec::with_capacity(terms.len());
         for &term in terms {
-            if !self.is_finite_by_shape(term) {
+            if !self.is_finite_by_form(term) {
                 return None;
             }
             match self.get(term) {
@@ -86,16 +89,16 @@ impl Terms {
         Some(parts)
     }
 
-    /// The bytes over which `term` may go on otherwise than it does without its [exclusion](Self::exclusion);
-    /// none where its form does not tell.
-    pub fn bytes_of_exclusions(&self, term: TermId) -> Option<ByteSet> {
-        let (head, tail) = self.split(term);
+    /// The bytes whose derivatives may depend on the [exclusion](Self::exclusion) of `term`. `None` if `term` does not
+    /// begin with an intersection, or its form does not show them.
+    pub fn exclusion_bytes(&self, term: TermId) -> Option<ByteSet> {
+        let (head, tail) = self.split_head(term);
         let Term::Intersection(operands) = self.get(head) else { return None };
         let mut bytes = ByteSet::EMPTY;
         for &operand in &operands[..] {
             if let Term::Complement(excluded) = *self.get(operand) {
                 bytes = bytes.union(self.possible_first_bytes(excluded)?);
-                // Where the head may not end any more, what follows it may not begin.
+                // The exclusion of the empty word also prevents the tail from beginning here.
                 if self.is_nullable(excluded) {
                     bytes = bytes.union(self.possible_first_bytes(tail)?);
                 }
@@ -104,11 +107,11 @@ impl Terms {
         Some(bytes)
     }
 
-    /// The bytes with which a word of `term` may begin, and possibly more; none where its form does not tell, or is large.
+    /// A superset of the first bytes of the words of `term`. `None` if its form does not show them, or is large.
     pub fn possible_first_bytes(&self, term: TermId) -> Option<ByteSet> {
         let mut bytes = ByteSet::EMPTY;
         let mut stack = vec![term];
-        let mut budget = MOST_BEGINNINGS;
+        let mut budget = MAX_FIRST_BYTE_SUBTERMS;
         while let Some(term) = stack.pop() {
             budget = budget.checked_sub(1)?;
             match self.get(term) {
@@ -134,14 +137,14 @@ impl Terms {
         Some(bytes)
     }
 
-    /// The bytes with which the words of a language begin that is not empty, where its form says so at once.
-    pub(super) fn first_bytes_by_shape(&self, term: TermId) -> Option<ByteSet> {
-        match self.get(self.split(term).0) {
+    /// The first bytes of the words of a nonempty language, if the first element of its term shows them.
+    pub(crate) fn first_bytes_by_form(&self, term: TermId) -> Option<ByteSet> {
+        match self.get(self.split_head(term).0) {
             Term::Bytes(set) => Some(*set),
             Term::Literal(chunk) => Some(ByteSet::single(chunk.as_slice()[0])),
             Term::Table { table, state } => {
                 let table = self.get_table(*table);
-                // Behind a word that is empty the tail would count too.
+                // If the table accepts the empty word, words can also begin in the tail.
                 if table.is_accepting(*state) && !matches!(self.get(term), Term::Table { .. }) {
                     return None;
                 }
@@ -152,27 +155,27 @@ impl Terms {
         }
     }
 
-    /// The first bytes of the only word of `term`, up to `most` of them, and whether that is all of it; none where the form does not
-    /// show that its words begin alike.
-    pub fn word_up_to(&self, term: TermId, most: usize) -> Option<(Vec<u8>, bool)> {
+    /// The first `max_bytes` or more bytes of the word of a language of one word, and whether they are the whole word.
+    /// `None` if the form of the term shows no common prefix of that length.
+    pub fn word_prefix(&self, term: TermId, max_bytes: usize) -> Option<(Vec<u8>, bool)> {
         let mut word = Vec::new();
         let mut rest = term;
         loop {
-            let (head, tail) = self.split(rest);
+            let (head, tail) = self.split_head(rest);
             match self.get(head) {
                 Term::Literal(chunk) => word.extend_from_slice(chunk.as_slice()),
                 Term::Bytes(set) => word.push(set.only()?),
                 _ => return None,
             }
-            if tail == TermId::EPSILON || word.len() > most {
+            if tail == TermId::EPSILON || word.len() > max_bytes {
                 return Some((word, tail == TermId::EPSILON));
             }
             rest = tail;
         }
     }
 
-    /// The longest beginning that all words of `term` share by its form, which is not all of it, and what follows; none if there is
-    /// none.
+    /// The longest word that the form of `term` shows to be a common prefix, and the remaining term; `None` if the
+    /// prefix is empty or the whole term.
     pub fn leading_word(&self, term: TermId) -> Option<(Vec<u8>, TermId)> {
         let mut word = Vec::new();
         let mut rest = term;
@@ -184,24 +187,24 @@ impl Terms {
         (!word.is_empty() && self.as_word(rest).is_none()).then_some((word, rest))
     }
 
-    /// The limits on the number of copies of something that the operands of an intersection are.
+    /// The operands of an intersection that limit a number of units, each split off.
     pub fn length_limits(&mut self, intersection: TermId) -> Vec<LengthLimit> {
         let Term::Intersection(operands) = self.get(intersection) else { return Vec::new() };
         let operands = operands.clone();
         let mut limits = Vec::new();
         for (position, &operand) in operands.iter().enumerate() {
-            let Some((rest, unit, min, most)) = self.limited_operand(operand) else { continue };
+            let Some((unit_rest, unit, min, max_units)) = self.limited_operand(operand) else { continue };
             let unlimited = self.repeat(unit, min, None);
-            let unlimited = self.concat(&[rest, unlimited]);
+            let unlimited = self.concat(&[unit_rest, unlimited]);
             let mut others = operands.to_vec();
             others[position] = unlimited;
             let unlimited = self.intersection(&others);
-            limits.push(LengthLimit { unlimited, rest, unit, most });
+            limits.push(LengthLimit { unlimited, unit_rest, unit, max_units });
         }
         limits
     }
 
-    /// Splits `rest unit{min,most}`.
+    /// Splits `rest unit{min,max}`.
     fn limited_operand(&mut self, operand: TermId) -> Option<(TermId, TermId, u32, u32)> {
         let mut before = Vec::new();
         let mut last = operand;
@@ -210,8 +213,8 @@ impl Terms {
             last = next;
         }
         match *self.get(last) {
-            Term::Repeat { term, min, max: Some(most) } if most > 1 => {
-                Some((self.concat(&before), term, min, most))
+            Term::Repeat { term, min, max: Some(max) } if max > 1 => {
+                Some((self.concat(&before), term, min, max))
             }
             _ => None,
         }
@@ -224,7 +227,7 @@ mod tests {
     use crate::ByteSet;
 
     #[test]
-    fn limits_are_taken_out() {
+    fn intersections_are_split() {
         let mut terms = Terms::new();
         let letter = terms.bytes(ByteSet::range(b'a', b'z'));
         let unit = terms.concat(&[letter, letter]);
@@ -238,11 +241,11 @@ mod tests {
         assert_eq!(terms.leading_intersection(pattern), None);
         let without = terms.repeat(unit, 3, None);
         let unlimited = terms.intersection(&[pattern, without]);
-        let expected = LengthLimit { unlimited, rest: TermId::EPSILON, unit, most: 9 };
+        let expected = LengthLimit { unlimited, unit_rest: TermId::EPSILON, unit, max_units: 9 };
         assert_eq!(terms.length_limits(both), [expected]);
         let inside = terms.derivative(both, b'a');
         let [limit] = terms.length_limits(inside)[..] else { panic!("one limit") };
-        assert_eq!((limit.rest, limit.unit, limit.most), (letter, unit, 8));
+        assert_eq!((limit.unit_rest, limit.unit, limit.max_units), (letter, unit, 8));
         assert_eq!(limit.unlimited, terms.derivative(unlimited, b'a'));
         assert!(terms.length_limits(counted).is_empty());
         let excluded = terms.complement(words);
@@ -257,16 +260,16 @@ mod tests {
         assert_eq!(terms.leading_word(others), None);
         assert_eq!(terms.leading_word(words), None);
         let first = |bytes: &[u8]| bytes.iter().fold(ByteSet::EMPTY, |set, &b| set.union(ByteSet::single(b)));
-        assert_eq!(terms.bytes_of_exclusions(others), Some(first(b"a")));
-        // The empty word is excluded too, so what follows may not begin.
+        assert_eq!(terms.exclusion_bytes(others), Some(first(b"a")));
+        // The empty word is excluded too, so the tail cannot begin.
         let excluded_all = terms.complement(pattern);
         let others = terms.intersection(&[excluded_all, counted]);
         let others = terms.concat(&[others, quote]);
-        assert_eq!(terms.bytes_of_exclusions(others), Some(first(b"a\"")));
-        assert_eq!(terms.bytes_of_exclusions(quoted), Some(ByteSet::EMPTY));
-        assert_eq!(terms.bytes_of_exclusions(quote), None);
-        assert_eq!(terms.word_up_to(words, 9), Some((b"abc".to_vec(), true)));
-        assert_eq!(terms.word_up_to(quoted, 9), None);
+        assert_eq!(terms.exclusion_bytes(others), Some(first(b"a\"")));
+        assert_eq!(terms.exclusion_bytes(quoted), Some(ByteSet::EMPTY));
+        assert_eq!(terms.exclusion_bytes(quote), None);
+        assert_eq!(terms.word_prefix(words, 9), Some((b"abc".to_vec(), true)));
+        assert_eq!(terms.word_prefix(quoted, 9), None);
         for none in [quoted, excluded] {
             assert_eq!(terms.exclusion(none), None);
             assert!(!terms.has_exclusion(none));

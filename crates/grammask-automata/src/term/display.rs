@@ -1,21 +1,22 @@
-//! Prints a term in the manner of a regex, for people and for golden tests.
+//! Displays a term in a syntax like that of regular expressions, for debugging and golden tests.
 
 use std::fmt::Write;
 
-use super::term::{Term, TermId, Terms};
+use crate::term::arena::{Term, TermId, Terms};
 
-/// A printed term ends after about so many bytes, since sharing can make it exponentially longer than it is.
-const LONGEST: usize = 10_000;
+/// Length in bytes after which the output is cut: subterms are shared, so it can be exponential in the number of terms.
+const MAX_DISPLAY_BYTES: usize = 10_000;
 
-enum Piece {
-    Term(TermId, Binding),
+/// Output that is still to be written.
+enum DisplayItem {
+    Term(TermId, TermPrecedence),
     Text(&'static str),
     Counts(u32, Option<u32>),
 }
 
-/// How tightly a context binds: a term that binds less tightly gets parentheses.
+/// Operator precedence; a term of lower precedence than its context is put in parentheses.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
-enum Binding {
+enum TermPrecedence {
     Union,
     Intersection,
     Concat,
@@ -23,29 +24,37 @@ enum Binding {
 }
 
 impl Terms {
-    /// The term in the manner of a regex over bytes, with `&` for intersection, `!` for complement,
-    /// `first(..)` for a first match and `<..>` for a ready-made automaton, named by its content. A very
-    /// long term is cut and ends in `…`.
+    /// The term as a regular expression over bytes, with `&` for intersection, `!` for complement, `first(..)` for a
+    /// first match and `<..>` for a table state, identified by its content hash. The output is cut with `…` after
+    /// 10,000 bytes.
     #[must_use]
     pub fn display(&self, term: TermId) -> String {
         let mut text = String::new();
-        let mut stack = vec![Piece::Term(term, Binding::Union)];
-        while let Some(piece) = stack.pop() {
-            if text.len() > LONGEST {
+        let mut stack = vec![DisplayItem::Term(term, TermPrecedence::Union)];
+        while let Some(item) = stack.pop() {
+            if text.len() > MAX_DISPLAY_BYTES {
                 text.push('…');
                 break;
             }
-            match piece {
-                Piece::Text(piece) => text.push_str(piece),
-                Piece::Counts(min, max) => push_counts(&mut text, min, max),
-                Piece::Term(term, context) => self.display_shallow(term, context, &mut text, &mut stack),
+            match item {
+                DisplayItem::Text(item) => text.push_str(item),
+                DisplayItem::Counts(min, max) => push_counts(&mut text, min, max),
+                DisplayItem::Term(term, context) => {
+                    self.display_shallow(term, context, &mut text, &mut stack)
+                }
             }
         }
         text
     }
 
-    fn display_shallow(&self, term: TermId, context: Binding, text: &mut String, stack: &mut Vec<Piece>) {
-        let mut pieces = Vec::new();
+    fn display_shallow(
+        &self,
+        term: TermId,
+        context: TermPrecedence,
+        text: &mut String,
+        stack: &mut Vec<DisplayItem>,
+    ) {
+        let mut items = Vec::new();
         let own = match self.get(term) {
             Term::Nothing => return text.push_str("[]"),
             Term::Epsilon => return text.push_str("()"),
@@ -53,56 +62,68 @@ impl Terms {
                 Some(byte) => return push_word(text, &[byte]),
                 None => return text.push_str(&set.to_string()),
             },
-            Term::Literal(chunk) if context < Binding::Postfix => return push_word(text, chunk.as_slice()),
+            Term::Literal(chunk) if context < TermPrecedence::Postfix => {
+                return push_word(text, chunk.as_slice());
+            }
             Term::Literal(chunk) => {
                 text.push('(');
                 push_word(text, chunk.as_slice());
                 return text.push(')');
             }
             Term::Table { .. } => {
-                // The content hash names the automaton; 32 bits of it are enough for people.
+                // 32 bits of the content hash suffice to compare two outputs by eye.
                 let _ = write!(text, "<{:08x}>", self.content_hash(term) as u32);
                 return;
             }
             Term::Concat(head, tail) => {
-                pieces.extend([Piece::Term(*head, Binding::Concat), Piece::Term(*tail, Binding::Concat)]);
-                Binding::Concat
+                items.extend([
+                    DisplayItem::Term(*head, TermPrecedence::Concat),
+                    DisplayItem::Term(*tail, TermPrecedence::Concat),
+                ]);
+                TermPrecedence::Concat
             }
             Term::Union(parts) => {
-                join(&mut pieces, parts, "|", Binding::Union);
-                Binding::Union
+                join(&mut items, parts, "|", TermPrecedence::Union);
+                TermPrecedence::Union
             }
             Term::Intersection(parts) => {
-                join(&mut pieces, parts, "&", Binding::Intersection);
-                Binding::Intersection
+                join(&mut items, parts, "&", TermPrecedence::Intersection);
+                TermPrecedence::Intersection
             }
             Term::Complement(part) => {
-                pieces.extend([Piece::Text("!"), Piece::Term(*part, Binding::Postfix)]);
-                Binding::Concat
+                items.extend([DisplayItem::Text("!"), DisplayItem::Term(*part, TermPrecedence::Postfix)]);
+                TermPrecedence::Concat
             }
             Term::FirstMatch(part) => {
-                pieces.extend([Piece::Text("first("), Piece::Term(*part, Binding::Union), Piece::Text(")")]);
-                Binding::Postfix
+                items.extend([
+                    DisplayItem::Text("first("),
+                    DisplayItem::Term(*part, TermPrecedence::Union),
+                    DisplayItem::Text(")"),
+                ]);
+                TermPrecedence::Postfix
             }
             Term::Repeat { term, min, max } => {
-                pieces.extend([Piece::Term(*term, Binding::Postfix), Piece::Counts(*min, *max)]);
-                Binding::Concat
+                items.extend([
+                    DisplayItem::Term(*term, TermPrecedence::Postfix),
+                    DisplayItem::Counts(*min, *max),
+                ]);
+                TermPrecedence::Concat
             }
         };
         if context > own {
-            pieces.insert(0, Piece::Text("("));
-            pieces.push(Piece::Text(")"));
+            items.insert(0, DisplayItem::Text("("));
+            items.push(DisplayItem::Text(")"));
         }
-        stack.extend(pieces.into_iter().rev());
+        stack.extend(items.into_iter().rev());
     }
 }
 
-fn join(pieces: &mut Vec<Piece>, parts: &[TermId], separator: &'static str, binding: Binding) {
+fn join(items: &mut Vec<DisplayItem>, parts: &[TermId], separator: &'static str, precedence: TermPrecedence) {
     for (index, &part) in parts.iter().enumerate() {
         if index > 0 {
-            pieces.push(Piece::Text(separator));
+            items.push(DisplayItem::Text(separator));
         }
-        pieces.push(Piece::Term(part, binding));
+        items.push(DisplayItem::Term(part, precedence));
     }
 }
 
@@ -128,8 +149,8 @@ fn push_counts(text: &mut String, min: u32, max: Option<u32>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ByteSet;
     use super::*;
+    use crate::ByteSet;
 
     #[test]
     fn prints_every_kind_of_term() {

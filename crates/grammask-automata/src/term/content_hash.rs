@@ -1,18 +1,18 @@
-//! 128-bit hashes of structure, the same in every arena and process: SipHash-2-4 over 64-bit words.
+//! Content hashes: 128-bit SipHash-2-4 over 64-bit machine words, equal in every arena and process.
 //!
-//! Two terms with equal hashes are treated as the same language everywhere, also across grammars of people
-//! who do not trust each other, so the mixing has to withstand someone who looks for collisions. SipHash
-//! (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012) with its 128-bit output is the cheapest
-//! well-studied function that does; some 30 ns for a term.
+//! Terms with equal hashes share caches, also across grammars whose authors do not trust each other, so an attacker
+//! must not be able to construct collisions. SipHash (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012)
+//! with 128-bit output is the cheapest well-studied candidate: about 30 ns per term. The key is public and constant,
+//! since hashes must be equal in all processes.
 
-/// Hashes one sequence of words. The words must be a prefix-free encoding of what is hashed.
+/// Hashes a sequence of machine words, which must be a prefix-free encoding of the hashed content.
 pub struct ContentHasher {
     state: [u64; 4],
     words: u64,
 }
 
 impl ContentHasher {
-    /// A hasher whose sequence starts with `tag`, which tells kinds of content apart.
+    /// A hasher whose sequence starts with `tag`, which distinguishes kinds of content.
     pub fn new(tag: u64) -> Self {
         let mut hasher = Self::with_key(0, 0);
         hasher.write(tag);
@@ -30,7 +30,7 @@ impl ContentHasher {
         Self { state, words: 0 }
     }
 
-    /// Appends one word.
+    /// Appends a machine word.
     pub fn write(&mut self, word: u64) {
         self.state[3] ^= word;
         self.rounds(2);
@@ -44,7 +44,7 @@ impl ContentHasher {
         self.write((hash >> 64) as u64);
     }
 
-    /// Appends a text and its length.
+    /// Appends a length and that many bytes.
     pub fn write_bytes(&mut self, bytes: &[u8]) {
         self.write(bytes.len() as u64);
         for chunk in bytes.chunks(8) {
@@ -54,9 +54,9 @@ impl ContentHasher {
         }
     }
 
-    /// The hash of all words so far.
+    /// The hash of the sequence.
     pub fn finish(mut self) -> u128 {
-        // The last block of SipHash holds the length in bytes in its top byte.
+        // The last block of SipHash has the length in bytes, modulo 256, in its top byte.
         let length = self.words.wrapping_mul(8) << 56;
         self.write(length);
         self.state[2] ^= 0xee;
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_and_tags_tell_texts_apart() {
+    fn hashes_depend_on_length_and_tag() {
         let hash = |tag, bytes: &[u8]| {
             let mut hasher = ContentHasher::new(tag);
             hasher.write_bytes(bytes);

@@ -1,13 +1,14 @@
-//! Constructors of terms: every law that is cheap to apply is applied here, once, when a term is made.
+//! Smart constructors of terms: they apply every cheap algebraic law once, when a term is made.
 //!
-//! The normal form is weak: equal terms are equal languages, and the derivatives of a term stay few
-//! (associativity, commutativity and idempotence of union are what Brzozowski's "Derivatives of regular
-//! expressions", 1964, needs; the laws of counters are in [`super::counters`]). Nothing here recurses: a law
-//! looks at the first element of a chain, never into the depth of a term.
+//! The normal form is weak: equal terms denote equal languages, but not conversely. It is strong enough to keep the
+//! number of derivatives finite, for which associativity, commutativity and idempotence of union suffice (Brzozowski,
+//! "Derivatives of regular expressions", 1964; Owens, Reppy and Turon, "Regular-expression derivatives
+//! re-examined", 2009). [`super::repetition_counts`] has the laws of counted repetition. Nothing here recurses: a law
+//! inspects the first element of a chain, never the depth of a term.
 
-use super::byte_set::ByteSet;
-use super::counters::{Counts, ONCE, add_counts, multiply_counts};
-use super::term::{Chunk, Term, TermId, Terms};
+use crate::byte_set::ByteSet;
+use crate::term::arena::{LiteralChunk, Term, TermId, Terms};
+use crate::term::repetition_counts::{Counts, ONCE, add_counts, multiply_counts};
 
 impl Terms {
     /// The empty language.
@@ -16,41 +17,41 @@ impl Terms {
         TermId::NOTHING
     }
 
-    /// The language of the empty word only.
+    /// The language that contains only the empty word.
     #[must_use]
     pub fn epsilon(&self) -> TermId {
         TermId::EPSILON
     }
 
-    /// One byte of `set`.
+    /// The words of one byte that is in `set`.
     pub fn bytes(&mut self, set: ByteSet) -> TermId {
         if set.is_empty() { TermId::NOTHING } else { self.intern(Term::Bytes(set)) }
     }
 
-    /// Exactly the word `bytes`. Cost: a chain of one node for each 30 bytes.
+    /// The language of the word `bytes`. Cost: one term per 30 bytes.
     pub fn literal(&mut self, bytes: &[u8]) -> TermId {
-        bytes.rchunks(Chunk::CAPACITY).fold(TermId::EPSILON, |tail, chunk| {
+        bytes.rchunks(LiteralChunk::CAPACITY).fold(TermId::EPSILON, |tail, chunk| {
             let head = self.short_literal(chunk);
-            self.followed_by(head, tail)
+            self.concat_element(head, tail)
         })
     }
 
-    /// A literal of at most one chunk.
-    pub(super) fn short_literal(&mut self, bytes: &[u8]) -> TermId {
+    /// The language of a word of at most one chunk.
+    pub(crate) fn short_literal(&mut self, bytes: &[u8]) -> TermId {
         match *bytes {
             [] => TermId::EPSILON,
             [byte] => self.intern(Term::Bytes(ByteSet::single(byte))),
-            _ => self.intern(Term::Literal(Chunk::new(bytes))),
+            _ => self.intern(Term::Literal(LiteralChunk::new(bytes))),
         }
     }
 
-    /// Words of all `parts` in order.
+    /// The concatenation of `parts`.
     pub fn concat(&mut self, parts: &[TermId]) -> TermId {
-        parts.iter().rev().fold(TermId::EPSILON, |tail, &part| self.chained(part, tail))
+        parts.iter().rev().fold(TermId::EPSILON, |tail, &part| self.concat_two(part, tail))
     }
 
-    /// `head` and then `tail`, where `head` may be a chain.
-    pub(super) fn chained(&mut self, head: TermId, tail: TermId) -> TermId {
+    /// The concatenation of two terms.
+    pub(crate) fn concat_two(&mut self, head: TermId, tail: TermId) -> TermId {
         if tail == TermId::EPSILON {
             return head;
         }
@@ -60,12 +61,12 @@ impl Terms {
             elements.push(first);
             rest = next;
         }
-        let last = self.followed_by(rest, tail);
-        elements.into_iter().rev().fold(last, |tail, element| self.followed_by(element, tail))
+        let last = self.concat_element(rest, tail);
+        elements.into_iter().rev().fold(last, |tail, element| self.concat_element(element, tail))
     }
 
-    /// `head`, which is no chain, and then `tail`.
-    fn followed_by(&mut self, mut head: TermId, mut tail: TermId) -> TermId {
+    /// The concatenation of `head`, which is not a `Concat`, and `tail`.
+    fn concat_element(&mut self, mut head: TermId, mut tail: TermId) -> TermId {
         loop {
             match (head, tail) {
                 (TermId::NOTHING, _) | (_, TermId::NOTHING) => return TermId::NOTHING,
@@ -75,19 +76,18 @@ impl Terms {
                 }
                 _ => {}
             }
-            // Each round makes the chain shorter, or moves bytes between two chunks for good.
-            match self.merge_neighbours(head, tail) {
+            // Terminates: a round shortens the chain, or fills the second chunk with bytes of the first.
+            match self.merge_adjacent(head, tail) {
                 Some(merged) => (head, tail) = merged,
                 None => return self.intern(Term::Concat(head, tail)),
             }
         }
     }
 
-    /// The same as `head tail` where `head` and the first element of `tail` are parts of one literal or counts
-    /// of one repetition.
-    fn merge_neighbours(&mut self, head: TermId, tail: TermId) -> Option<(TermId, TermId)> {
-        let (next, rest) = self.split(tail);
-        let ((term, counts), (next_term, next_counts)) = (self.counted(head), self.counted(next));
+    /// Merges `head` with the first element of `tail`, if both are parts of one literal or repetitions of one term.
+    fn merge_adjacent(&mut self, head: TermId, tail: TermId) -> Option<(TermId, TermId)> {
+        let (next, rest) = self.split_head(tail);
+        let ((term, counts), (next_term, next_counts)) = (self.as_repetition(head), self.as_repetition(next));
         let (repeated, sum) = if term == next_term {
             (term, add_counts(counts, next_counts)?)
         } else if term == next {
@@ -98,14 +98,14 @@ impl Terms {
             return self.merge_literals(head, next, rest);
         };
         if counts == ONCE && next_counts == ONCE {
-            // Two equal neighbours stay as they were written.
+            // Two equal elements are not turned into a repetition.
             return self.merge_literals(head, next, rest);
         }
         Some((self.repeat(repeated, sum.0, sum.1), rest))
     }
 
-    /// A term as a repetition: once itself, if it is none.
-    fn counted(&self, term: TermId) -> (TermId, Counts) {
+    /// The operand and counts of a repetition; any other term is one copy of itself.
+    fn as_repetition(&self, term: TermId) -> (TermId, Counts) {
         match *self.get(term) {
             Term::Repeat { term, min, max } => (term, (min, max)),
             _ => (term, ONCE),
@@ -115,11 +115,11 @@ impl Terms {
     fn merge_literals(&mut self, head: TermId, next: TermId, rest: TermId) -> Option<(TermId, TermId)> {
         let (head, next) = (self.as_word(head)?, self.as_word(next)?);
         let (head, next) = (head.as_slice(), next.as_slice());
-        let mut word = [0; 2 * Chunk::CAPACITY];
+        let mut word = [0; 2 * LiteralChunk::CAPACITY];
         let word = &mut word[..head.len() + next.len()];
         word[..head.len()].copy_from_slice(head);
         word[head.len()..].copy_from_slice(next);
-        let (first, chunk) = word.split_at(word.len().saturating_sub(Chunk::CAPACITY));
+        let (first, chunk) = word.split_at(word.len().saturating_sub(LiteralChunk::CAPACITY));
         if first.len() == head.len() {
             return None;
         }
@@ -131,7 +131,7 @@ impl Terms {
         Some((self.short_literal(first), tail))
     }
 
-    /// The only word of `term`, if its form shows that there is just one.
+    /// The word of a language of one word, if the form of the term shows it.
     #[must_use]
     pub fn word(&self, term: TermId) -> Option<Vec<u8>> {
         let mut word = Vec::new();
@@ -144,20 +144,20 @@ impl Terms {
         Some(word)
     }
 
-    /// The word of a literal chunk or of a set of one byte.
-    pub(super) fn as_word(&self, term: TermId) -> Option<Chunk> {
+    /// The word of a literal chunk or of a one-byte set.
+    pub(crate) fn as_word(&self, term: TermId) -> Option<LiteralChunk> {
         match self.get(term) {
             Term::Literal(chunk) => Some(*chunk),
-            Term::Bytes(set) => set.only().map(|byte| Chunk::new(&[byte])),
+            Term::Bytes(set) => set.only().map(|byte| LiteralChunk::new(&[byte])),
             _ => None,
         }
     }
 
-    /// Words of any of `parts`.
+    /// The union of `parts`.
     pub fn union(&mut self, parts: &[TermId]) -> TermId {
         match *parts {
             [] => return TermId::NOTHING,
-            // A term is in normal form already.
+            // Terms in the arena are in normal form.
             [only] => return only,
             _ => {}
         }
@@ -183,10 +183,10 @@ impl Terms {
             children.push(self.bytes(bytes));
         }
         self.sort_by_content(&mut children);
-        if self.merge_counters(&mut children, epsilon) {
+        if self.merge_repetitions(&mut children, epsilon) {
             self.sort_by_content(&mut children);
         }
-        if children.contains(&TermId::ANYTHING) || self.has_opposites(&children) {
+        if children.contains(&TermId::ANYTHING) || self.contain_complements(&children) {
             return TermId::ANYTHING;
         }
         if epsilon && !children.iter().any(|&child| self.is_nullable(child)) {
@@ -206,7 +206,7 @@ impl Terms {
         }
     }
 
-    /// Words that are in each of `parts`; all words where there is no part.
+    /// The intersection of `parts`; all words if there is none.
     pub fn intersection(&mut self, parts: &[TermId]) -> TermId {
         let mut children = Vec::with_capacity(parts.len());
         let mut bytes = None;
@@ -233,11 +233,11 @@ impl Terms {
             }
         }
         self.sort_by_content(&mut children);
-        if self.has_opposites(&children) {
+        if self.contain_complements(&children) {
             return TermId::NOTHING;
         }
         if self.intersect_counts(&mut children) {
-            // What came out may be simpler than any operand; it is one operand, so this ends.
+            // Further laws may apply to the new operand. Terminates: there are fewer operands than before.
             return self.intersection(&children);
         }
         match children[..] {
@@ -247,7 +247,7 @@ impl Terms {
         }
     }
 
-    /// Every byte string that is not in `term`.
+    /// The byte strings that are not in `term`.
     pub fn complement(&mut self, term: TermId) -> TermId {
         match *self.get(term) {
             Term::Nothing => TermId::ANYTHING,
@@ -257,8 +257,7 @@ impl Terms {
         }
     }
 
-    /// `min` to `max` words of `term` in a row; any number above `min` if there is no `max`. Nothing where
-    /// `min` is above `max`.
+    /// `min` to `max` consecutive words of `term`; without `max` the count is unbounded. Empty if `min > max`.
     pub fn repeat(&mut self, term: TermId, min: u32, max: Option<u32>) -> TermId {
         if max.is_some_and(|max| min > max) {
             return TermId::NOTHING;
@@ -283,7 +282,7 @@ impl Terms {
         }
     }
 
-    /// The same language, or the same less the empty word where that is a part of its own.
+    /// The term without the empty word where that is an alternative of its own.
     fn without_explicit_epsilon(&mut self, term: TermId) -> TermId {
         match self.get(term) {
             Term::Union(parts) if parts.contains(&TermId::EPSILON) => {
@@ -296,7 +295,7 @@ impl Terms {
         }
     }
 
-    /// The nonempty words of `term` of which no shorter nonempty prefix is in `term`.
+    /// The nonempty words of `term` that have no shorter nonempty prefix in `term`.
     pub fn first_match(&mut self, term: TermId) -> TermId {
         let term = self.without_explicit_epsilon(term);
         match self.get(term) {
@@ -311,8 +310,8 @@ impl Terms {
         children.dedup();
     }
 
-    /// Whether a term and its complement are both there.
-    fn has_opposites(&self, children: &[TermId]) -> bool {
+    /// Whether the sorted operands contain a term and its complement.
+    fn contain_complements(&self, children: &[TermId]) -> bool {
         let find = |hash| children.binary_search_by_key(&hash, |&child| self.content_hash(child)).is_ok();
         children.iter().any(|&child| match self.get(child) {
             Term::Complement(positive) => find(self.content_hash(*positive)),

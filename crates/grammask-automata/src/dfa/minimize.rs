@@ -1,14 +1,15 @@
-//! Merges the equivalent states of a deterministic automaton.
+//! Minimisation of deterministic automata.
 //!
-//! Hopcroft's algorithm for partial automata as Valmari describes it ("Fast brief practical DFA minimization",
-//! 2012): blocks of states and bundles of transitions refine each other, and always the smaller half of a
-//! split block is new. O(m log m) for m transitions, after byte ranges are cut at all range bounds in use.
+//! Hopcroft's algorithm for partial automata as described by Valmari ("Fast brief practical DFA minimization", 2012):
+//! *blocks* of states and *cords* of transitions (same label, same target block) refine each other, and the smaller
+//! part of a split set gets the new number. O(m log m) for m transitions, after byte ranges are cut at all range
+//! bounds.
 
-use super::table::Rows;
-use grammask_collections::graph::Edges;
+use crate::dfa::table::StateRows;
+use grammask_collections::graph::AdjacencyList;
 
-/// A partition of `0..n` that refines in place. Each set is a range of `elements`.
-struct Partition {
+/// A refinable partition of `0..n`, after Valmari. Each set is a range of `elements`.
+struct RefinablePartition {
     elements: Vec<usize>,
     positions: Vec<usize>,
     set_of: Vec<usize>,
@@ -17,8 +18,8 @@ struct Partition {
     touched: Vec<usize>,
 }
 
-impl Partition {
-    /// The sets of equal keys.
+impl RefinablePartition {
+    /// The partition into sets of elements with equal keys.
     fn by_key<K: Ord>(count: usize, key: impl Fn(usize) -> K) -> Self {
         let mut elements: Vec<usize> = (0..count).collect();
         elements.sort_by_key(|&element| key(element));
@@ -51,7 +52,7 @@ impl Partition {
         self.bounds.len()
     }
 
-    /// Moves `element` among the marked ones, at the front of its set.
+    /// Marks an element: moves it to the marked elements at the front of its set.
     fn mark(&mut self, element: usize) {
         let set = self.set_of[element];
         let position = self.positions[element];
@@ -68,7 +69,7 @@ impl Partition {
         self.marked[set] += 1;
     }
 
-    /// Parts the marked from the unmarked in every set; the smaller half becomes a new set.
+    /// Splits each set into its marked and unmarked elements; the smaller part becomes a new set.
     fn split(&mut self) {
         while let Some(set) = self.touched.pop() {
             let (start, end) = self.bounds[set];
@@ -92,45 +93,46 @@ impl Partition {
     }
 }
 
-/// For each state of a trimmed automaton the number of its block of equivalent states.
-pub(super) fn minimize(rows: &Rows) -> Vec<usize> {
+/// The number of the equivalence class of each state of a trimmed automaton.
+pub(crate) fn minimize(rows: &StateRows) -> Vec<usize> {
     let transitions = atomic_transitions(rows);
-    let mut blocks = Partition::by_key(rows.len(), |state| rows.is_accepting(state));
-    let mut bundles = Partition::by_key(transitions.len(), |index| transitions[index].label);
+    let mut blocks = RefinablePartition::by_key(rows.len(), |state| rows.is_accepting(state));
+    let mut cords = RefinablePartition::by_key(transitions.len(), |index| transitions[index].label);
     let pairs = transitions.iter().zip(0_u32..).map(|(transition, index)| (transition.target as u32, index));
-    let incoming = Edges::from_pairs(rows.len(), &pairs.collect::<Vec<_>>());
-    // Block 0 needs no round of its own: not leading into it is leading into another one, or nowhere, and
-    // leading nowhere is told apart by the bundles.
-    let (mut next_block, mut next_bundle) = (1, 0);
-    while next_bundle < bundles.len() {
-        let (start, end) = bundles.bounds[next_bundle];
-        for &index in &bundles.elements[start..end] {
+    let incoming = AdjacencyList::from_pairs(rows.len(), &pairs.collect::<Vec<_>>());
+    // Block 0 need not split the cords: a transition that does not enter it enters another block, or does not exist,
+    // and the cords distinguish missing transitions.
+    let (mut next_block, mut next_cord) = (1, 0);
+    while next_cord < cords.len() {
+        let (start, end) = cords.bounds[next_cord];
+        for &index in &cords.elements[start..end] {
             blocks.mark(transitions[index].source);
         }
         blocks.split();
-        next_bundle += 1;
+        next_cord += 1;
         while next_block < blocks.len() {
             let (start, end) = blocks.bounds[next_block];
             for &state in &blocks.elements[start..end] {
                 for &index in incoming.of(state) {
-                    bundles.mark(index as usize);
+                    cords.mark(index as usize);
                 }
             }
-            bundles.split();
+            cords.split();
             next_block += 1;
         }
     }
     blocks.set_of
 }
 
-struct Transition {
+/// A transition over one atomic byte range, which its first byte identifies.
+struct AtomicTransition {
     source: usize,
     label: u8,
     target: usize,
 }
 
-/// All transitions, cut so that two of them have the same bytes or no byte in common.
-fn atomic_transitions(rows: &Rows) -> Vec<Transition> {
+/// All transitions, cut at the bounds of all ranges, so that two of them have equal or disjoint bytes.
+fn atomic_transitions(rows: &StateRows) -> Vec<AtomicTransition> {
     let mut is_bound = [false; 257];
     for state in 0..rows.len() {
         for edge in rows.edges(state) {
@@ -142,7 +144,11 @@ fn atomic_transitions(rows: &Rows) -> Vec<Transition> {
     for source in 0..rows.len() {
         for edge in rows.edges(source) {
             let starts = (edge.low..=edge.high).filter(|&byte| is_bound[usize::from(byte)]);
-            transitions.extend(starts.map(|label| Transition { source, label, target: edge.target.index() }));
+            transitions.extend(starts.map(|label| AtomicTransition {
+                source,
+                label,
+                target: edge.target.index(),
+            }));
         }
     }
     transitions
@@ -152,11 +158,11 @@ fn atomic_transitions(rows: &Rows) -> Vec<Transition> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::table::{Rows, TableState};
     use super::minimize;
+    use crate::dfa::table::{StateRows, TableState};
 
-    /// Equivalence by definition: refine until nothing changes.
-    fn classes_by_rounds(rows: &Rows) -> Vec<usize> {
+    /// Equivalence by definition: refines until a fixpoint (Moore's algorithm).
+    fn classes_by_rounds(rows: &StateRows) -> Vec<usize> {
         let mut classes: Vec<usize> =
             (0..rows.len()).map(|state| usize::from(rows.is_accepting(state))).collect();
         loop {
@@ -185,7 +191,7 @@ mod tests {
         fn finds_the_coarsest_equivalence(
             states in prop::collection::vec((any::<bool>(), prop::collection::vec((0u8..3, 0usize..12), 0..4)), 1..12),
         ) {
-            let mut rows = Rows::default();
+            let mut rows = StateRows::default();
             for (accepting, steps) in &states {
                 rows.begin_row(*accepting);
                 let mut low = 0;
@@ -195,7 +201,7 @@ mod tests {
                 }
             }
             let (fast, slow) = (minimize(&rows), classes_by_rounds(&rows));
-            // A partition of an automaton with dead states may tell them from nowhere; it must do so alike.
+            // The automaton is not trimmed here; both algorithms distinguish dead states from missing transitions.
             for one in 0..rows.len() {
                 for other in 0..rows.len() {
                     prop_assert_eq!(fast[one] == fast[other], slow[one] == slow[other]);

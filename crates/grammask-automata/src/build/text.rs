@@ -1,9 +1,9 @@
-//! Languages of texts: valid UTF-8, and what a text must not contain.
+//! Languages of UTF-8 strings: all of them, and those without certain substrings.
 
-use super::term::{TermId, Terms};
+use crate::term::arena::{TermId, Terms};
 
 impl Terms {
-    /// All valid UTF-8 texts, the empty one included.
+    /// All valid UTF-8 strings, including the empty one.
     pub fn text(&mut self) -> TermId {
         let character = self.characters(&[('\0', char::MAX)]);
         self.repeat(character, 0, None)
@@ -15,7 +15,7 @@ impl Terms {
         TermId::ANYTHING
     }
 
-    /// The nonempty valid UTF-8 texts that are not in `term`.
+    /// The nonempty valid UTF-8 strings that are not in `term`.
     pub fn texts_outside(&mut self, term: TermId) -> TermId {
         let character = self.characters(&[('\0', char::MAX)]);
         let nonempty = self.repeat(character, 1, None);
@@ -23,36 +23,35 @@ impl Terms {
         self.intersection(&[nonempty, outside])
     }
 
-    /// The valid UTF-8 texts, the empty one included, behind which the word `end` is the first of the words `ends` to
-    /// end: no other word of `ends` ends before it, and `end` itself nowhere sooner, not even where it overlaps with the
-    /// text. Of the words that end at the same place the longest counts. Besides, no word of `excludes` is in the text.
-    /// Nothing where another of `ends` ends inside of `end`.
+    /// The valid UTF-8 strings `s` such that `end` is the leftmost-ending, then longest, match of `ends` in `s end`,
+    /// and it matches at the end of `s end`. Matches that overlap `s` and `end` count. No word of `excludes` occurs
+    /// in `s`. The empty string is included. The language is empty if a word of `ends` ends within `end`.
     pub fn text_before(&mut self, end: &[u8], ends: &[&[u8]], excludes: &[&[u8]]) -> TermId {
         let text = self.text();
         let forbidden: Vec<&[u8]> = ends.iter().chain(excludes).copied().collect();
         let forbidden = self.literals(&forbidden);
         let inside = self.concat(&[TermId::ANYTHING, forbidden, TermId::ANYTHING]);
-        let mut tails: Vec<&[u8]> = Vec::new();
+        let mut forbidden_suffixes: Vec<&[u8]> = Vec::new();
         for word in ends {
-            let sooner = &end[..end.len().saturating_sub(1)];
-            if sooner.windows(word.len().max(1)).any(|window| window == *word) {
+            let proper_prefix = &end[..end.len().saturating_sub(1)];
+            if proper_prefix.windows(word.len().max(1)).any(|window| window == *word) {
                 return TermId::NOTHING;
             }
-            // What the text must not end with: the word up to where it goes on in `end`, and ends before `end` does.
-            let overlaps = (1..word.len()).filter(|&split| sooner.starts_with(&word[split..]));
-            tails.extend(overlaps.map(|split| &word[..split]));
+            // Prefixes of the word that `s` must not end with: `end` would complete the word before its own last byte.
+            let overlaps = (1..word.len()).filter(|&split| proper_prefix.starts_with(&word[split..]));
+            forbidden_suffixes.extend(overlaps.map(|split| &word[..split]));
             if word.len() > end.len() && word.ends_with(end) {
-                tails.push(&word[..word.len() - end.len()]);
+                forbidden_suffixes.push(&word[..word.len() - end.len()]);
             }
         }
-        let tails = self.literals(&tails);
-        let ending = self.concat(&[TermId::ANYTHING, tails]);
+        let forbidden_suffixes = self.literals(&forbidden_suffixes);
+        let ending = self.concat(&[TermId::ANYTHING, forbidden_suffixes]);
         let outside = self.union(&[inside, ending]);
         let outside = self.complement(outside);
         self.intersection(&[text, outside])
     }
 
-    /// The nonempty valid UTF-8 texts that contain no word of `term`. Every text contains the empty word.
+    /// The nonempty valid UTF-8 strings that contain no word of `term`. Empty if `term` is nullable.
     pub fn without_match(&mut self, term: TermId) -> TermId {
         let containing = self.concat(&[TermId::ANYTHING, term, TermId::ANYTHING]);
         self.texts_outside(containing)
@@ -64,16 +63,17 @@ mod tests {
     use super::*;
     use crate::Automata;
 
-    /// Whether `text` before `end` is right, by looking at every place.
+    /// The definition of `text_before`, checked at every position.
     fn is_before(text: &str, end: &str, ends: &[&str], excludes: &[&str]) -> bool {
         let whole = format!("{text}{end}");
-        let first = (1..=whole.len()).find(|&place| ends.iter().any(|word| whole[..place].ends_with(word)));
+        let first =
+            (1..=whole.len()).find(|&position| ends.iter().any(|word| whole[..position].ends_with(word)));
         let longest = !ends.iter().any(|word| word.len() > end.len() && whole.ends_with(word));
         first == Some(whole.len()) && longest && !excludes.iter().any(|word| text.contains(word))
     }
 
     #[test]
-    fn texts_before_a_word_are_those_in_which_it_is_first() {
+    fn text_before_equals_its_definition() {
         let mut texts = vec![String::new()];
         for length in 0..6 {
             let longer: Vec<String> = texts

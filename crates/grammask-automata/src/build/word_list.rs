@@ -1,40 +1,41 @@
-//! Minimal acyclic automata of finite languages, built from sorted words in one pass.
+//! Minimal acyclic automata of finite languages, built incrementally from sorted words.
 //!
-//! Daciuk, Mihov, Watson and Watson, "Incremental construction of minimal acyclic finite-state automata"
-//! (2000). The symbols are byte ranges, so that the same construction serves sets of words and the UTF-8
-//! encodings of character classes. Cost: linear in the text of all words.
+//! Daciuk, Mihov, Watson and Watson, "Incremental construction of minimal acyclic finite-state automata" (2000). The
+//! symbols are byte ranges, so one construction serves word lists and the UTF-8 encodings of character classes. Cost:
+//! linear in the total length of the words.
 
 use regex_syntax::utf8::Utf8Sequences;
 use rustc_hash::FxHashMap;
 
-use super::table::{Edge, Fingerprints, Rows, Table, TableState, content_of_row};
-use super::term::{TermId, Terms};
+use crate::dfa::table::{Fingerprints, StateRows, Table, TableEdge, TableState, content_of_row};
+use crate::term::arena::{TermId, Terms};
 
-/// A range of bytes, both ends included.
-type Symbol = (u8, u8);
+/// A range of bytes, both ends included: a symbol of the construction.
+type ByteRange = (u8, u8);
 
-/// A state on the path of the word added last.
+/// A state on the path of the last word.
 #[derive(Default)]
 struct OpenState {
     accepting: bool,
-    edges: Vec<Edge>,
-    /// The symbol that leads to the next state of the path.
-    pending: Option<Symbol>,
+    edges: Vec<TableEdge>,
+    /// The symbol of the transition to the next state of the path.
+    pending: Option<ByteRange>,
 }
 
+/// The register of finished states and the path of the last word.
 struct AcyclicBuilder {
-    rows: Rows,
+    rows: StateRows,
     hashes: Vec<u128>,
     register: FxHashMap<u128, TableState>,
     path: Vec<OpenState>,
-    /// How many states of `path` are in use; the rest keep their allocations.
+    /// Length of the path; later elements of `path` keep their allocations.
     depth: usize,
 }
 
 impl AcyclicBuilder {
     fn new() -> Self {
         Self {
-            rows: Rows::default(),
+            rows: StateRows::default(),
             hashes: Vec::new(),
             register: FxHashMap::default(),
             path: vec![OpenState::default()],
@@ -42,9 +43,9 @@ impl AcyclicBuilder {
         }
     }
 
-    /// Adds a word. Words must come in ascending order, and two symbols after a common prefix must be equal
-    /// or have no byte in common.
-    fn add(&mut self, word: &[Symbol]) {
+    /// Adds a word. Words must be added in ascending order, and two symbols after a common prefix must be equal or
+    /// disjoint.
+    fn add(&mut self, word: &[ByteRange]) {
         let common = self.path[..self.depth]
             .iter()
             .zip(word)
@@ -61,21 +62,22 @@ impl AcyclicBuilder {
         self.path[self.depth - 1].accepting = true;
     }
 
-    /// Finishes the states of the path deeper than `depth` symbols.
+    /// Replaces the states of the path below `depth` by registered states.
     fn freeze_below(&mut self, depth: usize) {
         while self.depth > depth + 1 {
             self.depth -= 1;
             let target = self.freeze_last();
             let parent = &mut self.path[self.depth - 1];
-            let (low, high) = parent.pending.take().expect("a symbol leads to every state below the root");
+            let (low, high) =
+                parent.pending.take().expect("every state below the root has an incoming symbol");
             match parent.edges.last_mut() {
                 Some(last) if last.high + 1 == low && last.target == target => last.high = high,
-                _ => parent.edges.push(Edge { low, high, target }),
+                _ => parent.edges.push(TableEdge { low, high, target }),
             }
         }
     }
 
-    /// The finished state that is equal to the open state at `depth`.
+    /// The registered state that is equivalent to the open state at `depth`.
     fn freeze_last(&mut self) -> TableState {
         let state = &mut self.path[self.depth];
         let accepting = std::mem::take(&mut state.accepting);
@@ -101,7 +103,7 @@ impl AcyclicBuilder {
 }
 
 impl Terms {
-    /// Exactly the given words. Cost: sorting them, and then linear in their text.
+    /// The language of a list of words. Cost: linear in their total length, after sorting.
     pub fn literals<I: AsRef<[u8]>>(&mut self, words: &[I]) -> TermId {
         let mut words: Vec<&[u8]> = words.iter().map(AsRef::as_ref).collect();
         words.sort_unstable();
@@ -121,15 +123,14 @@ impl Terms {
         self.table(builder.finish())
     }
 
-    /// The UTF-8 encodings of the characters in `ranges`, which are pairs of first and last, ascending and
-    /// without overlap.
+    /// The UTF-8 encodings of a character class, given as ascending, disjoint pairs of first and last character.
     pub fn characters(&mut self, ranges: &[(char, char)]) -> TermId {
         if ranges.is_empty() {
             return TermId::NOTHING;
         }
         let mut builder = AcyclicBuilder::new();
         for &(first, last) in ranges {
-            // Sequences of one class that share their first bytes share their first ranges.
+            // `Utf8Sequences` satisfies the condition of `add`: first ranges of a class are equal or disjoint.
             for sequence in Utf8Sequences::new(first, last) {
                 let symbols = sequence.as_slice().iter().map(|range| (range.start, range.end));
                 builder.add(&symbols.collect::<Vec<_>>());
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_futures_are_one_state() {
+    fn equal_suffix_sets_are_one_state() {
         let mut terms = Terms::new();
         let first = terms.literals(&["axyz", "bxyz", "b"]);
         let second = terms.literals(&["qxyz", "qw", "xyz"]);
@@ -179,13 +180,13 @@ mod tests {
         let none: [&str; 0] = [];
         assert_eq!(terms.literals(&none), terms.nothing());
         assert_eq!(terms.literals(&[""]), terms.epsilon());
-        let bytes = terms.bytes(super::super::ByteSet::range(b'a', b'b'));
+        let bytes = terms.bytes(crate::ByteSet::range(b'a', b'b'));
         assert_eq!(terms.literals(&["b", "a", "b"]), bytes);
         assert_eq!(terms.characters(&[('a', 'b')]), bytes);
     }
 
     #[test]
-    fn a_hundred_thousand_words_share_their_ends() {
+    fn a_hundred_thousand_words_share_suffixes() {
         let words: Vec<String> = (0..100_000).map(|number| format!("{number:06}")).collect();
         let mut terms = Terms::new();
         let before = terms.len();

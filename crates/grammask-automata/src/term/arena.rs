@@ -1,21 +1,20 @@
-//! Regular languages over bytes as hash-consed terms: what a term is, and the arena that holds all of them.
+//! The arena of hash-consed terms.
 //!
-//! The arena only grows. A term is found again by its content hash, which depends on nothing but the term's
-//! structure; operands of commutative operations are sorted by it, so the order in which terms were made
-//! leaves no trace. Every term knows whether it contains the empty word and, where its shape alone says so,
-//! whether it contains any word at all.
+//! The arena only grows. A term is interned by its content hash, a function of the term's structure alone. Operands
+//! of commutative operations are sorted by content hash, so a term does not depend on the order in which terms were
+//! made. Each term stores [`Facts`]: nullability, and the properties that follow from its syntactic form.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use grammask_collections::id_table::IdTable;
+use grammask_collections::incremental_hash_table::IncrementalHashTable;
 
-use super::byte_set::ByteSet;
-use super::content_hash::ContentHasher;
-use super::derivative::Memo;
-use super::table::{StateFingerprint, Table, TableState};
+use crate::byte_set::ByteSet;
+use crate::derivative::memo::DerivativeMemo;
+use crate::dfa::table::{StateFingerprint, Table, TableState};
+use crate::term::content_hash::ContentHasher;
 
 /// A regular language in a [`Terms`] arena; equal ids are the same term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,13 +22,13 @@ pub struct TermId(u32);
 
 impl TermId {
     /// The empty language.
-    pub(super) const NOTHING: Self = Self(0);
+    pub(crate) const NOTHING: Self = Self(0);
     /// Only the empty word.
-    pub(super) const EPSILON: Self = Self(1);
+    pub(crate) const EPSILON: Self = Self(1);
     /// Any one byte.
-    pub(super) const ANY_BYTE: Self = Self(2);
+    pub(crate) const ANY_BYTE: Self = Self(2);
     /// All words.
-    pub(super) const ANYTHING: Self = Self(3);
+    pub(crate) const ANYTHING: Self = Self(3);
 
     /// Position in the arena.
     #[must_use]
@@ -40,42 +39,42 @@ impl TermId {
 
 /// Position of a table in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct TableId(u32);
+pub(crate) struct TableId(u32);
 
 impl TableId {
     /// Position in the arena's list of tables.
-    pub(super) fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A short nonempty word, kept in place. Longer words are chains of chunks of which all but the first are
-/// full, so that every suffix of a word has one form.
+/// A short nonempty word, stored inline. A longer word is a chain of chunks, all of them full except the first, so
+/// that every suffix of a word has a unique form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Chunk {
+pub(crate) struct LiteralChunk {
     len: u8,
     bytes: [u8; Self::CAPACITY],
 }
 
-impl Chunk {
-    /// As many bytes as fit in the space that a byte set takes anyway.
-    pub(super) const CAPACITY: usize = 30;
+impl LiteralChunk {
+    /// Maximum length in bytes: a chunk is then as large as a byte set, the largest other variant of [`Term`].
+    pub(crate) const CAPACITY: usize = 30;
 
     /// A chunk of at most [`Self::CAPACITY`] bytes.
-    pub(super) fn new(word: &[u8]) -> Self {
+    pub(crate) fn new(word: &[u8]) -> Self {
         let mut bytes = [0; Self::CAPACITY];
         bytes[..word.len()].copy_from_slice(word);
         Self { len: word.len() as u8, bytes }
     }
 
-    pub(super) fn as_slice(&self) -> &[u8] {
+    pub(crate) fn as_slice(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
 }
 
-/// One term. Made by the constructors of [`Terms`] only, which keep these forms apart.
+/// One term. The constructors of [`Terms`] maintain the normal form that the variants describe.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Term {
+pub(crate) enum Term {
     /// No word.
     Nothing,
     /// The empty word.
@@ -83,86 +82,90 @@ pub(super) enum Term {
     /// One byte of a nonempty set.
     Bytes(ByteSet),
     /// A word of at least two bytes.
-    Literal(Chunk),
-    /// The first, which is no `Concat`, then the second.
+    Literal(LiteralChunk),
+    /// The first operand, which is not a `Concat`, then the second.
     Concat(TermId, TermId),
-    /// Any of at least two, none of them a `Union`, sorted by content hash.
+    /// At least two operands, none of them a `Union`, sorted by content hash.
     Union(Arc<[TermId]>),
-    /// All of at least two, none of them an `Intersection`, sorted by content hash.
+    /// At least two operands, none of them an `Intersection`, sorted by content hash.
     Intersection(Arc<[TermId]>),
-    /// Every word that is not in it.
+    /// Every word that is not in the operand.
     Complement(TermId),
-    /// `min` to `max` words of `term` in a row; any number above `min` if there is no `max`.
+    /// `min` to `max` consecutive words of `term`; without `max` the count is unbounded.
     Repeat { term: TermId, min: u32, max: Option<u32> },
-    /// The nonempty words of it of which no shorter nonempty prefix is in it.
+    /// The nonempty words of the operand that have no shorter nonempty prefix in the operand.
     FirstMatch(TermId),
-    /// What a ready-made automaton accepts from one of its states.
+    /// The language of a state of a [`Table`].
     Table { table: TableId, state: TableState },
 }
 
-/// How a term is made of others, at its top.
+/// The topmost operation of a term, with its operands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Structure {
-    /// One word of each, in this order.
+    /// A word of each operand, in order.
     Concatenation(Vec<TermId>),
-    /// A word of any.
+    /// A word of any operand.
     Union(Vec<TermId>),
-    /// `min` to `max` words of `term` in a row.
+    /// `min` to `max` consecutive words of `term`.
     Repetition {
-        /// What is repeated.
+        /// The operand.
         term: TermId,
-        /// The fewest copies.
+        /// Minimum number of copies.
         min: u32,
-        /// The most copies.
+        /// Maximum number of copies; `None` is unbounded.
         max: Option<u32>,
     },
-    /// Something else.
+    /// Any other operation, or a leaf.
     Other,
 }
 
+/// A term with its content hash and its facts.
 #[derive(Clone, Debug)]
-struct Node {
+struct TermRecord {
     term: Term,
     hash: u128,
     facts: Facts,
 }
 
-/// What is known of a language, from its shape or from a search.
+/// Facts about a language that follow from the form of its term, or that a search has established.
+///
+/// Except for `nullable` they are one-sided: `false` means that the fact has not been established.
 #[derive(Clone, Copy, Debug)]
 struct Facts {
-    /// The empty word is in it.
+    /// The language contains the empty word.
     nullable: bool,
-    /// Some word is in it. Where this is false nothing is known, except of `Nothing`.
+    /// The language contains a word.
     inhabited: bool,
-    /// A search found no word in it. Where this is false nothing is known.
+    /// A search has shown that the language is empty.
     empty: bool,
-    /// Some nonempty word is in it. Where this is false nothing is known.
-    extends: bool,
-    /// A repetition in it has a distant bound, not below a complement or a first match.
-    distant: bool,
-    /// All words of it are at least this long.
-    shortest: u32,
-    /// It has only so many words. Where this is false nothing is known.
+    /// The language contains a nonempty word.
+    has_nonempty_word: bool,
+    /// The term contains a repetition with a large bound, outside complements and first matches.
+    has_large_bound: bool,
+    /// Lower bound on the length of the words, in bytes.
+    min_length: u32,
+    /// The language is finite.
     finite: bool,
-    /// It has infinitely many words. Where this is false nothing is known.
+    /// The language is infinite.
     infinite: bool,
 }
 
 /// The arena of all regular languages of a grammar.
 #[derive(Clone, Debug)]
 pub struct Terms {
-    nodes: Vec<Node>,
-    ids: IdTable,
-    /// Terms by a hash of how they are made in this arena, which is cheaper than that of their content; not necessarily all.
-    by_form: FxHashMap<u64, TermId>,
+    records: Vec<TermRecord>,
+    ids: IncrementalHashTable,
+    /// Cache in front of `ids`, keyed by a hash over operand ids, which costs less than a content hash. Not all terms
+    /// have an entry.
+    by_operands: FxHashMap<u64, TermId>,
     tables: Vec<Arc<Table>>,
-    /// What the tables took when they came.
+    /// Bytes of all tables, measured when they were added.
     table_bytes: usize,
-    /// How many operands all unions and intersections have together.
+    /// Number of operands of all unions and intersections.
     operands: usize,
-    /// Terms that were proved to be codes.
-    pub(super) codes: Vec<TermId>,
-    pub(super) memo: Memo,
+    /// Terms that have been proved to be prefix codes.
+    pub(crate) prefix_codes: Vec<TermId>,
+    pub(crate) memo: DerivativeMemo,
 }
 
 impl Default for Terms {
@@ -172,18 +175,18 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// An arena that holds the simplest terms only.
+    /// An arena with the four constant terms.
     #[must_use]
     pub fn new() -> Self {
         let mut terms = Self {
-            nodes: Vec::new(),
-            ids: IdTable::default(),
-            by_form: FxHashMap::default(),
+            records: Vec::new(),
+            ids: IncrementalHashTable::default(),
+            by_operands: FxHashMap::default(),
             tables: Vec::new(),
             table_bytes: 0,
             operands: 0,
-            codes: Vec::new(),
-            memo: Memo::default(),
+            prefix_codes: Vec::new(),
+            memo: DerivativeMemo::default(),
         };
         assert_eq!(terms.intern(Term::Nothing), TermId::NOTHING);
         assert_eq!(terms.intern(Term::Epsilon), TermId::EPSILON);
@@ -193,7 +196,7 @@ impl Terms {
         terms
     }
 
-    /// How a term is made of others, at its top.
+    /// The topmost operation of a term.
     #[must_use]
     pub fn structure(&self, term: TermId) -> Structure {
         match self.get(term) {
@@ -213,7 +216,7 @@ impl Terms {
         }
     }
 
-    /// Whether [`Self::structure`] shows a repetition in the term, or in the parts of its parts.
+    /// Whether the term, or an alternative of it, is a repetition or a concatenation with a repetition.
     #[must_use]
     pub fn has_repetition(&self, term: TermId) -> bool {
         let in_chain = |mut rest: TermId| {
@@ -231,125 +234,125 @@ impl Terms {
         }
     }
 
-    /// How many terms there are.
+    /// Number of terms.
     #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "an arena always holds the simplest terms")]
+    #[expect(clippy::len_without_is_empty, reason = "an arena always holds the constant terms")]
     pub fn len(&self) -> usize {
-        self.nodes.len()
+        self.records.len()
     }
 
-    /// Estimate of the memory that the arena takes, in bytes.
+    /// Estimated memory of the arena, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node>()
+        self.records.capacity() * size_of::<TermRecord>()
             + self.ids.memory_bytes()
-            + self.by_form.capacity() * (size_of::<(u64, TermId)>() + 1)
+            + self.by_operands.capacity() * (size_of::<(u64, TermId)>() + 1)
             + self.operands * size_of::<TermId>()
             + self.memo.memory_bytes()
             + self.table_bytes
     }
 
-    /// Whether the empty word is in the language.
+    /// Whether the language contains the empty word.
     #[must_use]
     pub fn is_nullable(&self, term: TermId) -> bool {
         self.facts(term).nullable
     }
 
-    /// A hash of the term's structure: equal for equal terms in whatever arena and order they were made, so
-    /// equal hashes mean equal languages. The converse does not hold: a language has many terms.
+    /// A hash of the term's structure, independent of the arena and of the order in which terms were made. Equal
+    /// hashes mean equal languages; the converse does not hold, since a language has many terms.
     #[must_use]
     pub fn content_hash(&self, term: TermId) -> u128 {
-        self.nodes[term.index()].hash
+        self.records[term.index()].hash
     }
 
-    /// Records whether the language has a word, which a search found out: who uses the term later need not search again.
-    pub(super) fn record_inhabited(&mut self, term: TermId, inhabited: bool) {
-        let facts = &mut self.nodes[term.index()].facts;
+    /// Records the outcome of an emptiness search, so that no later use of the term repeats it.
+    pub(crate) fn record_inhabited(&mut self, term: TermId, inhabited: bool) {
+        let facts = &mut self.records[term.index()].facts;
         facts.inhabited |= inhabited;
         facts.empty |= !inhabited;
     }
 
-    /// Whether a search found that the language has no word.
-    pub(super) fn is_known_empty(&self, term: TermId) -> bool {
+    /// Whether a search has shown that the language is empty.
+    pub(crate) fn is_known_empty(&self, term: TermId) -> bool {
         self.facts(term).empty
     }
 
-    /// Whether the shape, or a search before, says that the language has a word. Every term without intersections and
-    /// complements is [`TermId::NOTHING`] or has one.
-    pub(super) fn is_known_inhabited(&self, term: TermId) -> bool {
+    /// Whether the form of the term, or an earlier search, shows that the language is not empty. Every term without
+    /// intersections and complements is [`TermId::NOTHING`] or known to be inhabited.
+    pub(crate) fn is_known_inhabited(&self, term: TermId) -> bool {
         self.facts(term).inhabited
     }
 
-    /// Whether the shape alone says that the language has a nonempty word.
-    pub(super) fn extends_by_shape(&self, term: TermId) -> bool {
-        self.facts(term).extends
+    /// Whether the form of the term shows that the language contains a nonempty word.
+    pub(crate) fn has_nonempty_word_by_form(&self, term: TermId) -> bool {
+        self.facts(term).has_nonempty_word
     }
 
-    /// A length that all words of the language have at least.
-    pub(super) fn shortest_by_shape(&self, term: TermId) -> u32 {
-        self.facts(term).shortest
+    /// A lower bound on the length of the words, in bytes.
+    pub(crate) fn min_length_by_form(&self, term: TermId) -> u32 {
+        self.facts(term).min_length
     }
 
-    /// Whether a repetition has a distant bound, not below a complement or a first match.
-    pub fn has_distant_bounds(&self, term: TermId) -> bool {
-        self.facts(term).distant
+    /// Whether the term contains a repetition with a large bound, outside complements and first matches.
+    pub fn has_large_bounds(&self, term: TermId) -> bool {
+        self.facts(term).has_large_bound
     }
 
-    /// Whether the shape says that the language has only so many words.
-    pub(super) fn is_finite_by_shape(&self, term: TermId) -> bool {
+    /// Whether the form of the term shows that the language is finite.
+    pub(crate) fn is_finite_by_form(&self, term: TermId) -> bool {
         self.facts(term).finite
     }
 
-    /// Whether the shape says that the language has infinitely many words.
-    pub fn is_infinite_by_shape(&self, term: TermId) -> bool {
+    /// Whether the form of the term shows that the language is infinite.
+    pub fn is_infinite_by_form(&self, term: TermId) -> bool {
         self.facts(term).infinite
     }
 
-    pub(super) fn get(&self, term: TermId) -> &Term {
-        &self.nodes[term.index()].term
+    pub(crate) fn get(&self, term: TermId) -> &Term {
+        &self.records[term.index()].term
     }
 
-    pub(super) fn get_table(&self, table: TableId) -> &Table {
+    pub(crate) fn get_table(&self, table: TableId) -> &Table {
         &self.tables[table.0 as usize]
     }
 
-    /// A ready-made automaton, to be shared with another arena.
-    pub(super) fn shared_table(&self, table: TableId) -> &Arc<Table> {
+    /// A table, for sharing with another arena.
+    pub(crate) fn shared_table(&self, table: TableId) -> &Arc<Table> {
         &self.tables[table.index()]
     }
 
-    /// The term of a content hash, if there is one.
-    pub(super) fn with_hash(&self, hash: u128) -> Option<TermId> {
-        // The low half of a hash is as good as all of it to look in the right place.
-        let id = self.ids.find(hash as u64, |id| self.nodes[id].hash == hash);
+    /// The term with this content hash, if the arena has it.
+    pub(crate) fn find_by_hash(&self, hash: u128) -> Option<TermId> {
+        // The lower half selects the slot; the comparison is over all 128 bits.
+        let id = self.ids.find(hash as u64, |id| self.records[id].hash == hash);
         id.map(|id| TermId(id as u32))
     }
 
-    /// Keeps a ready-made automaton of another arena.
-    pub(super) fn keep_table(&mut self, table: Arc<Table>) -> TableId {
+    /// Adds a table to the arena.
+    pub(crate) fn add_table(&mut self, table: Arc<Table>) -> TableId {
         let id = TableId(u32::try_from(self.tables.len()).expect("memory ends before four billion tables"));
         self.table_bytes += table.memory_bytes();
         self.tables.push(table);
         id
     }
 
-    /// The first element of a chain of concatenations, and the rest.
-    pub(super) fn split(&self, term: TermId) -> (TermId, TermId) {
+    /// The first element of a chain of concatenations, and the remaining chain.
+    pub(crate) fn split_head(&self, term: TermId) -> (TermId, TermId) {
         match *self.get(term) {
             Term::Concat(head, tail) => (head, tail),
             _ => (term, TermId::EPSILON),
         }
     }
 
-    /// The table whose words those of `term` begin with, its state, and what comes after them.
+    /// The table at the head of a concatenation, its state, and the tail of the concatenation.
     pub fn leading_table(&self, term: TermId) -> Option<(&Arc<Table>, TableState, TermId)> {
-        let (head, tail) = self.split(term);
+        let (head, tail) = self.split_head(term);
         let Term::Table { table, state } = self.get(head) else { return None };
         Some((self.shared_table(*table), *state, tail))
     }
 
-    /// The table of which a term is a state, and which; none for all other terms.
-    pub(super) fn whole_table(&self, term: TermId) -> Option<(TableId, TableState)> {
+    /// The table and state of a [`Term::Table`]; `None` for all other terms.
+    pub(crate) fn as_table_state(&self, term: TermId) -> Option<(TableId, TableState)> {
         match self.get(term) {
             Term::Table { table, state } => Some((*table, *state)),
             _ => None,
@@ -357,54 +360,55 @@ impl Terms {
     }
 
     fn facts(&self, term: TermId) -> Facts {
-        self.nodes[term.index()].facts
+        self.records[term.index()].facts
     }
 
     /// The id of `term`, which must be in normal form.
-    pub(super) fn intern(&mut self, term: Term) -> TermId {
-        let form = (!self.has_known_hash(&term)).then(|| FxBuildHasher.hash_one(&term));
-        if let Some(form) = &form
-            && let Some(&id) = self.by_form.get(form)
+    pub(crate) fn intern(&mut self, term: Term) -> TermId {
+        let key = (!self.has_stored_hash(&term)).then(|| FxBuildHasher.hash_one(&term));
+        if let Some(key) = &key
+            && let Some(&id) = self.by_operands.get(key)
             && *self.get(id) == term
         {
             return id;
         }
         let hash = self.hash_of(&term);
-        let id = self.with_hash(hash).unwrap_or_else(|| self.push(term, hash));
-        self.by_form.extend(form.map(|form| (form, id)));
+        let id = self.find_by_hash(hash).unwrap_or_else(|| self.push(term, hash));
+        self.by_operands.extend(key.map(|key| (key, id)));
         id
     }
 
-    /// Whether the content hash costs nothing: the states of long lists of words need not be known by their form too.
-    fn has_known_hash(&self, term: &Term) -> bool {
+    /// Whether the content hash is stored with the table. Then an entry of the cache by operand ids would only take
+    /// memory, and word lists have a state per byte.
+    fn has_stored_hash(&self, term: &Term) -> bool {
         matches!(term, Term::Table { table, .. } if self.get_table(*table).is_acyclic())
     }
 
-    /// A new term.
+    /// Adds a term that the arena does not have.
     fn push(&mut self, term: Term, hash: u128) -> TermId {
         let facts = self.facts_of(&term);
         if let Term::Union(parts) | Term::Intersection(parts) = &term {
             self.operands += parts.len();
         }
-        let id = TermId(u32::try_from(self.nodes.len()).expect("memory ends before four billion terms"));
-        self.nodes.push(Node { term, hash, facts });
+        let id = TermId(u32::try_from(self.records.len()).expect("memory ends before four billion terms"));
+        self.records.push(TermRecord { term, hash, facts });
         self.ids.insert(hash as u64, id.index());
         id
     }
 
-    /// The language that `table` accepts from its start.
+    /// The language of the start state of `table`.
     pub fn table(&mut self, table: impl Into<Arc<Table>>) -> TermId {
         let table = table.into();
         let Some(start) = table.start() else { return TermId::NOTHING };
-        if let Some(known) = self.with_hash(table_state_hash(&table, start)) {
+        if let Some(known) = self.find_by_hash(table_state_hash(&table, start)) {
             return known;
         }
-        let id = self.keep_table(table);
+        let id = self.add_table(table);
         self.table_state(id, start)
     }
 
-    /// What `table` accepts from `state`, in the simplest form that is found without search.
-    pub(super) fn table_state(&mut self, id: TableId, state: TableState) -> TermId {
+    /// The language of a state of a table, simplified where one look at the state's edges allows it.
+    pub(crate) fn table_state(&mut self, id: TableId, state: TableState) -> TermId {
         let table = self.get_table(id);
         let accepting = table.is_accepting(state);
         match table.edges(state).next() {
@@ -423,7 +427,7 @@ impl Terms {
     }
 
     fn hash_of(&self, term: &Term) -> u128 {
-        // The tags are part of every content hash; never reuse one.
+        // Every kind of term has a tag of its own, so that hashes of different kinds differ.
         let mut hasher;
         match term {
             Term::Nothing => hasher = ContentHasher::new(1),
@@ -463,18 +467,26 @@ impl Terms {
 
     fn facts_of(&self, term: &Term) -> Facts {
         let (finite, infinite) = (self.is_finite(term), self.is_infinite(term));
-        let (nullable, inhabited, extends) = match term {
+        let (nullable, inhabited, has_nonempty_word) = match term {
             Term::Nothing => (false, false, false),
             Term::Epsilon => (true, true, false),
             Term::Bytes(_) | Term::Literal(_) => (false, true, true),
             Term::Concat(head, tail) => {
                 let (head, tail) = (self.facts(*head), self.facts(*tail));
                 let inhabited = head.inhabited && tail.inhabited;
-                (head.nullable && tail.nullable, inhabited, inhabited && (head.extends || tail.extends))
+                (
+                    head.nullable && tail.nullable,
+                    inhabited,
+                    inhabited && (head.has_nonempty_word || tail.has_nonempty_word),
+                )
             }
             Term::Union(parts) => {
                 let any = |fact: fn(Facts) -> bool| parts.iter().any(|&part| fact(self.facts(part)));
-                (any(|facts| facts.nullable), any(|facts| facts.inhabited), any(|facts| facts.extends))
+                (
+                    any(|facts| facts.nullable),
+                    any(|facts| facts.inhabited),
+                    any(|facts| facts.has_nonempty_word),
+                )
             }
             Term::Intersection(parts) => {
                 let nullable = parts.iter().all(|&part| self.is_nullable(part));
@@ -487,46 +499,55 @@ impl Terms {
             Term::Repeat { term, min, .. } => {
                 let facts = self.facts(*term);
                 let nullable = *min == 0 || facts.nullable;
-                (nullable, nullable || facts.inhabited, facts.extends)
+                (nullable, nullable || facts.inhabited, facts.has_nonempty_word)
             }
             Term::FirstMatch(part) => {
-                let extends = self.facts(*part).extends;
-                (false, extends, extends)
+                let has_nonempty_word = self.facts(*part).has_nonempty_word;
+                (false, has_nonempty_word, has_nonempty_word)
             }
             // A table holds no dead state, and a state without edges is `Epsilon`.
             Term::Table { table, state } => (self.get_table(*table).is_accepting(*state), true, true),
         };
-        let distant = match term {
-            Term::Concat(head, tail) => self.has_distant_bounds(*head) || self.has_distant_bounds(*tail),
+        let has_large_bound = match term {
+            Term::Concat(head, tail) => self.has_large_bounds(*head) || self.has_large_bounds(*tail),
             Term::Union(parts) | Term::Intersection(parts) => {
-                parts.iter().any(|&part| self.has_distant_bounds(part))
+                parts.iter().any(|&part| self.has_large_bounds(part))
             }
             Term::Repeat { term, min, max } => {
-                self.distant_bound(*term, *min, *max).is_some() || self.has_distant_bounds(*term)
+                self.effective_length(*term, *min, *max).is_some() || self.has_large_bounds(*term)
             }
             _ => false,
         };
-        let shortest = match term {
+        let min_length = match term {
             _ if nullable => 0,
             Term::Literal(chunk) => chunk.as_slice().len() as u32,
             Term::Concat(head, tail) => {
-                self.shortest_by_shape(*head).saturating_add(self.shortest_by_shape(*tail))
+                self.min_length_by_form(*head).saturating_add(self.min_length_by_form(*tail))
             }
-            Term::Union(parts) => parts.iter().map(|&part| self.shortest_by_shape(part)).min().unwrap_or(0),
+            Term::Union(parts) => parts.iter().map(|&part| self.min_length_by_form(part)).min().unwrap_or(0),
             Term::Intersection(parts) => {
-                parts.iter().map(|&part| self.shortest_by_shape(part)).max().unwrap_or(0)
+                parts.iter().map(|&part| self.min_length_by_form(part)).max().unwrap_or(0)
             }
-            Term::Repeat { term, min, .. } => self.shortest_by_shape(*term).saturating_mul(*min),
+            Term::Repeat { term, min, .. } => self.min_length_by_form(*term).saturating_mul(*min),
             _ => 1,
         };
-        Facts { nullable, inhabited, empty: false, extends, finite, infinite, distant, shortest }
+        Facts {
+            nullable,
+            inhabited,
+            empty: false,
+            has_nonempty_word,
+            finite,
+            infinite,
+            has_large_bound,
+            min_length,
+        }
     }
 }
 
 fn table_state_hash(table: &Table, state: TableState) -> u128 {
     match table.fingerprint(state) {
-        // It is a hash of the same kind already, and there is one for each state of a long list of words.
-        StateFingerprint::Content(hash) => hash ^ TABLE_STATE,
+        // The fingerprint is a SipHash already; hashing it again would cost 30 ns per state of a word list.
+        StateFingerprint::Content(hash) => hash ^ TABLE_STATE_SALT,
         StateFingerprint::Position(hash, position) => {
             let mut hasher = ContentHasher::new(12);
             hasher.write_hash(hash);
@@ -536,5 +557,5 @@ fn table_state_hash(table: &Table, state: TableState) -> u128 {
     }
 }
 
-/// Tells states of tables from the rows of tables that they are named by; any number will do.
-const TABLE_STATE: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834;
+/// Distinguishes the hash of a term from the fingerprint of its table state. The value is arbitrary.
+const TABLE_STATE_SALT: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834;

@@ -1,36 +1,38 @@
-//! Intersections of repetitions of one code: arithmetic of counts in place of a search.
+//! Intersections of repetitions of one prefix code, by arithmetic on counts.
 //!
-//! No word of a *code* begins another, so a text is made of its words in one way at most, and the repetitions of a code are
-//! told apart by how many words there are: `x{4,255}` and not `x{0,64}` is `x{65,255}`. The derivatives of the intersection itself
-//! would be a state for each count. JSON Schema's lengths of strings, and its `oneOf`, are full of such intersections.
+//! A byte string has at most one factorisation into words of a prefix code, so intersection and complement of
+//! repetitions act on the number of words: `x{4,255}` without `x{0,64}` is `x{65,255}`. The derivatives of the
+//! unsimplified intersection would have a state per count. Such intersections come from string lengths and `oneOf` in
+//! JSON Schema.
 
-use super::counters::Counts;
-use super::term::{Term, TermId, Terms};
+use crate::term::arena::{Term, TermId, Terms};
+use crate::term::repetition_counts::Counts;
 
-/// Ranges of counts, each with its first and its last; [`UNBOUNDED`] is no last.
-type Ranges = Vec<(u64, u64)>;
+/// Ranges of counts, both ends included; the last one may end with [`UNBOUNDED`].
+type CountRanges = Vec<(u64, u64)>;
 
 const UNBOUNDED: u64 = u64::MAX;
 
 impl Terms {
-    /// Records that `term` is a code, which [`Automata::is_code`](super::Automata::is_code) has proved.
-    pub fn record_code(&mut self, term: TermId) {
-        if !self.codes.contains(&term) {
-            self.codes.push(term);
-            // What is intersected may have a simpler form from here on.
-            self.memo.forget();
+    /// Records that `term` is a prefix code, as proved by
+    /// [`Automata::is_prefix_code`](crate::Automata::is_prefix_code).
+    pub fn record_prefix_code(&mut self, term: TermId) {
+        if !self.prefix_codes.contains(&term) {
+            self.prefix_codes.push(term);
+            // Memoised intersections may now have a simpler form.
+            self.memo.clear_results();
         }
     }
 
-    /// Makes one operand of those operands of an intersection that only say how many words of one code there are, if one
-    /// of them says that there is nothing else. Returns whether it did.
-    pub(super) fn intersect_counts(&mut self, operands: &mut Vec<TermId>) -> bool {
-        for index in 0..self.codes.len() {
-            let code = self.codes[index];
-            if !self.counts_two(code, operands) {
+    /// Merges the operands of an intersection that are counts of one prefix code or complements of such counts, if at
+    /// least one is not a complement. Returns whether the operands changed.
+    pub(crate) fn intersect_counts(&mut self, operands: &mut Vec<TermId>) -> bool {
+        for index in 0..self.prefix_codes.len() {
+            let code = self.prefix_codes[index];
+            if !self.has_two_counts(code, operands) {
                 continue;
             }
-            let mut possible: Ranges = vec![(0, UNBOUNDED)];
+            let mut possible: CountRanges = vec![(0, UNBOUNDED)];
             let mut others = Vec::new();
             for &operand in operands.iter() {
                 match self.ranges_within(code, operand).or_else(|| self.ranges_without(code, operand)) {
@@ -38,12 +40,12 @@ impl Terms {
                     None => others.push(operand),
                 }
             }
-            // Above the largest count that a term can have.
+            // The count does not fit into a term.
             let is_too_large = possible.iter().any(|&(first, _)| first > u64::from(u32::MAX));
             if is_too_large {
                 continue;
             }
-            let bound = |count: u64| u32::try_from(count).expect("a bound of an operand, or one beside it");
+            let bound = |count: u64| u32::try_from(count).expect("a bound of an operand, plus or minus one");
             let parts: Vec<TermId> = possible
                 .into_iter()
                 .map(|(min, max)| self.repeat(code, bound(min), (max != UNBOUNDED).then(|| bound(max))))
@@ -55,8 +57,8 @@ impl Terms {
         false
     }
 
-    /// Whether two operands only say how many words of `code` there are, one of them that there is nothing else.
-    fn counts_two(&self, code: TermId, operands: &[TermId]) -> bool {
+    /// Whether two operands are counts of `code` or complements of counts, at least one of them not a complement.
+    fn has_two_counts(&self, code: TermId, operands: &[TermId]) -> bool {
         let is_within = |term| {
             let is_range = |part| self.range_of(code, part).is_some();
             is_range(term)
@@ -67,21 +69,22 @@ impl Terms {
         within > 0 && within + operands.iter().filter(|&&operand| is_without(operand)).count() > 1
     }
 
-    /// How many words of `code` the words of `term` have, if that is all that it says.
-    fn ranges_within(&self, code: TermId, term: TermId) -> Option<Ranges> {
+    /// The counts of `code` of which `term` is the union.
+    fn ranges_within(&self, code: TermId, term: TermId) -> Option<CountRanges> {
         if let Some(range) = self.range_of(code, term) {
             return Some(vec![range]);
         }
         let Term::Union(parts) = self.get(term) else { return None };
-        let mut ranges = parts.iter().map(|&part| self.range_of(code, part)).collect::<Option<Ranges>>()?;
+        let mut ranges =
+            parts.iter().map(|&part| self.range_of(code, part)).collect::<Option<CountRanges>>()?;
         ranges.sort_unstable();
         Some(ranges)
     }
 
-    /// How many words of `code` the words of `term` do not have, if that is all that it says: the other counts.
-    fn ranges_without(&self, code: TermId, term: TermId) -> Option<Ranges> {
+    /// The counts of `code` that `term` does not exclude, if `term` is the complement of counts.
+    fn ranges_without(&self, code: TermId, term: TermId) -> Option<CountRanges> {
         let Term::Complement(excluded) = *self.get(term) else { return None };
-        let mut others = Ranges::new();
+        let mut others = CountRanges::new();
         let mut from = 0;
         for (first, last) in self.ranges_within(code, excluded)? {
             if from < first {
@@ -96,6 +99,7 @@ impl Terms {
         Some(others)
     }
 
+    /// The counts of a single repetition of `code`.
     fn range_of(&self, code: TermId, term: TermId) -> Option<(u64, u64)> {
         let (min, max): Counts = match *self.get(term) {
             Term::Epsilon => (0, Some(0)),
@@ -107,9 +111,9 @@ impl Terms {
     }
 }
 
-/// The counts in both; each list is sorted.
-fn intersection(one: &[(u64, u64)], other: &[(u64, u64)]) -> Ranges {
-    let mut both = Ranges::new();
+/// The intersection of two sorted lists of ranges.
+fn intersection(one: &[(u64, u64)], other: &[(u64, u64)]) -> CountRanges {
+    let mut both = CountRanges::new();
     for &(first, last) in one {
         for &(other_first, other_last) in other {
             let (first, last) = (first.max(other_first), last.min(other_last));
@@ -143,9 +147,9 @@ mod tests {
         let mut plain = Terms::new();
         let (first, second) = (plain.bytes(ByteSet::range(b'a', b'b')), plain.literal(b"cc"));
         let code = plain.concat(&[first, second]);
-        assert!(Automata::new(plain.clone(), 100).is_code(code, 10).unwrap());
+        assert!(Automata::new(plain.clone(), 100).is_prefix_code(code, 10).unwrap());
         let mut known = plain.clone();
-        known.record_code(code);
+        known.record_prefix_code(code);
         let (plain_sets, known_sets) = (sets(&mut plain, code), sets(&mut known, code));
         let words: Vec<Vec<u8>> = (0..7)
             .flat_map(|count| [b"acc".repeat(count), [&b"bcc".repeat(count)[..], b"ac"].concat()])
@@ -182,13 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_repetition_stays() {
+    fn words_outside_the_code_remain() {
         let mut terms = Terms::new();
         let code = terms.bytes(ByteSet::range(b'a', b'z'));
-        terms.record_code(code);
+        terms.record_prefix_code(code);
         let (few, other) = (terms.repeat(code, 0, Some(3)), terms.literal(b"1234"));
         let outside = terms.complement(few);
-        // No text of letters is asked for, so others are in it too.
+        // Both operands are complements, so words outside the code belong to the intersection.
         let all = terms.repeat(code, 2, None);
         let not_all = terms.complement(all);
         let both = terms.intersection(&[outside, not_all]);

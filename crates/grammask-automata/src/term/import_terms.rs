@@ -1,60 +1,61 @@
-//! Makes terms of one arena again in another, where grammars are joined.
+//! Import of terms from another arena, for grammars that become parts of others.
 //!
-//! The forms of terms do not depend on the arena (operands are sorted by content), so each term is interned as it is.
-//! Cost: linear in the terms below the wanted ones; ready-made automata are shared.
+//! The normal form of a term does not depend on the arena (operands are sorted by content hash), so the smart
+//! constructors are not needed: each subterm is interned with its operands replaced. Cost: linear in the number of
+//! subterms. Tables are shared, not copied.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::term::{TableId, Term, TermId, Terms};
+use crate::term::arena::{TableId, Term, TermId, Terms};
 
 impl Terms {
-    /// Makes `wanted`, which are terms of `source`, here; returns their ids in both arenas.
-    pub fn adopt(&mut self, source: &Self, wanted: &[TermId]) -> FxHashMap<TermId, TermId> {
+    /// Imports terms of another arena with their subterms; returns the new id of each.
+    pub fn import_terms(&mut self, source: &Self, roots: &[TermId]) -> FxHashMap<TermId, TermId> {
         let mut tables: FxHashMap<TableId, TableId> = FxHashMap::default();
-        let mut adopted: FxHashMap<TermId, TermId> = FxHashMap::default();
-        for term in source.below(wanted) {
-            let new = match self.with_hash(source.content_hash(term)) {
-                Some(known) => known,
+        let mut imported: FxHashMap<TermId, TermId> = FxHashMap::default();
+        for term in source.subterms(roots) {
+            let new = match self.find_by_hash(source.content_hash(term)) {
+                Some(existing) => existing,
                 None => {
                     let form = match source.get(term) {
                         Term::Table { table, state } => {
                             let shared = tables
                                 .entry(*table)
-                                .or_insert_with(|| self.keep_table(source.shared_table(*table).clone()));
+                                .or_insert_with(|| self.add_table(source.shared_table(*table).clone()));
                             Term::Table { table: *shared, state: *state }
                         }
-                        form => form.with_parts(|part| adopted[&part]),
+                        form => form.map_operands(|part| imported[&part]),
                     };
                     self.intern(form)
                 }
             };
-            adopted.insert(term, new);
+            imported.insert(term, new);
         }
-        adopted
+        imported
     }
 
-    /// The terms that `wanted` are made of and themselves, parts first.
-    fn below(&self, wanted: &[TermId]) -> Vec<TermId> {
+    /// The subterms of `roots`, operands first.
+    fn subterms(&self, roots: &[TermId]) -> Vec<TermId> {
         let mut found: FxHashSet<TermId> = FxHashSet::default();
-        let mut stack: Vec<TermId> = wanted.to_vec();
+        let mut stack: Vec<TermId> = roots.to_vec();
         while let Some(term) = stack.pop() {
             if found.insert(term) {
-                let _ = self.get(term).with_parts(|part| {
+                let _ = self.get(term).map_operands(|part| {
                     stack.push(part);
                     part
                 });
             }
         }
         let mut found: Vec<TermId> = found.into_iter().collect();
-        // A term is interned after its parts.
+        // A term has a higher id than its operands.
         found.sort_unstable();
         found
     }
 }
 
 impl Term {
-    /// The same term with other parts.
-    fn with_parts(&self, mut replace: impl FnMut(TermId) -> TermId) -> Self {
+    /// The same operation with other operands.
+    fn map_operands(&self, mut replace: impl FnMut(TermId) -> TermId) -> Self {
         match self {
             Self::Concat(head, tail) => Self::Concat(replace(*head), replace(*tail)),
             Self::Union(parts) => Self::Union(parts.iter().map(|&part| replace(part)).collect()),
@@ -77,7 +78,7 @@ mod tests {
     use crate::ByteSet;
 
     #[test]
-    fn adopted_terms_have_the_same_content() {
+    fn imported_terms_have_the_same_content() {
         let mut source = Terms::new();
         let words = source.literals(&["ab", "ac", "b"]);
         let digits = source.bytes(ByteSet::range(b'0', b'9'));
@@ -90,11 +91,11 @@ mod tests {
         let all = source.intersection(&[outside, text]);
         let mut target = Terms::new();
         target.literal(b"something that shifts the ids");
-        let adopted = target.adopt(&source, &[union, all, words]);
+        let imported = target.import_terms(&source, &[union, all, words]);
         for term in [union, all, words] {
-            assert_eq!(target.content_hash(adopted[&term]), source.content_hash(term));
-            assert_eq!(target.display(adopted[&term]), source.display(term));
+            assert_eq!(target.content_hash(imported[&term]), source.content_hash(term));
+            assert_eq!(target.display(imported[&term]), source.display(term));
         }
-        assert_eq!(target.adopt(&source, &[union])[&union], adopted[&union]);
+        assert_eq!(target.import_terms(&source, &[union])[&union], imported[&union]);
     }
 }

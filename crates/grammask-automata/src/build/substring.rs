@@ -1,34 +1,34 @@
-//! The substrings of a text, at character boundaries, as an automaton of linear size.
+//! The substrings of a string, at character boundaries, as an automaton of linear size (`#substrings`).
 //!
-//! Blumer et al., "The smallest automaton recognizing the subwords of a text" (1985), built online over
-//! characters; then the transitions of each state become a small tree over UTF-8 bytes, whose inner states do
-//! not accept. Cost: O(n) steps for n characters, at most 2n states and 3n transitions over characters; about a
-//! second for a megabyte.
+//! The suffix automaton of Blumer et al., "The smallest automaton recognizing the subwords of a text" (1985), is built
+//! online over characters. Then the transitions of each state are expanded into a trie over UTF-8 bytes, whose inner
+//! states do not accept. Cost: O(n) for n characters, at most 2n states and 3n transitions over characters; about 1 s
+//! per megabyte.
 
 use rustc_hash::FxHashMap;
 
-use super::content_hash::ContentHasher;
-use super::table::{Fingerprints, Rows, Table, TableState};
-use super::term::{TermId, Terms};
+use crate::dfa::table::{Fingerprints, StateRows, Table, TableState};
+use crate::term::arena::{TermId, Terms};
+use crate::term::content_hash::ContentHasher;
 
-/// A state of the automaton over characters.
+/// A state of the suffix automaton over characters.
 #[derive(Clone, Copy)]
-struct State {
-    /// Length of its longest word.
+struct SuffixState {
+    /// Length of the state's longest word.
     length: u32,
-    /// The state of its longest suffix that is in another state; the root has none.
+    /// The suffix link: the state of the longest suffix of its words that is in another state. The root has none.
     link: Option<u32>,
-    /// Its first transition.
+    /// The head of the list of transitions.
     edges: Option<u32>,
-    /// How many transitions it has.
+    /// Number of transitions.
     degree: u32,
 }
 
-/// A state with more transitions than this has them in the lookup table; others are searched. Most states have
-/// one or two; longer lists lose to the table, because each step of them misses the cache.
-const FEW_EDGES: u32 = 2;
+/// States with more transitions than this use the hash table, others a linear search of their list. Most states have
+/// one or two; in longer lists each element is a cache miss.
+const MAX_LIST_EDGES: u32 = 2;
 
-/// A transition over a character, in the list of its state.
+/// A transition over a character, linked into the list of its state.
 #[derive(Clone, Copy)]
 struct CharacterEdge {
     character: char,
@@ -36,14 +36,14 @@ struct CharacterEdge {
     next: Option<u32>,
 }
 
-/// Chunks are numbered by the characters from here on, so that the automaton over characters serves for them.
-const CHUNKS_FROM: u32 = 0x1_0000;
+/// The code point that represents the first distinct chunk in [`Terms::substrings_of_chunks`]; later ones follow.
+const FIRST_CHUNK_CODE_POINT: u32 = 0x1_0000;
 
 #[derive(Default)]
 struct SuffixAutomaton {
-    states: Vec<State>,
+    states: Vec<SuffixState>,
     edges: Vec<CharacterEdge>,
-    /// The index in `edges` for a state with many transitions and a character.
+    /// Index in `edges` by state and character, for states with many transitions.
     lookup: FxHashMap<(u32, char), u32>,
 }
 
@@ -57,7 +57,7 @@ impl SuffixAutomaton {
         automaton
     }
 
-    /// Appends `character` to the text whose state is `last`; returns the state of the longer text.
+    /// Appends a character to the string whose state is `last`; returns the state of the longer string.
     fn append(&mut self, last: u32, character: char) -> u32 {
         let length = self.states[last as usize].length + 1;
         let whole = self.add_state(length, None);
@@ -75,7 +75,7 @@ impl SuffixAutomaton {
         whole
     }
 
-    /// The state whose longest word is that of `state` and `character`: `target` itself, or a part of it.
+    /// The state whose longest word is that of `state` with `character`: `target`, or a clone split off it.
     fn split(&mut self, state: u32, character: char, target: u32) -> u32 {
         let length = self.states[state as usize].length + 1;
         let old = self.states[target as usize];
@@ -104,14 +104,14 @@ impl SuffixAutomaton {
     }
 
     fn add_state(&mut self, length: u32, link: Option<u32>) -> u32 {
-        self.states.push(State { length, link, edges: None, degree: 0 });
+        self.states.push(SuffixState { length, link, edges: None, degree: 0 });
         TableState::new(self.states.len() - 1).index() as u32
     }
 
     /// The transition of `state` over `character`.
     fn find(&self, state: u32, character: char) -> Option<u32> {
-        let State { mut edges, degree, .. } = self.states[state as usize];
-        if degree > FEW_EDGES {
+        let SuffixState { mut edges, degree, .. } = self.states[state as usize];
+        if degree > MAX_LIST_EDGES {
             return self.lookup.get(&(state, character)).copied();
         }
         while let Some(edge) = edges {
@@ -131,54 +131,54 @@ impl SuffixAutomaton {
         state.degree += 1;
         let degree = state.degree;
         self.edges.push(CharacterEdge { character, target, next });
-        if degree == FEW_EDGES + 1 {
+        if degree == MAX_LIST_EDGES + 1 {
             let mut edges = Some(edge);
             while let Some(edge) = edges {
                 let CharacterEdge { character, next, .. } = self.edges[edge as usize];
                 self.lookup.insert((id, character), edge);
                 edges = next;
             }
-        } else if degree > FEW_EDGES {
+        } else if degree > MAX_LIST_EDGES {
             self.lookup.insert((id, character), edge);
         }
     }
 
-    /// The same over bytes.
-    fn into_rows(self) -> Rows {
-        let mut rows = Rows::default();
-        let mut branches = Branches { next_state: self.states.len(), ..Branches::default() };
+    /// The automaton over UTF-8 bytes.
+    fn into_rows(self) -> StateRows {
+        let mut rows = StateRows::default();
+        let mut expansion = ByteExpansion { next_state: self.states.len(), ..ByteExpansion::default() };
         for state in &self.states {
             rows.begin_row(true);
-            let start = branches.encodings.len();
+            let start = expansion.encodings.len();
             let mut edges = state.edges;
             while let Some(edge) = edges {
                 let CharacterEdge { character, target, next } = self.edges[edge as usize];
-                branches.encodings.push(Encoding::new(character, target));
+                expansion.encodings.push(EncodedEdge::new(character, target));
                 edges = next;
             }
-            branches.encodings[start..].sort_unstable();
-            let end = branches.encodings.len();
-            branches.expand(start, end, 0, &mut rows);
+            expansion.encodings[start..].sort_unstable();
+            let end = expansion.encodings.len();
+            expansion.expand(start, end, 0, &mut rows);
         }
         let mut next = 0;
-        while let Some(&Branch { start, end, depth }) = branches.queue.get(next) {
+        while let Some(&PartialCharacter { start, end, depth }) = expansion.queue.get(next) {
             next += 1;
             rows.begin_row(false);
-            branches.expand(start, end, depth, &mut rows);
+            expansion.expand(start, end, depth, &mut rows);
         }
         rows
     }
 }
 
-/// The UTF-8 bytes of a character, and where they lead.
+/// A transition over a character, as UTF-8 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Encoding {
+struct EncodedEdge {
     bytes: [u8; 4],
     length: u8,
     target: u32,
 }
 
-impl Encoding {
+impl EncodedEdge {
     fn new(character: char, target: u32) -> Self {
         let mut bytes = [0; 4];
         let length = character.encode_utf8(&mut bytes).len() as u8;
@@ -186,25 +186,25 @@ impl Encoding {
     }
 }
 
-/// A state inside characters: those of `encodings[start..end]`, after `depth` bytes.
+/// A state within characters: those of `encodings[start..end]`, after `depth` bytes.
 #[derive(Clone, Copy)]
-struct Branch {
+struct PartialCharacter {
     start: usize,
     end: usize,
     depth: usize,
 }
 
-/// States inside characters, numbered after all states at character boundaries.
+/// The expansion of transitions to bytes. States within characters are numbered after those at character boundaries.
 #[derive(Default)]
-struct Branches {
-    encodings: Vec<Encoding>,
-    queue: Vec<Branch>,
+struct ByteExpansion {
+    encodings: Vec<EncodedEdge>,
+    queue: Vec<PartialCharacter>,
     next_state: usize,
 }
 
-impl Branches {
-    /// Writes the transitions over byte `depth` of sorted encodings into the last row.
-    fn expand(&mut self, start: usize, end: usize, depth: usize, rows: &mut Rows) {
+impl ByteExpansion {
+    /// Adds the transitions over byte `depth` of the sorted encodings `start..end` to the last state of `rows`.
+    fn expand(&mut self, start: usize, end: usize, depth: usize, rows: &mut StateRows) {
         let queued = self.queue.len();
         let mut from = start;
         while from < end {
@@ -213,7 +213,7 @@ impl Branches {
             let target = if usize::from(self.encodings[from].length) == depth + 1 {
                 TableState::new(self.encodings[from].target as usize)
             } else {
-                self.queue.push(Branch { start: from, end: from + same, depth: depth + 1 });
+                self.queue.push(PartialCharacter { start: from, end: from + same, depth: depth + 1 });
                 self.next_state += 1;
                 TableState::new(self.next_state - 1)
             };
@@ -227,39 +227,39 @@ impl Branches {
 }
 
 impl Terms {
-    /// The substrings of `text` that start and end at character boundaries, the empty one included.
+    /// The substrings of `text` that begin and end at character boundaries, including the empty one.
     pub fn substrings(&mut self, text: &str) -> TermId {
         let mut hasher = ContentHasher::new(3);
         hasher.write_bytes(text.as_bytes());
         let rows = SuffixAutomaton::of(text).into_rows();
-        // The construction is a function of the text, so its numbering is canonical.
+        // The construction is a function of the string, so its numbering is canonical.
         self.table(Table::new(rows, TableState::new(0), Fingerprints::Table(hasher.finish())))
     }
 
-    /// The texts made of some of `chunks` in a row, in their order, the empty one included.
+    /// The concatenations of consecutive `chunks`, including the empty one.
     ///
-    /// The automaton over whole chunks, then a term for each of its states. Cost: linear in the number of chunks, and
-    /// more than that only where one chunk begins another. `None` if there are more than a million different chunks.
+    /// Builds the suffix automaton over chunks, then a term for each of its states. Cost: linear in the number of
+    /// chunks, except where chunks are prefixes of each other. `None` for more than a million distinct chunks.
     pub fn substrings_of_chunks<S: AsRef<str>>(&mut self, chunks: &[S]) -> Option<TermId> {
         let mut numbers: FxHashMap<&str, char> = FxHashMap::default();
-        let mut different: Vec<&str> = Vec::new();
+        let mut distinct: Vec<&str> = Vec::new();
         let mut text = String::new();
         for chunk in chunks.iter().map(AsRef::as_ref).filter(|chunk| !chunk.is_empty()) {
             let number = match numbers.get(chunk) {
                 Some(&number) => number,
                 None => {
-                    let place = u32::try_from(different.len()).ok()?;
-                    let number = char::from_u32(place.checked_add(CHUNKS_FROM)?)?;
-                    different.push(chunk);
+                    let index = u32::try_from(distinct.len()).ok()?;
+                    let number = char::from_u32(index.checked_add(FIRST_CHUNK_CODE_POINT)?)?;
+                    distinct.push(chunk);
                     *numbers.entry(chunk).or_insert(number)
                 }
             };
             text.push(number);
         }
         let automaton = SuffixAutomaton::of(&text);
-        let words: Vec<TermId> = different.iter().map(|chunk| self.literal(chunk.as_bytes())).collect();
+        let words: Vec<TermId> = distinct.iter().map(|chunk| self.literal(chunk.as_bytes())).collect();
         let mut order: Vec<usize> = (0..automaton.states.len()).collect();
-        // Transitions lead to longer words.
+        // Targets before sources: a transition goes to a state with a longer longest word.
         order.sort_by_key(|&state| std::cmp::Reverse(automaton.states[state].length));
         let mut terms = vec![self.epsilon(); automaton.states.len()];
         for state in order {
@@ -267,7 +267,7 @@ impl Terms {
             let mut edges = automaton.states[state].edges;
             while let Some(edge) = edges {
                 let CharacterEdge { character, target, next } = automaton.edges[edge as usize];
-                let word = words[(character as u32 - CHUNKS_FROM) as usize];
+                let word = words[(character as u32 - FIRST_CHUNK_CODE_POINT) as usize];
                 alternatives.push(self.concat(&[word, terms[target as usize]]));
                 edges = next;
             }
@@ -294,7 +294,7 @@ mod tests {
             let mut terms = Terms::new();
             let term = terms.substrings(&text);
             prop_assert_eq!(contains(&mut terms, term, other.as_bytes()), text.contains(&other));
-            // Every slice of bytes is accepted if and only if it is whole characters.
+            // A slice of the bytes is accepted if and only if it consists of whole characters.
             for start in 0..=text.len() {
                 for end in start..=text.len() {
                     let word = &text.as_bytes()[start..end];
@@ -322,13 +322,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_the_empty_word_is_in_the_empty_text() {
+    fn the_empty_string_has_only_the_empty_substring() {
         let mut terms = Terms::new();
         assert_eq!(terms.substrings(""), terms.epsilon());
     }
 
     #[test]
-    fn a_long_text_has_linearly_many_states() {
+    fn the_number_of_states_is_linear() {
         let text: String = (0..20_000u32).map(|index| char::from(b'a' + (index * index % 7) as u8)).collect();
         let rows = SuffixAutomaton::of(&text).into_rows();
         assert!(rows.len() <= 2 * text.len());
