@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{
+use crate::{
     LiveTokens, NodeSet, TokenId, TokenRanges, TokenSet, TokenTrie, TrieNode, Vocabulary, WhichNodes,
 };
 

@@ -14,7 +14,7 @@
 //! continuations resume.
 //!
 //! It is exact for every context-free grammar, and each part is computed once and kept: terminal summaries with
-//! the vocabulary (see [`TerminalSummaries`](grammask_vocabulary::TerminalSummaries)), summaries of nonterminals here,
+//! the vocabulary (see [`SummaryCache`](grammask_vocabulary::SummaryCache)), summaries of nonterminals here,
 //! by node set.
 
 use rustc_hash::{FxHashMap, FxHashSet};

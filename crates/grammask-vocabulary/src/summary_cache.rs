@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
-use super::sharded_map::ShardedMap;
-use super::{CountedSummary, LiveTokens, Mask, NodeSet, TokenSet, TokenTrie, TrieNode};
+use crate::sharded_map::ShardedMap;
+use crate::{CountedSummary, LiveTokens, Mask, NodeSet, TokenSet, TokenTrie, TrieNode};
 
 /// Bytes that the store may take by default.
 const DEFAULT_CAPACITY: usize = 256 << 20;
@@ -83,7 +83,7 @@ pub struct Repetition {
 
 /// What is known about terminals on the trie of one vocabulary. Bounded; emptied when it is full.
 #[derive(Debug)]
-pub struct TerminalSummaries {
+pub struct SummaryCache {
     contents: Mutex<Contents>,
     nothing_and_root: OnceLock<[NodeSetRef; 2]>,
 }
@@ -141,7 +141,7 @@ struct Contents {
     capacity: usize,
 }
 
-impl Default for TerminalSummaries {
+impl Default for SummaryCache {
     fn default() -> Self {
         let contents = Contents {
             sets: ShardedMap::default(),
@@ -161,7 +161,7 @@ impl Default for TerminalSummaries {
     }
 }
 
-impl TerminalSummaries {
+impl SummaryCache {
     /// The one set with this content.
     #[must_use]
     pub fn intern(&self, set: NodeSet) -> NodeSetRef {
@@ -398,7 +398,7 @@ mod tests {
     #[test]
     fn what_every_mask_begins_with_outlasts_an_emptying() {
         let trie = TokenTrie::new(&["a", "ab"].into_iter().map(Some).collect::<TokenTexts>());
-        let store = TerminalSummaries::default();
+        let store = SummaryCache::default();
         let known = store.nothing_and_root(&trie).clone();
         store.set_capacity(0);
         for (known, nodes) in known.iter().zip([vec![], vec![TrieNode::ROOT.0]]) {
@@ -409,7 +409,7 @@ mod tests {
     #[test]
     fn equal_tokens_have_one_union_and_one_mask() {
         const SIZE: usize = 50_000;
-        let store = TerminalSummaries::default();
+        let store = SummaryCache::default();
         let list = |ids: std::ops::Range<u32>| store.share(LiveTokens::new(ids.map(TokenId).collect(), SIZE));
         let first = [list(0..30), list(20..60)];
         let union = LiveTokens::union(&first, SIZE, &store);

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHasher;
 
 use super::live_tokens::Tokens;
-use super::{LiveTokens, TokenId, TokenSet};
+use crate::{LiveTokens, TokenId, TokenSet};
 
 /// Listed tokens beside a large set, and by themselves, from which on words are worth making.
 const MANY_LISTED: usize = 32;
@@ -191,12 +191,12 @@ impl<'a> IntoIterator for &'a Mask {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TerminalSummaries;
+    use crate::SummaryCache;
 
     #[test]
     fn rows_are_the_words_in_every_form() {
         let size = 30_000;
-        let store = TerminalSummaries::default();
+        let store = SummaryCache::default();
         let mut base = TokenSet::new(size);
         base.extend((0..30_000).filter(|id| id % 3 == 0).map(TokenId));
         let base = Arc::new(base);

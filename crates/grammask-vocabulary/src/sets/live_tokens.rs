@@ -4,13 +4,14 @@
 //! the large set as it is, and beside it lists of what is missing and of what else there is: it costs what is listed, and
 //! takes the memory of that. Only unions of different large sets are made anew.
 //!
-//! Sets that the vocabulary's store has (see [`TerminalSummaries`]) are known by where they are, so unions of them are remembered
+//! Sets that the vocabulary's store has (see [`SummaryCache`]) are known by where they are, so unions of them are remembered
 //! for all grammars.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::{BitOrder, TerminalSummaries, TokenId, TokenSet, token_set};
+use super::token_set;
+use crate::{BitOrder, SummaryCache, TokenId, TokenSet};
 
 /// Of more than this part of all ids a bitset is added faster than a list.
 const FEW: usize = 128;
@@ -159,7 +160,7 @@ impl LiveTokens {
     /// All tokens of several sets over `size` ids. Costs a lookup where the store has had the same sets before; else the length
     /// of their lists, and a pass over a bitset where different large sets come together for the first time.
     #[must_use]
-    pub fn union(parts: &[Self], size: usize, store: &TerminalSummaries) -> Self {
+    pub fn union(parts: &[Self], size: usize, store: &SummaryCache) -> Self {
         if let [only] = parts {
             return only.clone();
         }
@@ -187,7 +188,7 @@ impl LiveTokens {
     }
 
     /// The union of different sets, none of which is the list of no token.
-    fn new_union(parts: &[&Self], size: usize, store: &TerminalSummaries) -> Self {
+    fn new_union(parts: &[&Self], size: usize, store: &SummaryCache) -> Self {
         let mut bases: Vec<&Arc<TokenSet>> = Vec::new();
         let (mut less, mut lists) = (Vec::new(), Vec::with_capacity(parts.len()));
         for part in parts {
@@ -492,7 +493,7 @@ mod tests {
             already in tokens(30),
             capacity in prop_oneof![Just(0), Just(2000), Just(1 << 20)],
         ) {
-            let store = TerminalSummaries::default();
+            let store = SummaryCache::default();
             // A store that is emptied at every step, and one that is now and then.
             store.set_capacity(capacity);
             let bases: Vec<_> = large.iter().map(set).collect();

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use super::TokenId;
+use crate::TokenId;
 
 /// Words that are looked at as one.
 const COUNTED_TOGETHER: usize = 16;

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use rustc_hash::FxHashMap;
 
 use super::bit_sliced::BitSliced;
-use super::{ByteGroups, Character, TokenId, TokenTexts, Vocabulary, words_of};
+use crate::{ByteGroups, Character, TokenId, TokenTexts, Vocabulary, words_of};
 
 /// A node of a [`TokenTrie`], numbered in preorder: a nonempty prefix of a token, or the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -3,7 +3,7 @@
 //! For some hundred tokens of a large vocabulary this takes a third of the steps of a comparison sort: each token is one bit among
 //! many, and a second level of bits says which words of the first one to look at.
 
-use super::TokenId;
+use crate::TokenId;
 
 /// Up to so many tokens are sorted faster.
 const FEW: usize = 24;

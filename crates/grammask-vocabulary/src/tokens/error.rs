@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Vocabulary;
+use crate::Vocabulary;
 
 /// What is wrong with the tokens, special tokens, end tokens or size given to [`Vocabulary::new`].
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::{LiveTokens, TokenSet, TokenTrie, Vocabulary};
+use crate::{LiveTokens, TokenSet, TokenTrie, Vocabulary};
 
-/// Ranges of positions in [`TokenTrie::sorted_ids`](super::TokenTrie::sorted_ids). Neighbours are joined, so all tokens of a
+/// Ranges of positions in [`TokenTrie::sorted_ids`](TokenTrie::sorted_ids). Neighbours are joined, so all tokens of a
 /// subtree are one range, and most of a vocabulary are few.
 #[derive(Clone, Debug, Default)]
 pub struct TokenRanges {

@@ -3,7 +3,7 @@
 //! Symbol summaries start from the nodes where something may begin and end in the nodes where it may end. Most
 //! such sets are tiny; those of free text hold most of the trie.
 
-use super::{NodeSetRef, TerminalSummaries, TokenTrie, TrieNode, words_of};
+use crate::{NodeSetRef, SummaryCache, TokenTrie, TrieNode, words_of};
 
 /// Largest set kept as a list. A list of this size takes about as long to go through as the bitset of a
 /// vocabulary of 128k tokens.
@@ -256,12 +256,7 @@ enum Parts {
 
 impl GrowingNodeSet {
     /// Adds nodes; returns those that are new, if there are any.
-    pub fn add(
-        &mut self,
-        more: &NodeSetRef,
-        trie: &TokenTrie,
-        store: &TerminalSummaries,
-    ) -> Option<NodeSetRef> {
+    pub fn add(&mut self, more: &NodeSetRef, trie: &TokenTrie, store: &SummaryCache) -> Option<NodeSetRef> {
         if more.is_empty() {
             return None;
         }
@@ -296,7 +291,7 @@ impl GrowingNodeSet {
 
     /// All nodes that were added; none if there are none.
     #[must_use]
-    pub fn finish(self, trie: &TokenTrie, store: &TerminalSummaries) -> Option<NodeSetRef> {
+    pub fn finish(self, trie: &TokenTrie, store: &SummaryCache) -> Option<NodeSetRef> {
         match self.parts {
             Parts::Nothing => None,
             Parts::One(one) => Some(one),
@@ -346,7 +341,7 @@ mod tests {
             nodes.dedup();
             nodes
         };
-        let store = TerminalSummaries::default();
+        let store = SummaryCache::default();
         let (a, b) = (NodeSet::new(left.to_vec(), trie), NodeSet::new(right.to_vec(), trie));
         let listed = |set: &NodeSet| set.iter().map(|node| node.0).collect::<Vec<_>>();
         assert_eq!(listed(&a), inner(left));

@@ -1,6 +1,6 @@
 //! The bytes of all tokens, so that a million of them are two allocations, and to read one is to wait for memory once.
 
-use super::TokenId;
+use crate::TokenId;
 
 /// The texts of tokens `0..len`, some of which have none. An empty text is no text.
 ///
