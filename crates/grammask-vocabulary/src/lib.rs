@@ -1,16 +1,27 @@
-//! The tokens of a model: their bytes, the special ones, the ones that end a text, and the trie over the rest.
+//! Vocabularies: the tokens of a model, the trie over their bytes, sets of tokens and trie nodes, and cached summaries.
 //!
-//! A [`Vocabulary`] is immutable and made once per model; all grammars share it behind an `Arc` without
-//! copying. It sorts every id into exactly one class:
+//! A [`Vocabulary`] is immutable and built once per model; all grammars share it behind an `Arc`. It assigns each id
+//! to exactly one class:
 //!
-//! - a *token with text*: matched by its bytes, found in the [`TokenTrie`];
-//! - a *special token*: has a name and no text; only a grammar that names it can match it, whatever bytes its
+//! - a *token with text*: matched by its bytes, and a path of the [`TokenTrie`];
+//! - a *special token*: has a name and no text, and matches only where a grammar names it, whatever bytes its
 //!   tokenizer spells it with;
-//! - an *end token*: ends the text; a special token may be one, and a token with bytes that is made an end
-//!   token loses them;
-//! - *without text*: an id that the model has and no grammar can match, such as padding up to a round size.
+//! - an *end token*: ends the text. A special token may be one; a token with bytes loses them when it is declared an
+//!   end token;
+//! - *without text*: an id that no grammar can match, such as padding of the model's logits to a round number.
 //!
-//! Several ids may have the same bytes: they share a node of the trie and are legal together.
+//! Several ids may have the same bytes. They share a node of the trie and are legal together.
+//!
+//! | folder or module | contents |
+//! |---|---|
+//! | `tokens` | [`Vocabulary`], [`TokenId`], [`TokenTexts`] (the bytes of all tokens in two allocations) |
+//! | `trie` | [`TokenTrie`]: flat arrays in preorder, with facts by which walks skip subtrees ([`ByteGroups`]) |
+//! | `sets` | [`TokenSet`] (bitset in the layout of masks), [`LiveTokens`] (list, bitset or delta), [`NodeSet`], [`Mask`] |
+//! | `summary_cache` | [`SummaryCache`]: summaries of terminals, interned sets, unions, masks; for all grammars |
+//! | `counted_summary` | [`CountedSummary`]: summaries of a repeated prefix code, for all numbers of copies |
+//!
+//! **Invariant: tables are keyed by identities.** Shared sets carry an id ([`NodeSetId`], [`TokenSetId`]) that is
+//! never reused; no table depends on the address of a set or on which sets are alive.
 #![forbid(unsafe_code)]
 
 mod counted_summary;
@@ -22,8 +33,9 @@ mod trie;
 
 pub use counted_summary::{CountedSummary, CountedSummaryBuilder};
 pub use sets::{
-    BitOrder, GrowingNodeSet, LiveTokens, Mask, Near, NodeSet, TokenRanges, TokenSet, Tokens, ones, words_of,
+    BitOrder, GrowingNodeSet, LiveTokens, LiveTokensIter, Mask, NodeSet, NodeSetId, NodeSetRef, TokenRanges,
+    TokenSet, TokenSetId, TokenSetRef, ones, words_of,
 };
-pub use summary_cache::{NodeSetRef, Repetition, SummaryCache, TerminalSummary};
+pub use summary_cache::{CopyBounds, Repetition, SummaryCache, TerminalSummary};
 pub use tokens::{TokenId, TokenTexts, Vocabulary, VocabularyError};
 pub use trie::{ByteGroups, Character, Children, ChildrenByByte, TokenTrie, TrieNode, WhichNodes};

@@ -1,7 +1,5 @@
 //! Finds the tokens that a grammar names in a vocabulary.
 
-use std::sync::Arc;
-
 use grammask_diagnostics::{Code, Diagnostic};
 use grammask_engine::TokenMatch;
 use grammask_grammar::{Terminal, TerminalDefinition, TokenReference, TokenSelection, TokenSense};
@@ -28,7 +26,7 @@ pub(crate) fn matches(
                 }
             },
             Terminal::OneOf(selection) => match selected(vocabulary, selection) {
-                Ok(tokens) => Some(TokenMatch::OneOf(Arc::new(tokens))),
+                Ok(tokens) => Some(TokenMatch::OneOf(tokens.into())),
                 Err(diagnostics) => {
                     unknown.extend(diagnostics);
                     None

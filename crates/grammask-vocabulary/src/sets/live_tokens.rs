@@ -1,155 +1,167 @@
-//! Tokens that are live somewhere: a few, or a large set that many share, but for a few.
+//! Sets of tokens in the representation that masks are composed of: a short list, a shared bitset, or a bitset with a
+//! delta.
 //!
-//! Most masks hold some ten tokens, and most others are those of free text with what can come after it. So a union keeps
-//! the large set as it is, and beside it lists of what is missing and of what else there is: it costs what is listed, and
-//! takes the memory of that. Only unions of different large sets are made anew.
+//! Most masks hold about ten tokens, and most others are the mask of free text with a few tokens removed and added. A
+//! union of such sets keeps the bitset as its base and computes lists of removed and of added tokens, so that its
+//! cost and its memory are proportional to these lists. Only a union of different bitsets makes a new bitset.
 //!
-//! Sets that the vocabulary's store has (see [`SummaryCache`]) are known by where they are, so unions of them are remembered
-//! for all grammars.
+//! Unions are memoised by the identities of their parts in the vocabulary's [`SummaryCache`], for all grammars.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::token_set;
-use crate::{BitOrder, SummaryCache, TokenId, TokenSet};
+use crate::{BitOrder, SummaryCache, TokenId, TokenSet, TokenSetId, TokenSetRef};
 
-/// Of more than this part of all ids a bitset is added faster than a list.
-const FEW: usize = 128;
+/// Lists hold at most the `MAX_LISTED_SHARE`-th part of all ids: adding a longer list costs more than adding a bitset.
+const MAX_LISTED_SHARE: usize = 128;
 
-/// Of more tokens than these, in no order, a bitset finds the order faster than sorting.
-const MOST_SORTED: usize = 256;
+/// Tokens that a list may always hold, for small vocabularies.
+const MIN_LIST_CAPACITY: usize = 16;
 
-/// Lists from this length on are merged one by one, others sorted together; and so are all where many are long.
-const LONG_LIST: usize = 64;
-const MOST_MERGED: usize = 4;
+/// Maximum number of unordered tokens that are sorted by comparisons; a bitset orders more of them faster.
+const MAX_SORTED: usize = 256;
 
-/// Where one list is so many times as long as another, the places of the tokens of this one are searched in it.
-const WORTH_SEARCHING: usize = 8;
+/// Minimum length, in tokens, of lists that are merged one by one; shorter ones are concatenated and sorted.
+const MIN_MERGED_LENGTH: usize = 64;
+/// Maximum number of lists that are merged one by one; more of them are concatenated and sorted.
+const MAX_MERGED_LISTS: usize = 4;
 
-/// Unions of fewer listed tokens, without a large set, are made as soon as looked up.
-const WORTH_REMEMBERING: usize = 32;
+/// Ratio of two lists' lengths from which the tokens of the shorter one are searched in the longer one.
+const MIN_SEARCH_RATIO: usize = 8;
 
-/// So many tokens are listed however small a vocabulary is.
-const ALWAYS_LISTED: usize = 16;
+/// Minimum number of listed tokens of a memoised union; smaller unions of lists are computed as fast as looked up.
+const MIN_MEMOISED_TOKENS: usize = 32;
 
-/// Most tokens in the lists of one set.
-fn most_listed(size: usize) -> usize {
-    (size / FEW).max(ALWAYS_LISTED)
+/// Maximum number of tokens in the lists of one set over `size` ids.
+fn max_listed(size: usize) -> usize {
+    (size / MAX_LISTED_SHARE).max(MIN_LIST_CAPACITY)
 }
 
-/// A set of tokens, as cheap to add to others as it is small. See the [module documentation](super).
+/// An immutable set of tokens. Adding it to another set costs a step per listed token, and a pass over its base if it
+/// has one. See the [module documentation](self).
 #[derive(Clone, Debug)]
-pub enum LiveTokens {
-    /// These tokens, ascending.
-    List(Arc<[TokenId]>),
-    /// So many that a bitset is faster.
-    Set(Arc<TokenSet>),
-    /// Almost those of a set.
-    Near(Arc<Near>),
+pub struct LiveTokens {
+    id: TokenSetId,
+    representation: Representation,
 }
 
-/// Almost the tokens of a set.
+#[derive(Clone, Debug)]
+enum Representation {
+    /// Ascending.
+    List(Arc<[TokenId]>),
+    Set(TokenSetRef),
+    Delta(Arc<TokenSetDelta>),
+}
+
+/// The tokens of a base set, with some removed and some added.
 #[derive(Debug)]
-pub struct Near {
-    base: Arc<TokenSet>,
-    /// Tokens of the base that are missing, ascending.
-    less: Box<[TokenId]>,
-    /// Tokens beyond the base, ascending.
-    more: Box<[TokenId]>,
+struct TokenSetDelta {
+    base: TokenSetRef,
+    /// Tokens of the base, ascending.
+    removed: Box<[TokenId]>,
+    /// Tokens outside the base, ascending.
+    added: Box<[TokenId]>,
 }
 
 impl LiveTokens {
-    /// No token.
+    /// The empty set.
     #[must_use]
     pub fn none() -> Self {
-        Self::List(Arc::from([]))
+        Self::list(Arc::from([]))
     }
 
-    /// The given tokens, in any order and with repetition, of a vocabulary of `size` ids.
+    /// A set of the given tokens, in any order and with repetition, of a vocabulary of `size` ids.
     #[must_use]
     pub fn new(mut tokens: Vec<TokenId>, size: usize) -> Self {
-        if tokens.len() > most_listed(size).min(MOST_SORTED) {
+        if tokens.len() > max_listed(size).min(MAX_SORTED) {
             let mut set = TokenSet::new(size);
             set.extend(tokens);
             return Self::from_set(set);
         }
         tokens.sort_unstable();
         tokens.dedup();
-        Self::List(tokens.into())
+        Self::list(tokens.into())
     }
 
-    /// The same; `tokens` is in order afterwards, or empty.
+    /// As [`LiveTokens::new`], with `order` to sort the tokens. Afterwards `tokens` is sorted, or empty.
     #[must_use]
     pub fn ordered_by(order: &mut BitOrder, tokens: &mut Vec<TokenId>, size: usize) -> Self {
-        if tokens.len() > most_listed(size) {
+        if tokens.len() > max_listed(size) {
             return Self::new(std::mem::take(tokens), size);
         }
         order.order(tokens, size);
-        Self::List(tokens.as_slice().into())
+        Self::list(tokens.as_slice().into())
     }
 
-    /// The tokens of a set.
+    /// The tokens of a set, as a list if they are few.
     #[must_use]
     pub fn from_set(set: TokenSet) -> Self {
-        Self::from_shared(Arc::new(set))
+        Self::from_shared(set.into())
     }
 
-    /// The tokens of a set that others may hold too.
+    /// The tokens of a shared set, as a list if they are few.
     #[must_use]
-    pub fn from_shared(set: Arc<TokenSet>) -> Self {
-        match set.up_to(most_listed(set.size())) {
-            Some(few) => Self::List(few.into()),
-            None => Self::Set(set),
+    pub fn from_shared(set: TokenSetRef) -> Self {
+        match set.up_to(max_listed(set.size())) {
+            Some(few) => Self::list(few.into()),
+            None => Self::from_dense(set),
         }
     }
 
-    /// The tokens of a set, all of which are in `base`.
+    /// The tokens of a shared set, which stays a bitset even if they are few.
     #[must_use]
-    pub(crate) fn within(base: &Arc<TokenSet>, set: TokenSet) -> Self {
-        let most = most_listed(base.size());
-        let less: Vec<TokenId> = base.difference(&set).take(most + 1).collect();
-        if less.len() > most {
+    pub fn from_dense(set: TokenSetRef) -> Self {
+        Self { id: set.id(), representation: Representation::Set(set) }
+    }
+
+    /// The tokens of `set`, a subset of `base`.
+    #[must_use]
+    pub(crate) fn within(base: &TokenSetRef, set: TokenSet) -> Self {
+        let max = max_listed(base.size());
+        let removed: Vec<TokenId> = base.difference(&set).take(max + 1).collect();
+        if removed.len() > max {
             return Self::from_set(set);
         }
-        Self::near(base.clone(), less, Vec::new())
+        Self::delta(base.clone(), removed, Vec::new())
     }
 
-    /// The tokens of a set without some of them, in any order and with repetition.
+    /// The tokens of a set except the removed ones, given in any order and with repetition.
     #[must_use]
-    pub fn without(base: &Arc<TokenSet>, mut less: Vec<TokenId>) -> Self {
-        if less.len() > most_listed(base.size()) {
+    pub fn without(base: &TokenSetRef, mut removed: Vec<TokenId>) -> Self {
+        if removed.len() > max_listed(base.size()) {
             let mut set = TokenSet::clone(base);
-            for token in less {
+            for token in removed {
                 set.remove(token);
             }
             return Self::from_set(set);
         }
-        less.retain(|&token| base.contains(token));
-        sort(&mut less);
-        Self::near(base.clone(), less, Vec::new())
+        removed.retain(|&token| base.contains(token));
+        sort(&mut removed);
+        Self::delta(base.clone(), removed, Vec::new())
     }
 
-    /// These tokens but for some, in any order and with repetition.
+    /// These tokens except the removed ones, given in any order and with repetition.
     #[must_use]
-    pub fn but(&self, mut less: Vec<TokenId>, size: usize) -> Self {
-        match self {
-            _ if less.is_empty() => self.clone(),
-            Self::Set(base) => Self::without(base, less),
-            Self::Near(near) if near.less.len() + less.len() <= most_listed(size) => {
-                let more = near.more.iter().copied().filter(|token| !less.contains(token)).collect();
-                less.retain(|&token| near.base.contains(token));
-                less.extend_from_slice(&near.less);
-                sort(&mut less);
-                Self::near(near.base.clone(), less, more)
+    pub fn but(&self, mut removed: Vec<TokenId>, size: usize) -> Self {
+        match &self.representation {
+            _ if removed.is_empty() => self.clone(),
+            Representation::Set(base) => Self::without(base, removed),
+            Representation::Delta(delta) if delta.removed.len() + removed.len() <= max_listed(size) => {
+                let added = delta.added.iter().copied().filter(|token| !removed.contains(token)).collect();
+                removed.retain(|&token| delta.base.contains(token));
+                removed.extend_from_slice(&delta.removed);
+                sort(&mut removed);
+                Self::delta(delta.base.clone(), removed, added)
             }
-            Self::List(tokens) => {
-                sort(&mut less);
-                let kept = tokens.iter().copied().filter(|token| less.binary_search(token).is_err());
-                Self::List(kept.collect())
+            Representation::List(tokens) => {
+                sort(&mut removed);
+                let kept = tokens.iter().copied().filter(|token| removed.binary_search(token).is_err());
+                Self::list(kept.collect())
             }
-            Self::Near(_) => {
+            Representation::Delta(_) => {
                 let mut set = self.to_set(size);
-                for token in less {
+                for token in removed {
                     set.remove(token);
                 }
                 Self::from_set(set)
@@ -157,16 +169,16 @@ impl LiveTokens {
         }
     }
 
-    /// All tokens of several sets over `size` ids. Costs a lookup where the store has had the same sets before; else the length
-    /// of their lists, and a pass over a bitset where different large sets come together for the first time.
+    /// The union of several sets over `size` ids. Costs a lookup if the cache has the union of the same parts;
+    /// otherwise a step per listed token, and a pass over a bitset per base if the bases differ.
     #[must_use]
-    pub fn union(parts: &[Self], size: usize, store: &SummaryCache) -> Self {
+    pub fn union(parts: &[Self], size: usize, cache: &SummaryCache) -> Self {
         if let [only] = parts {
             return only.clone();
         }
-        let mut distinct: Vec<&Self> = parts.iter().filter(|part| !part.is_none()).collect();
-        distinct.sort_unstable_by_key(|part| part.place());
-        distinct.dedup_by_key(|part| part.place());
+        let mut distinct: Vec<&Self> = parts.iter().filter(|part| !part.is_empty_list()).collect();
+        distinct.sort_unstable_by_key(|part| part.id);
+        distinct.dedup_by_key(|part| part.id);
         match distinct[..] {
             [] => return Self::none(),
             [only] => return only.clone(),
@@ -174,130 +186,149 @@ impl LiveTokens {
         }
         let listed = |part: &&Self| part.differences().1.len();
         if distinct.iter().all(|part| part.base().is_none())
-            && distinct.iter().map(listed).sum::<usize>() < WORTH_REMEMBERING
+            && distinct.iter().map(listed).sum::<usize>() < MIN_MEMOISED_TOKENS
         {
-            return store.share(Self::new_union(&distinct, size, store));
+            return cache.share(Self::new_union(&distinct, size, cache));
         }
-        let places: Vec<usize> = distinct.iter().map(|part| part.place()).collect();
-        if let Some(known) = store.get_union(&places) {
-            return known;
+        let ids: Vec<TokenSetId> = distinct.iter().map(|part| part.id).collect();
+        if let Some(union) = cache.get_union(&ids) {
+            return union;
         }
-        let union = store.share(Self::new_union(&distinct, size, store));
-        store.insert_union(places, distinct.into_iter().cloned().collect(), union.clone());
+        let union = cache.share(Self::new_union(&distinct, size, cache));
+        cache.insert_union(ids, union.clone());
         union
     }
 
-    /// The union of different sets, none of which is the list of no token.
-    fn new_union(parts: &[&Self], size: usize, store: &SummaryCache) -> Self {
-        let mut bases: Vec<&Arc<TokenSet>> = Vec::new();
-        let (mut less, mut lists) = (Vec::new(), Vec::with_capacity(parts.len()));
+    /// The union of sets of different identities, none of which is an empty list.
+    fn new_union(parts: &[&Self], size: usize, cache: &SummaryCache) -> Self {
+        let mut bases: Vec<&TokenSetRef> = Vec::new();
+        let (mut removed, mut lists) = (Vec::new(), Vec::with_capacity(parts.len()));
         for part in parts {
             if let Some(base) = part.base()
-                && !bases.iter().any(|known| Arc::ptr_eq(known, base))
+                && !bases.iter().any(|other| other.id() == base.id())
             {
                 bases.push(base);
             }
             let (missing, listed) = part.differences();
-            less.extend_from_slice(missing);
+            removed.extend_from_slice(missing);
             lists.extend((!listed.is_empty()).then_some(listed));
         }
         let base = match bases[..] {
             [] => None,
             [only] => Some(only.clone()),
-            _ => Some(store.union_of(bases, size)),
+            _ => Some(cache.union_of(bases, size)),
         };
-        let most = most_listed(size);
-        let more = match &base {
-            None if lists.iter().map(|list| list.len()).sum::<usize>() > most => None,
+        let max = max_listed(size);
+        let added = match &base {
+            None if lists.iter().map(|list| list.len()).sum::<usize>() > max => None,
             None => Some(merged(lists)),
             Some(base) => {
-                less.retain(|&token| !parts.iter().any(|part| part.contains(token)));
-                let mut more = merged(lists);
-                more.retain(|&token| !base.contains(token));
-                Some(more)
+                removed.retain(|&token| !parts.iter().any(|part| part.contains(token)));
+                let mut added = merged(lists);
+                added.retain(|&token| !base.contains(token));
+                Some(added)
             }
         };
-        let Some(more) = more.filter(|more| more.len() + less.len() <= most) else {
+        let Some(added) = added.filter(|added| added.len() + removed.len() <= max) else {
             let mut set = TokenSet::new(size);
             parts.iter().for_each(|part| part.add_to(&mut set));
             return Self::from_set(set);
         };
-        sort(&mut less);
+        sort(&mut removed);
         match base {
-            None => Self::List(more.into()),
-            Some(base) => Self::near(base, less, more),
+            None => Self::list(added.into()),
+            Some(base) => Self::delta(base, removed, added),
         }
     }
 
-    /// The lists are ascending; `less` is in the base, and `more` is not.
-    fn near(base: Arc<TokenSet>, less: Vec<TokenId>, more: Vec<TokenId>) -> Self {
-        if less.is_empty() && more.is_empty() {
-            return Self::Set(base);
-        }
-        Self::Near(Arc::new(Near { base, less: less.into(), more: more.into() }))
+    /// A set of ascending tokens.
+    fn list(tokens: Arc<[TokenId]>) -> Self {
+        Self { id: TokenSetId::next(), representation: Representation::List(tokens) }
     }
 
-    /// The large set that the tokens are those of, or almost.
+    /// A base with ascending lists of removed tokens, which it contains, and of added ones, which it does not.
+    fn delta(base: TokenSetRef, removed: Vec<TokenId>, added: Vec<TokenId>) -> Self {
+        if removed.is_empty() && added.is_empty() {
+            return Self::from_dense(base);
+        }
+        let delta = TokenSetDelta { base, removed: removed.into(), added: added.into() };
+        Self { id: TokenSetId::next(), representation: Representation::Delta(Arc::new(delta)) }
+    }
+
+    /// The identity of the set.
+    #[inline]
+    pub(crate) fn id(&self) -> TokenSetId {
+        self.id
+    }
+
+    /// The bitset that the set is, or that it differs from by a delta; `None` for a list.
     #[must_use]
-    pub fn base(&self) -> Option<&Arc<TokenSet>> {
-        match self {
-            Self::List(_) => None,
-            Self::Set(base) => Some(base),
-            Self::Near(near) => Some(&near.base),
+    pub fn base(&self) -> Option<&TokenSetRef> {
+        match &self.representation {
+            Representation::List(_) => None,
+            Representation::Set(base) => Some(base),
+            Representation::Delta(delta) => Some(&delta.base),
         }
     }
 
-    /// Which tokens of the base are missing, and which there are beyond it.
+    /// The bitset, if it is stored without a delta.
+    #[must_use]
+    pub fn as_dense(&self) -> Option<&TokenSetRef> {
+        match &self.representation {
+            Representation::Set(set) => Some(set),
+            _ => None,
+        }
+    }
+
+    /// Whether the set is stored as a list.
+    #[must_use]
+    pub fn is_list(&self) -> bool {
+        matches!(self.representation, Representation::List(_))
+    }
+
+    /// The tokens removed from the base, and those added to it.
     #[must_use]
     pub fn differences(&self) -> (&[TokenId], &[TokenId]) {
-        match self {
-            Self::List(tokens) => (&[], tokens),
-            Self::Set(_) => (&[], &[]),
-            Self::Near(near) => (&near.less, &near.more),
+        match &self.representation {
+            Representation::List(tokens) => (&[], tokens),
+            Representation::Set(_) => (&[], &[]),
+            Representation::Delta(delta) => (&delta.removed, &delta.added),
         }
     }
 
-    /// Whether it is the list of no token: it is cheap to say, and other sets are seldom empty.
-    fn is_none(&self) -> bool {
-        matches!(self, Self::List(tokens) if tokens.is_empty())
+    /// Whether it is the empty list. Other representations of the empty set are rare, and take a pass to recognise.
+    fn is_empty_list(&self) -> bool {
+        matches!(&self.representation, Representation::List(tokens) if tokens.is_empty())
     }
 
-    /// Where the tokens are: as long as they are held, the same place means the same tokens.
-    pub(crate) fn place(&self) -> usize {
-        match self {
-            Self::List(tokens) => Arc::as_ptr(tokens).addr(),
-            Self::Set(set) => Arc::as_ptr(set).addr(),
-            Self::Near(near) => Arc::as_ptr(near).addr(),
-        }
-    }
-
-    /// Feeds what tells the tokens from others, a large set by its content.
+    /// Hashes a bitset by its content, and other representations as [`LiveTokens::hash_representation`] does.
     pub(crate) fn hash_content<H: Hasher>(&self, state: &mut H) {
-        match self {
-            Self::Set(set) => set.hash(state),
-            tokens => tokens.hash_form(state),
+        match &self.representation {
+            Representation::Set(set) => set.hash(state),
+            _ => self.hash_representation(state),
         }
     }
 
-    /// Whether both are kept alike, and large sets are equal.
-    pub(crate) fn has_content(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Set(own), Self::Set(other)) => own == other,
-            _ => self.has_form(other),
+    /// Whether both are bitsets of the same content, or have the same representation.
+    pub(crate) fn has_content_of(&self, other: &Self) -> bool {
+        match (&self.representation, &other.representation) {
+            (Representation::Set(set), Representation::Set(other)) => set == other,
+            _ => self.has_representation_of(other),
         }
     }
 
-    /// Feeds the lists, and where the large set is.
-    pub(crate) fn hash_form<H: Hasher>(&self, state: &mut H) {
-        self.base().map(Arc::as_ptr).hash(state);
+    /// Hashes the lists and the identity of the base.
+    pub(crate) fn hash_representation<H: Hasher>(&self, state: &mut H) {
+        self.base().map(TokenSetRef::id).hash(state);
         self.differences().hash(state);
     }
 
-    /// Whether both have the same lists, and the same large set in the same place.
-    pub fn has_form(&self, other: &Self) -> bool {
-        let base = |tokens: &Self| tokens.base().map(Arc::as_ptr);
-        self.place() == other.place()
-            || base(self) == base(other) && self.differences() == other.differences()
+    /// Whether both have equal lists and the same base. Sets of different representations may still hold the same
+    /// tokens.
+    #[must_use]
+    pub fn has_representation_of(&self, other: &Self) -> bool {
+        let base = |tokens: &Self| tokens.base().map(TokenSetRef::id);
+        self.id == other.id || base(self) == base(other) && self.differences() == other.differences()
     }
 
     /// Whether there is no token.
@@ -306,71 +337,72 @@ impl LiveTokens {
         self.iter().next().is_none()
     }
 
-    /// Number of tokens. Costs a pass over a large set.
+    /// Number of tokens. Costs a pass over the base.
     #[must_use]
     pub fn len(&self) -> usize {
-        let (less, more) = self.differences();
-        self.base().map_or(0, |base| base.len()) + more.len() - less.len()
+        let (removed, added) = self.differences();
+        self.base().map_or(0, |base| base.len()) + added.len() - removed.len()
     }
 
-    /// Whether a token is among them.
+    /// Whether a token is in the set.
     #[must_use]
     pub fn contains(&self, token: TokenId) -> bool {
-        let (less, more) = self.differences();
+        let (removed, added) = self.differences();
         if self.base().is_some_and(|base| base.contains(token)) {
-            return less.binary_search(&token).is_err();
+            return removed.binary_search(&token).is_err();
         }
-        more.binary_search(&token).is_ok()
+        added.binary_search(&token).is_ok()
     }
 
     /// The tokens, ascending.
     #[must_use]
-    pub fn iter(&self) -> Tokens<'_> {
-        let (less, more) = self.differences();
-        Tokens { base: self.base().map(|base| base.iter()), next: None, less, more }
+    pub fn iter(&self) -> LiveTokensIter<'_> {
+        let (removed, added) = self.differences();
+        LiveTokensIter { base: self.base().map(|base| base.iter()), next: None, removed, added }
     }
 
     /// Adds the tokens to a set.
     pub fn add_to(&self, set: &mut TokenSet) {
-        let (less, more) = self.differences();
+        let (removed, added) = self.differences();
         if let Some(base) = self.base() {
-            let missing: Vec<TokenId> = less.iter().copied().filter(|&token| !set.contains(token)).collect();
+            let missing: Vec<TokenId> =
+                removed.iter().copied().filter(|&token| !set.contains(token)).collect();
             set.union_with(base);
             for token in missing {
                 set.remove(token);
             }
         }
-        set.extend(more.iter().copied());
+        set.extend(added.iter().copied());
     }
 
-    /// The tokens as a set over `size` ids.
+    /// The tokens as a bitset over `size` ids.
     #[must_use]
     pub fn to_set(&self, size: usize) -> TokenSet {
-        let (less, more) = self.differences();
+        let (removed, added) = self.differences();
         let mut set = match self.base() {
             Some(base) => TokenSet::clone(base),
             None => TokenSet::new(size),
         };
-        for &token in less {
+        for &token in removed {
             set.remove(token);
         }
-        set.extend(more.iter().copied());
+        set.extend(added.iter().copied());
         set
     }
 
-    /// Bytes of memory that the tokens take, a shared set aside.
+    /// Memory of the set without its base, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        let (less, more) = self.differences();
-        size_of::<Near>() + size_of_val(less) + size_of_val(more)
+        let (removed, added) = self.differences();
+        size_of::<TokenSetDelta>() + size_of_val(removed) + size_of_val(added)
     }
 }
 
-/// The tokens of some ascending lists, in order, and each once.
+/// The union of ascending lists, ascending and without repetition.
 fn merged(mut lists: Vec<&[TokenId]>) -> Vec<TokenId> {
     lists.sort_unstable_by_key(|list| list.len());
-    let short = lists.partition_point(|list| list.len() < LONG_LIST);
-    let short = if lists.len() - short > MOST_MERGED { lists.len() } else { short };
+    let short = lists.partition_point(|list| list.len() < MIN_MERGED_LENGTH);
+    let short = if lists.len() - short > MAX_MERGED_LISTS { lists.len() } else { short };
     let mut all = lists[..short].concat();
     if short > 1 {
         sort(&mut all);
@@ -378,23 +410,23 @@ fn merged(mut lists: Vec<&[TokenId]>) -> Vec<TokenId> {
     lists[short..].iter().fold(all, |all, list| merge(&all, list))
 }
 
-/// The tokens of two ascending lists without repetition; the second is the longer one, mostly.
+/// The union of two ascending lists without repetition, the second of which is usually the longer one.
 fn merge(few: &[TokenId], many: &[TokenId]) -> Vec<TokenId> {
-    if few.len() * WORTH_SEARCHING < many.len() {
+    if few.len() * MIN_SEARCH_RATIO < many.len() {
         let mut all = Vec::with_capacity(few.len() + many.len());
-        let mut rest = many;
+        let mut remaining = many;
         for &token in few {
-            let (before, after) = rest.split_at(rest.partition_point(|&other| other < token));
+            let (before, after) = remaining.split_at(remaining.partition_point(|&other| other < token));
             all.extend_from_slice(before);
             all.push(token);
-            rest = after.strip_prefix(&[token]).unwrap_or(after);
+            remaining = after.strip_prefix(&[token]).unwrap_or(after);
         }
-        all.extend_from_slice(rest);
+        all.extend_from_slice(remaining);
         return all;
     }
     let mut all = vec![TokenId(0); few.len() + many.len()];
     let (mut left, mut right, mut len) = (0, 0, 0);
-    // Without a branch on which is less, which nothing could foresee.
+    // Without a branch on the comparison, which the processor could not predict.
     while left < few.len() && right < many.len() {
         let (first, second) = (few[left], many[right]);
         all[len] = TokenId(first.0.min(second.0));
@@ -408,38 +440,38 @@ fn merge(few: &[TokenId], many: &[TokenId]) -> Vec<TokenId> {
     all
 }
 
-/// In order, and each once.
+/// Sorts tokens and removes repetitions.
 fn sort(tokens: &mut Vec<TokenId>) {
-    // Mostly some ascending lists behind each other.
+    // The stable sort detects runs, and the input is usually a concatenation of ascending lists.
     tokens.sort();
     tokens.dedup();
 }
 
-/// The tokens of [`LiveTokens`], ascending.
+/// Iterator over the tokens of [`LiveTokens`], ascending.
 #[derive(Clone, Debug)]
-pub struct Tokens<'a> {
+pub struct LiveTokensIter<'a> {
     base: Option<token_set::Iter<'a>>,
-    /// The next token of the base, once it was looked for.
+    /// The next token of the base, if it has been read from its iterator.
     next: Option<TokenId>,
-    less: &'a [TokenId],
-    more: &'a [TokenId],
+    removed: &'a [TokenId],
+    added: &'a [TokenId],
 }
 
-impl Iterator for Tokens<'_> {
+impl Iterator for LiveTokensIter<'_> {
     type Item = TokenId;
 
     fn next(&mut self) -> Option<TokenId> {
         while self.next.is_none()
             && let Some(next) = self.base.as_mut().and_then(Iterator::next)
         {
-            match self.less {
-                [first, rest @ ..] if *first == next => self.less = rest,
+            match self.removed {
+                [first, rest @ ..] if *first == next => self.removed = rest,
                 _ => self.next = Some(next),
             }
         }
-        match self.more {
+        match self.added {
             [first, rest @ ..] if self.next.is_none_or(|next| *first < next) => {
-                self.more = rest;
+                self.added = rest;
                 Some(*first)
             }
             _ => self.next.take(),
@@ -457,10 +489,10 @@ mod tests {
 
     const SIZE: usize = 90;
 
-    fn set(tokens: &BTreeSet<u32>) -> Arc<TokenSet> {
+    fn set(tokens: &BTreeSet<u32>) -> TokenSetRef {
         let mut set = TokenSet::new(SIZE);
         set.extend(tokens.iter().copied().map(TokenId));
-        Arc::new(set)
+        set.into()
     }
 
     fn ids(tokens: &BTreeSet<u32>) -> Vec<TokenId> {
@@ -481,8 +513,8 @@ mod tests {
         Ok(())
     }
 
-    fn tokens(most: usize) -> impl Strategy<Value = BTreeSet<u32>> {
-        prop::collection::btree_set(0..SIZE as u32, 0..most)
+    fn tokens(max: usize) -> impl Strategy<Value = BTreeSet<u32>> {
+        prop::collection::btree_set(0..SIZE as u32, 0..max)
     }
 
     proptest! {
@@ -493,9 +525,9 @@ mod tests {
             already in tokens(30),
             capacity in prop_oneof![Just(0), Just(2000), Just(1 << 20)],
         ) {
-            let store = SummaryCache::default();
-            // A store that is emptied at every step, and one that is now and then.
-            store.set_capacity(capacity);
+            let cache = SummaryCache::default();
+            // A capacity of zero clears the cache at every step, and a small one now and then.
+            cache.set_capacity(capacity);
             let bases: Vec<_> = large.iter().map(set).collect();
             let (mut lives, mut all) = (Vec::new(), BTreeSet::new());
             for (kind, some, few, index) in parts {
@@ -503,11 +535,11 @@ mod tests {
                 let but = |model: &BTreeSet<u32>| model - &few;
                 let (live, model) = match kind {
                     0 => (LiveTokens::new(ids(&some), SIZE), some.clone()),
-                    1 => (LiveTokens::Set(bases[base].clone()), large[base].clone()),
+                    1 => (LiveTokens::from_dense(bases[base].clone()), large[base].clone()),
                     2 => (LiveTokens::without(&bases[base], ids(&few)), but(&large[base])),
                     3 => {
-                        let union = [LiveTokens::Set(bases[base].clone()), LiveTokens::new(ids(&some), SIZE)];
-                        let union = LiveTokens::union(&union, SIZE, &store);
+                        let union = [LiveTokens::from_dense(bases[base].clone()), LiveTokens::new(ids(&some), SIZE)];
+                        let union = LiveTokens::union(&union, SIZE, &cache);
                         (union.but(ids(&few), SIZE), but(&(&large[base] | &some)))
                     }
                     _ => (LiveTokens::from_shared(bases[base].clone()), large[base].clone()),
@@ -517,15 +549,15 @@ mod tests {
                 live.add_to(&mut added);
                 prop_assert_eq!(&added, &*set(&(&already | &model)));
                 all = &all | &model;
-                let shared = store.share(live.clone());
+                let shared = cache.share(live.clone());
                 check(&shared, &model)?;
                 lives.extend([live, shared]);
             }
-            // What is known of unions is used the second time.
+            // The second round reads memoised unions.
             for _ in 0..2 {
-                let union = LiveTokens::union(&lives, SIZE, &store);
+                let union = LiveTokens::union(&lives, SIZE, &cache);
                 check(&union, &all)?;
-                if let Some(mask) = store.mask(&union, SIZE) {
+                if let Some(mask) = cache.mask(&union, SIZE) {
                     prop_assert_eq!(&*mask, &*set(&all));
                 }
             }

@@ -1,13 +1,12 @@
 //! All tokens of a model, sorted into tokens with text, special tokens, end tokens and ids without text.
 
 use std::collections::hash_map::Entry;
-use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::{SummaryCache, TokenId, TokenSet, TokenTexts, TokenTrie, VocabularyError};
+use crate::{SummaryCache, TokenId, TokenSet, TokenSetRef, TokenTexts, TokenTrie, VocabularyError};
 
-/// All tokens of a model. See the [module documentation](self).
+/// All tokens of a model. See the [crate documentation](crate).
 #[derive(Debug)]
 pub struct Vocabulary {
     size: usize,
@@ -17,23 +16,23 @@ pub struct Vocabulary {
     first_name: FxHashMap<TokenId, usize>,
     eos: Vec<TokenId>,
     trie: TokenTrie,
-    tokens_with_text: Arc<TokenSet>,
+    tokens_with_text: TokenSetRef,
     summaries: SummaryCache,
 }
 
 impl Vocabulary {
-    /// Most ids of a vocabulary, padding included.
+    /// Maximum number of ids, padding included.
     pub const MAX_SIZE: usize = 1 << 24;
-    /// Longest text of a token, in bytes.
+    /// Maximum length of a token's text, in bytes.
     pub const MAX_TOKEN_BYTES: usize = u16::MAX as usize;
-    /// Most bytes of all tokens together.
+    /// Maximum total length of all texts, in bytes.
     pub const MAX_TEXT_BYTES: usize = 1 << 28;
 
     /// A vocabulary in which the `i`-th entry of `tokens` is the text of id `i`.
     ///
-    /// `special` names the special tokens; several names may share an id, and [`Vocabulary::name_of`] then
-    /// gives the first. `eos` lists the end tokens. `size` is the number of ids including padding, usually the
-    /// width of the model's logits; without it there are as many ids as `tokens`.
+    /// `special` lists the special tokens with their ids. Several names may share an id; [`Vocabulary::name_of`] then
+    /// returns the first. `eos` lists the end tokens. `size` is the number of ids including padding, usually the
+    /// width of the model's logits; the default is the number of `tokens`.
     ///
     /// Costs one sort of the tokens, about 25 ms for 200,000 of them.
     ///
@@ -50,8 +49,8 @@ impl Vocabulary {
     /// ```
     ///
     /// # Errors
-    /// When there are no tokens, when an id of `special` or `eos` is not below the size, when one name stands
-    /// for two ids, when `size` is below the number of tokens, or when one of the maxima above is passed.
+    /// When there are no tokens, when an id of `special` or `eos` is not below the size, when two ids have the same
+    /// name, when `size` is below the number of tokens, or when one of the maxima above is exceeded.
     pub fn new(
         tokens: TokenTexts,
         special: Vec<(String, u32)>,
@@ -102,12 +101,12 @@ impl Vocabulary {
             first_name,
             eos,
             trie,
-            tokens_with_text: Arc::new(tokens_with_text),
+            tokens_with_text: tokens_with_text.into(),
             summaries: SummaryCache::default(),
         })
     }
 
-    /// What is known about terminals of all grammars on this vocabulary's trie.
+    /// The summary cache, which all grammars on this vocabulary share.
     #[must_use]
     pub fn summaries(&self) -> &SummaryCache {
         &self.summaries
@@ -144,7 +143,7 @@ impl Vocabulary {
         self.by_name.get(name).copied()
     }
 
-    /// All names of special tokens with their ids, in the order they were given in.
+    /// All names of special tokens with their ids, in the order of the constructor's argument.
     #[must_use]
     pub fn specials(&self) -> &[(Box<str>, TokenId)] {
         &self.special
@@ -156,7 +155,7 @@ impl Vocabulary {
         self.first_name.contains_key(&id)
     }
 
-    /// The name of a special token; its first one if it has several.
+    /// The first name of a special token.
     #[must_use]
     pub fn name_of(&self, id: TokenId) -> Option<&str> {
         self.first_name.get(&id).map(|&index| &*self.special[index].0)
@@ -175,24 +174,24 @@ impl Vocabulary {
     }
 
     /// All tokens with text.
-    pub fn tokens_with_text(&self) -> &Arc<TokenSet> {
+    pub fn tokens_with_text(&self) -> &TokenSetRef {
         &self.tokens_with_text
     }
 
-    /// The texts of all ids; shorter than [`Vocabulary::size`] where the rest is padding.
+    /// The texts of all ids except padding at the end.
     #[must_use]
     pub fn texts(&self) -> &TokenTexts {
         &self.texts
     }
 
-    /// Bytes of memory that the vocabulary takes, without the names of special tokens.
+    /// Memory of the texts and the trie, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.texts.memory_bytes() + self.trie.memory_bytes()
     }
 }
 
-/// The size of the vocabulary, once `tokens` and the asked-for `size` are known to be usable.
+/// Validates the tokens and the requested size, and returns the size of the vocabulary.
 fn checked_size(tokens: &TokenTexts, size: Option<usize>) -> Result<usize, VocabularyError> {
     if tokens.is_empty() {
         return Err(VocabularyError::NoTokens);
@@ -250,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_makes_no_sense() {
+    fn rejects_invalid_arguments() {
         let refused = |tokens, names, eos: &[u32], size| {
             Vocabulary::new(tokens, names, eos.to_vec(), size).unwrap_err()
         };

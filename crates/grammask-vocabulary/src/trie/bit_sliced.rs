@@ -1,70 +1,70 @@
-//! A small number for each position, kept bit by bit: which positions have a number within bounds is a few operations for each
-//! 64 of them, however many they are.
+//! A bit-sliced index: an array of small numbers that is filtered by bounds with a few operations per 64 positions.
 //!
-//! This is a bit-sliced index (O'Neil and Quass, "Improved query performance with variant indexes", SIGMOD 1997). The first
-//! slice has the lowest bits of all numbers, and so on; a comparison goes through the slices from the highest one down.
+//! O'Neil and Quass, "Improved query performance with variant indexes", SIGMOD 1997. Slice `i` holds bit `i` of each
+//! number; a comparison proceeds from the highest slice to the lowest.
 
-/// Words that are compared side by side.
+/// Number of words per step of a comparison, for vector instructions.
 const LANES: usize = 8;
 
-/// See the module.
+/// A bit-sliced index. See the [module documentation](self).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BitSliced {
-    /// The bits of all numbers, 64 positions a word, the lowest bits first; as many words as fill all lanes.
+    /// The slices, lowest bit first, each of `words` 64-bit words: a multiple of [`LANES`].
     slices: Vec<Box<[u64]>>,
     words: usize,
 }
 
 impl BitSliced {
-    /// The numbers of the positions from 0 on.
+    /// The index over an array of numbers.
     pub(crate) fn new(numbers: &[u16]) -> Self {
-        let most = numbers.iter().copied().max().unwrap_or(0);
+        let max = numbers.iter().copied().max().unwrap_or(0);
         let words = numbers.len().div_ceil(64).next_multiple_of(LANES);
         let mut slices =
-            vec![vec![0_u64; words].into_boxed_slice(); (u16::BITS - most.leading_zeros()) as usize];
+            vec![vec![0_u64; words].into_boxed_slice(); (u16::BITS - max.leading_zeros()) as usize];
         for (position, eight) in numbers.chunks(8).enumerate() {
             for (high, slices) in slices.chunks_mut(8).enumerate() {
                 let mut bytes = [0; 8];
-                // The cast takes the byte of the number that these slices are of.
+                // The cast selects the byte of the number whose bits these slices hold.
                 bytes.iter_mut().zip(eight).for_each(|(byte, number)| *byte = (number >> (8 * high)) as u8);
-                let mut rest = u64::from_le_bytes(bytes);
+                let mut bits = u64::from_le_bytes(bytes);
                 for slice in slices {
-                    if rest == 0 {
+                    if bits == 0 {
                         break;
                     }
-                    slice[position / 8] |= lowest_bits(rest) << (position % 8 * 8);
-                    rest = rest >> 1 & 0x7f7f_7f7f_7f7f_7f7f;
+                    slice[position / 8] |= lowest_bits(bits) << (position % 8 * 8);
+                    bits = bits >> 1 & 0x7f7f_7f7f_7f7f_7f7f;
                 }
             }
         }
         Self { slices, words }
     }
 
-    /// Which positions have a number from `least` to `most`, 64 a word. Says nothing about what is beyond the last position.
-    pub(crate) fn within(&self, least: u32, most: u32) -> Vec<u64> {
-        let mut found = vec![0; self.words];
-        for (index, found) in found.chunks_exact_mut(LANES).enumerate() {
-            let below = match least.checked_sub(1) {
+    /// The positions whose number is between `min` and `max`, inclusive, as a bitset. Bits beyond the last position
+    /// are unspecified.
+    pub(crate) fn within(&self, min: u32, max: u32) -> Vec<u64> {
+        let mut matching = vec![0; self.words];
+        for (index, matching) in matching.chunks_exact_mut(LANES).enumerate() {
+            let below = match min.checked_sub(1) {
                 Some(below) => self.at_most(index * LANES, below),
                 None => [0; LANES],
             };
-            let at_most = self.at_most(index * LANES, most);
-            for ((found, at_most), below) in found.iter_mut().zip(at_most).zip(below) {
-                *found = at_most & !below;
+            let at_most = self.at_most(index * LANES, max);
+            for ((matching, at_most), below) in matching.iter_mut().zip(at_most).zip(below) {
+                *matching = at_most & !below;
             }
         }
-        found
+        matching
     }
 
-    /// Which positions of the words from `first` on have at most a number.
+    /// The positions of [`LANES`] words, from the word `first` on, whose number is at most `max`.
     #[inline]
-    fn at_most(&self, first: usize, most: u32) -> [u64; LANES] {
-        if most >> self.slices.len() != 0 {
+    fn at_most(&self, first: usize, max: u32) -> [u64; LANES] {
+        if max >> self.slices.len() != 0 {
             return [u64::MAX; LANES];
         }
         let (mut less, mut equal) = ([0; LANES], [u64::MAX; LANES]);
         for (bit, slice) in self.slices.iter().enumerate().rev() {
-            let is_set = if most >> bit & 1 == 1 { u64::MAX } else { 0 };
+            let is_set = if max >> bit & 1 == 1 { u64::MAX } else { 0 };
             let words = &slice[first..first + LANES];
             for ((less, equal), word) in less.iter_mut().zip(&mut equal).zip(words) {
                 *less |= *equal & !word & is_set;
@@ -75,16 +75,17 @@ impl BitSliced {
         less
     }
 
-    /// Bytes of memory that it takes.
+    /// Memory, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.slices.iter().map(|slice| size_of_val(&slice[..])).sum()
     }
 }
 
-/// The lowest bits of eight bytes, that of the first byte first.
+/// The lowest bits of eight bytes, in the order of the bytes.
 #[inline]
 fn lowest_bits(bytes: u64) -> u64 {
-    // Each bit is moved to its place in the highest byte; no two sums of shifts are the same, so nothing is carried.
+    // The product moves each bit to its position in the highest byte. No two shifted bits coincide, so there is no
+    // carry.
     (bytes & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
@@ -103,11 +104,11 @@ mod tests {
         ) {
             for numbers in [numbers, few] {
                 let sliced = BitSliced::new(&numbers);
-                for &(least, most) in &bounds {
-                    let found = sliced.within(least, most);
+                for &(min, max) in &bounds {
+                    let matching = sliced.within(min, max);
                     for (position, &number) in numbers.iter().enumerate() {
-                        let is_found = found[position / 64] >> (position % 64) & 1 == 1;
-                        prop_assert_eq!(is_found, (least..=most).contains(&u32::from(number)));
+                        let is_within = matching[position / 64] >> (position % 64) & 1 == 1;
+                        prop_assert_eq!(is_within, (min..=max).contains(&u32::from(number)));
                     }
                 }
             }
