@@ -158,7 +158,7 @@ impl Parser {
     /// A parse at the beginning of a text.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub fn parse(self: &Arc<Self>) -> Result<Parse, LimitExceeded> {
         let leaves = {
             let mut leaves = self.leaves.write().unwrap_or_else(PoisonError::into_inner);
@@ -188,7 +188,7 @@ impl Parse {
     /// them as one.
     ///
     /// # Errors
-    /// When a limit is passed; the parse is of no use any more then, and has no captures.
+    /// When a limit is exceeded; the parse is of no use any more then, and has no captures.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<usize, LimitExceeded> {
         let deadline = Deadline::after(self.parser.limits.time);
         let mut leaves = self.leaves.run();
@@ -214,7 +214,7 @@ impl Parse {
     /// tokens may come. Without a vocabulary, and for ids that it does not have, no token is read.
     ///
     /// # Errors
-    /// When a limit is passed; the parse is of no use any more then, and has no captures.
+    /// When a limit is exceeded; the parse is of no use any more then, and has no captures.
     pub fn feed_tokens(&mut self, tokens: &[TokenId]) -> Result<usize, LimitExceeded> {
         let Some(vocabulary) = &self.parser.vocabulary else { return Ok(0) };
         let deadline = Deadline::after(self.parser.limits.time);
