@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use crate::named_tokens;
 use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::{LimitExceeded, Limits};
-use grammask_earley::lowering::{Body, Productions, Rule, Symbol, normalize};
+use grammask_earley::lowering::{Body, LoweredRule, Productions, Symbol, normalize};
 use grammask_earley::recognizer::Recognizer;
 use grammask_engine::{Engine, SetId, TokenEvent};
 use grammask_grammar::{NonterminalId, Terminal};
@@ -105,16 +105,18 @@ fn restricted_to(productions: &Productions, symbol: Symbol) -> Productions {
     };
     if root == wrapping {
         let empty = || Body::Alternatives(Vec::new());
+        restricted.rules.extend(
+            productions.rules.iter().map(|rule| LoweredRule { name: rule.name.clone(), body: empty() }),
+        );
         restricted
             .rules
-            .extend(productions.rules.iter().map(|rule| Rule { name: rule.name.clone(), body: empty() }));
-        restricted.rules.push(Rule { name: Arc::from("leaf"), body: Body::Alternatives(vec![vec![symbol]]) });
+            .push(LoweredRule { name: Arc::from("leaf"), body: Body::Alternatives(vec![vec![symbol]]) });
         return restricted;
     }
     let reached = productions.reachable_from(root);
     for (rule, is_reached) in productions.rules.iter().zip(reached) {
         let body = if is_reached { rule.body.clone() } else { Body::Alternatives(Vec::new()) };
-        restricted.rules.push(Rule { name: rule.name.clone(), body });
+        restricted.rules.push(LoweredRule { name: rule.name.clone(), body });
     }
     restricted
 }
