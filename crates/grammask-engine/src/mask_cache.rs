@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::SetId;
 use grammask_collections::append_only_vec::AppendOnlyVec;
 use grammask_collections::segmented_array::SegmentedArray;
-use grammask_vocabulary::{LiveTokens, Mask};
+use grammask_vocabulary::{LiveTokens, Mask, TokenSetId};
 
 /// Bytes per state.
 const ENTRY_BYTES: usize = size_of::<AtomicU32>();
@@ -45,28 +45,28 @@ pub struct CachedMask {
 /// The distinct masks.
 #[derive(Debug, Default)]
 struct Distinct {
-    numbers: FxHashMap<ByForm, u32>,
-    /// The large token sets that masks refer to, by id; each is counted once.
-    bases: FxHashSet<usize>,
+    numbers: FxHashMap<ByRepresentation, u32>,
+    /// The bases of the masks' token sets; the memory of each is counted once.
+    bases: FxHashSet<TokenSetId>,
 }
 
 /// A mask, compared by the representation of its tokens.
 #[derive(Clone, Debug)]
-struct ByForm(Arc<Mask>);
+struct ByRepresentation(Arc<Mask>);
 
-impl Hash for ByForm {
+impl Hash for ByRepresentation {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.0.form_hash());
+        state.write_u64(self.0.representation_hash());
     }
 }
 
-impl PartialEq for ByForm {
+impl PartialEq for ByRepresentation {
     fn eq(&self, other: &Self) -> bool {
-        self.0.live_tokens().has_form(other.0.live_tokens())
+        self.0.live_tokens().has_representation_of(other.0.live_tokens())
     }
 }
 
-impl Eq for ByForm {}
+impl Eq for ByRepresentation {}
 
 impl Default for MaskCache {
     fn default() -> Self {
@@ -121,9 +121,9 @@ impl MaskCache {
 
     /// Caches the mask of a state, unless the cache would exceed `max_bytes`; a mask of equal representation is stored once.
     pub fn insert(&self, set: SetId, mask: Arc<Mask>, max_bytes: usize) -> CachedMask {
-        let kept = ByForm(mask);
+        let kept = ByRepresentation(mask);
         let mut distinct = self.distinct.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((ByForm(equal), &number)) = distinct.numbers.get_key_value(&kept) {
+        if let Some((ByRepresentation(equal), &number)) = distinct.numbers.get_key_value(&kept) {
             let equal = CachedMask { mask: equal.clone(), number: Some(number) };
             drop(distinct);
             if self.has_room(ENTRY_BYTES, max_bytes) {
@@ -132,10 +132,7 @@ impl MaskCache {
             return equal;
         }
         let mask = kept.0.clone();
-        let new_base = mask.live_tokens().base().filter(|base| {
-            let place = Arc::as_ptr(base).addr();
-            !distinct.bases.contains(&place)
-        });
+        let new_base = mask.live_tokens().base().filter(|base| !distinct.bases.contains(&base.id()));
         let base_bytes = new_base.map_or(0, |base| size_of_val(base.words()));
         let bytes = size_of::<Mask>() + mask.live_tokens().memory_bytes() + base_bytes;
         if !self.has_room(bytes + ENTRY_BYTES, max_bytes) {
@@ -143,7 +140,7 @@ impl MaskCache {
             return CachedMask { mask: mask.not_counted_in(&self.bytes), number: None };
         }
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        distinct.bases.extend(new_base.map(|base| Arc::as_ptr(base).addr()));
+        distinct.bases.extend(new_base.map(|base| base.id()));
         let number = self.push(mask.clone(), &mut distinct);
         distinct.numbers.insert(kept, number);
         self.set(set, number);

@@ -483,7 +483,7 @@ impl MaskSource for LexedRecognizer {
         if tokens.is_empty() {
             return Ok(MaskOutcome::DeadEnd);
         }
-        let mask = Arc::new(Mask::new(LiveTokens::Set(tokens), vocabulary.size()));
+        let mask = Arc::new(Mask::new(LiveTokens::from_dense(tokens.into()), vocabulary.size()));
         request.cache.insert_uncounted(set, mask.clone(), request.max_cache_bytes);
         Ok(MaskOutcome::Mask(mask))
     }

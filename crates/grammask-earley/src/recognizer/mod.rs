@@ -127,8 +127,8 @@ impl Recognizer {
         limits: &Limits,
     ) -> Result<Self, LimitExceeded> {
         let mut form = form.into();
-        if let Some(renewed) = form.renewed()? {
-            form = Arc::new(renewed);
+        if let Some(fresh) = form.with_fresh_selections()? {
+            form = Arc::new(fresh);
         }
         let left_corners = LeftCorners::of(&form, limits.grammar_size)?;
         let mut automata = form.automata.clone();

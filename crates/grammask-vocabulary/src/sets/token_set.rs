@@ -1,16 +1,16 @@
-//! A set of tokens as a dense bitset, in the layout in which masks leave the engine.
+//! Sets of tokens as dense bitsets, in the layout of finished masks.
 //!
-//! Bit `id & 31` of word `id >> 5` says whether the token is in the set; there are `ceil(size / 32)` words, and
-//! the bits of the last word beyond the size are zero. This is the layout that vLLM, SGLang and TensorRT-LLM
-//! read, so a finished mask is handed over by a plain copy.
+//! Bit `id & 31` of word `id >> 5` represents the token; there are `ceil(size / 32)` words, and the bits of the last
+//! word beyond the size are zero. vLLM, SGLang and TensorRT-LLM use the same layout, so a finished mask is copied as
+//! it is.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use super::TokenId;
+use crate::TokenId;
 
-/// Words that are looked at as one.
-const COUNTED_TOGETHER: usize = 16;
+/// Number of words that are tested for being empty at once.
+const CHUNK_WORDS: usize = 16;
 
 /// A set of tokens with ids below a fixed size.
 ///
@@ -41,7 +41,7 @@ impl TokenSet {
         Self { words: vec![0; Self::word_count(size)].into_boxed_slice(), size }
     }
 
-    /// Number of ids that could be in the set.
+    /// Upper bound of the ids, exclusive.
     #[must_use]
     pub fn size(&self) -> usize {
         self.size
@@ -71,7 +71,7 @@ impl TokenSet {
         is_first
     }
 
-    /// Takes a token away; returns whether it was in the set.
+    /// Removes a token; returns whether it was in the set.
     pub fn remove(&mut self, id: TokenId) -> bool {
         let was_in = self.contains(id);
         if was_in {
@@ -99,7 +99,7 @@ impl TokenSet {
         self.words.iter().all(|&word| word == 0)
     }
 
-    /// Takes all tokens away.
+    /// Removes all tokens.
     pub fn clear(&mut self) {
         self.words.fill(0);
     }
@@ -115,23 +115,23 @@ impl TokenSet {
         }
     }
 
-    /// Adds the tokens of some words of a set of the same size, each with its position.
+    /// Adds the tokens of some words of a set of the same size, given as (index, word).
     pub fn union_with_words(&mut self, words: &[(u32, u32)]) {
         for &(position, more) in words {
             self.words[position as usize] |= more;
         }
     }
 
-    /// Takes the tokens of a word away; returns the word.
+    /// Clears a word and returns it.
     pub fn take_word(&mut self, position: u32) -> u32 {
         std::mem::take(&mut self.words[position as usize])
     }
 
-    /// Adds the tokens of `other`, a set of the same size, whose bits are set in words of 64.
+    /// Adds the tokens of `other`, a set of the same size, that are in the bitset `within` of 64-bit words.
     pub(crate) fn union_with_within(&mut self, other: &Self, within: &[u64]) {
         let words = self.words.chunks_mut(2).zip(other.words.chunks(2)).zip(within);
         for ((words, more), within) in words {
-            // A word of 64 positions is two words of 32.
+            // A 64-bit word covers two 32-bit words.
             let halves = [*within as u32, (*within >> 32) as u32];
             for ((word, more), within) in words.iter_mut().zip(more).zip(halves) {
                 *word |= more & within;
@@ -139,40 +139,40 @@ impl TokenSet {
         }
     }
 
-    /// The tokens in the set, ascending, if there are at most so many. Costs little if there are not.
-    pub(crate) fn up_to(&self, most: usize) -> Option<Vec<TokenId>> {
+    /// The tokens in the set, ascending, if there are at most `max`. Stops counting as soon as there are more.
+    pub(crate) fn up_to(&self, max: usize) -> Option<Vec<TokenId>> {
         let mut count = 0;
-        for words in self.words.chunks(COUNTED_TOGETHER) {
+        for words in self.words.chunks(CHUNK_WORDS) {
             count += words.iter().map(|word| word.count_ones() as usize).sum::<usize>();
-            if count > most {
+            if count > max {
                 return None;
             }
         }
         let mut tokens = Vec::with_capacity(count);
-        for (words, first) in self.words.chunks(COUNTED_TOGETHER).zip((0..).step_by(COUNTED_TOGETHER)) {
-            // Small sets are empty nearly everywhere.
+        for (words, first) in self.words.chunks(CHUNK_WORDS).zip((0..).step_by(CHUNK_WORDS)) {
+            // Nearly all chunks of a small set are empty.
             if words.iter().fold(0, |all, word| all | word) == 0 {
                 continue;
             }
             for (&word, index) in words.iter().zip(first..) {
-                let mut rest = word;
-                while rest != 0 {
-                    tokens.push(TokenId(index * 32 + rest.trailing_zeros()));
-                    rest &= rest - 1;
+                let mut bits = word;
+                while bits != 0 {
+                    tokens.push(TokenId(index * 32 + bits.trailing_zeros()));
+                    bits &= bits - 1;
                 }
             }
         }
         Some(tokens)
     }
 
-    /// The tokens that `other`, a set of the same size, lacks, ascending.
+    /// The tokens that are not in `other`, a set of the same size, ascending.
     pub(crate) fn difference(&self, other: &Self) -> impl Iterator<Item = TokenId> {
         let words = (0_u32..).zip(self.words.iter().zip(&other.words));
         words.flat_map(|(index, (word, other))| {
-            let mut rest = word & !other;
+            let mut bits = word & !other;
             std::iter::from_fn(move || {
-                let bit = (rest != 0).then(|| rest.trailing_zeros())?;
-                rest &= rest - 1;
+                let bit = (bits != 0).then(|| bits.trailing_zeros())?;
+                bits &= bits - 1;
                 Some(TokenId(index * 32 + bit))
             })
         })
@@ -181,10 +181,10 @@ impl TokenSet {
     /// The tokens in the set, ascending.
     #[must_use]
     pub fn iter(&self) -> Iter<'_> {
-        Iter { words: &self.words, index: 0, rest: self.words.first().copied().unwrap_or(0) }
+        Iter { words: &self.words, index: 0, bits: self.words.first().copied().unwrap_or(0) }
     }
 
-    /// The set in the layout of masks.
+    /// The words, in the layout of masks.
     #[must_use]
     pub fn words(&self) -> &[u32] {
         &self.words
@@ -212,7 +212,7 @@ impl<'a> IntoIterator for &'a TokenSet {
     }
 }
 
-/// Each new mask is hashed to find its equal, so this goes through the words in four lanes that do not wait for each other.
+/// Hashes in four independent lanes, because each new mask is hashed to find an equal one.
 impl Hash for TokenSet {
     fn hash<H: Hasher>(&self, state: &mut H) {
         const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -221,7 +221,7 @@ impl Hash for TokenSet {
         let mut offset = 0_u64;
         let mut chunks = self.words.chunks_exact(8);
         for chunk in &mut chunks {
-            // Most masks are empty nearly everywhere.
+            // Nearly all words of most masks are zero.
             if chunk == [0; 8] {
                 offset += 1;
                 continue;
@@ -245,25 +245,25 @@ impl fmt::Debug for TokenSet {
     }
 }
 
-/// The tokens of a [`TokenSet`], ascending.
+/// Iterator over the tokens of a [`TokenSet`], ascending.
 #[derive(Clone, Debug)]
 pub struct Iter<'a> {
     words: &'a [u32],
     index: usize,
-    /// Bits of the word at `index` that are still to come.
-    rest: u32,
+    /// Bits of the word at `index` that the iterator has not returned.
+    bits: u32,
 }
 
 impl Iterator for Iter<'_> {
     type Item = TokenId;
 
     fn next(&mut self) -> Option<TokenId> {
-        while self.rest == 0 {
+        while self.bits == 0 {
             self.index += 1;
-            self.rest = *self.words.get(self.index)?;
+            self.bits = *self.words.get(self.index)?;
         }
-        let id = self.index as u32 * 32 + self.rest.trailing_zeros();
-        self.rest &= self.rest - 1;
+        let id = self.index as u32 * 32 + self.bits.trailing_zeros();
+        self.bits &= self.bits - 1;
         Some(TokenId(id))
     }
 }
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "token 33 is outside a set over 33 ids")]
-    fn nothing_enters_beyond_the_size() {
+    fn rejects_ids_beyond_the_size() {
         TokenSet::new(33).insert(TokenId(33));
     }
 

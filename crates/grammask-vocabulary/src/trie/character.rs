@@ -1,20 +1,20 @@
-//! Where a text stands in a character of UTF-8, byte by byte (Unicode, table 3-7).
+//! An automaton for the boundaries of UTF-8 characters (Unicode, table 3-7).
 
-/// Where a text stands in a character of UTF-8.
+/// The position of the end of a text relative to its characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Character {
     /// Between characters.
     Boundary,
-    /// So many bytes of 0x80 to 0xBF are missing.
+    /// Inside a character that needs this number of continuation bytes (0x80 to 0xBF).
     Missing(u8),
-    /// The next byte is of a narrower range, and so many follow it.
+    /// Inside a character that needs a byte of a narrower range (first, last), then a number of continuation bytes.
     Narrow(u8, u8, u8),
-    /// No character has these bytes.
+    /// The text is not UTF-8, whatever follows.
     Broken,
 }
 
 impl Character {
-    /// After one more byte.
+    /// The position after one more byte.
     pub fn step(self, byte: u8) -> Self {
         let missing = |count: u8| if count == 0 { Self::Boundary } else { Self::Missing(count) };
         match (self, byte) {

@@ -1,17 +1,17 @@
-//! What stands below a node of the trie, in two words: which groups of bytes, and whether it is characters.
+//! A summary of the bytes below a trie node in 128 bits: groups of bytes, and a flag for broken UTF-8.
 //!
-//! A walk that reaches a state which none of the bytes below a node can leave need not go on below it. 128 groups
-//! are enough to tell: printed characters of ASCII are groups of their own, since a pattern may be left by one letter, and of
-//! the other bytes it is enough to know whether they make whole characters of UTF-8 (Unicode, table 3-7), and with which
-//! bytes these begin: free text takes all of them, and text without white space all but those with a few beginnings.
+//! A walk that reaches a state with self-loops on all bytes below a node skips the subtree. For this test 128 groups
+//! suffice: each printable ASCII character is a group of its own, since a pattern may exclude a single letter; bytes
+//! above ASCII are grouped by the lead bytes of their characters (Unicode, table 3-7), since patterns that admit such
+//! characters admit all of them, or all but those with a few lead bytes, such as the ones of white space.
 
-/// A set of groups of bytes, and a flag for what is no text. A set of groups stands for all of their bytes.
+/// A set of groups of bytes, which stands for all of their bytes, with a flag for broken UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ByteGroups(u128);
 
-/// The flag: there are bytes that belong to no character, or the place itself is inside a character.
+/// The flag: some bytes belong to no character, or the position is inside a character.
 const BROKEN: u128 = 1 << 127;
-/// The group of the bytes that characters go on with.
+/// The group of continuation bytes.
 const CONTINUATION: u8 = 99;
 
 /// The group of each byte.
@@ -25,7 +25,7 @@ const fn groups() -> [u8; 256] {
             b'\t' => 1,
             b'\n' => 2,
             b'\r' => 3,
-            // The control characters.
+            // Control characters.
             0x7f | 0..0x20 => 0,
             0x20..0x7f => byte as u8 - 0x20 + 4,
             0x80..=0xbf => CONTINUATION,
@@ -52,7 +52,7 @@ impl ByteGroups {
         Self(1 << GROUP_OF[usize::from(byte)])
     }
 
-    /// Everything below a place, if only the bytes that `contains` says may be there.
+    /// All groups that consist of bytes for which `contains` returns true, and the flag.
     pub fn within(contains: impl Fn(u8) -> bool) -> Self {
         let mut groups = u128::MAX;
         for byte in 0..=u8::MAX {
@@ -63,7 +63,7 @@ impl ByteGroups {
         Self(groups)
     }
 
-    /// The bytes with which characters beyond ASCII begin, those of one group together.
+    /// The lead bytes of characters beyond ASCII, by group.
     pub const LEADS: [std::ops::RangeInclusive<u8>; 10] = [
         0xc2..=0xc2,
         0xc3..=0xcf,
@@ -77,45 +77,44 @@ impl ByteGroups {
         0xf0..=0xf4,
     ];
 
-    /// All first bytes of such characters.
+    /// All lead bytes of characters beyond ASCII.
     pub const ALL_LEADS: Self = Self((1 << 110) - (1 << 100));
 
-    /// As the set, but of the bytes from 0x80 on only such as make whole characters, and only those that begin with bytes of
-    /// the given groups.
+    /// The set with its bytes from 0x80 on replaced by whole characters whose lead bytes are in the groups `leads`.
     pub fn with_characters(self, leads: Self) -> Self {
         let above_ascii: u128 = (1 << 111) - (1 << CONTINUATION);
         Self(self.0 & !BROKEN & !above_ascii | leads.0 | 1 << CONTINUATION)
     }
 
-    /// What makes no characters.
+    /// The flag for broken UTF-8, without any group.
     pub fn broken() -> Self {
         Self(BROKEN)
     }
 
-    /// Whether some of it makes no characters.
+    /// Whether the flag for broken UTF-8 is set.
     #[inline]
     pub fn is_broken(self) -> bool {
         self.0 & BROKEN != 0
     }
 
-    /// Whether all of it is in `other`.
+    /// Whether `other` contains all groups and the flag, if set.
     #[inline]
     pub fn is_within(self, other: Self) -> bool {
         self.0 & !other.0 == 0
     }
 
-    /// Whether some of it is in `other`.
+    /// Whether `other` contains a group, or both have the flag.
     #[inline]
     pub fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// What is not in `other`.
+    /// The difference of both sets.
     pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Both together.
+    /// The union of both sets.
     pub fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

@@ -1,18 +1,18 @@
-//! Why a list of tokens is not a vocabulary, and what to do about it.
+//! Errors of the constructor of a vocabulary.
 
 use std::fmt;
 
-use super::Vocabulary;
+use crate::Vocabulary;
 
-/// What is wrong with the tokens, special tokens, end tokens or size given to [`Vocabulary::new`].
+/// An invalid argument of [`Vocabulary::new`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VocabularyError {
-    /// There is not a single token.
+    /// The list of tokens is empty.
     NoTokens,
-    /// The size asked for has no room for all tokens.
+    /// The requested size is below the number of tokens.
     SizeTooSmall {
-        /// The size asked for.
+        /// The requested size.
         size: usize,
         /// Number of tokens given.
         tokens: usize,
@@ -22,7 +22,7 @@ pub enum VocabularyError {
         /// Number of ids, padding included.
         size: usize,
     },
-    /// More bytes in all tokens together than [`Vocabulary::MAX_TEXT_BYTES`].
+    /// More than [`Vocabulary::MAX_TEXT_BYTES`] in all tokens.
     TooMuchText {
         /// Bytes of all tokens.
         bytes: usize,
@@ -43,7 +43,7 @@ pub enum VocabularyError {
         /// Size of the vocabulary.
         size: usize,
     },
-    /// One name for two special tokens.
+    /// Two special tokens of one name.
     AmbiguousName {
         /// The name.
         name: String,

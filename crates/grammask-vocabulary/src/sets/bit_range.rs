@@ -1,8 +1,8 @@
-//! A range of positions as the bits of 64-bit words, for work on whole words of a bitset.
+//! Ranges of positions as masks of 64-bit words, for operations on whole words of a bitset.
 
 use std::ops::Range;
 
-/// The words of a bitset that hold some position of a range, each with the bits of its positions in the range.
+/// The indices of the words that a range of positions overlaps, each with the bits of the range in that word.
 pub fn words_of(range: Range<usize>) -> impl Iterator<Item = (usize, u64)> + Clone {
     let (first, end) = (range.start >> 6, if range.is_empty() { 0 } else { range.end.div_ceil(64) });
     (first..end).map(move |word| {

@@ -1,15 +1,15 @@
-//! Tokens as ranges of the list in which the trie has them, as a walk in preorder finds them.
+//! Sets of tokens as ranges of positions in the trie's sorted list, in which a preorder walk encounters them.
 
 use std::ops::Range;
 
-use super::{LiveTokens, TokenSet, TokenTrie, Vocabulary};
+use crate::{LiveTokens, TokenSet, TokenTrie, Vocabulary};
 
-/// Ranges of positions in [`TokenTrie::sorted_ids`](super::TokenTrie::sorted_ids). Neighbours are joined, so all tokens of a
-/// subtree are one range, and most of a vocabulary are few.
+/// Ranges of positions in [`TokenTrie::sorted_ids`](TokenTrie::sorted_ids). Adjacent ranges are merged, so the tokens
+/// of a subtree are one range, and most of a vocabulary is a few ranges.
 #[derive(Clone, Debug, Default)]
 pub struct TokenRanges {
     ranges: Vec<Range<u32>>,
-    /// Some range does not begin after the one before.
+    /// Whether some range begins before the end of its predecessor.
     is_unordered: bool,
 }
 
@@ -17,7 +17,7 @@ impl TokenRanges {
     /// Adds the tokens at some positions.
     #[inline]
     pub fn add(&mut self, positions: Range<usize>) {
-        // Positions are below the maximum of a vocabulary's size.
+        // Positions are below `Vocabulary::MAX_SIZE`.
         let (start, end) = (positions.start as u32, positions.end as u32);
         if start == end {
             return;
@@ -43,7 +43,7 @@ impl TokenRanges {
         }
     }
 
-    /// The tokens. Costs a step per token, or per token with text that is not among them if these are fewer.
+    /// The tokens. Costs a step per token of the set, or per token with text outside it if those are fewer.
     pub fn finish(self, vocabulary: &Vocabulary) -> LiveTokens {
         let ids = vocabulary.trie().sorted_ids();
         let at = |positions: Range<u32>| &ids[positions.start as usize..positions.end as usize];
@@ -57,14 +57,14 @@ impl TokenRanges {
             self.add_to(&mut set, vocabulary.trie());
             return LiveTokens::from_set(set);
         }
-        let mut less = Vec::with_capacity(ids.len() - count);
+        let mut removed = Vec::with_capacity(ids.len() - count);
         let mut last = 0;
         for range in self.ranges {
-            less.extend_from_slice(at(last..range.start));
+            removed.extend_from_slice(at(last..range.start));
             last = range.end;
         }
-        less.extend_from_slice(&ids[last as usize..]);
-        LiveTokens::without(vocabulary.tokens_with_text(), less)
+        removed.extend_from_slice(&ids[last as usize..]);
+        LiveTokens::without(vocabulary.tokens_with_text(), removed)
     }
 }
 

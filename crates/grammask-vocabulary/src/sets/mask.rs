@@ -1,7 +1,7 @@
-//! A finished mask: the tokens that can come next, in as little memory as they need.
+//! A finished mask: the legal next tokens, in the representation in which they were composed.
 //!
-//! Writing it into a row costs a copy of the row's size and a step for each listed token. Where a mask is written often, and
-//! by what shows the words themselves, these are made and kept.
+//! Writing a mask into a row copies the words of its base and takes a step per listed token. The words are expanded
+//! once for masks with long lists that are written often, and for callers that ask for them.
 
 use std::fmt;
 use std::hash::Hasher;
@@ -10,26 +10,26 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHasher;
 
-use super::live_tokens::Tokens;
-use super::{LiveTokens, TokenId, TokenSet};
+use crate::{LiveTokens, LiveTokensIter, TokenId, TokenSet};
 
-/// Listed tokens beside a large set, and by themselves, from which on words are worth making.
-const MANY_LISTED: usize = 32;
-const MANY_ALONE: usize = 256;
-/// So often a mask is written without them.
-const FEW_TIMES: u32 = 2;
+/// Minimum number of tokens in the lists of an expanded mask with a base.
+const MIN_EXPANDED_WITH_BASE: usize = 32;
+/// Minimum number of tokens in the list of an expanded mask without a base.
+const MIN_EXPANDED_WITHOUT_BASE: usize = 256;
+/// Number of times that a mask with long lists is written before its words are expanded.
+const WRITES_BEFORE_EXPANSION: u32 = 2;
 
-/// The tokens that can come next. Equal masks hold the same tokens, however these are kept.
+/// The legal next tokens. Masks are equal if they hold the same tokens, in whatever representation.
 pub struct Mask {
     size: usize,
     tokens: LiveTokens,
-    /// Hash of how the tokens are kept.
-    form_hash: u64,
-    /// The words, where they were asked for and no set has them.
+    /// Hash of the representation of the tokens.
+    representation_hash: u64,
+    /// The expanded words of a mask that is not a bitset.
     words: OnceLock<TokenSet>,
-    /// How often it was written by going through long lists.
-    written: AtomicU32,
-    /// Where the bytes of the words are counted.
+    /// Number of times that the mask was written from long lists.
+    writes: AtomicU32,
+    /// The counter to which the bytes of `words` are added.
     bytes: Arc<AtomicUsize>,
 }
 
@@ -40,15 +40,15 @@ impl Mask {
         Self::counted(tokens, size, Arc::default())
     }
 
-    /// The same; the bytes of what is made later are added to `bytes`.
+    /// A mask over `size` ids that adds the bytes of its expanded words to `bytes`.
     pub fn counted(tokens: LiveTokens, size: usize, bytes: Arc<AtomicUsize>) -> Self {
         let mut hasher = FxHasher::default();
-        tokens.hash_form(&mut hasher);
-        let form_hash = hasher.finish();
-        Self { size, tokens, form_hash, words: OnceLock::new(), written: AtomicU32::new(0), bytes }
+        tokens.hash_representation(&mut hasher);
+        let representation_hash = hasher.finish();
+        Self { size, tokens, representation_hash, words: OnceLock::new(), writes: AtomicU32::new(0), bytes }
     }
 
-    /// The mask, or if its words are counted in `bytes`, one of the same tokens whose are not.
+    /// The mask itself, unless it adds to the counter `bytes`: then an equal mask that does not.
     pub fn not_counted_in(self: Arc<Self>, bytes: &Arc<AtomicUsize>) -> Arc<Self> {
         if Arc::ptr_eq(&self.bytes, bytes) {
             return Arc::new(Self::new(self.tokens.clone(), self.size));
@@ -56,24 +56,24 @@ impl Mask {
         self
     }
 
-    /// Hash of how the tokens are kept: the large set by where it is, and the lists.
-    pub fn form_hash(&self) -> u64 {
-        self.form_hash
+    /// Hash of the representation: the identity of the base, and the lists.
+    pub fn representation_hash(&self) -> u64 {
+        self.representation_hash
     }
 
-    /// Number of ids that could be in the mask.
+    /// Number of ids of the vocabulary.
     #[must_use]
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// How many 32-bit words the mask has as a row.
+    /// Number of 32-bit words of the mask as a row.
     #[must_use]
     pub fn word_count(&self) -> usize {
         TokenSet::word_count(self.size)
     }
 
-    /// How the tokens are kept.
+    /// The tokens in the mask's representation.
     #[must_use]
     pub fn live_tokens(&self) -> &LiveTokens {
         &self.tokens
@@ -85,7 +85,7 @@ impl Mask {
         self.tokens.contains(id)
     }
 
-    /// Number of tokens. May cost a pass over the words.
+    /// Number of tokens. Costs a pass over the base.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tokens.len()
@@ -99,18 +99,18 @@ impl Mask {
 
     /// The tokens, ascending.
     #[must_use]
-    pub fn iter(&self) -> Tokens<'_> {
+    pub fn iter(&self) -> LiveTokensIter<'_> {
         self.tokens.iter()
     }
 
-    /// The mask as a set. Where it is kept in another form this is made when it is first asked for, and stays.
+    /// The mask as a bitset. The first call on a mask of another representation expands its words, which are kept.
     #[must_use]
     pub fn as_set(&self) -> &TokenSet {
-        match &self.tokens {
-            LiveTokens::Set(set) => set,
-            tokens => self.words.get_or_init(|| {
+        match self.tokens.as_dense() {
+            Some(set) => set,
+            None => self.words.get_or_init(|| {
                 self.bytes.fetch_add(self.word_count() * size_of::<u32>(), Ordering::Relaxed);
-                tokens.to_set(self.size)
+                self.tokens.to_set(self.size)
             }),
         }
     }
@@ -124,32 +124,33 @@ impl Mask {
     /// Writes the mask into a row of 32-bit words.
     ///
     /// # Panics
-    /// When the row has not as many words as the mask.
+    /// When the row does not have [`Mask::word_count`] words.
     #[inline]
     pub fn write_to(&self, row: &mut [i32]) {
         assert_eq!(row.len(), self.word_count(), "a row has as many words as a mask");
         if let Some(words) = self.words.get() {
             return copy(words, row);
         }
-        let (less, more) = self.tokens.differences();
-        let many = if self.tokens.base().is_some() { MANY_LISTED } else { MANY_ALONE };
-        if less.len() + more.len() >= many && self.is_written_often() {
+        let (removed, added) = self.tokens.differences();
+        let has_base = self.tokens.base().is_some();
+        let min_expanded = if has_base { MIN_EXPANDED_WITH_BASE } else { MIN_EXPANDED_WITHOUT_BASE };
+        if removed.len() + added.len() >= min_expanded && self.is_written_often() {
             return copy(self.as_set(), row);
         }
         match self.tokens.base() {
             Some(base) => copy(base, row),
             None => row.fill(0),
         }
-        for id in less {
+        for id in removed {
             row[id.index() >> 5] &= !(1 << (id.0 & 31));
         }
-        for id in more {
+        for id in added {
             row[id.index() >> 5] |= 1 << (id.0 & 31);
         }
     }
 
     fn is_written_often(&self) -> bool {
-        self.written.fetch_add(1, Ordering::Relaxed) >= FEW_TIMES
+        self.writes.fetch_add(1, Ordering::Relaxed) >= WRITES_BEFORE_EXPANSION
     }
 }
 
@@ -181,9 +182,9 @@ impl fmt::Debug for Mask {
 
 impl<'a> IntoIterator for &'a Mask {
     type Item = TokenId;
-    type IntoIter = Tokens<'a>;
+    type IntoIter = LiveTokensIter<'a>;
 
-    fn into_iter(self) -> Tokens<'a> {
+    fn into_iter(self) -> LiveTokensIter<'a> {
         self.iter()
     }
 }
@@ -191,22 +192,22 @@ impl<'a> IntoIterator for &'a Mask {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TerminalSummaries;
+    use crate::{SummaryCache, TokenSetRef};
 
     #[test]
-    fn rows_are_the_words_in_every_form() {
+    fn rows_are_the_words_in_every_representation() {
         let size = 30_000;
-        let store = TerminalSummaries::default();
+        let cache = SummaryCache::default();
         let mut base = TokenSet::new(size);
         base.extend((0..30_000).filter(|id| id % 3 == 0).map(TokenId));
-        let base = Arc::new(base);
+        let base = TokenSetRef::from(base);
         let few = |ids: &[u32]| LiveTokens::new(ids.iter().copied().map(TokenId).collect(), size);
         let without = LiveTokens::without(&base, vec![TokenId(999), TokenId(0)]);
-        let near = LiveTokens::union(&[without.clone(), few(&[1, 998])], size, &store);
+        let near = LiveTokens::union(&[without.clone(), few(&[1, 998])], size, &cache);
         let others: Vec<u32> = (1..40).map(|id| 3 * id + 1).collect();
-        let not_so_near = LiveTokens::union(&[without.clone(), few(&others)], size, &store);
+        let far = LiveTokens::union(&[without.clone(), few(&others)], size, &cache);
         for live in
-            [LiveTokens::none(), few(&[999, 31, 32]), LiveTokens::Set(base), without, near, not_so_near]
+            [LiveTokens::none(), few(&[999, 31, 32]), LiveTokens::from_dense(base), without, near, far]
         {
             let bytes = Arc::new(AtomicUsize::new(0));
             let mask = Mask::counted(live.clone(), size, bytes.clone());
@@ -218,9 +219,9 @@ mod tests {
                 assert_eq!(row, expected);
             }
             assert_eq!(mask.words(), live.to_set(size).words());
-            assert_eq!(mask, Mask::new(LiveTokens::Set(Arc::new(live.to_set(size))), size));
+            assert_eq!(mask, Mask::new(LiveTokens::from_dense(live.to_set(size).into()), size));
             assert_eq!(mask, live.to_set(size));
-            let is_set = matches!(live, LiveTokens::Set(_));
+            let is_set = live.as_dense().is_some();
             assert_eq!(bytes.load(Ordering::Relaxed), if is_set { 0 } else { 4 * mask.word_count() });
         }
     }

@@ -1,25 +1,25 @@
-//! Puts tokens in order by setting bits.
+//! Sorts tokens by setting bits.
 //!
-//! For some hundred tokens of a large vocabulary this takes a third of the steps of a comparison sort: each token is one bit among
-//! many, and a second level of bits says which words of the first one to look at.
+//! For hundreds of tokens of a large vocabulary this takes a third of the instructions of a comparison sort: each
+//! token sets a bit, and a second level of bits records which words of the first level are not zero.
 
-use super::TokenId;
+use crate::TokenId;
 
-/// Up to so many tokens are sorted faster.
-const FEW: usize = 24;
+/// Maximum number of tokens that are sorted by comparisons, which is faster for few of them.
+const MAX_COMPARISON_SORTED: usize = 24;
 
-/// The room that it takes, a bit for each id; no bit is set between two uses. See the module.
+/// Scratch space with a bit per id, all of them zero between two uses. See the [module documentation](self).
 #[derive(Debug, Default)]
 pub struct BitOrder {
     words: Vec<u64>,
-    /// Which of the words are not zero.
+    /// A bit for each word that is not zero.
     touched: Vec<u64>,
 }
 
 impl BitOrder {
-    /// Puts tokens with ids below `size` in ascending order, each once.
+    /// Sorts tokens with ids below `size` and removes repetitions.
     pub(crate) fn order(&mut self, tokens: &mut Vec<TokenId>, size: usize) {
-        if tokens.len() <= FEW {
+        if tokens.len() <= MAX_COMPARISON_SORTED {
             tokens.sort_unstable();
             tokens.dedup();
             return;
@@ -45,13 +45,13 @@ impl BitOrder {
         }
     }
 
-    /// Bytes of memory.
+    /// Memory, in bytes.
     pub fn memory_bytes(&self) -> usize {
         (self.words.capacity() + self.touched.capacity()) * size_of::<u64>()
     }
 }
 
-/// The places of the bits that are set, ascending.
+/// Positions of the set bits, ascending.
 fn bits_of(mut word: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let bit = (word != 0).then(|| word.trailing_zeros());

@@ -1,37 +1,37 @@
-//! Sets of trie nodes: a sorted list while small, a bitset beyond.
+//! Sets of trie nodes: sorted lists while small, bitsets beyond that.
 //!
-//! Symbol summaries start from the nodes where something may begin and end in the nodes where it may end. Most
-//! such sets are tiny; those of free text hold most of the trie.
+//! The summary of a symbol starts from a node set, and the nodes where the symbol can end are another one. Most
+//! node sets are tiny; those of free text hold most of the trie.
 
-use super::{NodeSetRef, TerminalSummaries, TokenTrie, TrieNode, words_of};
+use crate::{NodeSetRef, SummaryCache, TokenTrie, TrieNode, words_of};
 
-/// Largest set kept as a list. A list of this size takes about as long to go through as the bitset of a
-/// vocabulary of 128k tokens.
-const MOST_LISTED: usize = 4096;
+/// Maximum number of nodes in a list. Traversing a list of this length takes about as long as traversing the bitset
+/// of a vocabulary of 128k tokens.
+const MAX_LISTED: usize = 4096;
 
-/// Of more than this part of all nodes a bitset finds the order faster than sorting.
-const FEW: usize = 512;
+/// More than this share of all nodes, given in no order, is sorted faster by setting bits than by comparisons.
+const SORTED_SHARE: usize = 512;
 
 /// A set of nodes of one [`TokenTrie`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NodeSet {
     nodes: Nodes,
-    /// The bytes on the edges below the nodes; every byte, where the set is large.
+    /// A superset of the bytes on the edges below the nodes: all bytes for a bitset.
     child_bytes: [u64; 4],
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Nodes {
-    /// Ascending, at most [`MOST_LISTED`].
+    /// Ascending, at most [`MAX_LISTED`].
     List(Box<[u32]>),
-    /// More than [`MOST_LISTED`], 64 nodes a word.
+    /// More than [`MAX_LISTED`], as 64-bit words.
     Bits(Box<[u64]>),
 }
 
 impl Nodes {
     /// `nodes` is ascending.
     fn from_sorted(nodes: Vec<u32>, trie: &TokenTrie) -> Self {
-        if nodes.len() <= MOST_LISTED {
+        if nodes.len() <= MAX_LISTED {
             return Self::List(nodes.into());
         }
         let mut bits = vec![0_u64; trie.len().div_ceil(64)];
@@ -42,14 +42,14 @@ impl Nodes {
     fn from_bits(bits: Vec<u64>) -> Self {
         let mut list = Vec::new();
         for (index, &word) in bits.iter().enumerate().filter(|&(_, &word)| word != 0) {
-            if list.len() + word.count_ones() as usize > MOST_LISTED {
+            if list.len() + word.count_ones() as usize > MAX_LISTED {
                 return Self::Bits(bits.into());
             }
-            let mut rest = word;
-            while rest != 0 {
+            let mut bits = word;
+            while bits != 0 {
                 // A trie has fewer than 2^32 nodes.
-                list.push((index as u32) << 6 | rest.trailing_zeros());
-                rest &= rest - 1;
+                list.push((index as u32) << 6 | bits.trailing_zeros());
+                bits &= bits - 1;
             }
         }
         Self::List(list.into())
@@ -62,46 +62,46 @@ impl Nodes {
         }
     }
 
-    /// The nodes of either set, and those of `more` that are new; `None`, if all of them are.
+    /// The union of both sets, and the nodes of `more` that are not in `self`; `None` if that is all of `more`.
     fn grow(&self, more: &Self, trie: &TokenTrie) -> (Self, Option<Self>) {
         match (self, more) {
-            (Self::List(known), Self::List(more)) => {
-                let mut union = Vec::with_capacity(known.len() + more.len());
+            (Self::List(own), Self::List(more)) => {
+                let mut union = Vec::with_capacity(own.len() + more.len());
                 let mut new = Vec::with_capacity(more.len());
-                let mut rest = &known[..];
+                let mut remaining = &own[..];
                 for &node in &more[..] {
-                    let before = rest.iter().take_while(|&&other| other < node).count();
-                    union.extend_from_slice(&rest[..before]);
-                    rest = &rest[before..];
-                    if rest.first() == Some(&node) {
-                        rest = &rest[1..];
+                    let before = remaining.iter().take_while(|&&other| other < node).count();
+                    union.extend_from_slice(&remaining[..before]);
+                    remaining = &remaining[before..];
+                    if remaining.first() == Some(&node) {
+                        remaining = &remaining[1..];
                     } else {
                         new.push(node);
                     }
                     union.push(node);
                 }
-                union.extend_from_slice(rest);
+                union.extend_from_slice(remaining);
                 let new = (new.len() < more.len()).then(|| Self::List(new.into()));
                 (Self::from_sorted(union, trie), new)
             }
-            (Self::Bits(known), Self::List(more)) => {
+            (Self::Bits(own), Self::List(more)) => {
                 let new: Vec<u32> = more.iter().copied().filter(|&node| !self.contains(node)).collect();
-                let mut union = known.to_vec();
+                let mut union = own.to_vec();
                 set_bits(&mut union, &new);
                 (Self::Bits(union.into()), (new.len() < more.len()).then(|| Self::List(new.into())))
             }
-            (Self::List(known), Self::Bits(more)) => {
+            (Self::List(own), Self::Bits(more)) => {
                 let mut union = more.to_vec();
-                set_bits(&mut union, known);
+                set_bits(&mut union, own);
                 let mut new = more.to_vec();
-                for &node in &known[..] {
+                for &node in &own[..] {
                     new[node as usize >> 6] &= !(1 << (node & 63));
                 }
                 (Self::Bits(union.into()), (new[..] != more[..]).then(|| Self::from_bits(new)))
             }
-            (Self::Bits(known), Self::Bits(more)) => {
-                let union = known.iter().zip(&more[..]).map(|(known, more)| known | more).collect();
-                let new: Vec<u64> = known.iter().zip(&more[..]).map(|(known, more)| more & !known).collect();
+            (Self::Bits(own), Self::Bits(more)) => {
+                let union = own.iter().zip(&more[..]).map(|(own, more)| own | more).collect();
+                let new: Vec<u64> = own.iter().zip(&more[..]).map(|(own, more)| more & !own).collect();
                 (Self::Bits(union), (new[..] != more[..]).then(|| Self::from_bits(new)))
             }
         }
@@ -113,11 +113,11 @@ impl Nodes {
 }
 
 impl NodeSet {
-    /// The set of the given nodes, in any order and with repetition. Nodes without children are left out:
-    /// nothing begins below them.
+    /// The set of the given nodes, in any order and with repetition, without those that have no children: no
+    /// token continues below them.
     #[must_use]
     pub fn new(mut nodes: Vec<u32>, trie: &TokenTrie) -> Self {
-        if nodes.len() > trie.len() / FEW && !nodes.is_sorted() || nodes.len() > 8 * MOST_LISTED {
+        if nodes.len() > trie.len() / SORTED_SHARE && !nodes.is_sorted() || nodes.len() > 8 * MAX_LISTED {
             let mut bits = vec![0_u64; trie.len().div_ceil(64)];
             set_bits(&mut bits, &nodes);
             return Self::from_bits(bits, trie);
@@ -130,7 +130,7 @@ impl NodeSet {
         Self::of(Nodes::from_sorted(nodes, trie), trie)
     }
 
-    /// The set of the nodes whose bits are set, 64 nodes a word, without those that have no children.
+    /// The set of the nodes whose bits are set, without those that have no children.
     #[must_use]
     pub fn from_bits(mut bits: Vec<u64>, trie: &TokenTrie) -> Self {
         for (word, inner) in bits.iter_mut().zip(trie.inner_nodes()) {
@@ -156,7 +156,7 @@ impl NodeSet {
         Self { nodes, child_bytes }
     }
 
-    /// Number of nodes. Costs a pass over a large set.
+    /// Number of nodes. Costs a pass over a bitset.
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.nodes {
@@ -171,7 +171,7 @@ impl NodeSet {
         self.nodes.is_empty()
     }
 
-    /// Whether the set is kept as a bitset, so that [`NodeSet::contains`] is one lookup.
+    /// Whether the set is a bitset, so that [`NodeSet::contains`] is one lookup.
     #[must_use]
     pub fn is_dense(&self) -> bool {
         matches!(self.nodes, Nodes::Bits(..))
@@ -183,7 +183,7 @@ impl NodeSet {
         self.nodes.contains(node.0)
     }
 
-    /// The bytes with which something may go on below the nodes, as a bitset; possibly some more.
+    /// A superset of the bytes on the edges below the nodes, as a bitset.
     #[must_use]
     pub fn child_bytes(&self) -> &[u64; 4] {
         &self.child_bytes
@@ -198,7 +198,7 @@ impl NodeSet {
         list.iter().copied().chain(ones(bits)).map(TrieNode)
     }
 
-    /// The nodes as bits, 64 a word.
+    /// The nodes as a bitset of 64-bit words.
     pub fn to_bits(&self, trie: &TokenTrie) -> Vec<u64> {
         match &self.nodes {
             Nodes::List(nodes) => {
@@ -210,7 +210,7 @@ impl NodeSet {
         }
     }
 
-    /// Sets the bits, 64 nodes a word, of the nodes of the set that are in a range.
+    /// Sets the bits of those nodes of the set that lie in a range.
     pub fn copy_range(&self, range: std::ops::Range<usize>, bits: &mut [u64]) {
         match &self.nodes {
             Nodes::List(nodes) => {
@@ -228,7 +228,7 @@ impl NodeSet {
         }
     }
 
-    /// Bytes of memory that the set takes.
+    /// Memory of the set, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         size_of::<Self>()
@@ -239,68 +239,65 @@ impl NodeSet {
     }
 }
 
-/// A set that grows, and says what is new each time. What is the same set as before is not made again.
+/// A node set under construction, as in a semi-naive fixpoint: each addition returns the nodes that are new.
+///
+/// It keeps the handle of a single added set, so that nothing is computed or interned for it.
 #[derive(Clone, Debug, Default)]
 pub struct GrowingNodeSet {
-    parts: Parts,
+    state: GrowthState,
 }
 
 #[derive(Clone, Debug, Default)]
-enum Parts {
+enum GrowthState {
     #[default]
-    Nothing,
-    /// Only one set was added.
+    Empty,
+    /// One set was added.
     One(NodeSetRef),
     Union(Nodes),
 }
 
 impl GrowingNodeSet {
-    /// Adds nodes; returns those that are new, if there are any.
-    pub fn add(
-        &mut self,
-        more: &NodeSetRef,
-        trie: &TokenTrie,
-        store: &TerminalSummaries,
-    ) -> Option<NodeSetRef> {
+    /// Adds nodes and returns the new ones among them; `None` if there are none.
+    pub fn add(&mut self, more: &NodeSetRef, trie: &TokenTrie, cache: &SummaryCache) -> Option<NodeSetRef> {
         if more.is_empty() {
             return None;
         }
-        let known = match &self.parts {
-            Parts::Nothing => {
-                self.parts = Parts::One(more.clone());
+        let own = match &self.state {
+            GrowthState::Empty => {
+                self.state = GrowthState::One(more.clone());
                 return Some(more.clone());
             }
-            Parts::One(one) if one == more => return None,
-            Parts::One(one) => &one.nodes,
-            Parts::Union(nodes) => nodes,
+            GrowthState::One(one) if one == more => return None,
+            GrowthState::One(one) => &one.nodes,
+            GrowthState::Union(nodes) => nodes,
         };
-        let (union, new) = known.grow(&more.nodes, trie);
+        let (union, new) = own.grow(&more.nodes, trie);
         match new {
             None => {
-                self.parts = Parts::Union(union);
+                self.state = GrowthState::Union(union);
                 Some(more.clone())
             }
             Some(new) if new.is_empty() => None,
             Some(new) => {
-                self.parts = Parts::Union(union);
-                Some(store.intern(NodeSet::of(new, trie)))
+                self.state = GrowthState::Union(union);
+                Some(cache.intern(NodeSet::of(new, trie)))
             }
         }
     }
 
-    /// Whether no nodes were added.
+    /// Whether no set was added.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        matches!(self.parts, Parts::Nothing)
+        matches!(self.state, GrowthState::Empty)
     }
 
-    /// All nodes that were added; none if there are none.
+    /// The union of all added sets; `None` if no set was added.
     #[must_use]
-    pub fn finish(self, trie: &TokenTrie, store: &TerminalSummaries) -> Option<NodeSetRef> {
-        match self.parts {
-            Parts::Nothing => None,
-            Parts::One(one) => Some(one),
-            Parts::Union(nodes) => Some(store.intern(NodeSet::of(nodes, trie))),
+    pub fn finish(self, trie: &TokenTrie, cache: &SummaryCache) -> Option<NodeSetRef> {
+        match self.state {
+            GrowthState::Empty => None,
+            GrowthState::One(one) => Some(one),
+            GrowthState::Union(nodes) => Some(cache.intern(NodeSet::of(nodes, trie))),
         }
     }
 }
@@ -311,14 +308,14 @@ fn set_bits(bits: &mut [u64], nodes: &[u32]) {
     }
 }
 
-/// Positions of the bits that are set, ascending.
+/// Positions of the set bits, ascending.
 pub fn ones(bits: &[u64]) -> impl Iterator<Item = u32> + '_ {
     bits.iter().enumerate().flat_map(|(index, &word)| {
-        let mut rest = word;
+        let mut bits = word;
         std::iter::from_fn(move || {
-            (rest != 0).then(|| {
-                let bit = rest.trailing_zeros();
-                rest &= rest - 1;
+            (bits != 0).then(|| {
+                let bit = bits.trailing_zeros();
+                bits &= bits - 1;
                 // A trie has fewer than 2^32 nodes.
                 (index as u32) << 6 | bit
             })
@@ -331,7 +328,7 @@ mod tests {
     use super::*;
     use crate::TokenTexts;
 
-    /// A trie with more inner nodes than a list may hold.
+    /// A trie with more nodes than a list may hold.
     fn large_trie() -> TokenTrie {
         let texts: TokenTexts =
             (0..20_000_u32).map(|number| Some(format!("{number:05}").into_bytes())).collect();
@@ -346,17 +343,17 @@ mod tests {
             nodes.dedup();
             nodes
         };
-        let store = TerminalSummaries::default();
+        let cache = SummaryCache::default();
         let (a, b) = (NodeSet::new(left.to_vec(), trie), NodeSet::new(right.to_vec(), trie));
         let listed = |set: &NodeSet| set.iter().map(|node| node.0).collect::<Vec<_>>();
         assert_eq!(listed(&a), inner(left));
         assert_eq!(a.len(), inner(left).len());
         let only_right: Vec<u32> = right.iter().copied().filter(|node| !left.contains(node)).collect();
         let mut growing = GrowingNodeSet::default();
-        let _ = growing.add(&store.intern(a), trie, &store);
-        let new = growing.add(&store.intern(b), trie, &store);
+        let _ = growing.add(&cache.intern(a), trie, &cache);
+        let new = growing.add(&cache.intern(b), trie, &cache);
         assert_eq!(new.map_or(Vec::new(), |new| listed(&new)), inner(&only_right));
-        let union = growing.finish(trie, &store);
+        let union = growing.finish(trie, &cache);
         assert_eq!(union.map_or(Vec::new(), |union| listed(&union)), inner(&[left, right].concat()));
         let whole = NodeSet::new(left.to_vec(), trie);
         for range in [0..trie.len(), 0..64, 5..5, 7..8, 63..129, 100..trie.len() - 1, 4095..4097] {
@@ -380,7 +377,7 @@ mod tests {
                 check(left, right, &trie);
             }
         }
-        assert!(NodeSet::new(all, &trie).len() < MOST_LISTED, "inner nodes of numbers are few");
+        assert!(NodeSet::new(all, &trie).len() < MAX_LISTED, "inner nodes of numbers are few");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! The bytes of all tokens, so that a million of them are two allocations, and to read one is to wait for memory once.
+//! The bytes of all tokens in two allocations. Reading a token usually costs one cache miss.
 
-use super::TokenId;
+use crate::TokenId;
 
-/// The texts of tokens `0..len`, some of which have none. An empty text is no text.
+/// The texts of tokens `0..len`. A token with an empty text counts as one without text.
 ///
 /// ```
 /// use grammask_vocabulary::TokenTexts;
@@ -14,42 +14,43 @@ use super::TokenId;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenTexts {
-    entries: Vec<Entry>,
-    /// The texts that are too long for their entries.
+    slots: Vec<TextSlot>,
+    /// The texts that do not fit into their slots, concatenated.
     long: Vec<u8>,
     text_bytes: usize,
 }
 
-/// A text of up to [`SHORT`] bytes, and behind it its length; or [`LONG`] there, and before it where in `long` the text starts and
-/// how long it is, as two numbers of eight and seven bytes.
+/// A text of up to [`MAX_INLINE`] bytes, followed by its length. For a longer text, the last byte is [`LONG`],
+/// preceded by the start in `long` (8 bytes) and the length (7 bytes), little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(16))]
-struct Entry([u8; SHORT + 1]);
+struct TextSlot([u8; MAX_INLINE + 1]);
 
-/// Nearly all tokens are as short.
-const SHORT: usize = 15;
+/// Maximum length of a text in its slot, in bytes. Nearly all tokens are shorter.
+const MAX_INLINE: usize = 15;
+/// The last byte of a slot whose text is stored elsewhere.
 const LONG: u8 = u8::MAX;
 
-impl Entry {
+impl TextSlot {
     fn short(text: &[u8]) -> Self {
-        let mut entry = [0; SHORT + 1];
-        entry[..text.len()].copy_from_slice(text);
-        entry[SHORT] = text.len() as u8;
-        Self(entry)
+        let mut slot = [0; MAX_INLINE + 1];
+        slot[..text.len()].copy_from_slice(text);
+        slot[MAX_INLINE] = text.len() as u8;
+        Self(slot)
     }
 
     fn long(start: usize, length: usize) -> Self {
-        let mut entry = [LONG; SHORT + 1];
-        entry[..8].copy_from_slice(&(start as u64).to_le_bytes());
-        entry[8..SHORT].copy_from_slice(&(length as u64).to_le_bytes()[..7]);
-        Self(entry)
+        let mut slot = [LONG; MAX_INLINE + 1];
+        slot[..8].copy_from_slice(&(start as u64).to_le_bytes());
+        slot[8..MAX_INLINE].copy_from_slice(&(length as u64).to_le_bytes()[..7]);
+        Self(slot)
     }
 
     #[inline]
     fn text<'a>(&'a self, long: &'a [u8]) -> Option<&'a [u8]> {
-        match usize::from(self.0[SHORT]) {
+        match usize::from(self.0[MAX_INLINE]) {
             0 => None,
-            length @ 1..=SHORT => Some(&self.0[..length]),
+            length @ 1..=MAX_INLINE => Some(&self.0[..length]),
             _ => Some(self.long_text(long)),
         }
     }
@@ -57,7 +58,7 @@ impl Entry {
     #[cold]
     fn long_text<'a>(&self, long: &'a [u8]) -> &'a [u8] {
         let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, &byte| all << 8 | usize::from(byte));
-        let (start, length) = (number(&self.0[..8]), number(&self.0[8..SHORT]));
+        let (start, length) = (number(&self.0[..8]), number(&self.0[8..MAX_INLINE]));
         &long[start..start + length]
     }
 }
@@ -69,19 +70,19 @@ impl TokenTexts {
         Self::default()
     }
 
-    /// No tokens, with room for `tokens` of them.
+    /// No tokens, with capacity for `tokens` of them.
     #[must_use]
     pub fn with_capacity(tokens: usize) -> Self {
-        Self { entries: Vec::with_capacity(tokens), ..Self::default() }
+        Self { slots: Vec::with_capacity(tokens), ..Self::default() }
     }
 
-    /// Adds the next token; without text if `text` is empty.
+    /// Adds the next token.
     pub fn push(&mut self, text: &[u8]) {
         self.text_bytes += text.len();
-        if text.len() <= SHORT {
-            return self.entries.push(Entry::short(text));
+        if text.len() <= MAX_INLINE {
+            return self.slots.push(TextSlot::short(text));
         }
-        self.entries.push(Entry::long(self.long.len(), text.len()));
+        self.slots.push(TextSlot::long(self.long.len(), text.len()));
         self.long.extend_from_slice(text);
     }
 
@@ -93,16 +94,16 @@ impl TokenTexts {
     /// Number of tokens, with and without text.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.slots.len()
     }
 
     /// Whether there are no tokens.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.slots.is_empty()
     }
 
-    /// Bytes of all tokens together.
+    /// Total length of all texts, in bytes.
     #[must_use]
     pub fn text_bytes(&self) -> usize {
         self.text_bytes
@@ -112,15 +113,15 @@ impl TokenTexts {
     #[inline]
     #[must_use]
     pub fn get(&self, index: usize) -> Option<&[u8]> {
-        self.entries.get(index)?.text(&self.long)
+        self.slots.get(index)?.text(&self.long)
     }
 
     /// The texts of all tokens in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<&[u8]>> {
-        self.entries.iter().map(|entry| entry.text(&self.long))
+        self.slots.iter().map(|slot| slot.text(&self.long))
     }
 
-    /// The same with the texts of `excluded` taken away; copies only if one of them has a text.
+    /// The texts without those of `excluded`. Copies only if one of these has a text.
     pub(super) fn without(self, excluded: impl Iterator<Item = TokenId>) -> Self {
         let mut excluded: Vec<usize> =
             excluded.map(TokenId::index).filter(|&index| self.get(index).is_some()).collect();
@@ -128,18 +129,18 @@ impl TokenTexts {
             return self;
         }
         excluded.sort_unstable();
-        let mut kept = Self::with_capacity(self.len());
+        let mut remaining = Self::with_capacity(self.len());
         for (index, text) in self.iter().enumerate() {
             match text {
-                Some(text) if excluded.binary_search(&index).is_err() => kept.push(text),
-                _ => kept.push_textless(),
+                Some(text) if excluded.binary_search(&index).is_err() => remaining.push(text),
+                _ => remaining.push_textless(),
             }
         }
-        kept
+        remaining
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>() + self.long.capacity()
+        self.slots.capacity() * size_of::<TextSlot>() + self.long.capacity()
     }
 }
 
@@ -162,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_texts_away() {
+    fn removes_texts() {
         let texts: TokenTexts = [Some("a"), Some("bc"), None, Some("d")].into_iter().collect();
         let same = texts.clone().without([TokenId(2), TokenId(9)].into_iter());
         assert_eq!(same, texts);

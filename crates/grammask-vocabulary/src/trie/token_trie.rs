@@ -1,11 +1,11 @@
 //! The trie over all tokens with text, in flat arrays in preorder.
 //!
-//! A walk over the tokens that a grammar allows visits nodes in preorder and jumps over what is refused, so
-//! the first child of a node is the next node, and the next sibling is the end of its subtree. Tokens are
+//! A walk visits nodes in preorder and skips the subtrees that the grammar rejects. So nodes are numbered in
+//! preorder: the first child of a node is the next node, and the next sibling is the end of its subtree. Tokens are
 //! listed once, sorted by bytes; those at or below a node are one contiguous range of that list.
 //!
-//! Building sorts the tokens by their first eight bytes as one integer, by the rest only where these are
-//! equal, and makes the nodes in one pass over the longest common prefixes of neighbours.
+//! The constructor sorts the tokens by their first eight bytes as one integer, with the remaining bytes as a
+//! tie-break, and creates the nodes in one pass over the longest common prefixes of adjacent tokens.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use rustc_hash::FxHashMap;
 
 use super::bit_sliced::BitSliced;
-use super::{ByteGroups, Character, TokenId, TokenTexts, Vocabulary, words_of};
+use crate::{ByteGroups, Character, TokenId, TokenTexts, Vocabulary, words_of};
 
 /// A node of a [`TokenTrie`], numbered in preorder: a nonempty prefix of a token, or the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,7 +23,7 @@ impl TrieNode {
     /// The empty prefix.
     pub const ROOT: Self = Self(0);
 
-    /// The node as a position in the arrays of the trie.
+    /// The node as an index into the arrays of the trie.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -47,29 +47,29 @@ pub struct TokenTrie {
     depths: Vec<u16>,
     /// The first node in preorder that is not at or below each node.
     subtree_ends: Vec<u32>,
-    /// For each node the position in `sorted_ids` of the first token at or below it, and after the last node
-    /// the number of tokens. Tokens at a node come before those below it, so they end where the next node's start.
+    /// For each node the position in `sorted_ids` of the first token at or below it, followed by the number of
+    /// tokens. Tokens at a node precede those below it, so they end where those of the next node start.
     token_starts: Vec<u32>,
     sorted_ids: Vec<TokenId>,
     /// The nodes that have children, as a bitset.
     inner_nodes: Vec<u64>,
-    /// What is below each node.
+    /// The children of each node.
     families: Vec<Family>,
-    /// Different sets of bytes; the first 256 are those of one byte, then comes the empty one.
+    /// The distinct sets of bytes on edges to children: the 256 singletons, the empty set, then all others.
     child_sets: Vec<[u64; 4]>,
-    /// For each of these how many of its bytes are below each eight: apart, as most loops go through the sets alone.
+    /// For each of these sets the rank of each eighth byte. Stored separately, because most loops read only the sets.
     child_ranks: Vec<[u8; 32]>,
-    /// The children of all nodes, those of one node together and ascending.
+    /// The children of all nodes, grouped by node, ascending.
     children: Vec<TrieNode>,
     edges: EdgesByByte,
-    /// For each node the bytes below it, roughly; broken where the node is inside a character or something below it
-    /// belongs to none.
+    /// For each node the groups of the bytes below it, with the flag for broken UTF-8 if the node is inside a
+    /// character or a byte below it belongs to no character.
     groups_below: Vec<ByteGroups>,
-    /// The nodes whose prefixes are whole characters, as a bitset.
+    /// The nodes whose prefixes consist of whole characters, as a bitset.
     whole_characters: Vec<u64>,
-    /// How many characters begin on the way to each node: bytes but those from 0x80 to 0xBF.
+    /// Number of characters that begin in the prefix of each node: of bytes outside 0x80 to 0xBF.
     characters: Vec<u16>,
-    /// The same bit by bit, and for each token.
+    /// The same numbers as bit-sliced indices, by node and by token id.
     characters_of_nodes: BitSliced,
     characters_of_tokens: BitSliced,
     max_depth: u16,
@@ -77,69 +77,69 @@ pub struct TokenTrie {
     long_paths: Box<[LongPath]>,
 }
 
-/// A node with long tokens at it or below it.
+/// A node with long tokens at or below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LongPath {
     pub node: TrieNode,
-    /// The length of the longest of them.
+    /// Length of the longest of them, in bytes.
     pub longest: u16,
 }
 
 /// The children of a node.
 #[derive(Clone, Copy, Debug)]
 struct Family {
-    /// Which of the `child_sets` of the trie holds the bytes on the edges to them.
+    /// Index into `child_sets`: the bytes on the edges.
     set: u32,
-    /// Where they start in `children`.
+    /// Index of the first child in `children`.
     start: u32,
 }
 
-/// Which of the sets of bytes on edges is empty.
+/// Index of the empty set in `child_sets`.
 const NO_CHILDREN: u32 = 256;
 
-/// How many bits of a byte are set. Not every processor that this is compiled for counts them in one instruction.
-const ONES: [u8; 256] = {
-    let mut ones = [0; 256];
+/// Number of set bits of each byte. The baseline x86-64 target has no instruction for it.
+const POPCOUNT: [u8; 256] = {
+    let mut counts = [0; 256];
     let mut byte = 0;
     while byte < 256 {
-        ones[byte] = byte.count_ones() as u8;
+        counts[byte] = byte.count_ones() as u8;
         byte += 1;
     }
-    ones
+    counts
 };
 
-/// How many bytes of a set are below each eight.
+/// For each group of eight bytes, the number of members of the set below it.
 fn ranks(set: &[u64; 4]) -> [u8; 32] {
     let mut count = 0;
     std::array::from_fn(|eight| {
         let before = count;
         count += (set[eight >> 3] >> (8 * (eight & 7)) & 0xff).count_ones();
-        // At most the 248 bytes of the others.
+        // At most 248.
         before as u8
     })
 }
 
-/// The children of one node.
+/// The children of one node, for lookups by byte.
 #[derive(Clone, Copy, Debug)]
 pub struct ChildrenByByte<'a> {
     trie: &'a TokenTrie,
     node: TrieNode,
-    /// As in [`Family`].
+    /// The fields of the node's [`Family`].
     set: u32,
     start: u32,
 }
 
 impl<'a> ChildrenByByte<'a> {
-    /// Whether there is none.
+    /// Whether there are no children.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.set == NO_CHILDREN
     }
 
-    /// The one child, with its byte, where there is one.
+    /// The child and its byte, if there is exactly one child.
     #[inline]
     pub fn only(self) -> Option<(u8, TrieNode)> {
-        // It is the next node.
+        // An only child is the next node in preorder.
         Some((u8::try_from(self.set).ok()?, TrieNode(self.node.0 + 1)))
     }
 
@@ -156,18 +156,18 @@ impl<'a> ChildrenByByte<'a> {
             return None;
         }
         let before = self.trie.child_ranks[self.set as usize][usize::from(byte >> 3)];
-        let position = u32::from(before) + u32::from(ONES[(eight & (bit - 1)) as usize]);
+        let position = u32::from(before) + u32::from(POPCOUNT[(eight & (bit - 1)) as usize]);
         Some(self.trie.children[(self.start + position) as usize])
     }
 
-    /// The bytes on the edges to them, as a bitset.
+    /// The bytes on the edges to the children, as a bitset.
     #[inline]
     pub fn bytes(self) -> &'a [u64; 4] {
         &self.trie.child_sets[self.set as usize]
     }
 }
 
-/// For each node which of `sets` holds the bytes on all edges below it; [`NONE`](Self::NONE) where few nodes are below.
+/// The bytes on all edges below each node, as an index into `sets`; [`NONE`](Self::NONE) for small subtrees.
 #[derive(Clone, Debug)]
 struct BytesBelow {
     set_of: Box<[u32]>,
@@ -176,49 +176,50 @@ struct BytesBelow {
 
 impl BytesBelow {
     const NONE: u32 = u32::MAX;
-    /// How many nodes are below a node that has a set.
-    const LEAST_NODES: usize = 8;
+    /// Minimum number of nodes below a node that has a set.
+    const MIN_NODES: usize = 8;
 }
 
-/// Which nodes of a subtree.
+/// A selection of the nodes of a subtree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhichNodes {
-    /// Each.
+    /// All nodes.
     All,
-    /// Those that end a character.
+    /// The nodes whose prefixes consist of whole characters.
     WholeCharacters,
 }
 
-/// The arrays of a trie, for loops that go through much of it. All have an entry per node.
+/// The arrays of a trie, with an entry per node, for loops over much of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Columns<'a> {
+pub struct TrieColumns<'a> {
     pub bytes: &'a [u8],
     pub depths: &'a [u16],
     pub subtree_ends: &'a [u32],
-    /// Where the tokens of each node start in `sorted_ids`, and one entry more for their end.
+    /// Start of each node's tokens in `sorted_ids`, with one additional entry for the end of the last.
     pub token_starts: &'a [u32],
-    /// What is below each node; broken where the node is inside a character or something below it belongs to none.
+    /// The groups of the bytes below each node, with the flag for broken UTF-8 if the node is inside a character or a
+    /// byte below it belongs to no character.
     pub groups_below: &'a [ByteGroups],
-    /// How many characters begin on the way to each node.
+    /// Number of characters that begin in the prefix of each node.
     pub characters: &'a [u16],
 }
 
-/// All edges of the trie, those over one byte together.
+/// All edges of the trie, grouped by byte.
 #[derive(Clone, Debug, Default)]
 struct EdgesByByte {
-    /// Where the edges over each byte start, and at the end their number.
+    /// Start of the edges over each byte, followed by the number of edges.
     starts: Vec<u32>,
-    /// Parent and child, ascending by parent.
+    /// Pairs of parent and child, ascending by parent.
     edges: Box<[(TrieNode, TrieNode)]>,
 }
 
 impl TokenTrie {
-    /// The trie over all texts that are there.
+    /// The trie over all tokens with text.
     ///
     /// Costs one sort of the tokens, about 25 ms for 200,000 of them.
     ///
     /// # Panics
-    /// When a text, their number or their total length passes the maxima of [`Vocabulary`].
+    /// When a text, the number of texts or their total length exceeds the maxima of [`Vocabulary`].
     #[must_use]
     pub fn new(texts: &TokenTexts) -> Self {
         assert!(texts.len() <= Vocabulary::MAX_SIZE && texts.text_bytes() <= Vocabulary::MAX_TEXT_BYTES);
@@ -279,7 +280,7 @@ impl TokenTrie {
         trie
     }
 
-    /// Records that the subtrees of `nodes` end with the nodes made so far.
+    /// Ends the subtrees of `nodes` after the last node.
     fn close(&mut self, nodes: &[u32]) {
         let end = self.bytes.len() as u32;
         for &node in nodes {
@@ -294,14 +295,14 @@ impl TokenTrie {
         self.bytes.len()
     }
 
-    /// The byte on the edge into a node; 0 at the root, which has none.
+    /// The byte on the edge into a node; 0 for the root, which has none.
     #[inline]
     #[must_use]
     pub fn byte(&self, node: TrieNode) -> u8 {
         self.bytes[node.index()]
     }
 
-    /// Length of the prefix that a node stands for.
+    /// Length of the node's prefix, in bytes.
     #[inline]
     #[must_use]
     pub fn depth(&self, node: TrieNode) -> u16 {
@@ -315,7 +316,7 @@ impl TokenTrie {
         TrieNode(self.subtree_ends[node.index()])
     }
 
-    /// The tokens whose text is the prefix that a node stands for, ascending.
+    /// The tokens whose text is the node's prefix, ascending.
     #[inline]
     #[must_use]
     pub fn tokens(&self, node: TrieNode) -> &[TokenId] {
@@ -338,20 +339,20 @@ impl TokenTrie {
         Children { trie: self, next: TrieNode(node.0 + 1), end: self.subtree_end(node) }
     }
 
-    /// Whether some token goes on below a node.
+    /// Whether a node has children: a token of which its prefix is a proper prefix.
     #[inline]
     #[must_use]
     pub fn has_children(&self, node: TrieNode) -> bool {
         self.families[node.index()].set != NO_CHILDREN
     }
 
-    /// The nodes that have children, as a bitset of 64 nodes a word.
+    /// The nodes that have children, as a bitset of 64-bit words.
     #[must_use]
     pub fn inner_nodes(&self) -> &[u64] {
         &self.inner_nodes
     }
 
-    /// The bytes on the edges below a node, as a bitset.
+    /// The bytes on the edges to a node's children, as a bitset.
     #[inline]
     #[must_use]
     pub fn child_bytes(&self, node: TrieNode) -> &[u64; 4] {
@@ -367,7 +368,7 @@ impl TokenTrie {
         };
         self.child_sets = (0..=u8::MAX).map(single).collect();
         self.child_sets.push([0; 4]);
-        let mut known: FxHashMap<[u64; 4], u32> = FxHashMap::default();
+        let mut indices: FxHashMap<[u64; 4], u32> = FxHashMap::default();
         let count = self.bytes.len();
         let mut children = Vec::with_capacity(count - 1);
         self.families.reserve_exact(count);
@@ -380,7 +381,7 @@ impl TokenTrie {
                 ref several => {
                     let mut set = [0; 4];
                     several.iter().for_each(|&child| add(&mut set, self.byte(child)));
-                    *known.entry(set).or_insert_with(|| {
+                    *indices.entry(set).or_insert_with(|| {
                         self.child_sets.push(set);
                         self.child_sets.len() as u32 - 1
                     })
@@ -393,8 +394,8 @@ impl TokenTrie {
         self.children = children;
     }
 
-    /// The bytes on all edges below a node, as a bitset; `None` if so few nodes are below that looking at each costs no
-    /// more. The first call costs a pass over the trie.
+    /// The bytes on all edges below a node, as a bitset; `None` for subtrees that are so small that visiting their
+    /// nodes is as fast. The first call costs a pass over the trie.
     #[must_use]
     pub fn bytes_below(&self, node: TrieNode) -> Option<&[u64; 4]> {
         let below = self.bytes_below.get_or_init(|| self.collect_bytes_below());
@@ -403,13 +404,13 @@ impl TokenTrie {
     }
 
     fn collect_bytes_below(&self) -> BytesBelow {
-        let mut known: FxHashMap<[u64; 4], u32> = FxHashMap::default();
+        let mut indices: FxHashMap<[u64; 4], u32> = FxHashMap::default();
         let mut sets: Vec<[u64; 4]> = Vec::new();
         let mut set_of = vec![BytesBelow::NONE; self.bytes.len()].into_boxed_slice();
         let nodes_below = |node: TrieNode| node.index() + 1..self.subtree_end(node).index();
         // Children come after their parents.
         for node in (0..self.bytes.len() as u32).rev().map(TrieNode) {
-            if nodes_below(node).len() < BytesBelow::LEAST_NODES {
+            if nodes_below(node).len() < BytesBelow::MIN_NODES {
                 continue;
             }
             let mut set = *self.child_bytes(node);
@@ -423,7 +424,7 @@ impl TokenTrie {
                     below => set.iter_mut().zip(sets[below as usize]).for_each(|(word, more)| *word |= more),
                 }
             }
-            set_of[node.index()] = *known.entry(set).or_insert_with(|| {
+            set_of[node.index()] = *indices.entry(set).or_insert_with(|| {
                 sets.push(set);
                 sets.len() as u32 - 1
             });
@@ -431,10 +432,10 @@ impl TokenTrie {
         BytesBelow { set_of, sets: sets.into() }
     }
 
-    /// Longer tokens than this are few.
+    /// Maximum length of an ordinary token, in bytes; longer tokens are rare.
     pub const LONG: u16 = 24;
 
-    /// The nodes that lead to tokens of more than [`LONG`](Self::LONG) bytes, in preorder.
+    /// The nodes on the paths to tokens of more than [`LONG`](Self::LONG) bytes, in preorder.
     pub fn long_paths(&self) -> &[LongPath] {
         &self.long_paths
     }
@@ -455,14 +456,14 @@ impl TokenTrie {
         paths.into()
     }
 
-    /// Whether the prefix that a node stands for is whole characters of UTF-8.
+    /// Whether the node's prefix consists of whole characters of UTF-8.
     #[inline]
     #[must_use]
     pub(crate) fn is_whole(&self, node: TrieNode) -> bool {
         self.whole_characters[node.index() >> 6] >> (node.0 & 63) & 1 == 1
     }
 
-    /// Sets the bits, 64 nodes a word, of nodes in a range; returns how many words it looked at.
+    /// Sets the bits of the selected nodes in a range; returns the number of words that it visited.
     pub fn set_bits(&self, nodes: Range<usize>, which: WhichNodes, bits: &mut [u64]) -> usize {
         let mut count = 0;
         for (word, inside) in words_of(nodes) {
@@ -475,34 +476,34 @@ impl TokenTrie {
         count
     }
 
-    /// How many characters begin on the way to a node, whole or not: bytes but those from 0x80 to 0xBF.
+    /// Number of characters that begin in the node's prefix, complete or not: of bytes outside 0x80 to 0xBF.
     #[inline]
     #[must_use]
     pub(crate) fn characters(&self, node: TrieNode) -> u16 {
         self.characters[node.index()]
     }
 
-    /// The same for all nodes.
+    /// The number of characters of all nodes, as a bit-sliced index.
     #[must_use]
     pub(crate) fn characters_of_nodes(&self) -> &BitSliced {
         &self.characters_of_nodes
     }
 
-    /// The same for all tokens, by id.
+    /// The number of characters of all tokens by id, as a bit-sliced index.
     #[must_use]
     pub(crate) fn characters_of_tokens(&self) -> &BitSliced {
         &self.characters_of_tokens
     }
 
-    /// Where the tokens of neighbouring nodes are in [`TokenTrie::sorted_ids`].
+    /// The positions in [`TokenTrie::sorted_ids`] of the tokens at a range of nodes.
     #[inline]
     #[must_use]
     pub(crate) fn token_positions(&self, nodes: Range<usize>) -> Range<usize> {
         self.token_starts[nodes.start] as usize..self.token_starts[nodes.end] as usize
     }
 
-    /// The nodes with children in a range of positions, ascending: the first node that each word of 64 stands for, and its
-    /// bits.
+    /// The selected nodes with children in a range, as 64-bit words: the node of the lowest bit of each word, and the
+    /// word.
     pub(crate) fn inner_words_in(
         &self,
         range: Range<usize>,
@@ -518,21 +519,21 @@ impl TokenTrie {
         })
     }
 
-    /// Finds out for each node what is below it, and how many characters lead to it.
+    /// Computes the groups of bytes below each node and the number of characters of its prefix.
     fn index_texts_below(&mut self) {
-        /// A node of the path to the current one.
-        struct Open {
+        /// A node on the path to the current one.
+        struct PathNode {
             node: usize,
             character: Character,
             below: ByteGroups,
         }
         self.groups_below = vec![ByteGroups::default(); self.bytes.len()];
         self.whole_characters = vec![0; self.bytes.len().div_ceil(64)];
-        let mut path: Vec<Open> = Vec::new();
+        let mut path: Vec<PathNode> = Vec::new();
         for node in 0..=self.bytes.len() {
             let depth = self.depths.get(node).map_or(0, |&depth| usize::from(depth));
             while path.len() > depth {
-                let Some(Open { node, character, below }) = path.pop() else { break };
+                let Some(PathNode { node, character, below }) = path.pop() else { break };
                 let is_whole = character == Character::Boundary;
                 self.groups_below[node] = if is_whole { below } else { below.union(ByteGroups::broken()) };
                 self.whole_characters[node >> 6] |= u64::from(is_whole) << (node & 63);
@@ -547,7 +548,7 @@ impl TokenTrie {
             if node < self.bytes.len() {
                 let before = path.last().map(|parent| parent.character);
                 let character = before.map_or(Character::Boundary, |before| before.step(self.bytes[node]));
-                path.push(Open { node, character, below: ByteGroups::default() });
+                path.push(PathNode { node, character, below: ByteGroups::default() });
                 let parent = path.len().checked_sub(2).map(|parent| path[parent].node);
                 let before = parent.map_or(0, |parent| self.characters[parent]);
                 let begins = node > 0 && !(0x80..0xc0).contains(&self.bytes[node]);
@@ -557,7 +558,7 @@ impl TokenTrie {
         }
     }
 
-    /// Keeps the characters of nodes and of tokens with ids below `ids` bit by bit.
+    /// Builds the bit-sliced indices of characters, for all nodes and for tokens with ids below `ids`.
     fn index_characters(&mut self, ids: usize) {
         self.characters_of_nodes = BitSliced::new(&self.characters);
         let mut of_tokens = vec![0; ids];
@@ -577,8 +578,8 @@ impl TokenTrie {
     }
 
     /// The arrays of the trie.
-    pub fn columns(&self) -> Columns<'_> {
-        Columns {
+    pub fn columns(&self) -> TrieColumns<'_> {
+        TrieColumns {
             bytes: &self.bytes,
             depths: &self.depths,
             subtree_ends: &self.subtree_ends,
@@ -621,14 +622,14 @@ impl TokenTrie {
         self.children_by_byte(node).get(byte)
     }
 
-    /// The children of a node, to be asked for by their bytes.
+    /// The children of a node, for lookups by byte.
     #[inline]
     pub fn children_by_byte(&self, node: TrieNode) -> ChildrenByByte<'_> {
         let Family { set, start } = self.families[node.index()];
         ChildrenByByte { trie: self, node, set, start }
     }
 
-    /// The node that stands for `prefix`; `None` if no token starts with it.
+    /// The node of `prefix`; `None` if no token starts with it.
     #[must_use]
     pub fn find(&self, prefix: &[u8]) -> Option<TrieNode> {
         prefix.iter().try_fold(TrieNode::ROOT, |node, &byte| self.child(node, byte))
@@ -640,7 +641,7 @@ impl TokenTrie {
         &self.sorted_ids
     }
 
-    /// Bytes of memory that the trie takes.
+    /// Memory of the trie, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.bytes.capacity()
@@ -662,7 +663,7 @@ impl TokenTrie {
     }
 }
 
-/// All texts that are there with their first eight bytes and their ids, in the order of the texts, then of the ids.
+/// All tokens with text as (first eight bytes, text, id), sorted by text, then by id.
 fn sorted(texts: &TokenTexts) -> Vec<(u64, &[u8], TokenId)> {
     let mut tokens: Vec<_> = texts
         .iter()
@@ -673,7 +674,7 @@ fn sorted(texts: &TokenTexts) -> Vec<(u64, &[u8], TokenId)> {
     tokens
 }
 
-/// The first eight bytes of a text, filled up with zeros: never greater than that of a greater text.
+/// The first eight bytes of a text as a big-endian number, padded with zeros: monotone in the text.
 fn leading_bytes(text: &[u8]) -> u64 {
     let mut key = [0; 8];
     let length = text.len().min(8);
@@ -681,7 +682,7 @@ fn leading_bytes(text: &[u8]) -> u64 {
     u64::from_be_bytes(key)
 }
 
-/// The children of a node of a [`TokenTrie`], ascending by byte.
+/// Iterator over the children of a node of a [`TokenTrie`], ascending by byte.
 #[derive(Clone, Debug)]
 pub struct Children<'a> {
     trie: &'a TokenTrie,
@@ -711,7 +712,7 @@ mod tests {
 
     use super::*;
 
-    /// Compares every accessor with maps from prefixes to tokens that are made without any trie.
+    /// Compares every accessor with maps from prefixes to tokens, built without a trie.
     fn assert_equals_naive_maps(tokens: &[Option<Vec<u8>>]) {
         let texts: TokenTexts = tokens.iter().map(Option::as_ref).collect();
         let trie = TokenTrie::new(&texts);
@@ -746,7 +747,7 @@ mod tests {
             let longest = longest.filter(|&longest| longest > usize::from(TokenTrie::LONG));
             let long_path = trie.long_paths().iter().find(|path| path.node == node);
             assert_eq!(long_path.map(|path| usize::from(path.longest)), longest);
-            assert_eq!(trie.bytes_below(node).is_some(), subtree > BytesBelow::LEAST_NODES);
+            assert_eq!(trie.bytes_below(node).is_some(), subtree > BytesBelow::MIN_NODES);
             if let Some(found) = trie.bytes_below(node) {
                 let is_found = |byte: &u8| found[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
                 assert_eq!((0..=255).filter(is_found).collect::<BTreeSet<u8>>(), below);
@@ -766,9 +767,9 @@ mod tests {
             assert_eq!(usize::from(trie.characters(node)), begun);
             let own = trie.token_positions(node.index()..node.index() + 1);
             assert_eq!(own.len(), trie.tokens(node).len());
-            let has_begun = |sliced: &BitSliced, place: usize| {
+            let has_begun = |sliced: &BitSliced, index: usize| {
                 let count = begun as u32;
-                sliced.within(count, count)[place / 64] >> (place % 64) & 1 == 1
+                sliced.within(count, count)[index / 64] >> (index % 64) & 1 == 1
             };
             assert!(has_begun(trie.characters_of_nodes(), node.index()));
             assert!(trie.tokens(node).iter().all(|id| has_begun(trie.characters_of_tokens(), id.index())));
