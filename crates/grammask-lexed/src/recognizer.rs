@@ -9,21 +9,21 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use super::bundles::{self, Bundles};
-use super::futures::{Classes, FutureId, Futures, Proof};
-use super::grammar::{LexedGrammar, LexerKind, TerminalRole};
-use super::lalr::LalrTable;
-use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
-use super::lr_automaton::LrState;
-use super::pairs::Pairs;
-use super::parser::{Parse, Parser};
-use super::parsing_tables::ParsingTables;
-use super::precompute::Ahead;
-use super::spanners::{Column, Columns, Place, Spanners};
-use super::stack_automaton::{Reading, StackAutomaton};
-use super::terminal_set::TerminalSet;
-use super::views::Views;
-use super::{emptiness, indentation};
+use crate::analysis::{emptiness, indentation};
+use crate::definition::grammar::{LexedGrammar, LexerKind, TerminalRole};
+use crate::lexer::lexer_automaton::{ClassId, ConfigurationId, GuardsId, Lexer};
+use crate::lexer::open_lexemes::{Classes, FutureId, Futures, Proof};
+use crate::masks::follow_cache::Pairs;
+use crate::masks::precompute::Ahead;
+use crate::masks::spanner_subset::{self, Bundles};
+use crate::masks::spanner_table::{Column, Columns, Place, Spanners};
+use crate::masks::stack_automaton::{Reading, StackAutomaton};
+use crate::masks::token_partition::Views;
+use crate::parser::lalr::LalrTable;
+use crate::parser::lr_automaton::LrState;
+use crate::parser::parsing_tables::ParsingTables;
+use crate::parser::stacks::{Parse, Parser};
+use crate::parser::terminal_set::TerminalSet;
 use grammask_collections::state_table::{StateTable, Transition};
 use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded, Limits};
 use grammask_engine::{
@@ -41,10 +41,10 @@ const MOST_RUNS: usize = 1 << 10;
 /// A grammar with all that is known about it before a text is read: immutable, and shared.
 #[derive(Clone, Debug)]
 pub struct PreparedGrammar {
-    pub(super) grammar: Arc<LexedGrammar>,
-    pub(super) tables: Arc<ParsingTables>,
-    pub(super) classes: Arc<Classes>,
-    pub(super) futures: Arc<Futures>,
+    pub(crate) grammar: Arc<LexedGrammar>,
+    pub(crate) tables: Arc<ParsingTables>,
+    pub(crate) classes: Arc<Classes>,
+    pub(crate) futures: Arc<Futures>,
     lexer: Arc<Lexer>,
 }
 
@@ -101,7 +101,7 @@ impl PreparedGrammar {
 
     /// A lexer of its own, with what can come out of its configurations.
     #[cfg(test)]
-    pub(super) fn lexer_and_futures(&self) -> (Lexer, &Futures) {
+    pub(crate) fn lexer_and_futures(&self) -> (Lexer, &Futures) {
         (Lexer::clone(&self.lexer), &self.futures)
     }
 
@@ -303,15 +303,15 @@ impl LexedRecognizer {
         let grammar = &self.prepared.grammar;
         let Some(table) = self.prepared.table() else {
             let needs =
-                |production: &&super::Production| production.rhs.contains(&super::Symbol::Terminal(terminal));
+                |production: &&crate::Production| production.rhs.contains(&crate::Symbol::Terminal(terminal));
             let production = grammar.productions.iter().find(needs);
             let lhs = production.map_or(grammar.start, |production| production.lhs);
             return grammar.nonterminals[lhs.index()].clone();
         };
         let automaton = &table.automaton;
         let closure = automaton.closure(state);
-        let scans = |item: &&super::lr_automaton::Item| {
-            automaton.symbol_after(**item) == Some(super::Symbol::Terminal(terminal))
+        let scans = |item: &&crate::parser::lr_automaton::Item| {
+            automaton.symbol_after(**item) == Some(crate::Symbol::Terminal(terminal))
         };
         let item = closure.iter().find(scans).or(closure.first());
         let lhs = item.map(|item| automaton.productions[item.production as usize].lhs);
@@ -599,7 +599,7 @@ impl Builder {
             parser: &mut self.parser,
             bundles: &mut self.bundles,
             views: &mut self.views,
-            tables: bundles::Tables {
+            tables: spanner_subset::Tables {
                 spanners: &mut self.spanners,
                 lexer: &mut self.lexer,
                 futures: &recognizer.prepared.futures,

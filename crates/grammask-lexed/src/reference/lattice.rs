@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::grammar::{LexedGrammar, Symbol};
+use crate::definition::grammar::{LexedGrammar, Symbol};
 use grammask_grammar::TerminalId;
 
 /// A lexeme: where it begins and ends, and what it is; nothing for what is ignored.

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::grammar::{ConflictPolicy, LexedGrammar, Symbol};
+use crate::definition::grammar::{ConflictPolicy, LexedGrammar, Symbol};
 use grammask_grammar::TerminalId;
 
 /// Production (the start production is the one after the last), dot, look-ahead (the end is the one after the last).

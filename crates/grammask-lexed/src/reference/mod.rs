@@ -10,7 +10,9 @@ mod merged_lr1;
 use std::sync::Mutex;
 
 use self::merged_lr1::MergedTable;
-use super::grammar::{Indentation, LexedGrammar, LexerKind, LexingRule, ParserKind, TerminalRole};
+use crate::definition::grammar::{
+    Indentation, LexedGrammar, LexerKind, LexingRule, ParserKind, TerminalRole,
+};
 use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::Limits;
 use grammask_grammar::TerminalId;

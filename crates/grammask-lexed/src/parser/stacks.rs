@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::grammar::{Indentation, LexedGrammar};
-use super::lalr::Action;
-use super::lr_automaton::LrState;
-use super::parsing_tables::ParsingTables;
-use super::parts::hash_bytes;
-use super::spanners::Column;
+use crate::definition::grammar::{Indentation, LexedGrammar};
+use crate::masks::spanner_table::Column;
+use crate::masks::token_set_store::hash_bytes;
+use crate::parser::lalr::Action;
+use crate::parser::lr_automaton::LrState;
+use crate::parser::parsing_tables::ParsingTables;
 use grammask_collections::id_type;
 use grammask_diagnostics::{LimitExceeded, Limits};
 use grammask_earley::recognizer::Recognizer;

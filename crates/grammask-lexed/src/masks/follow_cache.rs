@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::futures::Future;
-use super::grammar::LexedGrammar;
-use super::lalr::LalrTable;
-use super::parsing_tables::ParsingTables;
-use super::streamlining::{Legality, Streamlining};
+use crate::definition::grammar::LexedGrammar;
+use crate::lexer::open_lexemes::Future;
+use crate::parser::lalr::LalrTable;
+use crate::parser::parsing_tables::ParsingTables;
+use crate::streamlining::legality::{Legality, Streamlining};
 use grammask_grammar::TerminalId;
 
 /// See the module.

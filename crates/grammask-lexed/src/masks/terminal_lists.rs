@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::parts::hash_bytes;
+use crate::masks::token_set_store::hash_bytes;
 use grammask_collections::id_type;
 use grammask_grammar::TerminalId;
 

@@ -14,9 +14,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::grammar::LexedGrammar;
-use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
-use super::parts::Collector;
+use crate::definition::grammar::LexedGrammar;
+use crate::lexer::lexer_automaton::{ClassId, ConfigurationId, GuardsId, Lexer};
+use crate::masks::token_set_store::Collector;
 use grammask_collections::id_type;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_grammar::TerminalId;
@@ -392,7 +392,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::grammar::{LexedDefinition, Pattern, ProductionSource, TerminalRole, TerminalSource};
+    use crate::definition::grammar::{
+        LexedDefinition, Pattern, ProductionSource, TerminalRole, TerminalSource,
+    };
     use crate::recognizer::PreparedGrammar;
     use grammask_diagnostics::Limits;
     use grammask_vocabulary::Vocabulary;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::terminal_automaton::{self, AutomatonState};
+use crate::definition::terminal_automaton::{self, AutomatonState};
 use grammask_automata::{Automata, TermId, Terms, regex};
 use grammask_diagnostics::Limits;
 
@@ -241,18 +241,18 @@ pub struct Indentation {
 #[derive(Clone, Debug)]
 pub struct LexedGrammar {
     definition: Arc<LexedDefinition>,
-    pub(super) terms: Terms,
-    pub(super) terminals: Vec<Terminal>,
+    pub(crate) terms: Terms,
+    pub(crate) terminals: Vec<Terminal>,
     /// Literals that are read as a pattern is, with the pattern; only with [`LexingRule::Lark`].
-    pub(super) keywords: Vec<(TerminalId, TerminalId)>,
-    pub(super) nonterminals: Vec<Arc<str>>,
-    pub(super) productions: Vec<Production>,
-    pub(super) start: NonterminalId,
-    pub(super) lexer: LexerKind,
-    pub(super) rule: LexingRule,
-    pub(super) parser: ParserKind,
-    pub(super) conflicts: ConflictPolicy,
-    pub(super) indentation: Option<Indentation>,
+    pub(crate) keywords: Vec<(TerminalId, TerminalId)>,
+    pub(crate) nonterminals: Vec<Arc<str>>,
+    pub(crate) productions: Vec<Production>,
+    pub(crate) start: NonterminalId,
+    pub(crate) lexer: LexerKind,
+    pub(crate) rule: LexingRule,
+    pub(crate) parser: ParserKind,
+    pub(crate) conflicts: ConflictPolicy,
+    pub(crate) indentation: Option<Indentation>,
 }
 
 impl Terminal {
@@ -658,7 +658,7 @@ impl<'a> Check<'a> {
 }
 
 /// Whether a word is in a language.
-pub(super) fn accepts(
+pub(crate) fn accepts(
     automata: &mut Automata,
     term: TermId,
     word: &[u8],

@@ -13,12 +13,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::futures::{FutureId, Futures};
-use super::lexer::{ClassId, Lexer};
-use super::pairs::Pairs;
-use super::parts::{Collector, Part};
-use super::spanners::{Column, Place, SpannerId, Spanners, Tokens};
-use super::streamlining::Legality;
+use crate::lexer::lexer_automaton::{ClassId, Lexer};
+use crate::lexer::open_lexemes::{FutureId, Futures};
+use crate::masks::follow_cache::Pairs;
+use crate::masks::spanner_table::{Column, Place, SpannerId, Spanners, Tokens};
+use crate::masks::token_set_store::{Collector, Part};
+use crate::streamlining::legality::Legality;
 use grammask_collections::id_type;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_grammar::TerminalId;

@@ -9,9 +9,9 @@
 
 use std::sync::Arc;
 
-use super::grammar::{ConflictPolicy, LexedGrammar, ProductionId, Symbol};
-use super::lr_automaton::{LrAutomaton, LrState};
-use super::terminal_set::{TerminalSet, unite_along};
+use crate::definition::grammar::{ConflictPolicy, LexedGrammar, ProductionId, Symbol};
+use crate::parser::lr_automaton::{LrAutomaton, LrState};
+use crate::parser::terminal_set::{TerminalSet, unite_along};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits};
 use grammask_grammar::{NonterminalId, TerminalId};
 
@@ -47,7 +47,7 @@ pub struct Conflict {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct LalrTable {
-    pub(super) automaton: LrAutomaton,
+    pub(crate) automaton: LrAutomaton,
     /// Terminals, the end of the text included.
     width: usize,
     actions: Vec<Action>,
@@ -106,7 +106,7 @@ impl LalrTable {
     }
 
     /// The state after a symbol was read: where a terminal can be shifted, that is what the table does.
-    pub(super) fn step(&self, state: LrState, symbol: Symbol) -> Option<LrState> {
+    pub(crate) fn step(&self, state: LrState, symbol: Symbol) -> Option<LrState> {
         match symbol {
             Symbol::Nonterminal(nonterminal) => self.goto(state, nonterminal),
             Symbol::Terminal(terminal) => match self.action(state, terminal) {
@@ -129,7 +129,7 @@ impl LalrTable {
     }
 
     /// The terminals that have an action in `state`.
-    pub(super) fn accepts(&self, state: LrState) -> TerminalSet {
+    pub(crate) fn accepts(&self, state: LrState) -> TerminalSet {
         let mut accepts = TerminalSet::new(self.width);
         for terminal in (0..self.width).map(TerminalId::new) {
             if self.action(state, terminal) != Action::Error {
@@ -215,7 +215,7 @@ impl LalrTable {
     }
 
     /// That it is not known how texts go on in a state, as a diagnostic.
-    pub(super) fn dead_state(&self, grammar: &LexedGrammar, state: LrState) -> Diagnostic {
+    pub(crate) fn dead_state(&self, grammar: &LexedGrammar, state: LrState) -> Diagnostic {
         let after: Vec<&str> =
             self.automaton.way_to(state).iter().map(|&symbol| grammar.symbol_name(symbol)).collect();
         let message = format!(

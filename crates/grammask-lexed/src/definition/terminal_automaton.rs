@@ -14,7 +14,7 @@ pub struct AutomatonState {
 }
 
 /// The minimal automaton of a term; none if it has no word, or more than `most_states` states before they are merged.
-pub(super) fn states(terms: &Terms, term: TermId, most_states: usize) -> Option<Vec<AutomatonState>> {
+pub(crate) fn states(terms: &Terms, term: TermId, most_states: usize) -> Option<Vec<AutomatonState>> {
     let table = terms.determinized(term, most_states)?;
     let start = table.start()?;
     let mut positions: FxHashMap<TableState, u32> = FxHashMap::from_iter([(start, 0)]);
@@ -36,7 +36,7 @@ pub(super) fn states(terms: &Terms, term: TermId, most_states: usize) -> Option<
 }
 
 /// The language of an automaton; none if the states are none.
-pub(super) fn term(terms: &mut Terms, states: &[AutomatonState]) -> Option<TermId> {
+pub(crate) fn term(terms: &mut Terms, states: &[AutomatonState]) -> Option<TermId> {
     let mut builder = TableBuilder::new();
     let ids: Vec<TableState> = states.iter().map(|_| builder.add_state()).collect();
     for (state, &id) in states.iter().zip(&ids) {
@@ -58,7 +58,7 @@ pub(super) fn term(terms: &mut Terms, states: &[AutomatonState]) -> Option<TermI
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grammar::accepts;
+    use crate::definition::grammar::accepts;
     use grammask_automata::{Automata, regex};
     use grammask_diagnostics::Limits;
 

@@ -17,10 +17,10 @@ use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::grammar::{Indentation, LexedGrammar, Symbol};
-use super::lalr::{Action, LalrTable};
-use super::lr_automaton::{Item, LrState};
-use super::terminal_set::{TerminalSet, unite_along};
+use crate::definition::grammar::{Indentation, LexedGrammar, Symbol};
+use crate::parser::lalr::{Action, LalrTable};
+use crate::parser::lr_automaton::{Item, LrState};
+use crate::parser::terminal_set::{TerminalSet, unite_along};
 use grammask_grammar::TerminalId;
 
 /// Longest text of a step of a plan, in terminals.
@@ -33,7 +33,7 @@ const EXPENSIVE: usize = 1 << 16;
 const MOST_ROUNDS: usize = 1 << 10;
 
 /// None if there is a plan in which no pair of `avoided` follows each other; else a state without one.
-pub(super) fn find_dead_state(
+pub(crate) fn find_dead_state(
     grammar: &LexedGrammar,
     table: &LalrTable,
     avoided: &FxHashSet<(TerminalId, TerminalId)>,

@@ -3,20 +3,20 @@
 //! In grammars without useless rules these are the pairs of a last terminal of one symbol and a first terminal of a later one with
 //! nothing but empty derivations between them. Cost: a fixpoint over the productions.
 
-use super::grammar::{LexedGrammar, Symbol};
-use super::terminal_set::TerminalSet;
+use crate::definition::grammar::{LexedGrammar, Symbol};
+use crate::parser::terminal_set::TerminalSet;
 use grammask_grammar::TerminalId;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Neighbours {
+pub(crate) struct Neighbours {
     /// For each terminal those that can follow it.
     after: Vec<TerminalSet>,
     beginnings: TerminalSet,
 }
 
 impl Neighbours {
-    pub(super) fn of(grammar: &LexedGrammar) -> Self {
+    pub(crate) fn of(grammar: &LexedGrammar) -> Self {
         let edges = Edges::of(grammar);
         let mut after = vec![TerminalSet::new(edges.width); grammar.terminals.len()];
         for production in &grammar.productions {
@@ -37,26 +37,26 @@ impl Neighbours {
     }
 
     /// The terminals that can follow one.
-    pub(super) fn after(&self, terminal: TerminalId) -> &TerminalSet {
+    pub(crate) fn after(&self, terminal: TerminalId) -> &TerminalSet {
         &self.after[terminal.index()]
     }
 
     /// The terminals that texts begin with.
-    pub(super) fn beginnings(&self) -> &TerminalSet {
+    pub(crate) fn beginnings(&self) -> &TerminalSet {
         &self.beginnings
     }
 
-    pub(super) fn are(&self, first: TerminalId, second: TerminalId) -> bool {
+    pub(crate) fn are(&self, first: TerminalId, second: TerminalId) -> bool {
         self.after[first.index()].contains(second)
     }
 
-    pub(super) fn can_begin(&self, terminal: TerminalId) -> bool {
+    pub(crate) fn can_begin(&self, terminal: TerminalId) -> bool {
         self.beginnings.contains(terminal)
     }
 }
 
 /// The terminals that texts of each nonterminal begin and end with, and that occur in them.
-pub(super) struct Edges {
+pub(crate) struct Edges {
     nullable: Vec<bool>,
     first: Vec<TerminalSet>,
     last: Vec<TerminalSet>,
@@ -65,7 +65,7 @@ pub(super) struct Edges {
 }
 
 impl Edges {
-    pub(super) fn of(grammar: &LexedGrammar) -> Self {
+    pub(crate) fn of(grammar: &LexedGrammar) -> Self {
         let width = grammar.terminals.len() + 1;
         let empty = vec![TerminalSet::new(width); grammar.nonterminals.len()];
         let mut edges = Self {
@@ -108,22 +108,22 @@ impl Edges {
         }
     }
 
-    pub(super) fn is_nullable(&self, symbol: Symbol) -> bool {
+    pub(crate) fn is_nullable(&self, symbol: Symbol) -> bool {
         match symbol {
             Symbol::Terminal(_) => false,
             Symbol::Nonterminal(nonterminal) => self.nullable[nonterminal.index()],
         }
     }
 
-    pub(super) fn first(&self, symbol: Symbol) -> TerminalSet {
+    pub(crate) fn first(&self, symbol: Symbol) -> TerminalSet {
         self.set(symbol, &self.first)
     }
 
-    pub(super) fn last(&self, symbol: Symbol) -> TerminalSet {
+    pub(crate) fn last(&self, symbol: Symbol) -> TerminalSet {
         self.set(symbol, &self.last)
     }
 
-    pub(super) fn contains(&self, symbol: Symbol, terminal: TerminalId) -> bool {
+    pub(crate) fn contains(&self, symbol: Symbol, terminal: TerminalId) -> bool {
         self.set(symbol, &self.all).contains(terminal)
     }
 

@@ -5,13 +5,13 @@
 //! every production, begin after a newline and end after a newline or another end, if nothing between brackets needs a
 //! newline, and if a newline that has begun can still be given any column (`\n` may be repeated and spaces added).
 
-use super::grammar::{Indentation, LexedGrammar, Production, Symbol};
-use super::neighbours::Edges;
+use crate::analysis::adjacency::Edges;
+use crate::definition::grammar::{Indentation, LexedGrammar, Production, Symbol};
 use grammask_diagnostics::{Code, Diagnostic};
 use grammask_grammar::TerminalId;
 
 /// What stands in the way of exact masks, if anything does.
-pub(super) fn find_fault(grammar: &LexedGrammar) -> Option<Diagnostic> {
+pub(crate) fn find_fault(grammar: &LexedGrammar) -> Option<Diagnostic> {
     let Some(indentation) = &grammar.indentation else { return None };
     let edges = Edges::of(grammar);
     let message = unbalanced(grammar, indentation)

@@ -22,13 +22,13 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::grammar::{LexedGrammar, Symbol, TerminalRole};
-use super::lalr::LalrTable;
-use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
-use super::neighbours::Neighbours;
-use super::recognizer::PreparedGrammar;
-use super::streamlining::{Legality, PairCounts, Streamlining};
-use super::terminal_set::TerminalSet;
+use crate::analysis::adjacency::Neighbours;
+use crate::definition::grammar::{LexedGrammar, Symbol, TerminalRole};
+use crate::lexer::lexer_automaton::{ClassId, ConfigurationId, GuardsId, Lexer};
+use crate::parser::lalr::LalrTable;
+use crate::parser::terminal_set::TerminalSet;
+use crate::recognizer::PreparedGrammar;
+use crate::streamlining::legality::{Legality, PairCounts, Streamlining};
 use grammask_collections::id_type;
 use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
 use grammask_grammar::TerminalId;
@@ -554,7 +554,7 @@ fn representatives(grammar: &LexedGrammar) -> Vec<TerminalId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grammar::{LexedDefinition, Pattern, ProductionSource, TerminalSource};
+    use crate::definition::grammar::{LexedDefinition, Pattern, ProductionSource, TerminalSource};
 
     /// Counted by hand on Figure 1 of K. Park, T. Zhou and L. D'Antoni (2025): before the first terminal, and before,
     /// inside and after the shortest lexemes of B and of C.

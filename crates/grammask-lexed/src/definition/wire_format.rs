@@ -3,11 +3,11 @@
 //! Numbers are little-endian; a text is its length and its bytes, a list its length and its members. What is read is not
 //! trusted: lengths are compared with what is left before anything is reserved, and kinds that do not exist are refused.
 
-use super::grammar::{
+use crate::definition::grammar::{
     ConflictPolicy, IndentationSource, LexedDefinition, LexerKind, LexingRule, ParserKind, Pattern,
     ProductionSource, TerminalRole, TerminalSource,
 };
-use super::terminal_automaton::AutomatonState;
+use crate::definition::terminal_automaton::AutomatonState;
 
 impl LexedDefinition {
     /// The definition as bytes.

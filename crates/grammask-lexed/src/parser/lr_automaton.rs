@@ -4,7 +4,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::grammar::{LexedGrammar, Production, Symbol};
+use crate::definition::grammar::{LexedGrammar, Production, Symbol};
 use grammask_collections::id_type;
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::NonterminalId;

@@ -7,7 +7,7 @@
 //! lexing rule; at the end of the text guards mean nothing. A *configuration* is a state with the guards of a run.
 //!
 //! A state is the list of live terminals with their automaton states, in the order in which they win. Under
-//! [`LexingRule::Lark`](super::LexingRule::Lark) they come in groups: once a group has matched, later ones are out, and
+//! [`LexingRule::Lark`](crate::LexingRule::Lark) they come in groups: once a group has matched, later ones are out, and
 //! what is left in the list is exactly what can still outdo the match; so a state serves as guard as it is.
 
 use std::ops::Range;
@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::grammar::{LexedGrammar, LexerKind, LexingRule};
-use super::terminal_set::TerminalSet;
+use crate::definition::grammar::{LexedGrammar, LexerKind, LexingRule};
+use crate::parser::terminal_set::TerminalSet;
 use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_collections::id_type;
 use grammask_diagnostics::{LimitExceeded, Limits};

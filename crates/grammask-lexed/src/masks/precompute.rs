@@ -13,14 +13,14 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::futures::Futures;
-use super::grammar::Symbol;
-use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
-use super::lr_automaton::LrState;
-use super::parser::Attempt;
-use super::recognizer::PreparedGrammar;
-use super::spanners::Place;
-use super::stack_automaton::{Reading, StateId};
+use crate::definition::grammar::Symbol;
+use crate::lexer::lexer_automaton::{ClassId, ConfigurationId, GuardsId, Lexer};
+use crate::lexer::open_lexemes::Futures;
+use crate::masks::spanner_table::Place;
+use crate::masks::stack_automaton::{Reading, StateId};
+use crate::parser::lr_automaton::LrState;
+use crate::parser::stacks::Attempt;
+use crate::recognizer::PreparedGrammar;
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::{TokenTrie, TrieNode};
@@ -33,7 +33,7 @@ const BATCH: usize = 256;
 const HURRIED_FACTOR: u64 = 8;
 
 /// What is still to be made, what counts most first.
-pub(super) struct Ahead<'a> {
+pub(crate) struct Ahead<'a> {
     prepared: &'a PreparedGrammar,
     /// [`HURRIED_FACTOR`], or 1.
     factor_of_depth: u64,
@@ -67,7 +67,7 @@ impl<'a> Ahead<'a> {
     ///
     /// # Errors
     /// When a limit is passed.
-    pub(super) fn new(
+    pub(crate) fn new(
         prepared: &'a PreparedGrammar,
         lexer: &mut Lexer,
         trie: &TokenTrie,
@@ -105,12 +105,12 @@ impl<'a> Ahead<'a> {
     }
 
     /// How many configurations are made with all that they lead to, and how many there are.
-    pub(super) fn progress(&self) -> (usize, usize) {
+    pub(crate) fn progress(&self) -> (usize, usize) {
         (self.done, self.configurations.len())
     }
 
     /// Memory that finding out what to make takes, in bytes, an estimate.
-    pub(super) fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         let place = size_of::<(StateId, LrState)>();
         self.below.known_bytes + self.met.capacity() * (place + 1) + 2 * self.waiting_count * place
     }
@@ -119,7 +119,7 @@ impl<'a> Ahead<'a> {
     ///
     /// # Errors
     /// When a limit is passed.
-    pub(super) fn make_some(&mut self, reading: &mut Reading<'_>) -> Result<(), LimitExceeded> {
+    pub(crate) fn make_some(&mut self, reading: &mut Reading<'_>) -> Result<(), LimitExceeded> {
         reading.tables.deadline.check()?;
         let next = self.rank(self.begun, 0);
         match self.waiting.first_entry() {

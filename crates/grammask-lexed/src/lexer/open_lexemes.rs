@@ -17,13 +17,13 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::grammar::LexedGrammar;
-use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer, Steps};
-use super::lr_automaton::LrState;
-use super::parser::{Parse, Parser};
-use super::parsing_tables::ParsingTables;
-use super::productivity;
-use super::terminal_set::{TerminalSet, unite_along};
+use crate::analysis::viable_completion;
+use crate::definition::grammar::LexedGrammar;
+use crate::lexer::lexer_automaton::{ClassId, ConfigurationId, GuardsId, Lexer, Steps};
+use crate::parser::lr_automaton::LrState;
+use crate::parser::parsing_tables::ParsingTables;
+use crate::parser::stacks::{Parse, Parser};
+use crate::parser::terminal_set::{TerminalSet, unite_along};
 use grammask_collections::id_type;
 use grammask_diagnostics::{Code, Diagnostic, GrammarError};
 use grammask_grammar::TerminalId;
@@ -378,7 +378,7 @@ impl<'a> Analysis<'a> {
         match self.tables {
             ParsingTables::Lalr(_) if proof == Proof::Known => {}
             ParsingTables::Lalr(table) if !avoided.is_empty() || !table.resolved().is_empty() => {
-                if let Some(state) = productivity::find_dead_state(self.grammar, table, &avoided) {
+                if let Some(state) = viable_completion::find_dead_state(self.grammar, table, &avoided) {
                     return Err(match avoided.is_empty() {
                         true => table.dead_state(self.grammar, state).into(),
                         false => self.report(avoided),

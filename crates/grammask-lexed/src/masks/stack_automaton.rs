@@ -19,14 +19,14 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::bundles::{self, BundleId, Bundles};
-use super::lexer::ClassId;
-use super::lr_automaton::LrState;
-use super::parser::{Attempt, Beneath, LayoutId, Parse, Parser, StackId};
-use super::parts::{PartId, Parts, hash_bytes};
-use super::recognizer::PreparedGrammar;
-use super::terminal_lists::{TerminalLists, TerminalsId};
-use super::views::{Dependent, Nesting, Sight, Sources, View, Views};
+use crate::lexer::lexer_automaton::ClassId;
+use crate::masks::spanner_subset::{self, BundleId, Bundles};
+use crate::masks::terminal_lists::{TerminalLists, TerminalsId};
+use crate::masks::token_partition::{Dependent, Nesting, Sight, Sources, View, Views};
+use crate::masks::token_set_store::{PartId, Parts, hash_bytes};
+use crate::parser::lr_automaton::LrState;
+use crate::parser::stacks::{Attempt, Beneath, LayoutId, Parse, Parser, StackId};
+use crate::recognizer::PreparedGrammar;
 use grammask_collections::id_type;
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{NonterminalId, TerminalId};
@@ -243,7 +243,7 @@ pub(crate) struct Reading<'a> {
     pub(crate) parser: &'a mut Parser,
     pub(crate) bundles: &'a mut Bundles,
     pub(crate) views: &'a mut Views,
-    pub(crate) tables: bundles::Tables<'a>,
+    pub(crate) tables: spanner_subset::Tables<'a>,
     pub(crate) prepared: &'a PreparedGrammar,
     /// Memory that all of these may take, with what others have taken.
     pub(crate) memory_limit: usize,

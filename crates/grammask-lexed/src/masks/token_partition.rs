@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::bundles::{Bundle, BundleId};
-use super::futures::{Future, Futures};
-use super::grammar::LexedGrammar;
-use super::lalr::Action;
-use super::lr_automaton::LrState;
-use super::parsing_tables::ParsingTables;
-use super::parts::{PartId, Parts, hash_bytes};
-use super::terminal_lists::{TerminalLists, TerminalsId};
+use crate::definition::grammar::LexedGrammar;
+use crate::lexer::open_lexemes::{Future, Futures};
+use crate::masks::spanner_subset::{Bundle, BundleId};
+use crate::masks::terminal_lists::{TerminalLists, TerminalsId};
+use crate::masks::token_set_store::{PartId, Parts, hash_bytes};
+use crate::parser::lalr::Action;
+use crate::parser::lr_automaton::LrState;
+use crate::parser::parsing_tables::ParsingTables;
 use grammask_grammar::TerminalId;
 
 /// Whether a bracket is open, so that newlines mean nothing.

@@ -15,10 +15,10 @@ use std::borrow::Borrow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::grammar::{ProductionId, Symbol};
-use super::lalr::{Action, LalrTable};
-use super::lr_automaton::LrState;
-use super::terminal_set::TerminalSet;
+use crate::definition::grammar::{ProductionId, Symbol};
+use crate::parser::lalr::{Action, LalrTable};
+use crate::parser::lr_automaton::LrState;
+use crate::parser::terminal_set::TerminalSet;
 use grammask_grammar::TerminalId;
 
 /// Most places that are followed for one answer.
@@ -47,7 +47,7 @@ pub struct PairCounts {
 }
 
 impl PairCounts {
-    pub(super) fn add(&mut self, legality: Legality) {
+    pub(crate) fn add(&mut self, legality: Legality) {
         match legality {
             Legality::Never => self.never += 1,
             Legality::Sometimes => self.sometimes += 1,
@@ -287,7 +287,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::grammar::{
+    use crate::definition::grammar::{
         LexedDefinition, LexedGrammar, Pattern, ProductionSource, TerminalRole, TerminalSource,
     };
     use grammask_diagnostics::Limits;

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use super::grammar::{LexedGrammar, ParserKind, Symbol};
-use super::lalr::LalrTable;
-use super::lr_automaton::LrState;
-use super::terminal_language::TerminalLanguage;
-use super::terminal_set::TerminalSet;
+use crate::definition::grammar::{LexedGrammar, ParserKind, Symbol};
+use crate::parser::lalr::LalrTable;
+use crate::parser::lr_automaton::LrState;
+use crate::parser::terminal_language::TerminalLanguage;
+use crate::parser::terminal_set::TerminalSet;
 use grammask_diagnostics::{GrammarError, Limits};
 use grammask_grammar::TerminalId;
 

@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::futures::{Classes, Futures};
-use super::grammar::{LexedGrammar, TerminalRole};
-use super::lexer::{ConfigurationId, Lexer};
-use super::lr_automaton::LrState;
-use super::parser::Parser;
-use super::parsing_tables::ParsingTables;
+use crate::definition::grammar::{LexedGrammar, TerminalRole};
+use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
+use crate::lexer::open_lexemes::{Classes, Futures};
+use crate::parser::lr_automaton::LrState;
+use crate::parser::parsing_tables::ParsingTables;
+use crate::parser::stacks::Parser;
 use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::{Code, Diagnostic, LimitExceeded, Limits};
 use grammask_grammar::{TerminalId, quote_bytes};
@@ -24,7 +24,7 @@ use grammask_grammar::{TerminalId, quote_bytes};
 const MOST_REASONS: usize = 4;
 
 /// None if the grammar has a text; else what keeps the lexer from finding what texts begin with.
-pub(super) fn find_emptiness(
+pub(crate) fn find_emptiness(
     grammar: &Arc<LexedGrammar>,
     tables: &Arc<ParsingTables>,
     (classes, futures): (&Classes, &Futures),

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use super::grammar::{LexedGrammar, Symbol};
-use super::neighbours::Neighbours;
+use crate::analysis::adjacency::Neighbours;
+use crate::definition::grammar::{LexedGrammar, Symbol};
 use grammask_diagnostics::{GrammarError, LimitExceeded, Limits, Span};
 use grammask_earley::lowering::{NormalForm, lower};
 use grammask_earley::recognizer::Recognizer;

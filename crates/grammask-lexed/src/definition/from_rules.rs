@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::grammar::{
+use crate::definition::grammar::{
     ConflictPolicy, LexedDefinition, LexerKind, LexingRule, ParserKind, Pattern, ProductionSource, Symbol,
     TerminalRole, TerminalSource,
 };
-use super::terminal_automaton;
+use crate::definition::terminal_automaton;
 use grammask_automata::{Automata, TermId, Terms};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, Span};
 use grammask_grammar::directives::{Directive, DirectiveKind};
