@@ -25,19 +25,21 @@ mod definition;
 mod lexer;
 mod masks;
 mod parser;
+mod prepared;
 mod recognizer;
 pub mod reference;
 mod streamlining;
 
-pub use definition::from_rules::{InlinePatterns, LexedRules, definition_of_rules};
+pub use definition::from_rules::{InlinePatterns, LexedOptions, definition_from_rules};
 pub use definition::grammar::{
-    ConflictPolicy, Indentation, IndentationSource, LexedDefinition, LexedGrammar, LexerKind, LexingRule,
-    ParserKind, Pattern, Production, ProductionId, ProductionSource, Symbol, Terminal, TerminalRole,
-    TerminalSource,
+    ConflictPolicy, Indentation, IndentationSource, LexedDefinition, LexedGrammar, LexedProduction,
+    LexedSymbol, LexedTerminal, LexerKind, LexingRule, ParserKind, ProductionId, ProductionSource,
+    TerminalPattern, TerminalRole, TerminalSource,
 };
 pub use definition::terminal_automaton::AutomatonState;
-pub use parser::lalr::{Action, Conflict, LalrTable};
+pub use parser::lalr::{Conflict, LalrTable, ParserAction};
 pub use parser::lr_automaton::LrState;
-pub use recognizer::{LexedRecognizer, PreparedGrammar};
+pub use prepared::PreparedGrammar;
+pub use recognizer::LexedRecognizer;
 pub use streamlining::entry_counts::{EntryCounts, STREAMLINING_STEPS, StateEntries};
 pub use streamlining::legality::{Legality, PairCounts, Streamlining};

@@ -7,8 +7,8 @@ use grammask::frontends::{gbnf, kbnf};
 use grammask::grammar::{Diagnostic, Grammar, GrammarError};
 use grammask::lexing::{
     ConflictPolicy, EntryCounts, IndentationSource, InlinePatterns, LexedDefinition, LexedGrammar,
-    LexedRules, LexerKind, LexingRule, PairCounts, ParserKind, Pattern, PreparedGrammar, ProductionSource,
-    STREAMLINING_STEPS, TerminalRole, TerminalSource, definition_of_rules,
+    LexedOptions, LexerKind, LexingRule, PairCounts, ParserKind, PreparedGrammar, ProductionSource,
+    STREAMLINING_STEPS, TerminalPattern, TerminalRole, TerminalSource, definition_from_rules,
 };
 use grammask::{CompileOptions, CompiledGrammar, Limits};
 use pyo3::exceptions::PyValueError;
@@ -36,8 +36,8 @@ impl PyLexedGrammar {
         (inline_patterns, lexer, parser): (InlinePatterns, LexerKind, ParserKind),
         limits: &Limits,
     ) -> Result<Self, GrammarError> {
-        let how = LexedRules { directives: &directives, inline_patterns, lexer, parser };
-        let (definition, found) = definition_of_rules(&rules, &how, limits)?;
+        let how = LexedOptions { directives: &directives, inline_patterns, lexer, parser };
+        let (definition, found) = definition_from_rules(&rules, &how, limits)?;
         warnings.extend(found);
         let grammar = LexedGrammar::new(&definition, limits)?;
         Ok(Self { grammar, source: rules.source().to_string(), warnings })
@@ -94,10 +94,10 @@ impl PyLexedGrammar {
     ) -> PyResult<Self> {
         let terminals = terminals.into_iter().map(|(name, kind, pattern, spellings, priority, role)| {
             let pattern = match &*kind {
-                "literal" if spellings.is_empty() => Pattern::Literal(pattern.into_bytes()),
-                "literal" => Pattern::Spelled { text: pattern.into_bytes(), spellings },
-                "regex" => Pattern::Regex(pattern),
-                "declared" => Pattern::Declared,
+                "literal" if spellings.is_empty() => TerminalPattern::Literal(pattern.into_bytes()),
+                "literal" => TerminalPattern::Spelled { text: pattern.into_bytes(), spellings },
+                "regex" => TerminalPattern::Regex(pattern),
+                "declared" => TerminalPattern::Declared,
                 _ => {
                     return Err(PyValueError::new_err(format!(
                         "{kind:?} is not one of 'literal', 'regex' and 'declared'"
@@ -160,7 +160,7 @@ impl PyLexedGrammar {
         let (lexer, parser) = (lexer_kind(lexer)?, parser_kind(parser)?);
         py.outside_forks(|| {
             let read = kbnf::grammar_with_directives(text, start, &limits)?;
-            Self::of_rules(read, (InlinePatterns::Taken, lexer, parser), &limits)
+            Self::of_rules(read, (InlinePatterns::Accept, lexer, parser), &limits)
         })
         .map_err(|error| grammar_error(py, &error))
     }
@@ -180,7 +180,7 @@ impl PyLexedGrammar {
         let (lexer, parser) = (lexer_kind(lexer)?, parser_kind(parser)?);
         py.outside_forks(|| {
             let read = gbnf::grammar_with_directives(text, start, &limits)?;
-            Self::of_rules(read, (InlinePatterns::Refused, lexer, parser), &limits)
+            Self::of_rules(read, (InlinePatterns::Refuse, lexer, parser), &limits)
         })
         .map_err(|error| grammar_error(py, &error))
     }

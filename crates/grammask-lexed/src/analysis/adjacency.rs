@@ -3,37 +3,37 @@
 //! In grammars without useless rules these are the pairs of a last terminal of one symbol and a first terminal of a later one with
 //! nothing but empty derivations between them. Cost: a fixpoint over the productions.
 
-use crate::definition::grammar::{LexedGrammar, Symbol};
+use crate::definition::grammar::{LexedGrammar, LexedSymbol};
 use crate::parser::terminal_set::TerminalSet;
 use grammask_grammar::TerminalId;
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Neighbours {
+pub(crate) struct Adjacency {
     /// For each terminal those that can follow it.
     after: Vec<TerminalSet>,
-    beginnings: TerminalSet,
+    first_terminals: TerminalSet,
 }
 
-impl Neighbours {
+impl Adjacency {
     pub(crate) fn of(grammar: &LexedGrammar) -> Self {
-        let edges = Edges::of(grammar);
-        let mut after = vec![TerminalSet::new(edges.width); grammar.terminals.len()];
+        let sets = FirstLastSets::of(grammar);
+        let mut after = vec![TerminalSet::new(sets.width); grammar.terminals.len()];
         for production in &grammar.productions {
             for (position, &left) in production.rhs.iter().enumerate() {
-                let mut following = TerminalSet::new(edges.width);
+                let mut following = TerminalSet::new(sets.width);
                 for &right in &production.rhs[position + 1..] {
-                    following.union_with(&edges.first(right));
-                    if !edges.is_nullable(right) {
+                    following.union_with(&sets.first(right));
+                    if !sets.is_nullable(right) {
                         break;
                     }
                 }
-                for last in edges.last(left).iter() {
+                for last in sets.last(left).iter() {
                     after[last.index()].union_with(&following);
                 }
             }
         }
-        Self { after, beginnings: edges.first(Symbol::Nonterminal(grammar.start)) }
+        Self { after, first_terminals: sets.first(LexedSymbol::Nonterminal(grammar.start)) }
     }
 
     /// The terminals that can follow one.
@@ -42,37 +42,37 @@ impl Neighbours {
     }
 
     /// The terminals that texts begin with.
-    pub(crate) fn beginnings(&self) -> &TerminalSet {
-        &self.beginnings
+    pub(crate) fn first_terminals(&self) -> &TerminalSet {
+        &self.first_terminals
     }
 
-    pub(crate) fn are(&self, first: TerminalId, second: TerminalId) -> bool {
+    pub(crate) fn are_adjacent(&self, first: TerminalId, second: TerminalId) -> bool {
         self.after[first.index()].contains(second)
     }
 
     pub(crate) fn can_begin(&self, terminal: TerminalId) -> bool {
-        self.beginnings.contains(terminal)
+        self.first_terminals.contains(terminal)
     }
 }
 
 /// The terminals that texts of each nonterminal begin and end with, and that occur in them.
-pub(crate) struct Edges {
+pub(crate) struct FirstLastSets {
     nullable: Vec<bool>,
     first: Vec<TerminalSet>,
     last: Vec<TerminalSet>,
-    all: Vec<TerminalSet>,
+    contained: Vec<TerminalSet>,
     width: usize,
 }
 
-impl Edges {
+impl FirstLastSets {
     pub(crate) fn of(grammar: &LexedGrammar) -> Self {
         let width = grammar.terminals.len() + 1;
         let empty = vec![TerminalSet::new(width); grammar.nonterminals.len()];
-        let mut edges = Self {
+        let mut sets = Self {
             nullable: vec![false; grammar.nonterminals.len()],
             first: empty.clone(),
             last: empty.clone(),
-            all: empty,
+            contained: empty,
             width,
         };
         loop {
@@ -81,60 +81,60 @@ impl Edges {
                 let lhs = production.lhs.index();
                 let mut is_nullable = true;
                 for &symbol in &production.rhs {
-                    let first = edges.first(symbol);
-                    changed |= edges.first[lhs].union_with(&first);
-                    is_nullable &= edges.is_nullable(symbol);
+                    let first = sets.first(symbol);
+                    changed |= sets.first[lhs].union_with(&first);
+                    is_nullable &= sets.is_nullable(symbol);
                     if !is_nullable {
                         break;
                     }
                 }
                 for &symbol in production.rhs.iter().rev() {
-                    let last = edges.last(symbol);
-                    changed |= edges.last[lhs].union_with(&last);
-                    if !edges.is_nullable(symbol) {
+                    let last = sets.last(symbol);
+                    changed |= sets.last[lhs].union_with(&last);
+                    if !sets.is_nullable(symbol) {
                         break;
                     }
                 }
                 for &symbol in &production.rhs {
-                    let all = edges.set(symbol, &edges.all);
-                    changed |= edges.all[lhs].union_with(&all);
+                    let contained = sets.set(symbol, &sets.contained);
+                    changed |= sets.contained[lhs].union_with(&contained);
                 }
-                changed |= is_nullable && !edges.nullable[lhs];
-                edges.nullable[lhs] |= is_nullable;
+                changed |= is_nullable && !sets.nullable[lhs];
+                sets.nullable[lhs] |= is_nullable;
             }
             if !changed {
-                return edges;
+                return sets;
             }
         }
     }
 
-    pub(crate) fn is_nullable(&self, symbol: Symbol) -> bool {
+    pub(crate) fn is_nullable(&self, symbol: LexedSymbol) -> bool {
         match symbol {
-            Symbol::Terminal(_) => false,
-            Symbol::Nonterminal(nonterminal) => self.nullable[nonterminal.index()],
+            LexedSymbol::Terminal(_) => false,
+            LexedSymbol::Nonterminal(nonterminal) => self.nullable[nonterminal.index()],
         }
     }
 
-    pub(crate) fn first(&self, symbol: Symbol) -> TerminalSet {
+    pub(crate) fn first(&self, symbol: LexedSymbol) -> TerminalSet {
         self.set(symbol, &self.first)
     }
 
-    pub(crate) fn last(&self, symbol: Symbol) -> TerminalSet {
+    pub(crate) fn last(&self, symbol: LexedSymbol) -> TerminalSet {
         self.set(symbol, &self.last)
     }
 
-    pub(crate) fn contains(&self, symbol: Symbol, terminal: TerminalId) -> bool {
-        self.set(symbol, &self.all).contains(terminal)
+    pub(crate) fn contains(&self, symbol: LexedSymbol, terminal: TerminalId) -> bool {
+        self.set(symbol, &self.contained).contains(terminal)
     }
 
-    fn set(&self, symbol: Symbol, sets: &[TerminalSet]) -> TerminalSet {
+    fn set(&self, symbol: LexedSymbol, sets: &[TerminalSet]) -> TerminalSet {
         match symbol {
-            Symbol::Terminal(terminal) => {
+            LexedSymbol::Terminal(terminal) => {
                 let mut set = TerminalSet::new(self.width);
                 set.insert(terminal);
                 set
             }
-            Symbol::Nonterminal(nonterminal) => sets[nonterminal.index()].clone(),
+            LexedSymbol::Nonterminal(nonterminal) => sets[nonterminal.index()].clone(),
         }
     }
 }

@@ -12,33 +12,34 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::definition::grammar::{LexedGrammar, TerminalRole};
 use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
-use crate::lexer::open_lexemes::{Classes, Futures};
+use crate::lexer::open_lexemes::{LexModes, OpenTerminalsTable};
 use crate::parser::lr_automaton::LrState;
 use crate::parser::parsing_tables::ParsingTables;
-use crate::parser::stacks::Parser;
+use crate::parser::stacks::TerminalParser;
 use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::{Code, Diagnostic, LimitExceeded, Limits};
 use grammask_grammar::{TerminalId, quote_bytes};
 
 /// Most terminals whose fate is told.
-const MOST_REASONS: usize = 4;
+const MAX_REASONS: usize = 4;
 
 /// None if the grammar has a text; else what keeps the lexer from finding what texts begin with.
 pub(crate) fn find_emptiness(
     grammar: &Arc<LexedGrammar>,
     tables: &Arc<ParsingTables>,
-    (classes, futures): (&Classes, &Futures),
+    modes: &LexModes,
+    open_terminals: &OpenTerminalsTable,
     lexer: &mut Lexer,
     limits: &Limits,
 ) -> Result<Option<Diagnostic>, LimitExceeded> {
-    let mut parser = Parser::new(grammar.clone(), tables.clone(), limits)?;
+    let mut parser = TerminalParser::new(grammar.clone(), tables.clone(), limits)?;
     let parse = parser.start();
-    let class = classes.of_state[LrState::START.index()];
-    let starts = lexer.starts(class)?;
+    let mode = modes.of_state[LrState::START.index()];
+    let starts = lexer.starts(mode)?;
     let has_text = parser.can_end(parse, None)
         || starts.iter().any(|&start| {
-            let future = futures.of(start, class).map(|future| futures.get(future));
-            future.is_some_and(|future| future.is_wanted(&mut parser, parse, grammar.end()))
+            let open = open_terminals.of(start, mode).map(|open| open_terminals.get(open));
+            open.is_some_and(|open| open.accepted_by(&mut parser, parse, grammar.end()))
         });
     parser.check()?;
     if has_text {
@@ -48,12 +49,12 @@ pub(crate) fn find_emptiness(
     let wanted: Vec<TerminalId> =
         terminals.filter(|&terminal| parser.accepts(parse.stack, terminal)).collect();
     parser.check()?;
-    let found = labels(lexer, &starts)?;
+    let matched = labels(lexer, &starts)?;
     let mut reasons = Vec::new();
-    for &terminal in wanted.iter().take(MOST_REASONS) {
-        reasons.push(reason(grammar, lexer, &starts, (terminal, found.contains(&terminal)), limits)?);
+    for &terminal in wanted.iter().take(MAX_REASONS) {
+        reasons.push(reason(grammar, lexer, &starts, terminal, matched.contains(&terminal), limits)?);
     }
-    let help = match wanted.len() > MOST_REASONS {
+    let help = match wanted.len() > MAX_REASONS {
         true => format!("{}; and so on", reasons.join("; ")),
         false => reasons.join("; "),
     };
@@ -68,7 +69,7 @@ fn labels(lexer: &mut Lexer, starts: &[ConfigurationId]) -> Result<FxHashSet<Ter
     let mut labels = FxHashSet::default();
     while let Some(configuration) = pending.pop() {
         labels.extend(lexer.label(configuration));
-        let next: Vec<_> = lexer.steps(configuration)?.filter_map(|steps| steps.go_on).collect();
+        let next: Vec<_> = lexer.steps(configuration)?.filter_map(|steps| steps.extended).collect();
         pending.extend(next.into_iter().filter(|&next| seen.insert(next)));
     }
     Ok(labels)
@@ -79,11 +80,12 @@ fn reason(
     grammar: &LexedGrammar,
     lexer: &mut Lexer,
     starts: &[ConfigurationId],
-    (terminal, is_found): (TerminalId, bool),
+    terminal: TerminalId,
+    is_matched: bool,
     limits: &Limits,
 ) -> Result<String, LimitExceeded> {
     let name = grammar.terminal_name(terminal);
-    if is_found {
+    if is_matched {
         return Ok(format!("nothing that the rules put behind a first `{name}` can be written there"));
     }
     let Some(word) = shortest_word(grammar, terminal, limits)? else {
@@ -94,7 +96,7 @@ fn reason(
         let mut current = Some(start);
         for &byte in &word {
             let Some(configuration) = current else { break };
-            current = lexer.step(configuration, byte)?.go_on;
+            current = lexer.step(configuration, byte)?.extended;
             other = current.and_then(|next| lexer.label(next)).or(other);
         }
     }

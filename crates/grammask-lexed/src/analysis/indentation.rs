@@ -5,18 +5,18 @@
 //! every production, begin after a newline and end after a newline or another end, if nothing between brackets needs a
 //! newline, and if a newline that has begun can still be given any column (`\n` may be repeated and spaces added).
 
-use crate::analysis::adjacency::Edges;
-use crate::definition::grammar::{Indentation, LexedGrammar, Production, Symbol};
+use crate::analysis::adjacency::FirstLastSets;
+use crate::definition::grammar::{Indentation, LexedGrammar, LexedProduction, LexedSymbol};
 use grammask_diagnostics::{Code, Diagnostic};
 use grammask_grammar::TerminalId;
 
 /// What stands in the way of exact masks, if anything does.
 pub(crate) fn find_fault(grammar: &LexedGrammar) -> Option<Diagnostic> {
     let Some(indentation) = &grammar.indentation else { return None };
-    let edges = Edges::of(grammar);
+    let sets = FirstLastSets::of(grammar);
     let message = unbalanced(grammar, indentation)
-        .or_else(|| misplaced(grammar, indentation, &edges))
-        .or_else(|| newline_in_brackets(grammar, indentation, &edges));
+        .or_else(|| misplaced(grammar, indentation, &sets))
+        .or_else(|| newline_in_brackets(grammar, indentation, &sets));
     message.map(unsupported)
 }
 
@@ -41,10 +41,10 @@ fn unbalanced(grammar: &LexedGrammar, indentation: &Indentation) -> Option<Strin
     })
 }
 
-fn is_balanced(production: &Production, open: &[TerminalId], close: &[TerminalId]) -> bool {
+fn is_balanced(production: &LexedProduction, open: &[TerminalId], close: &[TerminalId]) -> bool {
     let mut depth = 0_usize;
     for symbol in &production.rhs {
-        let Symbol::Terminal(terminal) = symbol else { continue };
+        let LexedSymbol::Terminal(terminal) = symbol else { continue };
         if open.contains(terminal) {
             depth += 1;
         } else if close.contains(terminal) {
@@ -58,28 +58,28 @@ fn is_balanced(production: &Production, open: &[TerminalId], close: &[TerminalId
 }
 
 /// Blocks begin and end where a newline says so.
-fn misplaced(grammar: &LexedGrammar, indentation: &Indentation, edges: &Edges) -> Option<String> {
+fn misplaced(grammar: &LexedGrammar, indentation: &Indentation, sets: &FirstLastSets) -> Option<String> {
     let is_wrong = |before: TerminalId, after: TerminalId| {
         let after_newline = before == indentation.newline;
         (after == indentation.indent && !after_newline)
             || (after == indentation.dedent && !after_newline && before != indentation.dedent)
     };
-    let start = Symbol::Nonterminal(grammar.start);
-    if edges.first(start).iter().any(|first| first == indentation.indent || first == indentation.dedent) {
+    let start = LexedSymbol::Nonterminal(grammar.start);
+    if sets.first(start).iter().any(|first| first == indentation.indent || first == indentation.dedent) {
         return Some("a text begins with the beginning or the end of a block".to_owned());
     }
     for production in &grammar.productions {
         for (position, &left) in production.rhs.iter().enumerate() {
             for &right in &production.rhs[position + 1..] {
-                for before in edges.last(left).iter() {
-                    if let Some(after) = edges.first(right).iter().find(|&after| is_wrong(before, after)) {
+                for before in sets.last(left).iter() {
+                    if let Some(after) = sets.first(right).iter().find(|&after| is_wrong(before, after)) {
                         let (before, after) = (grammar.terminal_name(before), grammar.terminal_name(after));
                         return Some(format!(
                             "`{after}` can follow `{before}` by the rules, and only a newline makes it"
                         ));
                     }
                 }
-                if !edges.is_nullable(right) {
+                if !sets.is_nullable(right) {
                     break;
                 }
             }
@@ -89,21 +89,25 @@ fn misplaced(grammar: &LexedGrammar, indentation: &Indentation, edges: &Edges) -
 }
 
 /// Nothing between brackets needs a newline.
-fn newline_in_brackets(grammar: &LexedGrammar, indentation: &Indentation, edges: &Edges) -> Option<String> {
+fn newline_in_brackets(
+    grammar: &LexedGrammar,
+    indentation: &Indentation,
+    sets: &FirstLastSets,
+) -> Option<String> {
     let layout = [indentation.newline, indentation.indent, indentation.dedent];
     for production in &grammar.productions {
         let mut depth = 0_usize;
         for &symbol in &production.rhs {
-            if let Symbol::Terminal(terminal) = symbol
+            if let LexedSymbol::Terminal(terminal) = symbol
                 && indentation.close.contains(&terminal)
             {
                 depth = depth.saturating_sub(1);
             }
-            if depth > 0 && layout.iter().any(|&terminal| edges.contains(symbol, terminal)) {
+            if depth > 0 && layout.iter().any(|&terminal| sets.contains(symbol, terminal)) {
                 let text = grammar.production_text(production, None);
                 return Some(format!("newlines mean nothing between brackets, and `{text}` needs one there"));
             }
-            if let Symbol::Terminal(terminal) = symbol
+            if let LexedSymbol::Terminal(terminal) = symbol
                 && indentation.open.contains(&terminal)
             {
                 depth += 1;

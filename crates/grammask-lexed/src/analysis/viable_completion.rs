@@ -17,33 +17,33 @@ use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::definition::grammar::{Indentation, LexedGrammar, Symbol};
-use crate::parser::lalr::{Action, LalrTable};
-use crate::parser::lr_automaton::{Item, LrState};
-use crate::parser::terminal_set::{TerminalSet, unite_along};
+use crate::definition::grammar::{Indentation, LexedGrammar, LexedSymbol};
+use crate::parser::lalr::{LalrTable, ParserAction};
+use crate::parser::lr_automaton::{LrItem, LrState};
+use crate::parser::terminal_set::{TerminalSet, union_over_reachable};
 use grammask_grammar::TerminalId;
 
 /// Longest text of a step of a plan, in terminals.
-const LONGEST_STEP: usize = 1 << 12;
+const MAX_STEP_TERMINALS: usize = 1 << 12;
 /// Most symbols of a derivation that is written out; those that derive nothing count too.
-const MOST_STEPS: usize = 1 << 16;
+const MAX_DERIVATION_SYMBOLS: usize = 1 << 16;
 /// What a terminal costs that some lexeme cannot have behind it.
-const EXPENSIVE: usize = 1 << 16;
+const EXPENSIVE_TERMINAL_COST: usize = 1 << 16;
 /// Most rounds of looking for a plan.
-const MOST_ROUNDS: usize = 1 << 10;
+const MAX_ROUNDS: usize = 1 << 10;
 
 /// None if there is a plan in which no pair of `avoided` follows each other; else a state without one.
-pub(crate) fn find_dead_state(
+pub(crate) fn find_incompletable_state(
     grammar: &LexedGrammar,
     table: &LalrTable,
     avoided: &FxHashSet<(TerminalId, TerminalId)>,
 ) -> Option<LrState> {
-    let shortest = Shortest::of(table, avoided.iter().map(|&(_, second)| second).collect());
+    let cheapest = CheapestDerivations::of(table, avoided.iter().map(|&(_, second)| second).collect());
     let mut dead = None;
     for preference in [Preference::Short, Preference::Separable] {
-        let mut plan = Plan::new(table, &shortest, avoided, preference);
+        let mut plan = CompletionPlan::new(table, &cheapest, avoided, preference);
         plan.indentation = grammar.indentation.clone();
-        dead = Some(plan.correct(grammar)?);
+        dead = Some(plan.repair(grammar)?);
         if avoided.is_empty() {
             break;
         }
@@ -63,57 +63,57 @@ enum Preference {
 
 /// The production with which each nonterminal derives its cheapest text: a shortest one with as few terminals as can be
 /// that some lexeme cannot have behind it.
-struct Shortest {
+struct CheapestDerivations {
     production: Vec<Option<usize>>,
     cost: Vec<usize>,
     expensive: FxHashSet<TerminalId>,
 }
 
-impl Shortest {
+impl CheapestDerivations {
     fn of(table: &LalrTable, expensive: FxHashSet<TerminalId>) -> Self {
         let automaton = &table.automaton;
         let count = automaton.productions_of.len();
-        let mut shortest = Self { production: vec![None; count], cost: vec![usize::MAX; count], expensive };
+        let mut cheapest = Self { production: vec![None; count], cost: vec![usize::MAX; count], expensive };
         loop {
             let mut changed = false;
             for (index, production) in automaton.productions.iter().enumerate() {
                 let lhs = production.lhs.index();
-                let cost = shortest.cost_of(&production.rhs);
-                if cost < shortest.cost[lhs] {
-                    shortest.cost[lhs] = cost;
-                    shortest.production[lhs] = Some(index);
+                let cost = cheapest.cost_of(&production.rhs);
+                if cost < cheapest.cost[lhs] {
+                    cheapest.cost[lhs] = cost;
+                    cheapest.production[lhs] = Some(index);
                     changed = true;
                 }
             }
             if !changed {
-                return shortest;
+                return cheapest;
             }
         }
     }
 
-    fn cost_of(&self, symbols: &[Symbol]) -> usize {
+    fn cost_of(&self, symbols: &[LexedSymbol]) -> usize {
         let costs = symbols.iter().map(|symbol| match symbol {
-            Symbol::Terminal(terminal) if self.expensive.contains(terminal) => EXPENSIVE,
-            Symbol::Terminal(_) => 1,
-            Symbol::Nonterminal(nonterminal) => self.cost[nonterminal.index()],
+            LexedSymbol::Terminal(terminal) if self.expensive.contains(terminal) => EXPENSIVE_TERMINAL_COST,
+            LexedSymbol::Terminal(_) => 1,
+            LexedSymbol::Nonterminal(nonterminal) => self.cost[nonterminal.index()],
         });
         costs.fold(0, usize::saturating_add)
     }
 
     /// The shortest text of some symbols, if it is not too long.
-    fn text(&self, table: &LalrTable, symbols: &[Symbol]) -> Option<Vec<TerminalId>> {
+    fn text(&self, table: &LalrTable, symbols: &[LexedSymbol]) -> Option<Vec<TerminalId>> {
         let mut text = Vec::new();
-        let mut pending: Vec<Symbol> = symbols.iter().rev().copied().collect();
+        let mut pending: Vec<LexedSymbol> = symbols.iter().rev().copied().collect();
         let mut steps = 0;
         while let Some(symbol) = pending.pop() {
             steps += 1;
-            if steps > MOST_STEPS {
+            if steps > MAX_DERIVATION_SYMBOLS {
                 return None;
             }
             match symbol {
-                Symbol::Terminal(_) if text.len() >= LONGEST_STEP => return None,
-                Symbol::Terminal(terminal) => text.push(terminal),
-                Symbol::Nonterminal(nonterminal) => {
+                LexedSymbol::Terminal(_) if text.len() >= MAX_STEP_TERMINALS => return None,
+                LexedSymbol::Terminal(terminal) => text.push(terminal),
+                LexedSymbol::Nonterminal(nonterminal) => {
                     let production = self.production[nonterminal.index()]?;
                     pending.extend(table.automaton.productions[production].rhs.iter().rev());
                 }
@@ -124,47 +124,51 @@ impl Shortest {
 }
 
 /// What may be done in a state: an item of its kernel is completed.
-struct Step {
-    item: Item,
+struct CompletionStep {
+    item: LrItem,
     /// What is read for it.
     text: Vec<TerminalId>,
     /// The states that the parser may be in once the item is reduced.
-    returns: Box<[LrState]>,
+    return_states: Box<[LrState]>,
 }
 
 /// What to do in each state to get to the end of a text.
-struct Plan<'a> {
+struct CompletionPlan<'a> {
     table: &'a LalrTable,
     avoided: &'a FxHashSet<(TerminalId, TerminalId)>,
     indentation: Option<Indentation>,
     /// What may be done in each state, best first.
-    candidates: Vec<Vec<Step>>,
+    candidates: Vec<Vec<CompletionStep>>,
     chosen: Vec<usize>,
     /// The terminals before which the chosen step of each state is known to work; none if it was not tried.
     proven: Vec<Option<TerminalSet>>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> CompletionPlan<'a> {
     fn new(
         table: &'a LalrTable,
-        shortest: &Shortest,
+        cheapest: &CheapestDerivations,
         avoided: &'a FxHashSet<(TerminalId, TerminalId)>,
         preference: Preference,
     ) -> Self {
         let automaton = &table.automaton;
         let mut candidates = Vec::with_capacity(table.state_count());
-        for (kernel, returns) in automaton.kernels.iter().zip(returns(table)) {
-            let mut steps: Vec<Step> = kernel
+        for (kernel, return_states) in automaton.kernels.iter().zip(return_states(table)) {
+            let mut steps: Vec<CompletionStep> = kernel
                 .iter()
-                .zip(returns)
-                .filter_map(|(&item, returns)| {
-                    let rest = &automaton.productions[item.production as usize].rhs[item.dot as usize..];
-                    Some(Step { item, text: shortest.text(table, rest)?, returns: returns.into() })
+                .zip(return_states)
+                .filter_map(|(&item, return_states)| {
+                    let unread = &automaton.productions[item.production as usize].rhs[item.dot as usize..];
+                    Some(CompletionStep {
+                        item,
+                        text: cheapest.text(table, unread)?,
+                        return_states: return_states.into(),
+                    })
                 })
                 .collect();
             let cost = |text: &[TerminalId]| {
-                let expensive = text.iter().filter(|terminal| shortest.expensive.contains(terminal));
-                let begins = text.first().is_some_and(|first| shortest.expensive.contains(first));
+                let expensive = text.iter().filter(|terminal| cheapest.expensive.contains(terminal));
+                let begins = text.first().is_some_and(|first| cheapest.expensive.contains(first));
                 (begins && preference == Preference::Separable, expensive.count(), text.len())
             };
             steps.sort_by_key(|step| (cost(&step.text), std::cmp::Reverse(step.item.dot)));
@@ -182,10 +186,10 @@ impl<'a> Plan<'a> {
     }
 
     /// Corrects the plan until it works; else a state for which that failed.
-    fn correct(&mut self, grammar: &LexedGrammar) -> Option<LrState> {
-        for _ in 0..MOST_ROUNDS {
-            let state = self.find_fault(grammar)?;
-            if !self.try_next(state) {
+    fn repair(&mut self, grammar: &LexedGrammar) -> Option<LrState> {
+        for _ in 0..MAX_ROUNDS {
+            let state = self.find_invalid_state(grammar)?;
+            if !self.select_next(state) {
                 return Some(state);
             }
         }
@@ -193,32 +197,32 @@ impl<'a> Plan<'a> {
     }
 
     /// Goes over to the next candidate of a state; false if there is none.
-    fn try_next(&mut self, state: LrState) -> bool {
+    fn select_next(&mut self, state: LrState) -> bool {
         self.proven[state.index()] = None;
         self.chosen[state.index()] += 1;
         self.chosen[state.index()] < self.candidates[state.index()].len()
     }
 
-    fn step(&self, state: LrState) -> Option<&Step> {
+    fn step(&self, state: LrState) -> Option<&CompletionStep> {
         self.candidates[state.index()].get(self.chosen[state.index()])
     }
 
-    fn rest(&self, item: Item) -> &[Symbol] {
+    fn unread(&self, item: LrItem) -> &[LexedSymbol] {
         &self.table.automaton.productions[item.production as usize].rhs[item.dot as usize..]
     }
 
     /// A state whose step of the plan does not work.
-    fn find_fault(&mut self, grammar: &LexedGrammar) -> Option<LrState> {
+    fn find_invalid_state(&mut self, grammar: &LexedGrammar) -> Option<LrState> {
         let mut states = (0..self.table.state_count()).map(LrState::new);
         for (state, follow) in states.clone().zip(self.follow(grammar)) {
-            let is_known = match &self.proven[state.index()] {
+            let is_valid = match &self.proven[state.index()] {
                 Some(proven) => {
                     let new = follow.without(proven);
-                    new.iter().next().is_none() || self.works(state, &new)
+                    new.iter().next().is_none() || self.is_valid_step(state, &new)
                 }
-                None => self.works(state, &follow),
+                None => self.is_valid_step(state, &follow),
             };
-            if !is_known {
+            if !is_valid {
                 return Some(state);
             }
             match &mut self.proven[state.index()] {
@@ -242,7 +246,7 @@ impl<'a> Plan<'a> {
             if step.item.production as usize == start_production {
                 follow[index].insert(self.table.end());
             }
-            for &after in &step.returns {
+            for &after in &step.return_states {
                 match self.step(after).and_then(|next| next.text.first()) {
                     Some(&first) => {
                         follow[index].insert(first);
@@ -251,13 +255,13 @@ impl<'a> Plan<'a> {
                 }
             }
         }
-        unite_along(&mut follow, &successors);
+        union_over_reachable(&mut follow, &successors);
         follow
     }
 
     /// Whether the parser does what is planned in a state, whatever is below it on the stack.
-    fn works(&self, state: LrState, follow: &TerminalSet) -> bool {
-        let Some(Step { item, text, .. }) = self.step(state) else { return false };
+    fn is_valid_step(&self, state: LrState, follow: &TerminalSet) -> bool {
+        let Some(CompletionStep { item, text, .. }) = self.step(state) else { return false };
         if !self.can_be_written(state, text, follow) {
             return false;
         }
@@ -265,25 +269,26 @@ impl<'a> Plan<'a> {
         for &terminal in text {
             loop {
                 match self.local_action(&stack, terminal) {
-                    Some(Action::Shift(target)) => {
+                    Some(ParserAction::Shift(target)) => {
                         stack.push(target);
                         break;
                     }
-                    Some(Action::Reduce(production)) if self.reduce(&mut stack, production.index()) => {}
+                    Some(ParserAction::Reduce(production)) if self.reduce(&mut stack, production.index()) => {
+                    }
                     _ => return false,
                 }
             }
         }
-        let height = self.rest(*item).len() + 1;
+        let height = self.unread(*item).len() + 1;
         follow.iter().all(|terminal| {
             let mut stack = stack.clone();
             loop {
                 match self.local_action(&stack, terminal) {
-                    Some(Action::Accept) => {
+                    Some(ParserAction::Accept) => {
                         let is_start = item.production as usize == self.table.automaton.productions.len() - 1;
                         return is_start && stack.len() == height;
                     }
-                    Some(Action::Reduce(production)) => {
+                    Some(ParserAction::Reduce(production)) => {
                         if production.index() == item.production as usize
                             && stack.len() == height
                             && item.dot > 0
@@ -303,7 +308,7 @@ impl<'a> Plan<'a> {
     /// Whether no pair of terminals follows each other that should not.
     fn can_be_written(&self, state: LrState, text: &[TerminalId], follow: &TerminalSet) -> bool {
         let entered_by = match self.table.automaton.entered_by[state.index()] {
-            Some(Symbol::Terminal(terminal)) => Some(terminal),
+            Some(LexedSymbol::Terminal(terminal)) => Some(terminal),
             _ => None,
         };
         // The beginnings and ends of blocks are not written: they come with the newline before them.
@@ -320,9 +325,9 @@ impl<'a> Plan<'a> {
             && !follow.iter().any(|next| last.is_some_and(|last| is_avoided(last, next)))
     }
 
-    fn local_action(&self, stack: &[LrState], terminal: TerminalId) -> Option<Action> {
+    fn local_action(&self, stack: &[LrState], terminal: TerminalId) -> Option<ParserAction> {
         // A parser that reduces nothing for ever never gets on.
-        if stack.len() > self.table.state_count() + LONGEST_STEP {
+        if stack.len() > self.table.state_count() + MAX_STEP_TERMINALS {
             return None;
         }
         Some(self.table.action(*stack.last()?, terminal))
@@ -346,10 +351,10 @@ impl<'a> Plan<'a> {
     }
 
     /// Whether the plan turns in circles above `base`: from nonterminals to those that it makes of them in their place.
-    fn turns(&self, base: LrState) -> bool {
+    fn has_cycle(&self, base: LrState) -> bool {
         let automaton = &self.table.automaton;
-        let made_of = |&(symbol, state): &(Symbol, LrState)| match (symbol, self.step(state)) {
-            (Symbol::Nonterminal(part), Some(&Step { item, .. })) if item.dot == 1 => {
+        let made_of = |&(symbol, state): &(LexedSymbol, LrState)| match (symbol, self.step(state)) {
+            (LexedSymbol::Nonterminal(part), Some(&CompletionStep { item, .. })) if item.dot == 1 => {
                 Some((part, automaton.productions[item.production as usize].lhs))
             }
             _ => None,
@@ -374,31 +379,31 @@ impl<'a> Plan<'a> {
     /// A state in which the plan turns in circles above `base`.
     fn find_cycle(&self, base: LrState) -> Option<LrState> {
         let automaton = &self.table.automaton;
-        if !self.turns(base) {
+        if !self.has_cycle(base) {
             return None;
         }
         // From each symbol to the nonterminal that the plan makes of it in the same place.
-        let mut next: FxHashMap<Symbol, (Symbol, LrState)> = FxHashMap::default();
+        let mut next: FxHashMap<LexedSymbol, (LexedSymbol, LrState)> = FxHashMap::default();
         for &(symbol, state) in &automaton.transitions[base.index()] {
-            if let Some(&Step { item, .. }) = self.step(state)
+            if let Some(&CompletionStep { item, .. }) = self.step(state)
                 && item.dot == 1
             {
                 let lhs = automaton.productions[item.production as usize].lhs;
-                next.insert(symbol, (Symbol::Nonterminal(lhs), state));
+                next.insert(symbol, (LexedSymbol::Nonterminal(lhs), state));
             }
         }
-        let mut pending: VecDeque<Symbol> = next.keys().copied().collect();
+        let mut pending: VecDeque<LexedSymbol> = next.keys().copied().collect();
         while let Some(first) = pending.pop_front() {
             let mut current = first;
-            let mut way: Vec<LrState> = Vec::new();
+            let mut path: Vec<LrState> = Vec::new();
             while let Some(&(after, state)) = next.get(&current) {
-                if way.len() > next.len() {
+                if path.len() > next.len() {
                     let can_change = |state: &LrState| {
                         self.chosen[state.index()] + 1 < self.candidates[state.index()].len()
                     };
-                    return way.iter().copied().rev().find(can_change).or(Some(state));
+                    return path.iter().copied().rev().find(can_change).or(Some(state));
                 }
-                way.push(state);
+                path.push(state);
                 current = after;
             }
         }
@@ -408,32 +413,32 @@ impl<'a> Plan<'a> {
 
 /// For each item of each state's kernel the states that the parser may be in once it is reduced: from each state that
 /// predicts its production, the one after the nonterminal.
-fn returns(table: &LalrTable) -> Vec<Vec<Vec<LrState>>> {
+fn return_states(table: &LalrTable) -> Vec<Vec<Vec<LrState>>> {
     let automaton = &table.automaton;
-    let mut returns: Vec<Vec<Vec<LrState>>> =
+    let mut return_states: Vec<Vec<Vec<LrState>>> =
         automaton.kernels.iter().map(|kernel| vec![Vec::new(); kernel.len()]).collect();
     for (base, transitions) in automaton.transitions.iter().enumerate() {
         for &(symbol, after) in transitions {
-            let Symbol::Nonterminal(nonterminal) = symbol else { continue };
+            let LexedSymbol::Nonterminal(nonterminal) = symbol else { continue };
             for &production in &automaton.productions_of[nonterminal.index()] {
                 let mut state = LrState::new(base);
                 for (before, &symbol) in automaton.productions[production].rhs.iter().enumerate() {
                     let Some(next) = table.step(state, symbol) else { break };
                     state = next;
-                    let item = Item { production: production as u32, dot: before as u32 + 1 };
+                    let item = LrItem { production: production as u32, dot: before as u32 + 1 };
                     if let Ok(position) = automaton.kernels[state.index()].binary_search(&item) {
-                        let known = &mut returns[state.index()][position];
-                        if known.last() != Some(&after) {
-                            known.push(after);
+                        let targets = &mut return_states[state.index()][position];
+                        if targets.last() != Some(&after) {
+                            targets.push(after);
                         }
                     }
                 }
             }
         }
     }
-    for returns in returns.iter_mut().flatten() {
-        returns.sort_unstable();
-        returns.dedup();
+    for return_states in return_states.iter_mut().flatten() {
+        return_states.sort_unstable();
+        return_states.dedup();
     }
-    returns
+    return_states
 }

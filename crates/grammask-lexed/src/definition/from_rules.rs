@@ -1,10 +1,13 @@
-//! Makes a lexed grammar of rules over bytes and directives: of KBNF and GBNF.
+//! Construction of a lexed grammar from rules over bytes and directives, for KBNF and GBNF.
 //!
-//! The symbols that directives name become terminals, with whatever they are made of; a string in any other rule is a
-//! terminal of its own, and so is a pattern in KBNF. The rules that the start symbol reaches become productions, with their
-//! operators written out the way the lark library does it, because LALR(1) tables depend on the way: options, choices and
-//! counts up to fifty are spread over alternatives (of choices as far as these are few), and `x+` is a rule `x | x+ x` that all its uses share. So such a grammar
-//! has the conflicts that the same grammar in lark has. Texts are cut by [maximal munch](LexingRule::MaximalMunch).
+//! Symbols that a directive declares become terminals, together with the rules they refer to. A string in another
+//! rule is a terminal of its own, and so is a pattern in KBNF. The other rules that are reachable from the start
+//! symbol become productions.
+//!
+//! Operators are expanded exactly as in the lark library, because the expansion decides whether a grammar is LALR(1):
+//! options, choices and repetitions up to [`MAX_INLINE_COPIES`] become alternatives (choices only up to
+//! [`MAX_INLINE_SYMBOLS`]), and `x+` becomes one rule `x | x+ x`, shared by all its uses. A grammar therefore has the
+//! same conflicts here and in lark. The lexing rule is [maximal munch](LexingRule::MaximalMunch).
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -12,8 +15,8 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::definition::grammar::{
-    ConflictPolicy, LexedDefinition, LexerKind, LexingRule, ParserKind, Pattern, ProductionSource, Symbol,
-    TerminalRole, TerminalSource,
+    ConflictPolicy, LexedDefinition, LexedSymbol, LexerKind, LexingRule, ParserKind, ProductionSource,
+    TerminalPattern, TerminalRole, TerminalSource,
 };
 use crate::definition::terminal_automaton;
 use grammask_automata::{Automata, TermId, Terms};
@@ -21,140 +24,144 @@ use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits
 use grammask_grammar::directives::{Directive, DirectiveKind};
 use grammask_grammar::{Grammar, Node, NodeId, NonterminalId, Terminal, TerminalId, quote_bytes};
 
-/// From this count on, copies of a repetition are a chain of rules.
-const MOST_COPIES_SPREAD: u32 = 50;
+/// The number of copies from which a repetition is expanded to a chain of rules, as in lark.
+const MAX_INLINE_COPIES: u32 = 50;
 
-/// Symbols up to which copies of a choice are spread over alternatives; more get a rule for the choice.
-const MOST_SYMBOLS_SPREAD: usize = 1 << 12;
+/// The maximum number of symbols of an expanded repetition of a choice; a larger choice becomes a rule.
+const MAX_INLINE_SYMBOLS: usize = 1 << 12;
 
-/// Most errors that one grammar is reported to have.
-const MOST_DIAGNOSTICS: usize = 100;
+/// The maximum number of reported errors.
+const MAX_DIAGNOSTICS: usize = 100;
 
-/// What becomes of patterns outside of terminals.
+/// The treatment of patterns outside terminals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InlinePatterns {
-    /// They are terminals without a name.
-    Taken,
-    /// They are errors: a class of characters would be a lexeme of one character.
-    Refused,
+    /// Each pattern is an anonymous terminal.
+    Accept,
+    /// A pattern is an error: a character class would be a lexeme of one character.
+    Refuse,
 }
 
-/// How a grammar is read with a lexer.
+/// Options for the translation of rules to a lexed grammar.
 #[derive(Clone, Copy, Debug)]
-pub struct LexedRules<'a> {
-    /// What the text says about its terminals.
+pub struct LexedOptions<'a> {
+    /// The directives of the grammar's source.
     pub directives: &'a [Directive],
-    /// What becomes of patterns in other rules.
+    /// The treatment of patterns outside terminals.
     pub inline_patterns: InlinePatterns,
-    /// Which terminals the lexer looks for.
+    /// Which terminals the lexer tries to match.
     pub lexer: LexerKind,
-    /// How sequences of terminals are read.
+    /// The parsing algorithm.
     pub parser: ParserKind,
 }
 
-/// The lexed grammar that rules and directives make, and warnings about it.
+/// Translates rules and directives; returns the definition and warnings.
 ///
 /// # Errors
-/// All at once: directives about symbols that are not there or contradict each other; terminals that are made of
-/// themselves, of tokens, or match the empty text or nothing; terminals in rules that are not for the parser. Or a limit.
-pub fn definition_of_rules(
+/// All errors at once: directives about undefined symbols; contradictory directives; terminals that are recursive,
+/// contain tokens, or match the empty text or no text; rules with terminals that the parser does not receive; an
+/// exceeded limit.
+pub fn definition_from_rules(
     grammar: &Grammar,
-    how: &LexedRules<'_>,
+    options: &LexedOptions<'_>,
     limits: &Limits,
 ) -> Result<(LexedDefinition, Vec<Diagnostic>), GrammarError> {
-    let mut reading = Reading {
+    let mut translation = RuleTranslation {
         grammar,
-        how: *how,
+        options: *options,
         limits,
         bodies: vec![Vec::new(); grammar.nonterminals().len()],
         declared: FxHashMap::default(),
         terms: grammar.terms().clone(),
         languages: FxHashMap::default(),
-        terminals: Vec::new(),
-        by_symbol: FxHashMap::default(),
-        by_text: FxHashMap::default(),
-        by_term: FxHashMap::default(),
-        is_used: Vec::new(),
+        terminals: TerminalTable::default(),
         rules: grammar.nonterminals().iter().map(|definition| definition.name.to_string()).collect(),
-        shared: FxHashMap::default(),
+        shared_rule: FxHashMap::default(),
         productions: Vec::new(),
         size: 0,
         diagnostics: Vec::new(),
     };
     for definition in grammar.definitions() {
-        reading.bodies[definition.lhs.index()].push(definition.body);
+        translation.bodies[definition.lhs.index()].push(definition.body);
     }
-    reading.declare();
-    reading.make_terminals();
-    if let Err(limit) = reading.rules() {
-        reading.diagnostics.push(*limit);
+    translation.read_directives();
+    translation.declared_terminals();
+    if let Err(limit) = translation.rules() {
+        translation.diagnostics.push(*limit);
     }
-    let mut diagnostics = std::mem::take(&mut reading.diagnostics);
+    let mut diagnostics = std::mem::take(&mut translation.diagnostics);
     if !diagnostics.is_empty() {
         diagnostics.sort_by_key(|diagnostic| diagnostic.span.map_or(usize::MAX, |span| span.start));
-        diagnostics.truncate(MOST_DIAGNOSTICS);
+        diagnostics.truncate(MAX_DIAGNOSTICS);
         return Err(GrammarError::new(diagnostics, grammar.source().clone()));
     }
-    let warnings = reading.unused();
-    Ok((reading.finish(), warnings))
+    let warnings = translation.unused_terminals();
+    Ok((translation.finish(), warnings))
 }
 
-/// What directives say of a symbol.
+/// The directives about one symbol, combined.
 #[derive(Clone, Copy, Debug)]
-struct Declared {
+struct SymbolDirectives {
     role: TerminalRole,
-    /// Whether `role` was said, or only a priority.
+    /// Whether a directive gave the role; a priority alone does not.
     has_role: bool,
     priority: Option<i32>,
     span: Span,
 }
 
-/// A terminal with what its definition will hold.
-struct Found {
+/// A terminal of the definition under construction.
+struct TerminalDraft {
     name: Arc<str>,
-    pattern: Pattern,
+    pattern: TerminalPattern,
     priority: i32,
     role: TerminalRole,
+    /// Whether a rule uses it.
+    is_used: bool,
 }
 
-/// Alternatives of symbols, none of them twice.
-type Alternatives = Vec<Vec<Symbol>>;
-
-/// Rules that all uses of the same parts share.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Shared {
-    /// One of them.
-    One(Alternatives),
-    /// One or more.
-    Many(Alternatives),
-    /// So many at most, one at least.
-    UpTo(Symbol, u32),
-}
-
-struct Reading<'a> {
-    grammar: &'a Grammar,
-    how: LexedRules<'a>,
-    limits: &'a Limits,
-    bodies: Vec<Vec<NodeId>>,
-    declared: FxHashMap<NonterminalId, Declared>,
-    terms: Terms,
-    /// The languages of symbols that are parts of terminals.
-    languages: FxHashMap<NonterminalId, TermId>,
-    terminals: Vec<Found>,
+/// The terminals so far, with indices by symbol, string and language.
+#[derive(Default)]
+struct TerminalTable {
+    list: Vec<TerminalDraft>,
     by_symbol: FxHashMap<NonterminalId, TerminalId>,
     by_text: FxHashMap<Vec<u8>, TerminalId>,
     by_term: FxHashMap<TermId, TerminalId>,
-    is_used: Vec<bool>,
-    /// The names of nonterminals: those of the grammar, and of shared rules.
+}
+
+/// Distinct right-hand sides.
+type Alternatives = Vec<Vec<LexedSymbol>>;
+
+/// The key of a rule for an operator. Equal operands share one rule.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum SharedRule {
+    /// One of the alternatives.
+    Choice(Alternatives),
+    /// One or more copies of the alternatives.
+    OneOrMore(Alternatives),
+    /// One to `n` copies of the symbol.
+    UpTo(LexedSymbol, u32),
+}
+
+struct RuleTranslation<'a> {
+    grammar: &'a Grammar,
+    options: LexedOptions<'a>,
+    limits: &'a Limits,
+    bodies: Vec<Vec<NodeId>>,
+    declared: FxHashMap<NonterminalId, SymbolDirectives>,
+    terms: Terms,
+    /// The languages of terminals and of the rules they refer to.
+    languages: FxHashMap<NonterminalId, TermId>,
+    terminals: TerminalTable,
+    /// The names of nonterminals: those of the grammar, then those of shared rules.
     rules: Vec<String>,
-    shared: FxHashMap<Shared, Symbol>,
-    productions: Vec<(NonterminalId, Vec<Symbol>)>,
-    /// Symbols that were written, to compare with the limit.
+    shared_rule: FxHashMap<SharedRule, LexedSymbol>,
+    productions: Vec<(NonterminalId, Vec<LexedSymbol>)>,
+    /// The number of symbols written so far, bounded by [`Limits::grammar_size`].
     size: usize,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Reading<'_> {
+impl RuleTranslation<'_> {
     fn report(&mut self, code: Code, message: String, span: Span, help: &str) {
         self.diagnostics.push(Diagnostic::error(code, message).at(span).help(help));
     }
@@ -163,14 +170,14 @@ impl Reading<'_> {
         &self.grammar.nonterminals()[symbol.index()].name
     }
 
-    /// Reads the directives.
-    fn declare(&mut self) {
+    /// Combines the directives by symbol.
+    fn read_directives(&mut self) {
         let symbols = self.grammar.nonterminals().iter().enumerate();
         let symbols: FxHashMap<&str, NonterminalId> = symbols
             .filter(|(_, definition)| definition.defined)
             .map(|(index, definition)| (&*definition.name, NonterminalId::new(index)))
             .collect();
-        for Directive { kind, name, span } in self.how.directives {
+        for Directive { kind, name, span } in self.options.directives {
             let Some(&symbol) = symbols.get(&**name) else {
                 let message = format!("the symbol `{name}` of a directive is not defined");
                 self.report(
@@ -181,7 +188,8 @@ impl Reading<'_> {
                 );
                 continue;
             };
-            let new = Declared { role: TerminalRole::Parsed, has_role: false, priority: None, span: *span };
+            let new =
+                SymbolDirectives { role: TerminalRole::Parsed, has_role: false, priority: None, span: *span };
             let mut declared = self.declared.get(&symbol).copied().unwrap_or(new);
             let role = match *kind {
                 DirectiveKind::Priority(priority) => {
@@ -228,12 +236,12 @@ impl Reading<'_> {
         }
     }
 
-    /// The nodes below `roots` and themselves, parts first; what references lead to is left out.
-    fn below(&self, roots: &[NodeId]) -> Vec<NodeId> {
-        let mut found: FxHashSet<NodeId> = FxHashSet::default();
+    /// The nodes below `roots`, children first, roots included. References are not followed.
+    fn subtree(&self, roots: &[NodeId]) -> Vec<NodeId> {
+        let mut nodes: FxHashSet<NodeId> = FxHashSet::default();
         let mut stack = roots.to_vec();
         while let Some(node) = stack.pop() {
-            if !found.insert(node) {
+            if !nodes.insert(node) {
                 continue;
             }
             match &self.grammar.nodes()[node.index()] {
@@ -246,13 +254,13 @@ impl Reading<'_> {
                 Node::Terminal(_) | Node::Nonterminal(_) => {}
             }
         }
-        let mut found: Vec<NodeId> = found.into_iter().collect();
-        found.sort_unstable();
-        found
+        let mut nodes: Vec<NodeId> = nodes.into_iter().collect();
+        nodes.sort_unstable();
+        nodes
     }
 
-    /// Makes all terminals that directives declare, in the order of their definitions.
-    fn make_terminals(&mut self) {
+    /// Creates the terminals that directives declare, in the order of their definitions.
+    fn declared_terminals(&mut self) {
         let mut symbols: Vec<NonterminalId> = self.declared.keys().copied().collect();
         symbols.sort_unstable_by_key(|symbol| self.grammar.nonterminals()[symbol.index()].span.start);
         for symbol in symbols {
@@ -262,29 +270,34 @@ impl Reading<'_> {
             let Some(pattern) = self.pattern(term, &name, span) else { continue };
             let declared = self.declared[&symbol];
             let id = self.add(Arc::from(name), pattern, declared.priority.unwrap_or(0), declared.role);
-            self.by_symbol.insert(symbol, id);
-            let known = self.by_term.entry(term).or_insert(id);
-            if declared.priority.unwrap_or(0) > self.terminals[known.index()].priority {
-                *known = id;
+            self.terminals.by_symbol.insert(symbol, id);
+            let winner = self.terminals.by_term.entry(term).or_insert(id);
+            if declared.priority.unwrap_or(0) > self.terminals.list[winner.index()].priority {
+                *winner = id;
             }
         }
     }
 
-    fn add(&mut self, name: Arc<str>, pattern: Pattern, priority: i32, role: TerminalRole) -> TerminalId {
-        let id = TerminalId::new(self.terminals.len());
-        if let Pattern::Literal(text) = &pattern {
-            // What is written in a rule is the terminal that wins.
-            let known = self.by_text.entry(text.clone()).or_insert(id);
-            if self.terminals.get(known.index()).is_some_and(|known| known.priority < priority) {
-                *known = id;
+    fn add(
+        &mut self,
+        name: Arc<str>,
+        pattern: TerminalPattern,
+        priority: i32,
+        role: TerminalRole,
+    ) -> TerminalId {
+        let id = TerminalId::new(self.terminals.list.len());
+        if let TerminalPattern::Literal(text) = &pattern {
+            // A string in a rule refers to the terminal of highest priority.
+            let winner = self.terminals.by_text.entry(text.clone()).or_insert(id);
+            if self.terminals.list.get(winner.index()).is_some_and(|winner| winner.priority < priority) {
+                *winner = id;
             }
         }
-        self.terminals.push(Found { name, pattern, priority, role });
-        self.is_used.push(false);
+        self.terminals.list.push(TerminalDraft { name, pattern, priority, role, is_used: false });
         id
     }
 
-    /// The language of a symbol that is a terminal or a part of one.
+    /// The language of a terminal or of a rule that a terminal refers to.
     fn language(&mut self, symbol: NonterminalId, span: Span) -> Option<TermId> {
         enum Visit {
             Enter(NonterminalId, Span),
@@ -307,7 +320,7 @@ impl Reading<'_> {
                         return None;
                     }
                     stack.push(Visit::Leave(part));
-                    for node in self.below(&self.bodies[part.index()]) {
+                    for node in self.subtree(&self.bodies[part.index()]) {
                         if let Node::Nonterminal(next) = self.grammar.nodes()[node.index()] {
                             stack.push(Visit::Enter(next, self.grammar.span(node)));
                         }
@@ -315,7 +328,7 @@ impl Reading<'_> {
                 }
                 Visit::Leave(part) => {
                     open.remove(&part);
-                    let term = self.term_of(&self.bodies[part.index()].clone())?;
+                    let term = self.term_of_bodies(&self.bodies[part.index()].clone())?;
                     self.languages.insert(part, term);
                 }
             }
@@ -323,10 +336,10 @@ impl Reading<'_> {
         self.languages.get(&symbol).copied()
     }
 
-    /// The language of the nodes `roots`, the languages of whose references are known.
-    fn term_of(&mut self, roots: &[NodeId]) -> Option<TermId> {
+    /// The union of the languages of `roots`. The languages of all references must be in `languages`.
+    fn term_of_bodies(&mut self, roots: &[NodeId]) -> Option<TermId> {
         let mut of_node: FxHashMap<NodeId, TermId> = FxHashMap::default();
-        for node in self.below(roots) {
+        for node in self.subtree(roots) {
             let parts =
                 |parts: &[NodeId]| -> Vec<TermId> { parts.iter().map(|part| of_node[part]).collect() };
             let term = match &self.grammar.nodes()[node.index()] {
@@ -343,7 +356,7 @@ impl Reading<'_> {
                 Node::Choice(nodes) => self.terms.union(&parts(nodes)),
                 &Node::Repeat { node, min, max } => self.terms.repeat(of_node[&node], min, max),
                 Node::Selection { .. } => {
-                    self.diagnostics.push(*self.selection(node));
+                    self.diagnostics.push(*self.selection_error(node));
                     return None;
                 }
             };
@@ -363,8 +376,8 @@ impl Reading<'_> {
         );
     }
 
-    /// What a terminal with this language looks for.
-    fn pattern(&mut self, term: TermId, name: &str, span: Span) -> Option<Pattern> {
+    /// The pattern of a terminal with the given language.
+    fn pattern(&mut self, term: TermId, name: &str, span: Span) -> Option<TerminalPattern> {
         if self.terms.is_nullable(term) {
             let message = format!("the terminal `{name}` matches the empty text");
             let help = "a lexeme has at least one byte; make the terminal optional in the rules instead";
@@ -372,10 +385,10 @@ impl Reading<'_> {
             return None;
         }
         if let Some(text) = self.terms.word(term) {
-            return Some(Pattern::Literal(text));
+            return Some(TerminalPattern::Literal(text));
         }
-        let most_states = self.limits.automaton_states;
-        match Automata::new(self.terms.clone(), most_states).start(term) {
+        let max_states = self.limits.automaton_states;
+        match Automata::new(self.terms.clone(), max_states).start(term) {
             Ok(Some(_)) => {}
             Ok(None) => {
                 let message = format!("the terminal `{name}` matches nothing");
@@ -387,23 +400,23 @@ impl Reading<'_> {
                 return None;
             }
         }
-        let states = terminal_automaton::states(&self.terms, term, most_states);
+        let states = terminal_automaton::states(&self.terms, term, max_states);
         if states.is_none() {
-            let limit = LimitExceeded::new("automaton_states", most_states);
+            let limit = LimitExceeded::new("automaton_states", max_states);
             self.diagnostics.push(limit.diagnostic().at(span).found(format!("the terminal `{name}`")));
         }
-        Some(Pattern::Automaton(states?))
+        Some(TerminalPattern::Automaton(states?))
     }
 
-    /// Makes the productions of what the start symbol reaches.
+    /// Creates the productions of the rules that are reachable from the start symbol.
     fn rules(&mut self) -> Result<(), Box<Diagnostic>> {
         let start = self.grammar.start();
         let mut seen: FxHashSet<NonterminalId> = FxHashSet::from_iter([start]);
         let mut pending = vec![start];
-        let mut found = Vec::new();
+        let mut reached = Vec::new();
         while let Some(rule) = pending.pop() {
-            found.push(rule);
-            for node in self.below(&self.bodies[rule.index()]) {
+            reached.push(rule);
+            for node in self.subtree(&self.bodies[rule.index()]) {
                 if let Node::Nonterminal(next) = self.grammar.nodes()[node.index()]
                     && !self.declared.contains_key(&next)
                     && seen.insert(next)
@@ -412,16 +425,16 @@ impl Reading<'_> {
                 }
             }
         }
-        // In the order of the text, so that terminals without a name are, too.
-        found.sort_unstable_by_key(|rule| {
+        // Source order, so that anonymous terminals are in source order too.
+        reached.sort_unstable_by_key(|rule| {
             self.bodies[rule.index()].first().map_or(Span::default(), |&body| self.grammar.span(body))
         });
-        for rule in found {
+        for rule in reached {
             let bodies = self.bodies[rule.index()].clone();
             let alternatives = self.alternatives(rule, &bodies)?;
             for rhs in alternatives {
-                // A rule that is itself derives nothing new.
-                if rhs != [Symbol::Nonterminal(rule)] {
+                // The production `a: a` is redundant.
+                if rhs != [LexedSymbol::Nonterminal(rule)] {
                     self.productions.push((rule, rhs));
                 }
             }
@@ -429,35 +442,35 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// The alternatives of a rule, without operators.
+    /// The alternatives of a rule with all operators expanded.
     fn alternatives(
         &mut self,
         rule: NonterminalId,
         roots: &[NodeId],
     ) -> Result<Alternatives, Box<Diagnostic>> {
         let mut of_node: FxHashMap<NodeId, Alternatives> = FxHashMap::default();
-        for node in self.below(roots) {
+        for node in self.subtree(roots) {
             let alternatives = match &self.grammar.nodes()[node.index()] {
-                Node::Terminal(id) => {
-                    self.terminal_at(*id, node).map_or_else(Vec::new, |id| vec![vec![Symbol::Terminal(id)]])
-                }
+                Node::Terminal(id) => self
+                    .terminal_at(*id, node)
+                    .map_or_else(Vec::new, |id| vec![vec![LexedSymbol::Terminal(id)]]),
                 Node::Nonterminal(symbol) if self.declared.contains_key(symbol) => self
                     .declared_at(*symbol, node)
-                    .map_or_else(Vec::new, |id| vec![vec![Symbol::Terminal(id)]]),
-                Node::Nonterminal(symbol) => vec![vec![Symbol::Nonterminal(*symbol)]],
+                    .map_or_else(Vec::new, |id| vec![vec![LexedSymbol::Terminal(id)]]),
+                Node::Nonterminal(symbol) => vec![vec![LexedSymbol::Nonterminal(*symbol)]],
                 Node::Sequence(parts) => {
                     let mut joined = vec![Vec::new()];
                     for part in parts {
-                        joined = self.products(&joined, &of_node[part], node)?;
+                        joined = self.concatenations(&joined, &of_node[part], node)?;
                     }
                     joined
                 }
                 Node::Choice(parts) => distinct(parts.iter().flat_map(|part| of_node[part].iter().cloned())),
                 &Node::Repeat { node: part, min, max } => {
                     let inner = of_node[&part].clone();
-                    self.repetition(rule, inner, (min, max), node)?
+                    self.repetition(rule, inner, min, max, node)?
                 }
-                Node::Selection { .. } => return Err(self.selection(node)),
+                Node::Selection { .. } => return Err(self.selection_error(node)),
             };
             self.count(&alternatives, node)?;
             of_node.insert(node, alternatives);
@@ -465,8 +478,8 @@ impl Reading<'_> {
         Ok(distinct(roots.iter().flat_map(|root| of_node[root].iter().cloned())))
     }
 
-    /// Why a selection is refused. No grammar that a person writes has one.
-    fn selection(&self, node: NodeId) -> Box<Diagnostic> {
+    /// The error for a selection, which only JSON Schemas produce.
+    fn selection_error(&self, node: NodeId) -> Box<Diagnostic> {
         let message = "parts that are chosen by a schema have no place in a grammar with a lexer";
         Box::new(
             Diagnostic::error(Code::UnsupportedGrammar, message)
@@ -480,7 +493,7 @@ impl Reading<'_> {
         self.reserve(size, node)
     }
 
-    /// Counts symbols before they are written.
+    /// Accounts for symbols before they are written.
     fn reserve(&mut self, size: usize, node: NodeId) -> Result<(), Box<Diagnostic>> {
         self.size = self.size.saturating_add(size);
         if self.size <= self.limits.grammar_size {
@@ -491,7 +504,7 @@ impl Reading<'_> {
         Err(Box::new(limit.at(self.grammar.span(node)).help(help)))
     }
 
-    fn products(
+    fn concatenations(
         &mut self,
         left: &Alternatives,
         right: &Alternatives,
@@ -506,19 +519,20 @@ impl Reading<'_> {
         Ok(distinct(pairs))
     }
 
-    /// `min` to `max` copies.
+    /// `min` to `max` copies of the alternatives.
     fn repetition(
         &mut self,
         rule: NonterminalId,
         mut inner: Alternatives,
-        (min, max): (u32, Option<u32>),
+        min: u32,
+        max: Option<u32>,
         node: NodeId,
     ) -> Result<Alternatives, Box<Diagnostic>> {
         let count = inner.len();
         inner.retain(|rhs| !rhs.is_empty());
         let min = if inner.len() < count { 0 } else { min };
         if inner.is_empty() && count == 0 {
-            // What is wrong in it was reported.
+            // The operand has no alternatives because of an error that was already reported.
             return Ok(Vec::new());
         }
         if inner.is_empty() || max == Some(0) {
@@ -531,59 +545,66 @@ impl Reading<'_> {
             return Ok(inner);
         }
         if max.is_none() && min <= 1 {
-            let many = self.shared(rule, Shared::Many(inner), node)?;
+            let many = self.shared_rule(rule, SharedRule::OneOrMore(inner), node)?;
             let mut alternatives = vec![vec![many]];
             if min == 0 {
                 alternatives.push(Vec::new());
             }
             return Ok(alternatives);
         }
-        let is_spread = max.is_none_or(|max| max < MOST_COPIES_SPREAD);
-        if let Some(max) = max.filter(|_| is_spread && inner.len() > 1)
-            && let Some(alternatives) = spread(&inner, min..=max)
+        let is_inlined = max.is_none_or(|max| max < MAX_INLINE_COPIES);
+        if let Some(max) = max.filter(|_| is_inlined && inner.len() > 1)
+            && let Some(alternatives) = inline_copies(&inner, min..=max)
         {
             return Ok(alternatives);
         }
         let item = match &inner[..] {
-            [only] if is_spread || only.len() == 1 => only.clone(),
-            _ => vec![self.shared(rule, Shared::One(inner.clone()), node)?],
+            [only] if is_inlined || only.len() == 1 => only.clone(),
+            _ => vec![self.shared_rule(rule, SharedRule::Choice(inner.clone()), node)?],
         };
-        let copies = |reading: &mut Self, count: u32| {
-            reading.reserve(item.len().saturating_mul(count as usize), node)?;
+        let copies = |translation: &mut Self, count: u32| {
+            translation.reserve(item.len().saturating_mul(count as usize), node)?;
             Ok(item.repeat(count as usize))
         };
         match max {
             None => {
                 let mut rhs = copies(self, min - 1)?;
-                rhs.push(self.shared(rule, Shared::Many(inner), node)?);
+                rhs.push(self.shared_rule(rule, SharedRule::OneOrMore(inner), node)?);
                 Ok(vec![rhs])
             }
-            Some(max) if is_spread => (min..=max).map(|count| copies(self, count)).collect(),
+            Some(max) if is_inlined => (min..=max).map(|count| copies(self, count)).collect(),
             Some(max) => {
-                let least = copies(self, min)?;
+                let required = copies(self, min)?;
                 if min == max {
-                    return Ok(vec![least]);
+                    return Ok(vec![required]);
                 }
                 let mut tail = item[0];
                 for count in 1..=max - min {
-                    tail = self.shared(rule, Shared::UpTo(item[0], count), node)?;
+                    tail = self.shared_rule(rule, SharedRule::UpTo(item[0], count), node)?;
                 }
-                let more = [&least[..], &[tail]].concat();
-                Ok(vec![least, more])
+                let more = [&required[..], &[tail]].concat();
+                Ok(vec![required, more])
             }
         }
     }
 
-    /// The rule for parts that several places share, with its productions if it is new.
-    fn shared(&mut self, rule: NonterminalId, key: Shared, node: NodeId) -> Result<Symbol, Box<Diagnostic>> {
-        if let Some(&known) = self.shared.get(&key) {
+    /// The nonterminal of a shared rule; creates its productions on first use.
+    fn shared_rule(
+        &mut self,
+        rule: NonterminalId,
+        key: SharedRule,
+        node: NodeId,
+    ) -> Result<LexedSymbol, Box<Diagnostic>> {
+        if let Some(&known) = self.shared_rule.get(&key) {
             return Ok(known);
         }
         let id = NonterminalId::new(self.rules.len());
-        let own = Symbol::Nonterminal(id);
+        let own = LexedSymbol::Nonterminal(id);
         let (name, alternatives) = match &key {
-            Shared::One(parts) => (format!("{}({})", self.rules[rule.index()], id.index()), parts.clone()),
-            Shared::Many(parts) => {
+            SharedRule::Choice(parts) => {
+                (format!("{}({})", self.rules[rule.index()], id.index()), parts.clone())
+            }
+            SharedRule::OneOrMore(parts) => {
                 let name = match &parts[..] {
                     [only] if only.len() == 1 => format!("{}+", self.symbol_name(only[0])),
                     _ => format!("{}({})+", self.rules[rule.index()], id.index()),
@@ -591,9 +612,9 @@ impl Reading<'_> {
                 let more = parts.iter().map(|rhs| [&[own], &rhs[..]].concat());
                 (name, parts.iter().cloned().chain(more).collect())
             }
-            &Shared::UpTo(item, count) => {
+            &SharedRule::UpTo(item, count) => {
                 let mut alternatives = vec![vec![item]];
-                if let Some(&fewer) = self.shared.get(&Shared::UpTo(item, count - 1)) {
+                if let Some(&fewer) = self.shared_rule.get(&SharedRule::UpTo(item, count - 1)) {
                     alternatives.push(vec![item, fewer]);
                 }
                 (format!("{}{{1,{count}}}", self.symbol_name(item)), alternatives)
@@ -602,27 +623,27 @@ impl Reading<'_> {
         self.count(&alternatives, node)?;
         self.rules.push(name);
         self.productions.extend(alternatives.into_iter().map(|rhs| (id, rhs)));
-        self.shared.insert(key, own);
+        self.shared_rule.insert(key, own);
         Ok(own)
     }
 
-    fn symbol_name(&self, symbol: Symbol) -> &str {
+    fn symbol_name(&self, symbol: LexedSymbol) -> &str {
         match symbol {
-            Symbol::Terminal(terminal) => &self.terminals[terminal.index()].name,
-            Symbol::Nonterminal(rule) => &self.rules[rule.index()],
+            LexedSymbol::Terminal(terminal) => &self.terminals.list[terminal.index()].name,
+            LexedSymbol::Nonterminal(rule) => &self.rules[rule.index()],
         }
     }
 
-    /// A terminal that a directive declared, where a rule uses it; none, with a report, if it is not for the parser.
+    /// The terminal of a declared symbol in a rule; `None`, after a report, if the parser does not receive it.
     fn declared_at(&mut self, symbol: NonterminalId, node: NodeId) -> Option<TerminalId> {
-        let id = *self.by_symbol.get(&symbol)?;
+        let id = *self.terminals.by_symbol.get(&symbol)?;
         self.use_at(id, node)
     }
 
     fn use_at(&mut self, id: TerminalId, node: NodeId) -> Option<TerminalId> {
-        let Found { name, role, .. } = &self.terminals[id.index()];
+        let TerminalDraft { name, role, .. } = &self.terminals.list[id.index()];
         if *role == TerminalRole::Parsed {
-            self.is_used[id.index()] = true;
+            self.terminals.list[id.index()].is_used = true;
             return Some(id);
         }
         let what = if *role == TerminalRole::Ignored { "ignored" } else { "refused" };
@@ -632,24 +653,24 @@ impl Reading<'_> {
         None
     }
 
-    /// The terminal for a string or a pattern in a rule; none, with a report, if there is no such terminal.
+    /// The terminal for a string or pattern in a rule; `None`, after a report, if it is not supported.
     fn terminal_at(&mut self, id: TerminalId, node: NodeId) -> Option<TerminalId> {
         let definition = &self.grammar.terminals()[id.index()];
         match &definition.terminal {
             Terminal::Literal(text) => {
-                if let Some(&known) = self.by_text.get(&**text) {
+                if let Some(&known) = self.terminals.by_text.get(&**text) {
                     return self.use_at(known, node);
                 }
                 let name = Arc::from(quote_bytes(text));
-                let id = self.add(name, Pattern::Literal(text.to_vec()), 0, TerminalRole::Parsed);
+                let id = self.add(name, TerminalPattern::Literal(text.to_vec()), 0, TerminalRole::Parsed);
                 self.use_at(id, node)
             }
             &Terminal::Regular(term) => {
-                if let Some(&known) = self.by_term.get(&term) {
+                if let Some(&known) = self.terminals.by_term.get(&term) {
                     return self.use_at(known, node);
                 }
                 let span = self.grammar.span(node);
-                if self.how.inline_patterns == InlinePatterns::Refused {
+                if self.options.inline_patterns == InlinePatterns::Refuse {
                     let message = format!("the characters `{}` stand outside of terminals", definition.label);
                     let help = "declare the rule that they make a lexeme of with `%terminal`";
                     self.report(Code::UnsupportedGrammar, message, span, help);
@@ -658,11 +679,11 @@ impl Reading<'_> {
                 let label = definition.label.clone();
                 let pattern = self.pattern(term, &label, span)?;
                 let known = match &pattern {
-                    Pattern::Literal(text) => self.by_text.get(text).copied(),
+                    TerminalPattern::Literal(text) => self.terminals.by_text.get(text).copied(),
                     _ => None,
                 };
                 let id = known.unwrap_or_else(|| self.add(label, pattern, 0, TerminalRole::Parsed));
-                self.by_term.insert(term, id);
+                self.terminals.by_term.insert(term, id);
                 self.use_at(id, node)
             }
             _ => {
@@ -672,12 +693,12 @@ impl Reading<'_> {
         }
     }
 
-    /// Warnings about terminals that no rule uses.
-    fn unused(&self) -> Vec<Diagnostic> {
+    /// Warnings about terminals that occur in no rule.
+    fn unused_terminals(&self) -> Vec<Diagnostic> {
         let mut warnings: Vec<Diagnostic> = Vec::new();
-        for (&symbol, &id) in &self.by_symbol {
-            let Found { name, role, .. } = &self.terminals[id.index()];
-            if *role == TerminalRole::Parsed && !self.is_used[id.index()] {
+        for (&symbol, &id) in &self.terminals.by_symbol {
+            let TerminalDraft { name, role, .. } = &self.terminals.list[id.index()];
+            if *role == TerminalRole::Parsed && !self.terminals.list[id.index()].is_used {
                 let message =
                     format!("no rule uses the terminal `{name}`, so the lexer does not look for it");
                 let help = format!("remove it, or write `%refuse {name}` if no text may have it");
@@ -690,43 +711,45 @@ impl Reading<'_> {
     }
 
     fn finish(self) -> LexedDefinition {
-        let name = |symbol: &Symbol| self.symbol_name(*symbol).to_owned();
+        let name = |symbol: &LexedSymbol| self.symbol_name(*symbol).to_owned();
         let productions = self.productions.iter().map(|(rule, rhs)| ProductionSource {
             lhs: self.rules[rule.index()].clone(),
             rhs: rhs.iter().map(name).collect(),
             priority: 0,
         });
         let productions = productions.collect();
-        let used = self.terminals.iter().zip(&self.is_used);
-        let terminals = used.filter(|(found, is_used)| **is_used || found.role != TerminalRole::Parsed);
-        let terminals = terminals.map(|(found, _)| TerminalSource {
-            name: found.name.to_string(),
-            pattern: found.pattern.clone(),
-            priority: found.priority,
-            role: found.role,
+        let used = self
+            .terminals
+            .list
+            .iter()
+            .filter(|terminal| terminal.is_used || terminal.role != TerminalRole::Parsed);
+        let terminals = used.map(|terminal| TerminalSource {
+            name: terminal.name.to_string(),
+            pattern: terminal.pattern.clone(),
+            priority: terminal.priority,
+            role: terminal.role,
         });
         LexedDefinition {
             terminals: terminals.collect(),
             productions,
             start: self.rules[self.grammar.start().index()].clone(),
-            lexer: self.how.lexer,
+            lexer: self.options.lexer,
             rule: LexingRule::MaximalMunch,
-            parser: self.how.parser,
+            parser: self.options.parser,
             conflicts: ConflictPolicy::PreferShift,
             indentation: None,
         }
     }
 }
 
-/// The alternatives without those that came before.
-/// All ways to write so many copies, if these are few. The library always writes them out, however many they are.
-fn spread(inner: &Alternatives, counts: RangeInclusive<u32>) -> Option<Alternatives> {
+/// All sequences of copies, or `None` if they exceed [`MAX_INLINE_SYMBOLS`], a bound that lark lacks.
+fn inline_copies(inner: &Alternatives, counts: RangeInclusive<u32>) -> Option<Alternatives> {
     let mut copies: Alternatives = vec![Vec::new()];
-    let mut found = Vec::new();
+    let mut alternatives = Vec::new();
     for count in 0..=*counts.end() {
         if count > 0 {
             let size: usize = copies.iter().map(|rhs| rhs.len() + 1).sum();
-            if size.saturating_mul(inner.len()) > MOST_SYMBOLS_SPREAD {
+            if size.saturating_mul(inner.len()) > MAX_INLINE_SYMBOLS {
                 return None;
             }
             let pairs =
@@ -734,13 +757,13 @@ fn spread(inner: &Alternatives, counts: RangeInclusive<u32>) -> Option<Alternati
             copies = distinct(pairs);
         }
         if counts.contains(&count) {
-            found.extend_from_slice(&copies);
+            alternatives.extend_from_slice(&copies);
         }
     }
-    Some(distinct(found.into_iter()))
+    Some(distinct(alternatives.into_iter()))
 }
 
-fn distinct(alternatives: impl Iterator<Item = Vec<Symbol>>) -> Alternatives {
+fn distinct(alternatives: impl Iterator<Item = Vec<LexedSymbol>>) -> Alternatives {
     let mut seen = FxHashSet::default();
     alternatives.filter(|rhs| seen.insert(rhs.clone())).collect()
 }

@@ -80,7 +80,7 @@ pub enum ConflictPolicy {
 
 /// What a terminal matches.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Pattern {
+pub enum TerminalPattern {
     /// This text.
     Literal(Vec<u8>),
     /// A text that may be spelled in other ways too, as a literal that ignores case.
@@ -98,7 +98,7 @@ pub enum Pattern {
     Declared,
 }
 
-impl Pattern {
+impl TerminalPattern {
     /// The text of a literal.
     #[must_use]
     pub fn literal(&self) -> Option<&[u8]> {
@@ -128,7 +128,7 @@ pub struct TerminalSource {
     /// The name.
     pub name: String,
     /// What it matches.
-    pub pattern: Pattern,
+    pub pattern: TerminalPattern,
     /// Terminals with higher priority win.
     pub priority: i32,
     /// What becomes of its lexemes.
@@ -187,7 +187,7 @@ pub struct LexedDefinition {
 
 /// A symbol of a right-hand side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Symbol {
+pub enum LexedSymbol {
     /// A terminal.
     Terminal(TerminalId),
     /// A nonterminal.
@@ -196,7 +196,7 @@ pub enum Symbol {
 
 /// A terminal of a [`LexedGrammar`].
 #[derive(Clone, Debug)]
-pub struct Terminal {
+pub struct LexedTerminal {
     /// The name.
     pub name: Arc<str>,
     /// Its language; none if it comes from indentation.
@@ -211,11 +211,11 @@ pub struct Terminal {
 
 /// A production of a [`LexedGrammar`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Production {
+pub struct LexedProduction {
     /// The nonterminal.
     pub lhs: NonterminalId,
     /// What it derives.
-    pub rhs: Box<[Symbol]>,
+    pub rhs: Box<[LexedSymbol]>,
     /// Where two rules can be reduced, the higher priority wins.
     pub priority: i32,
 }
@@ -242,11 +242,11 @@ pub struct Indentation {
 pub struct LexedGrammar {
     definition: Arc<LexedDefinition>,
     pub(crate) terms: Terms,
-    pub(crate) terminals: Vec<Terminal>,
+    pub(crate) terminals: Vec<LexedTerminal>,
     /// Literals that are read as a pattern is, with the pattern; only with [`LexingRule::Lark`].
     pub(crate) keywords: Vec<(TerminalId, TerminalId)>,
     pub(crate) nonterminals: Vec<Arc<str>>,
-    pub(crate) productions: Vec<Production>,
+    pub(crate) productions: Vec<LexedProduction>,
     pub(crate) start: NonterminalId,
     pub(crate) lexer: LexerKind,
     pub(crate) rule: LexingRule,
@@ -255,7 +255,7 @@ pub struct LexedGrammar {
     pub(crate) indentation: Option<Indentation>,
 }
 
-impl Terminal {
+impl LexedTerminal {
     /// Whether its lexemes may stand anywhere and mean nothing.
     #[must_use]
     pub fn is_ignored(&self) -> bool {
@@ -276,7 +276,7 @@ impl LexedGrammar {
                 .diagnostic()
                 .into());
         }
-        let mut check = Check::new(limits);
+        let mut check = DefinitionCheck::new(limits);
         check.terminals(&definition.terminals);
         check.productions(&definition.productions);
         let start = check.nonterminal_ids.get(&*definition.start).copied();
@@ -285,8 +285,8 @@ impl LexedGrammar {
             check.diagnostics.push(Diagnostic::error(Code::MissingStart, message));
         }
         let indentation = definition.indentation.as_ref().and_then(|source| check.indentation(source));
-        check.combination(definition);
-        check.declared(indentation.as_ref());
+        check.check_lexer_and_parser(definition);
+        check.check_declared(indentation.as_ref());
         let keywords = match definition.rule {
             LexingRule::MaximalMunch => Vec::new(),
             LexingRule::Lark => check.keywords(&definition.terminals),
@@ -320,7 +320,7 @@ impl LexedGrammar {
 
     /// All terminals.
     #[must_use]
-    pub fn terminals(&self) -> &[Terminal] {
+    pub fn terminals(&self) -> &[LexedTerminal] {
         &self.terminals
     }
 
@@ -332,7 +332,7 @@ impl LexedGrammar {
 
     /// All productions, in the order of the definition.
     #[must_use]
-    pub fn productions(&self) -> &[Production] {
+    pub fn productions(&self) -> &[LexedProduction] {
         &self.productions
     }
 
@@ -374,16 +374,16 @@ impl LexedGrammar {
 
     /// The name of a symbol.
     #[must_use]
-    pub fn symbol_name(&self, symbol: Symbol) -> &str {
+    pub fn symbol_name(&self, symbol: LexedSymbol) -> &str {
         match symbol {
-            Symbol::Terminal(terminal) => self.terminal_name(terminal),
-            Symbol::Nonterminal(nonterminal) => &self.nonterminals[nonterminal.index()],
+            LexedSymbol::Terminal(terminal) => self.terminal_name(terminal),
+            LexedSymbol::Nonterminal(nonterminal) => &self.nonterminals[nonterminal.index()],
         }
     }
 
     /// A production as `lhs: a b`, with a dot before the symbol at `dot` if there is one.
     #[must_use]
-    pub fn production_text(&self, production: &Production, dot: Option<usize>) -> String {
+    pub fn production_text(&self, production: &LexedProduction, dot: Option<usize>) -> String {
         let mut text = format!("{}:", self.nonterminals[production.lhs.index()]);
         for (position, &symbol) in production.rhs.iter().enumerate() {
             text.push_str(if dot == Some(position) { " • " } else { " " });
@@ -402,8 +402,8 @@ impl LexedGrammar {
             let before = is_productive.iter().filter(|&&productive| productive).count();
             for production in &self.productions {
                 let derives = production.rhs.iter().all(|symbol| match symbol {
-                    Symbol::Terminal(_) => true,
-                    Symbol::Nonterminal(nonterminal) => is_productive[nonterminal.index()],
+                    LexedSymbol::Terminal(_) => true,
+                    LexedSymbol::Nonterminal(nonterminal) => is_productive[nonterminal.index()],
                 });
                 is_productive[production.lhs.index()] |= derives;
             }
@@ -424,8 +424,8 @@ impl LexedGrammar {
         }
         self.productions.retain(|production| {
             production.rhs.iter().all(|symbol| match symbol {
-                Symbol::Terminal(_) => true,
-                Symbol::Nonterminal(nonterminal) => is_productive[nonterminal.index()],
+                LexedSymbol::Terminal(_) => true,
+                LexedSymbol::Nonterminal(nonterminal) => is_productive[nonterminal.index()],
             })
         });
         Ok(())
@@ -433,18 +433,18 @@ impl LexedGrammar {
 }
 
 /// A definition being checked.
-struct Check<'a> {
+struct DefinitionCheck<'a> {
     limits: &'a Limits,
     terms: Terms,
-    terminals: Vec<Terminal>,
+    terminals: Vec<LexedTerminal>,
     terminal_ids: FxHashMap<Arc<str>, TerminalId>,
     nonterminals: Vec<Arc<str>>,
     nonterminal_ids: FxHashMap<Arc<str>, NonterminalId>,
-    productions: Vec<Production>,
+    productions: Vec<LexedProduction>,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl<'a> Check<'a> {
+impl<'a> DefinitionCheck<'a> {
     fn new(limits: &'a Limits) -> Self {
         Self {
             limits,
@@ -462,19 +462,20 @@ impl<'a> Check<'a> {
         for source in sources {
             let name: Arc<str> = Arc::from(&*source.name);
             let term = match &source.pattern {
-                Pattern::Literal(bytes) => Some(self.terms.literal(bytes)),
-                Pattern::Regex(pattern) | Pattern::Spelled { spellings: pattern, .. } => {
+                TerminalPattern::Literal(bytes) => Some(self.terms.literal(bytes)),
+                TerminalPattern::Regex(pattern) | TerminalPattern::Spelled { spellings: pattern, .. } => {
                     self.regex(pattern, &name)
                 }
-                Pattern::Automaton(states) => match terminal_automaton::term(&mut self.terms, states) {
-                    Some(term) => self.without_empty_look(term, &name),
+                TerminalPattern::Automaton(states) => match terminal_automaton::term(&mut self.terms, states)
+                {
+                    Some(term) => self.nonempty_term(term, &name),
                     None => {
                         let message = format!("the terminal `{name}` is no automaton");
                         self.diagnostics.push(Diagnostic::error(Code::UnexpectedInput, message));
                         None
                     }
                 },
-                Pattern::Declared => None,
+                TerminalPattern::Declared => None,
             };
             if let Some(term) = term
                 && self.terms.is_nullable(term)
@@ -491,7 +492,7 @@ impl<'a> Check<'a> {
                 let message = format!("the terminal `{name}` is defined twice");
                 self.diagnostics.push(Diagnostic::error(Code::UnexpectedInput, message));
             }
-            self.terminals.push(Terminal {
+            self.terminals.push(LexedTerminal {
                 name,
                 term,
                 priority: source.priority,
@@ -504,7 +505,7 @@ impl<'a> Check<'a> {
     /// The term of a regular expression.
     fn regex(&mut self, pattern: &str, name: &str) -> Option<TermId> {
         match regex::term(&mut self.terms, pattern, self.limits) {
-            Ok(term) => self.without_empty_look(term, name),
+            Ok(term) => self.nonempty_term(term, name),
             Err(error) => {
                 let mut diagnostic =
                     Diagnostic::error(error.code(), format!("the terminal `{name}`: {error}")).found(pattern);
@@ -516,7 +517,7 @@ impl<'a> Check<'a> {
     }
 
     /// The term, unless it is empty.
-    fn without_empty_look(&mut self, term: TermId, name: &str) -> Option<TermId> {
+    fn nonempty_term(&mut self, term: TermId, name: &str) -> Option<TermId> {
         let mut automata = Automata::new(self.terms.clone(), self.limits.automaton_states);
         match automata.start(term) {
             Ok(Some(_)) => return Some(term),
@@ -546,16 +547,16 @@ impl<'a> Check<'a> {
             let mut rhs = Vec::with_capacity(source.rhs.len());
             for name in &source.rhs {
                 if let Some(&terminal) = self.terminal_ids.get(&**name) {
-                    rhs.push(Symbol::Terminal(terminal));
+                    rhs.push(LexedSymbol::Terminal(terminal));
                 } else if let Some(&nonterminal) = self.nonterminal_ids.get(&**name) {
-                    rhs.push(Symbol::Nonterminal(nonterminal));
+                    rhs.push(LexedSymbol::Nonterminal(nonterminal));
                 } else if undefined.insert(name) {
                     let message = format!("the symbol `{name}` is not defined");
                     self.diagnostics.push(Diagnostic::error(Code::UndefinedSymbol, message));
                 }
             }
             for symbol in &rhs {
-                if let Symbol::Terminal(terminal) = *symbol
+                if let LexedSymbol::Terminal(terminal) = *symbol
                     && self.terminals[terminal.index()].role != TerminalRole::Parsed
                 {
                     let name = &self.terminals[terminal.index()].name;
@@ -569,18 +570,18 @@ impl<'a> Check<'a> {
                 }
             }
             let lhs = self.nonterminal_ids[&*source.lhs];
-            self.productions.push(Production { lhs, rhs: rhs.into(), priority: source.priority });
+            self.productions.push(LexedProduction { lhs, rhs: rhs.into(), priority: source.priority });
         }
     }
 
     fn indentation(&mut self, source: &IndentationSource) -> Option<Indentation> {
         let mut find = |name: &String| {
-            let found = self.terminal_ids.get(&**name).copied();
-            if found.is_none() {
+            let id = self.terminal_ids.get(&**name).copied();
+            if id.is_none() {
                 let message = format!("the indentation names the terminal `{name}`, which is not defined");
                 self.diagnostics.push(Diagnostic::error(Code::UndefinedSymbol, message));
             }
-            found
+            id
         };
         let newline = find(&source.newline);
         let indent = find(&source.indent);
@@ -598,7 +599,7 @@ impl<'a> Check<'a> {
     }
 
     /// Reports kinds of lexers and parsers that do not go together.
-    fn combination(&mut self, definition: &LexedDefinition) {
+    fn check_lexer_and_parser(&mut self, definition: &LexedDefinition) {
         let message = match (definition.lexer, definition.parser) {
             (LexerKind::Contextual, ParserKind::Earley) => "a contextual lexer needs LALR(1) tables",
             (LexerKind::Dynamic | LexerKind::DynamicComplete, ParserKind::Lalr) => {
@@ -617,8 +618,8 @@ impl<'a> Check<'a> {
     }
 
     /// Reports terminals without a pattern that do not come from indentation.
-    fn declared(&mut self, indentation: Option<&Indentation>) {
-        let used: FxHashSet<Symbol> =
+    fn check_declared(&mut self, indentation: Option<&Indentation>) {
+        let used: FxHashSet<LexedSymbol> =
             self.productions.iter().flat_map(|production| production.rhs.iter().copied()).collect();
         for (index, terminal) in self.terminals.iter().enumerate() {
             let id = TerminalId::new(index);
@@ -626,7 +627,7 @@ impl<'a> Check<'a> {
                 indentation.is_some_and(|layout| layout.indent == id || layout.dedent == id);
             if terminal.term.is_none()
                 && !comes_from_layout
-                && used.contains(&Symbol::Terminal(id))
+                && used.contains(&LexedSymbol::Terminal(id))
                 && self.diagnostics.is_empty()
             {
                 let message = format!("the terminal `{}` is declared and nothing makes it", terminal.name);

@@ -14,18 +14,18 @@ pub struct AutomatonState {
 }
 
 /// The minimal automaton of a term; none if it has no word, or more than `most_states` states before they are merged.
-pub(crate) fn states(terms: &Terms, term: TermId, most_states: usize) -> Option<Vec<AutomatonState>> {
-    let table = terms.determinized(term, most_states)?;
+pub(crate) fn states(terms: &Terms, term: TermId, max_states: usize) -> Option<Vec<AutomatonState>> {
+    let table = terms.determinized(term, max_states)?;
     let start = table.start()?;
     let mut positions: FxHashMap<TableState, u32> = FxHashMap::from_iter([(start, 0)]);
-    let mut found = vec![start];
+    let mut reached = vec![start];
     let mut states = Vec::new();
-    while let Some(&state) = found.get(states.len()) {
+    while let Some(&state) = reached.get(states.len()) {
         let mut edges = Vec::new();
         for (low, high, target) in table.edges(state) {
-            let next = u32::try_from(found.len()).ok()?;
+            let next = u32::try_from(reached.len()).ok()?;
             let position = *positions.entry(target).or_insert_with(|| {
-                found.push(target);
+                reached.push(target);
                 next
             });
             edges.push((low, high, position));
@@ -43,12 +43,12 @@ pub(crate) fn term(terms: &mut Terms, states: &[AutomatonState]) -> Option<TermI
         if state.accepting {
             builder.accept(id);
         }
-        let mut least = 0;
+        let mut min_low = 0;
         for &(low, high, target) in &state.edges {
-            if low > high || u16::from(low) < least {
+            if low > high || u16::from(low) < min_low {
                 return None;
             }
-            least = u16::from(high) + 1;
+            min_low = u16::from(high) + 1;
             builder.transition(id, low, high, *ids.get(target as usize)?);
         }
     }

@@ -4,8 +4,8 @@
 //! trusted: lengths are compared with what is left before anything is reserved, and kinds that do not exist are refused.
 
 use crate::definition::grammar::{
-    ConflictPolicy, IndentationSource, LexedDefinition, LexerKind, LexingRule, ParserKind, Pattern,
-    ProductionSource, TerminalRole, TerminalSource,
+    ConflictPolicy, IndentationSource, LexedDefinition, LexerKind, LexingRule, ParserKind, ProductionSource,
+    TerminalPattern, TerminalRole, TerminalSource,
 };
 use crate::definition::terminal_automaton::AutomatonState;
 
@@ -13,15 +13,15 @@ impl LexedDefinition {
     /// The definition as bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Writer(Vec::new());
+        let mut bytes = DefinitionWriter(Vec::new());
         bytes.list(&self.terminals, |bytes, terminal| {
             bytes.text(&terminal.name);
             match &terminal.pattern {
-                Pattern::Literal(text) => bytes.kind(0).blob(text),
-                Pattern::Spelled { text, spellings } => bytes.kind(1).blob(text).text(spellings),
-                Pattern::Regex(pattern) => bytes.kind(2).text(pattern),
-                Pattern::Declared => bytes.kind(3),
-                Pattern::Automaton(states) => bytes.kind(4).list(states, |bytes, state| {
+                TerminalPattern::Literal(text) => bytes.kind(0).blob(text),
+                TerminalPattern::Spelled { text, spellings } => bytes.kind(1).blob(text).text(spellings),
+                TerminalPattern::Regex(pattern) => bytes.kind(2).text(pattern),
+                TerminalPattern::Declared => bytes.kind(3),
+                TerminalPattern::Automaton(states) => bytes.kind(4).list(states, |bytes, state| {
                     bytes.kind(u8::from(state.accepting)).list(
                         &state.edges,
                         |bytes, &(low, high, target)| {
@@ -76,23 +76,26 @@ impl LexedDefinition {
     /// The definition that [`to_bytes`](Self::to_bytes) wrote; none if the bytes are no such thing.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let mut bytes = Reader(bytes);
+        let mut bytes = DefinitionReader(bytes);
         let definition = Self {
             terminals: bytes.list(|bytes| {
                 Some(TerminalSource {
                     name: bytes.text()?,
                     pattern: match bytes.kind()? {
-                        0 => Pattern::Literal(bytes.blob()?.to_vec()),
-                        1 => Pattern::Spelled { text: bytes.blob()?.to_vec(), spellings: bytes.text()? },
-                        2 => Pattern::Regex(bytes.text()?),
-                        3 => Pattern::Declared,
-                        4 => Pattern::Automaton(bytes.list(|bytes| {
+                        0 => TerminalPattern::Literal(bytes.blob()?.to_vec()),
+                        1 => TerminalPattern::Spelled {
+                            text: bytes.blob()?.to_vec(),
+                            spellings: bytes.text()?,
+                        },
+                        2 => TerminalPattern::Regex(bytes.text()?),
+                        3 => TerminalPattern::Declared,
+                        4 => TerminalPattern::Automaton(bytes.list(|bytes| {
                             let accepting = match bytes.kind()? {
                                 0 => false,
                                 1 => true,
                                 _ => return None,
                             };
-                            let edge = |bytes: &mut Reader<'_>| {
+                            let edge = |bytes: &mut DefinitionReader<'_>| {
                                 Some((bytes.kind()?, bytes.kind()?, bytes.number()?))
                             };
                             Some(AutomatonState { accepting, edges: bytes.list(edge)? })
@@ -155,9 +158,9 @@ impl LexedDefinition {
     }
 }
 
-struct Writer(Vec<u8>);
+struct DefinitionWriter(Vec<u8>);
 
-impl Writer {
+impl DefinitionWriter {
     fn kind(&mut self, kind: u8) -> &mut Self {
         self.0.push(kind);
         self
@@ -197,9 +200,9 @@ impl Writer {
     }
 }
 
-struct Reader<'a>(&'a [u8]);
+struct DefinitionReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> DefinitionReader<'a> {
     fn kind(&mut self) -> Option<u8> {
         let (&kind, rest) = self.0.split_first()?;
         self.0 = rest;
@@ -258,24 +261,24 @@ mod tests {
         };
         LexedDefinition {
             terminals: vec![
-                terminal("A", Pattern::Literal(b"a\xff".to_vec()), -3, TerminalRole::Parsed),
+                terminal("A", TerminalPattern::Literal(b"a\xff".to_vec()), -3, TerminalRole::Parsed),
                 terminal(
                     "IF",
-                    Pattern::Spelled { text: b"if".to_vec(), spellings: "(?i:if)".to_owned() },
+                    TerminalPattern::Spelled { text: b"if".to_vec(), spellings: "(?i:if)".to_owned() },
                     i32::MAX,
                     TerminalRole::Refused,
                 ),
-                terminal("Ö", Pattern::Regex("[ö]+".to_owned()), 0, TerminalRole::Ignored),
+                terminal("Ö", TerminalPattern::Regex("[ö]+".to_owned()), 0, TerminalRole::Ignored),
                 terminal(
                     "B",
-                    Pattern::Automaton(vec![
+                    TerminalPattern::Automaton(vec![
                         AutomatonState { accepting: false, edges: vec![(0, 9, 1), (11, 255, 0)] },
                         AutomatonState { accepting: true, edges: Vec::new() },
                     ]),
                     0,
                     TerminalRole::Parsed,
                 ),
-                terminal("INDENT", Pattern::Declared, 0, TerminalRole::Parsed),
+                terminal("INDENT", TerminalPattern::Declared, 0, TerminalRole::Parsed),
             ],
             productions: vec![
                 ProductionSource { lhs: "s".to_owned(), rhs: Vec::new(), priority: i32::MIN },

@@ -19,32 +19,37 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::viable_completion;
 use crate::definition::grammar::LexedGrammar;
-use crate::lexer::lexer_automaton::{ClassId, ConfigurationId, GuardsId, Lexer, Steps};
+use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer, LexerStep};
 use crate::parser::lr_automaton::LrState;
 use crate::parser::parsing_tables::ParsingTables;
-use crate::parser::stacks::{Parse, Parser};
-use crate::parser::terminal_set::{TerminalSet, unite_along};
+use crate::parser::stacks::{ParseState, TerminalParser};
+use crate::parser::terminal_set::{TerminalSet, union_over_reachable};
 use grammask_collections::id_type;
 use grammask_diagnostics::{Code, Diagnostic, GrammarError};
 use grammask_grammar::TerminalId;
 
 id_type! {
     /// What can come out of a configuration.
-    FutureId
+    OpenTerminalsId
 }
 
 /// Terminals that can come out of a configuration first; the end of the text among them if only ignored text is left.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Future {
+pub(crate) struct OpenTerminals {
     /// Outside of brackets.
     pub(crate) outside: TerminalSet,
     /// Inside of brackets, where newlines are ignored.
     pub(crate) inside: TerminalSet,
 }
 
-impl Future {
+impl OpenTerminals {
     /// Whether the parser takes something that can come out.
-    pub(crate) fn is_wanted(&self, parser: &mut Parser, parse: Parse, end: TerminalId) -> bool {
+    pub(crate) fn accepted_by(
+        &self,
+        parser: &mut TerminalParser,
+        parse: ParseState,
+        end: TerminalId,
+    ) -> bool {
         let terminals = if parser.is_in_brackets(parse.layout) { &self.inside } else { &self.outside };
         terminals.iter().any(|terminal| {
             if terminal == end { parser.can_end(parse, None) } else { parser.accepts(parse.stack, terminal) }
@@ -54,102 +59,110 @@ impl Future {
 
 /// The futures of all configurations that texts can lead to, in the class that their lexeme began in.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Futures {
-    ids: FxHashMap<(ConfigurationId, ClassId), FutureId>,
-    futures: Vec<Future>,
+pub(crate) struct OpenTerminalsTable {
+    ids: FxHashMap<(ConfigurationId, LexModeId), OpenTerminalsId>,
+    sets: Vec<OpenTerminals>,
 }
 
 /// Whether it is known that texts exist, and that every stack of the parser can be completed, where that takes a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Proof {
+pub(crate) enum CompletionProof {
     /// It has to be shown.
-    Needed,
+    Required,
     /// It was shown before, when the grammar was saved.
-    Known,
+    Trusted,
 }
 
 /// The classes of terminals that the lexer looks for, by state of the parser.
 #[derive(Clone, Debug)]
-pub(crate) struct Classes {
-    pub(crate) of_state: Vec<ClassId>,
+pub(crate) struct LexModes {
+    pub(crate) of_state: Vec<LexModeId>,
     pub(crate) terminals: Vec<TerminalSet>,
 }
 
-impl Futures {
+impl OpenTerminalsTable {
     /// The future of a configuration.
     #[inline]
-    pub(crate) fn of(&self, configuration: ConfigurationId, class: ClassId) -> Option<FutureId> {
-        self.ids.get(&(configuration, class)).copied()
+    pub(crate) fn of(&self, configuration: ConfigurationId, mode: LexModeId) -> Option<OpenTerminalsId> {
+        self.ids.get(&(configuration, mode)).copied()
     }
 
     /// The configurations that texts can lead to, by the class that their lexeme began in.
-    pub(crate) fn configurations(&self) -> Vec<(ConfigurationId, ClassId)> {
+    pub(crate) fn configurations(&self) -> Vec<(ConfigurationId, LexModeId)> {
         self.ids.keys().copied().collect()
     }
 
-    pub(crate) fn get(&self, id: FutureId) -> &Future {
-        &self.futures[id.index()]
+    pub(crate) fn get(&self, id: OpenTerminalsId) -> &OpenTerminals {
+        &self.sets[id.index()]
     }
 
     /// Runs the analysis.
     ///
     /// # Errors
     /// `inseparable-terminals` if there is a gap; a limit that was passed.
-    pub(crate) fn of_lexer(
+    pub(crate) fn compute(
         lexer: &mut Lexer,
         grammar: &LexedGrammar,
         tables: &ParsingTables,
-        (classes, proof): (&Classes, Proof),
+        modes: &LexModes,
+        proof: CompletionProof,
     ) -> Result<Self, GrammarError> {
-        let mut analysis = Analysis::new(lexer, grammar, tables, classes);
+        let mut analysis = OpenLexemeAnalysis::new(lexer, grammar, tables, modes);
         analysis.explore()?;
         analysis.solve(proof)
     }
 }
 
 /// Two terminals that follow each other.
-type Pair = (TerminalId, TerminalId);
+type TerminalPair = (TerminalId, TerminalId);
 
 /// A commit's guards for each class of bytes, where a commit is possible.
-type Profile = Box<[Option<GuardsId>]>;
+type CommitProfile = Box<[Option<GuardsId>]>;
 
 /// What the lexeme of a configuration would be, and the profile of its commit.
-type Label = (TerminalId, usize);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Commit {
+    terminal: TerminalId,
+    profile: usize,
+}
 
 /// Which lexemes are open, and what can come out of each variable then.
-type Solution = (FxHashMap<Label, bool>, Vec<TerminalSet>);
+struct Fixpoint {
+    is_separable: FxHashMap<Commit, bool>,
+    outside: Vec<TerminalSet>,
+}
 
 /// What a set of terminals is computed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Variable {
     /// A configuration in a class.
-    Inside(ConfigurationId, ClassId),
+    Inside(ConfigurationId, LexModeId),
     /// After a lexeme that can be committed as a profile says, before a lexeme of a class.
-    After(usize, ClassId),
+    After(usize, LexModeId),
 }
 
-struct Analysis<'a> {
+struct OpenLexemeAnalysis<'a> {
     lexer: &'a mut Lexer,
     grammar: &'a LexedGrammar,
     tables: &'a ParsingTables,
-    classes: &'a Classes,
+    modes: &'a LexModes,
     /// For each terminal and each class of the states in which the lexeme after it begins, what may be wanted there.
-    needed_after: Vec<Vec<(ClassId, TerminalSet)>>,
-    profiles: FxHashMap<Profile, usize>,
-    profile_list: Vec<Profile>,
+    needed_after: Vec<Vec<(LexModeId, TerminalSet)>>,
+    profiles: FxHashMap<CommitProfile, usize>,
+    profile_list: Vec<CommitProfile>,
     variables: Vec<Variable>,
     variable_ids: FxHashMap<Variable, usize>,
     successors: Vec<Vec<usize>>,
     /// For each variable of a configuration what the lexeme would be, and its profile.
-    labels: Vec<Option<Label>>,
+    labels: Vec<Option<Commit>>,
 }
 
-impl<'a> Analysis<'a> {
+impl<'a> OpenLexemeAnalysis<'a> {
     fn new(
         lexer: &'a mut Lexer,
         grammar: &'a LexedGrammar,
         tables: &'a ParsingTables,
-        classes: &'a Classes,
+        modes: &'a LexModes,
     ) -> Self {
         let accepted = tables.accepted(grammar);
         let mut states_after = tables.states_after(grammar);
@@ -159,19 +172,19 @@ impl<'a> Analysis<'a> {
                 after_layout.iter().flat_map(|terminal| states_after[terminal.index()].clone()).collect();
             states_after[indentation.newline.index()].extend(more);
         }
-        let mut needed_after: Vec<Vec<(ClassId, TerminalSet)>> = Vec::with_capacity(states_after.len());
+        let mut needed_after: Vec<Vec<(LexModeId, TerminalSet)>> = Vec::with_capacity(states_after.len());
         for states in &states_after {
-            let mut needed: Vec<(ClassId, TerminalSet)> = Vec::new();
+            let mut needed: Vec<(LexModeId, TerminalSet)> = Vec::new();
             for &state in states {
-                let class = classes.of_state[state.index()];
-                match needed.iter_mut().find(|(of, _)| *of == class) {
-                    Some((_, known)) => {
-                        known.union_with(&accepted[state.index()]);
+                let mode = modes.of_state[state.index()];
+                match needed.iter_mut().find(|(of, _)| *of == mode) {
+                    Some((_, accepted_terminals)) => {
+                        accepted_terminals.union_with(&accepted[state.index()]);
                     }
-                    None => needed.push((class, accepted[state.index()].clone())),
+                    None => needed.push((mode, accepted[state.index()].clone())),
                 }
             }
-            needed.sort_unstable_by_key(|&(class, _)| class);
+            needed.sort_unstable_by_key(|&(mode, _)| mode);
             for (_, needed) in &mut needed {
                 if let Some(indentation) = &grammar.indentation {
                     needed.remove(indentation.indent);
@@ -184,7 +197,7 @@ impl<'a> Analysis<'a> {
             lexer,
             grammar,
             tables,
-            classes,
+            modes,
             needed_after,
             profiles: FxHashMap::default(),
             profile_list: Vec::new(),
@@ -205,8 +218,8 @@ impl<'a> Analysis<'a> {
     }
 
     fn variable(&mut self, variable: Variable) -> usize {
-        if let Some(&known) = self.variable_ids.get(&variable) {
-            return known;
+        if let Some(&cached) = self.variable_ids.get(&variable) {
+            return cached;
         }
         let id = self.variables.len();
         self.variables.push(variable);
@@ -216,14 +229,14 @@ impl<'a> Analysis<'a> {
 
     /// Finds all configurations that texts can lead to, and how they depend on each other.
     fn explore(&mut self) -> Result<(), GrammarError> {
-        let class = self.classes.of_state[LrState::START.index()];
-        for start in self.lexer.starts(class).map_err(|limit| limit.diagnostic())? {
-            self.variable(Variable::Inside(start, class));
+        let mode = self.modes.of_state[LrState::START.index()];
+        for start in self.lexer.starts(mode).map_err(|limit| limit.diagnostic())? {
+            self.variable(Variable::Inside(start, mode));
         }
         while self.successors.len() < self.variables.len() {
             let (successors, label) = match self.variables[self.successors.len()] {
-                Variable::Inside(configuration, class) => self.explore_inside(configuration, class)?,
-                Variable::After(profile, class) => (self.explore_after(profile, class)?, None),
+                Variable::Inside(configuration, mode) => self.explore_inside(configuration, mode)?,
+                Variable::After(profile, mode) => (self.explore_after(profile, mode)?, None),
             };
             self.successors.push(successors);
             self.labels.push(label);
@@ -234,13 +247,13 @@ impl<'a> Analysis<'a> {
     fn explore_inside(
         &mut self,
         configuration: ConfigurationId,
-        class: ClassId,
-    ) -> Result<(Vec<usize>, Option<Label>), GrammarError> {
+        mode: LexModeId,
+    ) -> Result<(Vec<usize>, Option<Commit>), GrammarError> {
         let mut profile = Vec::with_capacity(self.lexer.byte_of_class().len());
         // Most bytes lead to a few configurations.
         let mut reached: Vec<ConfigurationId> = Vec::new();
         for steps in self.lexer.steps(configuration).map_err(|limit| limit.diagnostic())? {
-            if let Some(next) = steps.go_on
+            if let Some(next) = steps.extended
                 && !reached.contains(&next)
             {
                 reached.push(next);
@@ -248,12 +261,12 @@ impl<'a> Analysis<'a> {
             profile.push(steps.commit);
         }
         let mut successors: Vec<usize> =
-            reached.into_iter().map(|next| self.variable(Variable::Inside(next, class))).collect();
+            reached.into_iter().map(|next| self.variable(Variable::Inside(next, mode))).collect();
         successors.sort_unstable();
         let Some(terminal) = self.lexer.label(configuration) else { return Ok((successors, None)) };
-        let profile: Profile = profile.into();
+        let profile: CommitProfile = profile.into();
         let profile = match self.profiles.get(&profile) {
-            Some(&known) => known,
+            Some(&id) => id,
             None => {
                 self.profile_list.push(profile.clone());
                 self.profiles.insert(profile, self.profile_list.len() - 1);
@@ -261,24 +274,24 @@ impl<'a> Analysis<'a> {
             }
         };
         if self.may_be_ignored(terminal) {
-            self.variable(Variable::After(profile, class));
+            self.variable(Variable::After(profile, mode));
         }
         if !self.grammar.terminals[terminal.index()].is_ignored() {
             for index in 0..self.needed_after[terminal.index()].len() {
-                let class = self.needed_after[terminal.index()][index].0;
-                self.variable(Variable::After(profile, class));
+                let mode = self.needed_after[terminal.index()][index].0;
+                self.variable(Variable::After(profile, mode));
             }
         }
-        Ok((successors, Some((terminal, profile))))
+        Ok((successors, Some(Commit { terminal, profile })))
     }
 
-    fn explore_after(&mut self, profile: usize, class: ClassId) -> Result<Vec<usize>, GrammarError> {
+    fn explore_after(&mut self, profile: usize, mode: LexModeId) -> Result<Vec<usize>, GrammarError> {
         let mut successors = Vec::new();
         for index in 0..self.profile_list[profile].len() {
             let Some(guards) = self.profile_list[profile][index] else { continue };
             let byte = self.lexer.byte_of_class()[index];
-            let next = self.lexer.enter(class, byte, guards).map_err(|limit| limit.diagnostic())?;
-            successors.extend(next.into_iter().map(|next| self.variable(Variable::Inside(next, class))));
+            let next = self.lexer.enter(mode, byte, guards).map_err(|limit| limit.diagnostic())?;
+            successors.extend(next.into_iter().map(|next| self.variable(Variable::Inside(next, mode))));
         }
         successors.sort_unstable();
         successors.dedup();
@@ -286,58 +299,61 @@ impl<'a> Analysis<'a> {
     }
 
     /// The terminals that can come out first at each variable, if only the lexemes `is_open` can be completed.
-    fn first_terminals(&self, in_brackets: bool, is_open: &FxHashMap<Label, bool>) -> Vec<TerminalSet> {
+    fn first_terminals(&self, in_brackets: bool, is_separable: &FxHashMap<Commit, bool>) -> Vec<TerminalSet> {
         let width = self.grammar.terminals.len() + 1;
         let mut sets = vec![TerminalSet::new(width); self.variables.len()];
         let mut successors = self.successors.clone();
         for (index, label) in self.labels.iter().enumerate() {
-            let (Some((terminal, profile)), Variable::Inside(_, class)) = (*label, self.variables[index])
-            else {
+            let (Some(commit), Variable::Inside(_, mode)) = (*label, self.variables[index]) else {
                 continue;
             };
+            let Commit { terminal, profile } = commit;
             let is_ignored = self.grammar.terminals[terminal.index()].is_ignored()
                 || (in_brackets && self.is_newline(terminal));
             if is_ignored {
                 sets[index].insert(self.grammar.end());
-                successors[index].extend(self.variable_ids.get(&Variable::After(profile, class)));
-            } else if is_open[&(terminal, profile)] {
+                successors[index].extend(self.variable_ids.get(&Variable::After(profile, mode)));
+            } else if is_separable[&commit] {
                 sets[index].insert(terminal);
             }
         }
-        unite_along(&mut sets, &successors);
+        union_over_reachable(&mut sets, &successors);
         sets
     }
 
     /// Which lexemes are open, and what can come out of each variable then; or pairs of terminals that make a gap.
-    fn open_lexemes(&self, avoided: &FxHashSet<Pair>) -> Result<Solution, Vec<Pair>> {
-        let mut is_open: FxHashMap<Label, bool> =
+    fn separable_lexemes(&self, exempt: &FxHashSet<TerminalPair>) -> Result<Fixpoint, Vec<TerminalPair>> {
+        let mut is_separable: FxHashMap<Commit, bool> =
             self.labels.iter().flatten().map(|&label| (label, true)).collect();
-        let mut outside = self.first_terminals(false, &is_open);
+        let mut outside = self.first_terminals(false, &is_separable);
         loop {
-            let mut shut: Vec<(Label, Vec<TerminalId>)> = Vec::new();
-            for (&(terminal, profile), is_open) in &mut is_open {
-                if *is_open && !self.grammar.terminals[terminal.index()].is_ignored() {
-                    let missing = self.missing_after(terminal, profile, &outside, avoided);
-                    *is_open = missing.is_empty();
+            let mut inseparable: Vec<(Commit, Vec<TerminalId>)> = Vec::new();
+            for (&commit, is_separable) in &mut is_separable {
+                let Commit { terminal, profile } = commit;
+                if *is_separable && !self.grammar.terminals[terminal.index()].is_ignored() {
+                    let missing = self.missing_after(terminal, profile, &outside, exempt);
+                    *is_separable = missing.is_empty();
                     if !missing.is_empty() {
-                        shut.push(((terminal, profile), missing));
+                        inseparable.push((commit, missing));
                     }
                 }
             }
-            if shut.is_empty() {
-                return Ok((is_open, outside));
+            if inseparable.is_empty() {
+                return Ok(Fixpoint { is_separable, outside });
             }
-            outside = self.first_terminals(false, &is_open);
-            let mut lost: FxHashSet<Label> = FxHashSet::default();
+            outside = self.first_terminals(false, &is_separable);
+            let mut unreachable: FxHashSet<Commit> = FxHashSet::default();
             for (label, open) in self.labels.iter().zip(&outside) {
-                lost.extend(label.filter(|&(terminal, _)| !open.contains(terminal)));
+                unreachable.extend(label.filter(|commit| !open.contains(commit.terminal)));
             }
             // Of each terminal the lexeme behind which the least is missing: others may become open by it.
             let mut gaps: FxHashMap<TerminalId, Vec<TerminalId>> = FxHashMap::default();
-            for ((terminal, _), missing) in shut.into_iter().filter(|(label, _)| lost.contains(label)) {
-                let least = gaps.entry(terminal).or_insert_with(|| missing.clone());
-                if missing.len() < least.len() {
-                    *least = missing;
+            for (Commit { terminal, .. }, missing) in
+                inseparable.into_iter().filter(|(label, _)| unreachable.contains(label))
+            {
+                let smallest = gaps.entry(terminal).or_insert_with(|| missing.clone());
+                if missing.len() < smallest.len() {
+                    *smallest = missing;
                 }
             }
             if !gaps.is_empty() {
@@ -355,103 +371,105 @@ impl<'a> Analysis<'a> {
         terminal: TerminalId,
         profile: usize,
         sets: &[TerminalSet],
-        avoided: &FxHashSet<Pair>,
+        exempt: &FxHashSet<TerminalPair>,
     ) -> Vec<TerminalId> {
         let mut all_missing = TerminalSet::new(self.grammar.terminals.len() + 1);
-        for (class, needed) in &self.needed_after[terminal.index()] {
-            match self.variable_ids.get(&Variable::After(profile, *class)) {
+        for (mode, needed) in &self.needed_after[terminal.index()] {
+            match self.variable_ids.get(&Variable::After(profile, *mode)) {
                 Some(&after) => all_missing.union_with(&needed.without(&sets[after])),
                 None => all_missing.union_with(needed),
             };
         }
-        all_missing.iter().filter(|&missing| !avoided.contains(&(terminal, missing))).collect()
+        all_missing.iter().filter(|&missing| !exempt.contains(&(terminal, missing))).collect()
     }
 
-    fn solve(mut self, proof: Proof) -> Result<Futures, GrammarError> {
-        let mut avoided: FxHashSet<Pair> = FxHashSet::default();
-        let (is_open, outside) = loop {
-            match self.open_lexemes(&avoided) {
+    fn solve(mut self, proof: CompletionProof) -> Result<OpenTerminalsTable, GrammarError> {
+        let mut exempt: FxHashSet<TerminalPair> = FxHashSet::default();
+        let Fixpoint { is_separable, outside } = loop {
+            match self.separable_lexemes(&exempt) {
                 Ok(solution) => break solution,
-                Err(gaps) => avoided.extend(gaps),
+                Err(gaps) => exempt.extend(gaps),
             }
         };
         match self.tables {
-            ParsingTables::Lalr(_) if proof == Proof::Known => {}
-            ParsingTables::Lalr(table) if !avoided.is_empty() || !table.resolved().is_empty() => {
-                if let Some(state) = viable_completion::find_dead_state(self.grammar, table, &avoided) {
-                    return Err(match avoided.is_empty() {
+            ParsingTables::Lalr(_) if proof == CompletionProof::Trusted => {}
+            ParsingTables::Lalr(table) if !exempt.is_empty() || !table.resolved().is_empty() => {
+                if let Some(state) = viable_completion::find_incompletable_state(self.grammar, table, &exempt)
+                {
+                    return Err(match exempt.is_empty() {
                         true => table.dead_state(self.grammar, state).into(),
-                        false => self.report(avoided),
+                        false => self.report(exempt),
                     });
                 }
             }
-            ParsingTables::Earley(_) if !avoided.is_empty() => return Err(self.report(avoided)),
+            ParsingTables::Earley(_) if !exempt.is_empty() => return Err(self.report(exempt)),
             // Every set of the recogniser can be completed.
             ParsingTables::Lalr(_) | ParsingTables::Earley(_) => {}
         }
-        if let Some(name) = self.newline_without_columns(&outside, &is_open) {
+        if let Some(name) = self.newline_without_columns(&outside, &is_separable) {
             let message = "a newline that has begun cannot always be given another column";
             return Err(Diagnostic::error(Code::UnsupportedGrammar, message)
                 .help(format!("let `{name}` repeat: a line break and then spaces, any number of times"))
                 .into());
         }
         let inside = match self.grammar.indentation {
-            Some(_) => self.first_terminals(true, &is_open),
+            Some(_) => self.first_terminals(true, &is_separable),
             None => outside.clone(),
         };
-        let mut futures = Futures::default();
-        let mut known: FxHashMap<Future, FutureId> = FxHashMap::default();
+        let mut open_terminals = OpenTerminalsTable::default();
+        let mut ids: FxHashMap<OpenTerminals, OpenTerminalsId> = FxHashMap::default();
         for (index, &variable) in self.variables.iter().enumerate() {
-            let Variable::Inside(configuration, class) = variable else { continue };
-            let future = Future { outside: outside[index].clone(), inside: inside[index].clone() };
-            let id = *known.entry(future.clone()).or_insert_with(|| {
-                futures.futures.push(future);
-                FutureId::new(futures.futures.len() - 1)
+            let Variable::Inside(configuration, mode) = variable else { continue };
+            let open = OpenTerminals { outside: outside[index].clone(), inside: inside[index].clone() };
+            let id = *ids.entry(open.clone()).or_insert_with(|| {
+                open_terminals.sets.push(open);
+                OpenTerminalsId::new(open_terminals.sets.len() - 1)
             });
-            futures.ids.insert((configuration, class), id);
+            open_terminals.ids.insert((configuration, mode), id);
         }
-        Ok(futures)
+        Ok(open_terminals)
     }
 
     /// The terminal for newlines, if it can come out somewhere without its column being free.
     fn newline_without_columns(
         &mut self,
         outside: &[TerminalSet],
-        is_open: &FxHashMap<Label, bool>,
+        is_separable: &FxHashMap<Commit, bool>,
     ) -> Option<&str> {
         let newline = self.grammar.indentation.as_ref()?.newline;
         let mut is_free = vec![TerminalSet::new(self.grammar.terminals.len() + 1); self.variables.len()];
         for index in 0..self.variables.len() {
-            let Variable::Inside(configuration, class) = self.variables[index] else { continue };
+            let Variable::Inside(configuration, mode) = self.variables[index] else { continue };
             // A byte that is not known does not leave the configuration: every step was taken before.
-            let Ok(Steps { go_on: Some(first), .. }) = self.lexer.step(configuration, b'\n') else {
+            let Ok(LexerStep { extended: Some(first), .. }) = self.lexer.step(configuration, b'\n') else {
                 continue;
             };
             let mut current = first;
             let mut seen = Vec::new();
-            while !seen.contains(&current) && self.is_open_newline((current, class), is_open) {
+            while !seen.contains(&current) && self.is_separable_newline(current, mode, is_separable) {
                 seen.push(current);
                 match self.lexer.step(current, b' ') {
-                    Ok(Steps { go_on: Some(next), .. }) => current = next,
+                    Ok(LexerStep { extended: Some(next), .. }) => current = next,
                     _ => break,
                 }
             }
             if seen.contains(&current)
-                && self.lexer.step(current, b' ').is_ok_and(|steps| steps.go_on.is_some())
-                && let Some(&first) = self.variable_ids.get(&Variable::Inside(first, class))
+                && self.lexer.step(current, b' ').is_ok_and(|steps| steps.extended.is_some())
+                && let Some(&first) = self.variable_ids.get(&Variable::Inside(first, mode))
             {
                 is_free[first].insert(newline);
             }
         }
         let mut successors = self.successors.clone();
         for (index, label) in self.labels.iter().enumerate() {
-            if let (Some((terminal, profile)), Variable::Inside(_, class)) = (*label, self.variables[index])
+            if let (Some(Commit { terminal, profile }), Variable::Inside(_, mode)) =
+                (*label, self.variables[index])
                 && self.grammar.terminals[terminal.index()].is_ignored()
             {
-                successors[index].extend(self.variable_ids.get(&Variable::After(profile, class)));
+                successors[index].extend(self.variable_ids.get(&Variable::After(profile, mode)));
             }
         }
-        unite_along(&mut is_free, &successors);
+        union_over_reachable(&mut is_free, &successors);
         let is_fault = outside
             .iter()
             .zip(&is_free)
@@ -460,18 +478,19 @@ impl<'a> Analysis<'a> {
     }
 
     /// Whether a configuration is that of a newline after which everything can be written.
-    fn is_open_newline(
+    fn is_separable_newline(
         &self,
-        (configuration, class): (ConfigurationId, ClassId),
-        is_open: &FxHashMap<Label, bool>,
+        configuration: ConfigurationId,
+        mode: LexModeId,
+        is_separable: &FxHashMap<Commit, bool>,
     ) -> bool {
-        let variable = self.variable_ids.get(&Variable::Inside(configuration, class));
+        let variable = self.variable_ids.get(&Variable::Inside(configuration, mode));
         let label = variable.and_then(|&variable| self.labels[variable]);
-        label.is_some_and(|label| self.is_newline(label.0) && is_open[&label])
+        label.is_some_and(|label| self.is_newline(label.terminal) && is_separable[&label])
     }
 
-    fn report(&self, avoided: FxHashSet<Pair>) -> GrammarError {
-        let mut gaps: Vec<Pair> = avoided.into_iter().collect();
+    fn report(&self, exempt: FxHashSet<TerminalPair>) -> GrammarError {
+        let mut gaps: Vec<TerminalPair> = exempt.into_iter().collect();
         gaps.sort_unstable();
         let diagnostics = gaps.iter().take(10).map(|&(first, second)| {
             let (first, second) = (self.grammar.terminal_name(first), self.grammar.terminal_name(second));
@@ -480,7 +499,8 @@ impl<'a> Analysis<'a> {
                 format!("`{second}` can follow `{first}` by the rules, and no text has it there"),
             )
             .help(
-                "the lexer reads both as one lexeme or as others; ignore white space, so that it can stand between them",
+                "the lexer reads both as one lexeme or as others; ignore white space, \
+                 so that it can stand between them",
             )
         });
         GrammarError::new(diagnostics.collect(), std::sync::Arc::from(""))

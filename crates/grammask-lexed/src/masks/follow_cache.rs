@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::definition::grammar::LexedGrammar;
-use crate::lexer::open_lexemes::Future;
+use crate::lexer::open_lexemes::OpenTerminals;
 use crate::parser::lalr::LalrTable;
 use crate::parser::parsing_tables::ParsingTables;
 use crate::streamlining::legality::{Legality, Streamlining};
@@ -17,21 +17,21 @@ use grammask_grammar::TerminalId;
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Pairs {
+pub(crate) struct FollowCache {
     grammar: Arc<LexedGrammar>,
     tables: Arc<ParsingTables>,
     streamlining: Option<Streamlining<Arc<LalrTable>>>,
     /// By the terminal that was read last, whether each terminal can come next.
-    known: FxHashMap<TerminalId, Box<[Legality]>>,
+    legalities: FxHashMap<TerminalId, Box<[Legality]>>,
 }
 
-impl Pairs {
+impl FollowCache {
     pub(crate) fn new(grammar: Arc<LexedGrammar>, tables: Arc<ParsingTables>) -> Self {
         let streamlining = match &*tables {
             ParsingTables::Lalr(table) => Some(Streamlining::new(table.clone())),
             ParsingTables::Earley(_) => None,
         };
-        Self { grammar, tables, streamlining, known: FxHashMap::default() }
+        Self { grammar, tables, streamlining, legalities: FxHashMap::default() }
     }
 
     /// The terminal that the parser read last, after one more lexeme; none if it is not known.
@@ -43,16 +43,17 @@ impl Pairs {
     }
 
     /// Whether a lexeme can come when the parser has just read `last`.
-    pub(crate) fn lexeme(&mut self, last: TerminalId, next: TerminalId) -> Legality {
+    pub(crate) fn lexeme_legality(&mut self, last: TerminalId, next: TerminalId) -> Legality {
         if self.is_newline(next) || self.grammar.terminals[next.index()].is_ignored() {
             return Legality::Sometimes;
         }
         match (&self.streamlining, &*self.tables) {
             (Some(streamlining), _) => {
-                let known = self.known.entry(last).or_insert_with(|| streamlining.legalities_after(last));
-                known[next.index()]
+                let legalities =
+                    self.legalities.entry(last).or_insert_with(|| streamlining.legalities_after(last));
+                legalities[next.index()]
             }
-            (None, ParsingTables::Earley(language)) if !language.neighbours().are(last, next) => {
+            (None, ParsingTables::Earley(language)) if !language.adjacency().are_adjacent(last, next) => {
                 Legality::Never
             }
             (None, _) => Legality::Sometimes,
@@ -60,21 +61,21 @@ impl Pairs {
     }
 
     /// Whether a text can go on with a future when the parser has just read `last`.
-    pub(crate) fn future(&mut self, last: TerminalId, future: &Future) -> Legality {
-        let mut found = Legality::Never;
-        for terminal in future.outside.iter().chain(future.inside.iter()) {
+    pub(crate) fn open_terminals_legality(&mut self, last: TerminalId, open: &OpenTerminals) -> Legality {
+        let mut legality = Legality::Never;
+        for terminal in open.outside.iter().chain(open.inside.iter()) {
             if terminal == self.grammar.end() {
-                found = found.max(Legality::Sometimes);
+                legality = legality.max(Legality::Sometimes);
                 continue;
             }
-            let is_certain = future.outside.contains(terminal) && future.inside.contains(terminal);
-            match self.lexeme(last, terminal) {
+            let is_certain = open.outside.contains(terminal) && open.inside.contains(terminal);
+            match self.lexeme_legality(last, terminal) {
                 Legality::Always if is_certain => return Legality::Always,
                 Legality::Never => {}
-                Legality::Always | Legality::Sometimes => found = Legality::Sometimes,
+                Legality::Always | Legality::Sometimes => legality = Legality::Sometimes,
             }
         }
-        found
+        legality
     }
 
     fn is_newline(&self, terminal: TerminalId) -> bool {

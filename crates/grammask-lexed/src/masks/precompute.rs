@@ -13,55 +13,56 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::definition::grammar::Symbol;
-use crate::lexer::lexer_automaton::{ClassId, ConfigurationId, GuardsId, Lexer};
-use crate::lexer::open_lexemes::Futures;
-use crate::masks::spanner_table::Place;
-use crate::masks::stack_automaton::{Reading, StateId};
+use crate::definition::grammar::LexedSymbol;
+use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
+use crate::lexer::open_lexemes::OpenTerminalsTable;
+use crate::masks::spanner_table::TriePosition;
+use crate::masks::stack_automaton::{StackReader, StackStateId};
 use crate::parser::lr_automaton::LrState;
 use crate::parser::stacks::Attempt;
-use crate::recognizer::PreparedGrammar;
+use crate::prepared::PreparedGrammar;
 use grammask_diagnostics::LimitExceeded;
+use grammask_engine::PrecomputeBudget;
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::{TokenTrie, TrieNode};
 
 /// Transitions that are made at once.
-const BATCH: usize = 256;
+const TRANSITIONS_PER_BATCH: usize = 256;
 
 /// If time is short, so many times later among the configurations counts as one transition further down a stack. If it is
 /// not, memory is what there is too little of, and one configuration with all that it leads to takes the least.
-const HURRIED_FACTOR: u64 = 8;
+const TIMED_DEPTH_FACTOR: u64 = 8;
 
 /// What is still to be made, what counts most first.
-pub(crate) struct Ahead<'a> {
+pub(crate) struct Precomputation<'a> {
     prepared: &'a PreparedGrammar,
     /// [`HURRIED_FACTOR`], or 1.
-    factor_of_depth: u64,
+    depth_factor: u64,
     /// Those that count most first.
-    configurations: Vec<(ConfigurationId, ClassId)>,
+    configurations: Vec<(ConfigurationId, LexModeId)>,
     /// How many of them were begun.
-    begun: usize,
+    started: usize,
     /// For each that was begun, how many entries of `waiting` are for it.
     open: Vec<usize>,
     /// How many were begun and have none.
     done: usize,
-    states_of_class: Vec<Vec<LrState>>,
-    waiting: BTreeMap<Rank, Vec<(StateId, LrState)>>,
-    waiting_count: usize,
-    met: FxHashSet<(StateId, LrState)>,
-    below: Below,
+    states_of_mode: Vec<Vec<LrState>>,
+    queue: BTreeMap<Priority, Vec<(StackStateId, LrState)>>,
+    queue_len: usize,
+    queued: FxHashSet<(StackStateId, LrState)>,
+    below: StatesBelow,
 }
 
 /// What counts more is less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank {
+struct Priority {
     order: u64,
     configuration: usize,
     /// Transitions above in the stack.
     depth: u32,
 }
 
-impl<'a> Ahead<'a> {
+impl<'a> Precomputation<'a> {
     /// Everything that can be made for the `most` configurations that count most; `is_hurried` if there may not be the time for
     /// that.
     ///
@@ -71,37 +72,37 @@ impl<'a> Ahead<'a> {
         prepared: &'a PreparedGrammar,
         lexer: &mut Lexer,
         trie: &TokenTrie,
-        (most, is_hurried): (usize, bool),
+        budget: &PrecomputeBudget,
     ) -> Result<Self, LimitExceeded> {
-        let classes = &prepared.classes;
-        let mut states_of_class = vec![Vec::new(); classes.terminals.len()];
+        let modes = &prepared.lex_modes;
+        let mut states_of_mode = vec![Vec::new(); modes.terminals.len()];
         let entered_by = prepared.table().map_or(&[][..], |table| &table.automaton.entered_by);
         for (state, symbol) in entered_by.iter().enumerate() {
             // The parser reduces when it sees the next terminal, so between tokens it stands behind one.
-            if !matches!(symbol, Some(Symbol::Nonterminal(_))) {
-                states_of_class[classes.of_state[state].index()].push(LrState::new(state));
+            if !matches!(symbol, Some(LexedSymbol::Nonterminal(_))) {
+                states_of_mode[modes.of_state[state].index()].push(LrState::new(state));
             }
         }
-        let mut configurations = by_first_token(&prepared.futures, lexer, trie)?;
-        configurations.truncate(most);
+        let mut configurations = by_first_token(&prepared.open_terminals, lexer, trie)?;
+        configurations.truncate(budget.max_states.unwrap_or(usize::MAX));
         Ok(Self {
             prepared,
-            factor_of_depth: if is_hurried { HURRIED_FACTOR } else { 1 },
+            depth_factor: if budget.is_timed { TIMED_DEPTH_FACTOR } else { 1 },
             configurations,
-            begun: 0,
+            started: 0,
             open: Vec::new(),
             done: 0,
-            states_of_class,
-            waiting: BTreeMap::new(),
-            waiting_count: 0,
-            met: FxHashSet::default(),
-            below: Below::of(prepared),
+            states_of_mode,
+            queue: BTreeMap::new(),
+            queue_len: 0,
+            queued: FxHashSet::default(),
+            below: StatesBelow::of(prepared),
         })
     }
 
-    fn rank(&self, configuration: usize, depth: u32) -> Rank {
-        let factor = self.factor_of_depth.saturating_pow(depth);
-        Rank { order: factor.saturating_mul(configuration as u64 + 1), configuration, depth }
+    fn priority(&self, configuration: usize, depth: u32) -> Priority {
+        let factor = self.depth_factor.saturating_pow(depth);
+        Priority { order: factor.saturating_mul(configuration as u64 + 1), configuration, depth }
     }
 
     /// How many configurations are made with all that they lead to, and how many there are.
@@ -111,39 +112,39 @@ impl<'a> Ahead<'a> {
 
     /// Memory that finding out what to make takes, in bytes, an estimate.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let place = size_of::<(StateId, LrState)>();
-        self.below.known_bytes + self.met.capacity() * (place + 1) + 2 * self.waiting_count * place
+        let entry_bytes = size_of::<(StackStateId, LrState)>();
+        self.below.cache_bytes + self.queued.capacity() * (entry_bytes + 1) + 2 * self.queue_len * entry_bytes
     }
 
     /// Makes some of it.
     ///
     /// # Errors
     /// When a limit is passed.
-    pub(crate) fn make_some(&mut self, reading: &mut Reading<'_>) -> Result<(), LimitExceeded> {
-        reading.tables.deadline.check()?;
-        let next = self.rank(self.begun, 0);
-        match self.waiting.first_entry() {
-            Some(mut first) if self.begun == self.configurations.len() || *first.key() < next => {
-                let rank = *first.key();
-                let places = first.get_mut();
-                let some = places.split_off(places.len().saturating_sub(BATCH));
-                if places.is_empty() {
+    pub(crate) fn make_batch(&mut self, reader: &mut StackReader<'_>) -> Result<(), LimitExceeded> {
+        reader.tables.deadline.check()?;
+        let next = self.priority(self.started, 0);
+        match self.queue.first_entry() {
+            Some(mut first) if self.started == self.configurations.len() || *first.key() < next => {
+                let priority = *first.key();
+                let entries = first.get_mut();
+                let batch = entries.split_off(entries.len().saturating_sub(TRANSITIONS_PER_BATCH));
+                if entries.is_empty() {
                     first.remove();
-                    self.open[rank.configuration] -= 1;
+                    self.open[priority.configuration] -= 1;
                 }
-                self.waiting_count -= some.len();
-                for (state, top) in some {
-                    self.make((state, top), rank, reading)?;
+                self.queue_len -= batch.len();
+                for (state, top) in batch {
+                    self.make_transition(state, top, priority, reader)?;
                 }
-                self.done += usize::from(self.open[rank.configuration] == 0);
+                self.done += usize::from(self.open[priority.configuration] == 0);
             }
             _ => {
-                let Some(&(configuration, class)) = self.configurations.get(self.begun) else {
+                let Some(&(configuration, mode)) = self.configurations.get(self.started) else {
                     return Ok(());
                 };
-                self.begun += 1;
+                self.started += 1;
                 self.open.push(0);
-                self.begin(configuration, class, next, reading)?;
+                self.begin(configuration, mode, next, reader)?;
                 self.done += usize::from(self.open[next.configuration] == 0);
             }
         }
@@ -154,51 +155,52 @@ impl<'a> Ahead<'a> {
     fn begin(
         &mut self,
         configuration: ConfigurationId,
-        class: ClassId,
-        rank: Rank,
-        reading: &mut Reading<'_>,
+        mode: LexModeId,
+        priority: Priority,
+        reader: &mut StackReader<'_>,
     ) -> Result<(), LimitExceeded> {
-        let Some(future) = self.prepared.futures.of(configuration, class) else { return Ok(()) };
-        let layout = reading.parser.start().layout;
-        let terminals: Vec<TerminalId> = self.prepared.futures.get(future).outside.iter().collect();
+        let Some(open) = self.prepared.open_terminals.of(configuration, mode) else { return Ok(()) };
+        let layout = reader.parser.start().layout;
+        let terminals: Vec<TerminalId> = self.prepared.open_terminals.get(open).outside.iter().collect();
         let mut root = None;
-        for index in 0..self.states_of_class[class.index()].len() {
-            let top = self.states_of_class[class.index()][index];
-            let stack = reading.parser.open_stack(top);
+        for index in 0..self.states_of_mode[mode.index()].len() {
+            let top = self.states_of_mode[mode.index()][index];
+            let stack = reader.parser.open_stack(top);
             let is_alive = terminals
                 .iter()
-                .any(|&terminal| !matches!(reading.parser.probe(stack, terminal), Attempt::Refused));
+                .any(|&terminal| !matches!(reader.parser.probe(stack, terminal), Attempt::Refused));
             if !is_alive {
                 continue;
             }
             let root = match root {
                 Some(root) => root,
                 None => {
-                    let place = Place::before_token(configuration);
-                    let bundle = reading.bundles.at(place, class, &mut reading.tables)?;
-                    *root.insert(reading.automaton.unread(bundle, 0, layout))
+                    let position = TriePosition::before_token(configuration);
+                    let subset = reader.subsets.root(position, mode, &mut reader.tables)?;
+                    *root.insert(reader.automaton.unread(subset, 0, layout))
                 }
             };
-            self.make((root, top), rank, reading)?;
+            self.make_transition(root, top, priority, reader)?;
         }
         Ok(())
     }
 
     /// Makes a transition and notes where it leads to.
-    fn make(
+    fn make_transition(
         &mut self,
-        (state, top): (StateId, LrState),
-        rank: Rank,
-        reading: &mut Reading<'_>,
+        state: StackStateId,
+        top: LrState,
+        priority: Priority,
+        reader: &mut StackReader<'_>,
     ) -> Result<(), LimitExceeded> {
-        let Some((next, distance)) = reading.make_ahead(state, top)? else { return Ok(()) };
-        let further = self.rank(rank.configuration, rank.depth + 1);
+        let Some((next, distance)) = reader.precompute_transition(state, top)? else { return Ok(()) };
+        let further = self.priority(priority.configuration, priority.depth + 1);
         for &below in &self.below.of_state(top, distance)[..] {
-            if self.met.insert((next, below)) {
-                let places = self.waiting.entry(further).or_default();
-                self.open[rank.configuration] += usize::from(places.is_empty());
-                places.push((next, below));
-                self.waiting_count += 1;
+            if self.queued.insert((next, below)) {
+                let entries = self.queue.entry(further).or_default();
+                self.open[priority.configuration] += usize::from(entries.is_empty());
+                entries.push((next, below));
+                self.queue_len += 1;
             }
         }
         Ok(())
@@ -206,14 +208,14 @@ impl<'a> Ahead<'a> {
 }
 
 /// Which states can be below others in a stack.
-struct Below {
+struct StatesBelow {
     directly: Vec<Rc<[LrState]>>,
     /// By state, and how far below.
-    known: FxHashMap<(LrState, u32), Rc<[LrState]>>,
-    known_bytes: usize,
+    by_distance: FxHashMap<(LrState, u32), Rc<[LrState]>>,
+    cache_bytes: usize,
 }
 
-impl Below {
+impl StatesBelow {
     fn of(prepared: &PreparedGrammar) -> Self {
         let automaton = prepared.table().map(|table| &table.automaton);
         let transitions = automaton.map_or(&[][..], |automaton| &automaton.transitions);
@@ -224,13 +226,13 @@ impl Below {
             }
         }
         let directly = directly.into_iter().map(Rc::from).collect();
-        Self { directly, known: FxHashMap::default(), known_bytes: 0 }
+        Self { directly, by_distance: FxHashMap::default(), cache_bytes: 0 }
     }
 
     /// The states that can be so far below a state; 1 is directly below.
     fn of_state(&mut self, state: LrState, distance: u32) -> Rc<[LrState]> {
-        if let Some(known) = self.known.get(&(state, distance)) {
-            return known.clone();
+        if let Some(by_distance) = self.by_distance.get(&(state, distance)) {
+            return by_distance.clone();
         }
         let mut below = self.directly[state.index()].clone();
         for _ in 1..distance {
@@ -242,46 +244,46 @@ impl Below {
             further.dedup();
             below = further.into();
         }
-        self.known_bytes += 64 + size_of_val(&below[..]);
-        self.known.insert((state, distance), below.clone());
+        self.cache_bytes += 64 + size_of_val(&below[..]);
+        self.by_distance.insert((state, distance), below.clone());
         below
     }
 }
 
 /// All configurations; those in which earlier tokens end are first.
 fn by_first_token(
-    futures: &Futures,
+    open_terminals: &OpenTerminalsTable,
     lexer: &mut Lexer,
     trie: &TokenTrie,
-) -> Result<Vec<(ConfigurationId, ClassId)>, LimitExceeded> {
-    let mut configurations = futures.configurations();
-    let mut classes: Vec<ClassId> = configurations.iter().map(|&(_, class)| class).collect();
+) -> Result<Vec<(ConfigurationId, LexModeId)>, LimitExceeded> {
+    let mut configurations = open_terminals.configurations();
+    let mut classes: Vec<LexModeId> = configurations.iter().map(|&(_, mode)| mode).collect();
     classes.sort_unstable();
     classes.dedup();
-    let mut first_tokens: FxHashMap<(ConfigurationId, ClassId), u32> = FxHashMap::default();
-    for class in classes {
-        let mut places: Vec<(TrieNode, ConfigurationId)> = Vec::new();
+    let mut first_tokens: FxHashMap<(ConfigurationId, LexModeId), u32> = FxHashMap::default();
+    for mode in classes {
+        let mut pending: Vec<(TrieNode, ConfigurationId)> = Vec::new();
         for node in trie.children(TrieNode::ROOT) {
-            let entered = lexer.enter(class, trie.byte(node), GuardsId::NONE)?;
-            places.extend(entered.into_iter().map(|configuration| (node, configuration)));
+            let entered = lexer.enter(mode, trie.byte(node), GuardsId::NONE)?;
+            pending.extend(entered.into_iter().map(|configuration| (node, configuration)));
         }
-        while let Some((node, configuration)) = places.pop() {
+        while let Some((node, configuration)) = pending.pop() {
             for token in trie.tokens(node) {
-                let first = first_tokens.entry((configuration, class)).or_insert(u32::MAX);
+                let first = first_tokens.entry((configuration, mode)).or_insert(u32::MAX);
                 *first = token.0.min(*first);
             }
             for child in trie.children(node) {
                 let byte = trie.byte(child);
                 let steps = lexer.step(configuration, byte)?;
-                places.extend(steps.go_on.map(|next| (child, next)));
+                pending.extend(steps.extended.map(|next| (child, next)));
                 if let Some(guards) = steps.commit {
-                    let entered = lexer.enter(class, byte, guards)?;
-                    places.extend(entered.into_iter().map(|next| (child, next)));
+                    let entered = lexer.enter(mode, byte, guards)?;
+                    pending.extend(entered.into_iter().map(|next| (child, next)));
                 }
             }
         }
     }
-    let first_token = |key: &(ConfigurationId, ClassId)| first_tokens.get(key).copied().unwrap_or(u32::MAX);
+    let first_token = |key: &(ConfigurationId, LexModeId)| first_tokens.get(key).copied().unwrap_or(u32::MAX);
     configurations.sort_by_key(|key| (first_token(key), *key));
     Ok(configurations)
 }

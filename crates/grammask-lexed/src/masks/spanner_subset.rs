@@ -1,23 +1,24 @@
-//! Nodes of spanner tables that a parser walks together, as one.
+//! Subsets of spanner nodes that one parse reaches together: the subset construction on spanner tables.
 //!
-//! Spanner tables share what is below a byte between all places that come there, so behind a terminal there are many
-//! small nodes, and many of their tokens emit the same terminals. A *bundle* is a set of nodes that one parse is at,
-//! with everything that they link to: the subset construction on the tables. It holds the tokens that emit nothing more
-//! by what can come out behind them, and each next terminal once; so a mask feeds a sequence of terminals once, as with
-//! the subterminal trees of L. Beurer-Kellner, M. Fischer and M. Vechev, "Guiding LLMs The Right Way" (2024).
+//! Spanner tables share subtrees of the token trie, so one parse is at several small nodes at a time, and many of
+//! their branches emit the same terminal. A *subset* is a set of nodes closed under links. It groups the tokens that
+//! emit no further terminal by their open terminals, and has one branch per next terminal, so a mask feeds each
+//! terminal sequence once, as the subterminal trees of L. Beurer-Kellner, M. Fischer and M. Vechev, "Guiding LLMs The
+//! Right Way" (ICML 2024), do.
 //!
-//! Bundles are made when a parser comes to them, and equal ones are one. The class of the parser's state belongs
-//! to them: it says what the futures of configurations are, and the lexeme that is being read began in it. So does the
-//! terminal that was read last, where it is known: what never follows it is left out, and tokens that can always follow
-//! it are kept together, so that only the others need the parser (`pairs`).
+//! Subsets are constructed on demand and interned. The key contains the lexer mode in which the current lexeme began,
+//! which determines open terminals, and the last terminal that the parser read, if known: by [`FollowCache`], tokens
+//! that can never follow it are dropped, and tokens that can always follow it are accepted without the parser.
 
 use rustc_hash::FxHashMap;
 
-use crate::lexer::lexer_automaton::{ClassId, Lexer};
-use crate::lexer::open_lexemes::{FutureId, Futures};
-use crate::masks::follow_cache::Pairs;
-use crate::masks::spanner_table::{Column, Place, SpannerId, Spanners, Tokens};
-use crate::masks::token_set_store::{Collector, Part};
+use crate::lexer::lexer_automaton::{LexModeId, Lexer};
+use crate::lexer::open_lexemes::{OpenTerminalsId, OpenTerminalsTable};
+use crate::masks::follow_cache::FollowCache;
+use crate::masks::spanner_table::{
+    LexemeColumn, SpannerNodeId, SpannerStep, SpannerTable, SpannerTokens, TriePosition,
+};
+use crate::masks::token_set_store::{TokenCollector, TokenGroup};
 use crate::streamlining::legality::Legality;
 use grammask_collections::id_type;
 use grammask_diagnostics::{Deadline, LimitExceeded};
@@ -25,150 +26,165 @@ use grammask_grammar::TerminalId;
 use grammask_vocabulary::TokenTrie;
 
 id_type! {
-    /// A bundle.
-    BundleId
+    /// An interned subset.
+    SubsetId
 }
 
-/// A next terminal of tokens.
+/// The branch for a next terminal.
 #[derive(Debug)]
-pub(crate) struct BundleBranch {
+pub(crate) struct SubsetBranch {
     pub(crate) terminal: TerminalId,
-    pub(crate) column: Column,
-    /// The branches of nodes that it is made of.
-    parts: Box<[(SpannerId, usize)]>,
-    children: Vec<(ClassId, BundleId)>,
+    pub(crate) column: LexemeColumn,
+    /// The branches of nodes that it unites.
+    members: Box<[(SpannerNodeId, usize)]>,
+    children: Vec<(LexModeId, SubsetId)>,
 }
 
-/// See the module.
+/// A set of spanner nodes as one node.
 #[derive(Debug)]
-pub(crate) struct Bundle {
-    /// The terminal that the parser read last, if it is known.
+pub(crate) struct SpannerSubset {
+    /// The last terminal that the parser read, if known.
     last: Option<TerminalId>,
     /// Tokens that are legal on every stack.
-    pub(crate) always: Option<Part>,
-    /// Tokens that emit nothing more, by what can come out behind them.
-    pub(crate) ends: Box<[(FutureId, Part)]>,
-    pub(crate) branches: Box<[BundleBranch]>,
+    pub(crate) always: Option<TokenGroup>,
+    /// Tokens that emit no further terminal, by their open terminals.
+    pub(crate) ends: Box<[(OpenTerminalsId, TokenGroup)]>,
+    pub(crate) branches: Box<[SubsetBranch]>,
 }
 
-/// What bundles are made with.
-pub(crate) struct Tables<'a> {
-    pub(crate) spanners: &'a mut Spanners,
+/// The tables that subsets are constructed from.
+pub(crate) struct SubsetSources<'a> {
+    pub(crate) spanners: &'a mut SpannerTable,
     pub(crate) lexer: &'a mut Lexer,
-    pub(crate) futures: &'a Futures,
-    pub(crate) pairs: &'a mut Pairs,
+    pub(crate) open_terminals: &'a OpenTerminalsTable,
+    pub(crate) follow_cache: &'a mut FollowCache,
     pub(crate) trie: &'a TokenTrie,
     pub(crate) vocabulary_size: usize,
     pub(crate) deadline: &'a Deadline,
 }
 
-/// The nodes of a bundle, its class, and the terminal that was read last.
-type BundleKey = (Box<[SpannerId]>, ClassId, Option<TerminalId>);
-
-/// All bundles.
-#[derive(Debug, Default)]
-pub(crate) struct Bundles {
-    bundles: Vec<Bundle>,
-    ids: FxHashMap<BundleKey, BundleId>,
-    roots: FxHashMap<(Place, ClassId), BundleId>,
-    memory_bytes: usize,
-    /// Empty between two bundles.
-    collector: Option<Collector>,
+/// The key of an interned subset.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct SubsetKey {
+    nodes: Box<[SpannerNodeId]>,
+    mode: LexModeId,
+    last: Option<TerminalId>,
 }
 
-impl Bundles {
-    pub(crate) fn get(&self, id: BundleId) -> &Bundle {
-        &self.bundles[id.index()]
+/// A branch of a subset, and the lexer mode of the lexeme after it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SubsetStep {
+    pub(crate) subset: SubsetId,
+    pub(crate) branch: usize,
+    pub(crate) mode: LexModeId,
+}
+
+/// The interned subsets of a recogniser.
+#[derive(Debug, Default)]
+pub(crate) struct SpannerSubsets {
+    subsets: Vec<SpannerSubset>,
+    ids: FxHashMap<SubsetKey, SubsetId>,
+    roots: FxHashMap<(TriePosition, LexModeId), SubsetId>,
+    memory_bytes: usize,
+    /// Reused between constructions; empty in between.
+    collector: Option<TokenCollector>,
+}
+
+impl SpannerSubsets {
+    pub(crate) fn get(&self, id: SubsetId) -> &SpannerSubset {
+        &self.subsets[id.index()]
     }
 
-    /// The bundle of a place alone.
+    /// The subset of a single position.
     ///
     /// # Errors
-    /// When a limit is passed.
-    pub(crate) fn at(
+    /// When a limit is exceeded.
+    pub(crate) fn root(
         &mut self,
-        place: Place,
-        class: ClassId,
-        tables: &mut Tables<'_>,
-    ) -> Result<BundleId, LimitExceeded> {
-        if let Some(&known) = self.roots.get(&(place, class)) {
-            return Ok(known);
+        position: TriePosition,
+        mode: LexModeId,
+        sources: &mut SubsetSources<'_>,
+    ) -> Result<SubsetId, LimitExceeded> {
+        if let Some(&cached) = self.roots.get(&(position, mode)) {
+            return Ok(cached);
         }
-        let node = tables.at(place)?;
-        let id = self.intern(vec![node], (class, None), tables)?;
-        self.roots.insert((place, class), id);
+        let node = sources.node_at(position)?;
+        let id = self.intern(vec![node], mode, None, sources)?;
+        self.roots.insert((position, mode), id);
         Ok(id)
     }
 
-    /// The bundle after a branch, if it is known.
+    /// The subset after a branch, if it was constructed before.
     #[inline]
-    pub(crate) fn known_child(
+    pub(crate) fn cached_child(
         &self,
-        (parent, branch, class): (BundleId, usize, ClassId),
-    ) -> Option<BundleId> {
-        let children = &self.bundles[parent.index()].branches[branch].children;
-        children.iter().find(|&&(of, _)| of == class).map(|&(_, known)| known)
+        SubsetStep { subset: parent, branch, mode }: SubsetStep,
+    ) -> Option<SubsetId> {
+        let children = &self.subsets[parent.index()].branches[branch].children;
+        children.iter().find(|&&(of, _)| of == mode).map(|&(_, cached)| cached)
     }
 
-    /// The bundle after a branch, where the next lexeme begins in a class.
+    /// The subset after a branch.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub(crate) fn child(
         &mut self,
-        (parent, branch, class): (BundleId, usize, ClassId),
-        tables: &mut Tables<'_>,
-    ) -> Result<BundleId, LimitExceeded> {
-        let Bundle { last, branches, .. } = &self.bundles[parent.index()];
-        let BundleBranch { terminal, parts, .. } = &branches[branch];
-        let last = tables.pairs.last_after(*last, *terminal);
-        let mut nodes = Vec::with_capacity(parts.len());
-        for &(node, branch) in parts {
-            nodes.push(tables.spanners.child(
-                tables.lexer,
-                tables.trie,
-                (node, branch, class),
-                tables.deadline,
+        SubsetStep { subset: parent, branch, mode }: SubsetStep,
+        sources: &mut SubsetSources<'_>,
+    ) -> Result<SubsetId, LimitExceeded> {
+        let SpannerSubset { last, branches, .. } = &self.subsets[parent.index()];
+        let SubsetBranch { terminal, members, .. } = &branches[branch];
+        let last = sources.follow_cache.last_after(*last, *terminal);
+        let mut nodes = Vec::with_capacity(members.len());
+        for &(node, branch) in members {
+            nodes.push(sources.spanners.child(
+                sources.lexer,
+                sources.trie,
+                SpannerStep { node, branch, mode },
+                sources.deadline,
             )?);
         }
-        let id = self.intern(nodes, (class, last), tables)?;
-        self.bundles[parent.index()].branches[branch].children.push((class, id));
+        let id = self.intern(nodes, mode, last, sources)?;
+        self.subsets[parent.index()].branches[branch].children.push((mode, id));
         Ok(id)
     }
 
-    /// The bundle of some nodes and all that they link to.
+    /// The interned subset of the closure of some nodes.
     fn intern(
         &mut self,
-        mut nodes: Vec<SpannerId>,
-        (class, last): (ClassId, Option<TerminalId>),
-        tables: &mut Tables<'_>,
-    ) -> Result<BundleId, LimitExceeded> {
+        mut nodes: Vec<SpannerNodeId>,
+        mode: LexModeId,
+        last: Option<TerminalId>,
+        sources: &mut SubsetSources<'_>,
+    ) -> Result<SubsetId, LimitExceeded> {
         nodes.sort_unstable();
         nodes.dedup();
         let mut next = 0;
         while let Some(&node) = nodes.get(next) {
             next += 1;
-            for index in 0..tables.spanners.get(node).links.len() {
-                let place = tables.spanners.get(node).links[index];
-                nodes.push(tables.at(place)?);
+            for index in 0..sources.spanners.get(node).links.len() {
+                let position = sources.spanners.get(node).links[index];
+                nodes.push(sources.node_at(position)?);
             }
         }
-        // Places are below each other or apart, but two nodes may link to one place.
+        // Positions are nested or disjoint, but two nodes may link to the same position.
         nodes.sort_unstable();
         nodes.dedup();
-        let key = (nodes.into_boxed_slice(), class, last);
-        if let Some(&known) = self.ids.get(&key) {
-            return Ok(known);
+        let key = SubsetKey { nodes: nodes.into(), mode, last };
+        if let Some(&cached) = self.ids.get(&key) {
+            return Ok(cached);
         }
-        let size = tables.vocabulary_size;
-        let collector = self.collector.get_or_insert_with(|| Collector::new(size));
-        let bundle = tables.bundle(&key.0, (class, last), collector);
-        let ends: usize = bundle.ends.iter().map(|(_, part)| 48 + part.memory_bytes()).sum();
-        let branches: usize = bundle.branches.iter().map(|branch| 80 + size_of_val(&branch.parts[..])).sum();
-        self.memory_bytes += bundle.always.as_ref().map_or(0, Part::memory_bytes);
-        self.memory_bytes += 208 + ends + branches + size_of_val(&key.0[..]);
-        let id = BundleId::new(self.bundles.len());
-        self.bundles.push(bundle);
+        let size = sources.vocabulary_size;
+        let collector = self.collector.get_or_insert_with(|| TokenCollector::new(size));
+        let subset = sources.subset(&key, collector);
+        let ends: usize = subset.ends.iter().map(|(_, group)| 48 + group.memory_bytes()).sum();
+        let branches: usize =
+            subset.branches.iter().map(|branch| 80 + size_of_val(&branch.members[..])).sum();
+        self.memory_bytes += subset.always.as_ref().map_or(0, TokenGroup::memory_bytes);
+        self.memory_bytes += 208 + ends + branches + size_of_val(&key.nodes[..]);
+        let id = SubsetId::new(self.subsets.len());
+        self.subsets.push(subset);
         self.ids.insert(key, id);
         Ok(id)
     }
@@ -178,63 +194,67 @@ impl Bundles {
     }
 }
 
-impl Tables<'_> {
-    fn at(&mut self, place: Place) -> Result<SpannerId, LimitExceeded> {
-        self.spanners.at(self.lexer, self.trie, place, self.deadline)
+impl SubsetSources<'_> {
+    fn node_at(&mut self, position: TriePosition) -> Result<SpannerNodeId, LimitExceeded> {
+        self.spanners.node_at(self.lexer, self.trie, position, self.deadline)
     }
 
-    fn bundle(
+    fn subset(
         &mut self,
-        nodes: &[SpannerId],
-        (class, last): (ClassId, Option<TerminalId>),
-        collector: &mut Collector,
-    ) -> Bundle {
-        let mut tokens_of: FxHashMap<FutureId, Vec<&Tokens>> = FxHashMap::default();
-        let mut branches: FxHashMap<(TerminalId, Column), Vec<(SpannerId, usize)>> = FxHashMap::default();
-        for &node in nodes {
+        &SubsetKey { ref nodes, mode, last }: &SubsetKey,
+        collector: &mut TokenCollector,
+    ) -> SpannerSubset {
+        let mut tokens_of: FxHashMap<OpenTerminalsId, Vec<&SpannerTokens>> = FxHashMap::default();
+        let mut branches: FxHashMap<(TerminalId, LexemeColumn), Vec<(SpannerNodeId, usize)>> =
+            FxHashMap::default();
+        for &node in nodes.iter() {
             let spanner = self.spanners.get(node);
             for end in &spanner.ends {
-                // What has no future is dead whatever the parser does.
-                let Some(future) = self.futures.of(end.configuration, class) else { continue };
-                tokens_of.entry(future).or_default().push(&end.tokens);
+                // Without open terminals a token is illegal on every stack.
+                let Some(open) = self.open_terminals.of(end.configuration, mode) else { continue };
+                tokens_of.entry(open).or_default().push(&end.tokens);
             }
             for (index, branch) in spanner.branches.iter().enumerate() {
                 branches.entry((branch.terminal, branch.column)).or_default().push((node, index));
             }
         }
-        let mut part_of = |several: Vec<&Tokens>| {
+        let mut group_of = |several: Vec<&SpannerTokens>| {
             for tokens in several {
                 tokens.collect(collector, self.trie);
             }
             collector.take()
         };
-        let mut always: Vec<&Tokens> = Vec::new();
-        let mut ends: Vec<(FutureId, Part)> = Vec::with_capacity(tokens_of.len());
-        for (future, tokens) in tokens_of {
-            let of_future = self.futures.get(future);
-            match last.map_or(Legality::Sometimes, |last| self.pairs.future(last, of_future)) {
+        let mut always: Vec<&SpannerTokens> = Vec::new();
+        let mut ends: Vec<(OpenTerminalsId, TokenGroup)> = Vec::with_capacity(tokens_of.len());
+        for (open, tokens) in tokens_of {
+            let terminals = self.open_terminals.get(open);
+            match last.map_or(Legality::Sometimes, |last| {
+                self.follow_cache.open_terminals_legality(last, terminals)
+            }) {
                 Legality::Never => {}
                 Legality::Always => always.extend(tokens),
                 Legality::Sometimes => {
-                    ends.extend(part_of(tokens).map(|part| (future, part)));
+                    ends.extend(group_of(tokens).map(|group| (open, group)));
                 }
             }
         }
-        let always = part_of(always);
-        ends.sort_unstable_by_key(|&(future, _)| future);
+        let always = group_of(always);
+        ends.sort_unstable_by_key(|&(open, _)| open);
         if let Some(last) = last {
-            branches.retain(|&(terminal, _), _| self.pairs.lexeme(last, terminal) != Legality::Never);
+            branches.retain(|&(terminal, _), _| {
+                self.follow_cache.lexeme_legality(last, terminal) != Legality::Never
+            });
         }
-        let mut branches: Vec<BundleBranch> = branches
+        let mut branches: Vec<SubsetBranch> = branches
             .into_iter()
-            .map(|((terminal, column), parts)| BundleBranch {
+            .map(|((terminal, column), members)| SubsetBranch {
                 terminal,
                 column,
-                parts: parts.into(),
+                members: members.into(),
                 children: Vec::new(),
             })
             .collect();
         branches.sort_unstable_by_key(|branch| (branch.terminal, branch.column));
-        Bundle { last, always, ends: ends.into(), branches: branches.into() }
+        SpannerSubset { last, always, ends: ends.into(), branches: branches.into() }
     }
 }

@@ -1,22 +1,23 @@
-//! Token spanner tables: for a configuration of the lexer, which tokens emit which terminals and where they end.
+//! Token spanner tables: for a configuration of the lexer, the terminals that each token emits and the configuration
+//! where it ends.
 //!
-//! After K. Park, T. Zhou and L. D'Antoni, "Flexible and Efficient Grammar-Constrained Decoding" (2025). The table of
-//! a configuration is a prefix tree of the terminals that tokens emit. A node holds the tokens that emit just these
-//! and nothing more, grouped by the configuration where they end, as ranges of the sorted tokens; and for each next
-//! terminal a branch with the places in the token trie where that terminal is emitted.
+//! After K. Park, T. Zhou and L. D'Antoni, "Flexible and Efficient Grammar-Constrained Decoding" (ICML 2025),
+//! GreatGramma. The table of a configuration is a prefix tree over emitted terminals. A node has the tokens that emit
+//! exactly the terminals on its path, grouped by their end configuration, as ranges of the sorted vocabulary; and for
+//! each next terminal a branch with the positions in the token trie where the terminal is emitted.
 //!
-//! The tree grows as it is used: what is behind a branch is walked when a parser takes the terminal for the first
-//! time, in the class of terminals that the parser expects then. So one tree serves all states of the parser, and what
-//! the parser never takes is never walked. A subtree of the trie in which all bytes leave the configuration as it is,
-//! such as the inside of a string, is one range. What is below the first byte of a token, and other large subtrees, are
-//! nodes of their own, which all nodes share that come there in the same configuration: after `retu` and after `x` the
-//! tokens differ in those that begin with `r` only.
+//! The tree is lazy: the trie below a branch is walked when the parser first accepts the terminal, in the lexer mode
+//! of the resulting parser state. One tree thus serves all parser states, and sequences that no parser accepts are
+//! never walked. A subtree of the trie whose bytes are all self-loops of the configuration, such as the inside of a
+//! string, is one range. The subtree below a first byte, and every other large subtree, is a node of its own, shared
+//! by all nodes that reach it in the same configuration: after `retu` and after `x` the tables differ only in tokens
+//! that begin with `r`.
 
 use rustc_hash::FxHashMap;
 
 use crate::definition::grammar::LexedGrammar;
-use crate::lexer::lexer_automaton::{ClassId, ConfigurationId, GuardsId, Lexer};
-use crate::masks::token_set_store::Collector;
+use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
+use crate::masks::token_set_store::TokenCollector;
 use grammask_collections::id_type;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_grammar::TerminalId;
@@ -24,32 +25,32 @@ use grammask_vocabulary::{TokenSet, TokenTrie, TrieNode};
 
 id_type! {
     /// A node of a spanner table.
-    SpannerId
+    SpannerNodeId
 }
 
-/// Tokens above which a group keeps them as a bitset.
-const MANY_TOKENS: usize = 512;
-/// Nodes of a shared subtree at the least.
-const LEAST_NODES: usize = 4;
-/// A subtree with at least this part of the trie's nodes is shared wherever it is.
-const SMALLEST_PART: usize = 256;
-/// Nodes of the trie between two looks at the clock.
-const NODES_PER_LOOK: usize = 1 << 14;
+/// The minimum number of tokens that are stored as a bitset.
+const MIN_BITSET_TOKENS: usize = 512;
+/// The minimum size of a shared subtree, in trie nodes.
+const MIN_SHARED_NODES: usize = 4;
+/// A subtree with at least 1/256 of the trie's nodes is shared at any depth.
+const SHARED_SUBTREE_DIVISOR: usize = 256;
+/// The number of trie nodes between two checks of the deadline.
+const NODES_PER_DEADLINE_CHECK: usize = 1 << 14;
 
-/// The column after the last newline of a lexeme. Kept for lexemes that may become the terminal for newlines.
+/// The column after the last newline of a lexeme, tracked for lexemes that may become the newline terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Column {
-    /// So many columns after that of the lexeme's part before the token.
+pub(crate) enum LexemeColumn {
+    /// This number of columns after the column of the lexeme before the token.
     After(u32),
-    /// This one.
+    /// An absolute column.
     At(u32),
 }
 
-impl Column {
-    /// Of a lexeme without a line break so far.
+impl LexemeColumn {
+    /// The column of a lexeme without a line break.
     pub(crate) const NO_BREAK: u32 = u32::MAX;
 
-    /// The column where the lexeme's part before the token ended in column `before`.
+    /// The absolute column, given the column `before` of the lexeme before the token.
     pub(crate) fn resolve(self, before: u32) -> u32 {
         match self {
             Self::After(_) if before == Self::NO_BREAK => before,
@@ -63,48 +64,48 @@ impl Column {
     }
 }
 
-/// How bytes move the column.
+/// The columns of lexemes. The field has the newline terminal and the width of a tab.
 #[derive(Clone, Copy, Debug)]
-pub struct Columns {
+pub(crate) struct ColumnTracker {
     newline: Option<(TerminalId, u32)>,
 }
 
-impl Columns {
+impl ColumnTracker {
     pub(crate) fn of(grammar: &LexedGrammar) -> Self {
         let indentation = grammar.indentation.as_ref();
         Self { newline: indentation.map(|indentation| (indentation.newline, indentation.tab_length)) }
     }
 
-    /// The column after a byte, in a lexeme that is in `configuration` after it.
+    /// The column after a byte, where the lexeme is in `configuration` after the byte.
     pub(crate) fn step(
         self,
         lexer: &Lexer,
         configuration: ConfigurationId,
-        column: Column,
+        column: LexemeColumn,
         byte: u8,
-    ) -> Column {
-        let Some((newline, tab_length)) = self.newline else { return Column::At(0) };
+    ) -> LexemeColumn {
+        let Some((newline, tab_length)) = self.newline else { return LexemeColumn::At(0) };
         if !lexer.live(configuration).any(|terminal| terminal == newline) {
-            return Column::At(0);
+            return LexemeColumn::At(0);
         }
         let more = match byte {
-            b'\n' => return Column::At(0),
+            b'\n' => return LexemeColumn::At(0),
             b' ' => 1,
             b'\t' => tab_length,
             _ => 0,
         };
         match column {
-            Column::At(Column::NO_BREAK) => column,
-            Column::After(columns) => Column::After(Column::add(columns, more)),
-            Column::At(columns) => Column::At(Column::add(columns, more)),
+            LexemeColumn::At(LexemeColumn::NO_BREAK) => column,
+            LexemeColumn::After(columns) => LexemeColumn::After(LexemeColumn::add(columns, more)),
+            LexemeColumn::At(columns) => LexemeColumn::At(LexemeColumn::add(columns, more)),
         }
     }
 
-    /// The column that is emitted with a terminal.
-    fn emitted(self, terminal: TerminalId, column: Column) -> Column {
+    /// The column to record with an emitted terminal: 0 unless it is the newline.
+    fn emitted(self, terminal: TerminalId, column: LexemeColumn) -> LexemeColumn {
         match self.newline {
             Some((newline, _)) if newline == terminal => column,
-            _ => Column::At(0),
+            _ => LexemeColumn::At(0),
         }
     }
 
@@ -113,16 +114,16 @@ impl Columns {
     }
 }
 
-/// Some tokens.
+/// A set of tokens.
 #[derive(Clone, Debug)]
-pub(crate) enum Tokens {
-    /// Ranges of the trie's sorted tokens.
+pub(crate) enum SpannerTokens {
+    /// Ranges of the trie's sorted tokens, for small sets.
     Ranges(Box<[(u32, u32)]>),
-    /// Many.
+    /// A bitset, from [`MIN_BITSET_TOKENS`] tokens on.
     Set(TokenSet),
 }
 
-impl Tokens {
+impl SpannerTokens {
     /// Adds the tokens to a mask.
     pub(crate) fn add_to(&self, mask: &mut TokenSet, trie: &TokenTrie) {
         match self {
@@ -135,8 +136,8 @@ impl Tokens {
         }
     }
 
-    /// Adds the tokens to what is collected.
-    pub(crate) fn collect(&self, collector: &mut Collector, trie: &TokenTrie) {
+    /// Adds the tokens to a collector.
+    pub(crate) fn collect(&self, collector: &mut TokenCollector, trie: &TokenTrie) {
         match self {
             Self::Set(set) => collector.add_set(set),
             Self::Ranges(ranges) => {
@@ -155,169 +156,190 @@ impl Tokens {
     }
 }
 
-/// Tokens that emit nothing more.
+/// Tokens that emit no further terminal and end in one configuration.
 #[derive(Clone, Debug)]
-pub(crate) struct End {
+pub(crate) struct SpannerEnd {
     pub(crate) configuration: ConfigurationId,
-    pub(crate) tokens: Tokens,
+    pub(crate) tokens: SpannerTokens,
 }
 
-/// A next terminal of tokens.
+/// The branch for a next terminal.
 #[derive(Clone, Debug)]
-pub(crate) struct Branch {
+pub(crate) struct SpannerBranch {
     pub(crate) terminal: TerminalId,
-    pub(crate) column: Column,
-    /// The nodes over whose byte the terminal is emitted, and the guards behind it.
-    points: Box<[(TrieNode, GuardsId)]>,
-    children: Vec<(ClassId, SpannerId)>,
+    pub(crate) column: LexemeColumn,
+    /// The trie nodes whose byte emits the terminal, with the guards of the commit.
+    commits: Box<[(TrieNode, GuardsId)]>,
+    children: Vec<(LexModeId, SpannerNodeId)>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Spanner {
-    pub(crate) ends: Box<[End]>,
-    pub(crate) branches: Box<[Branch]>,
-    /// Large subtrees of the trie that are entered without emitting anything.
-    pub(crate) links: Box<[Place]>,
+pub(crate) struct SpannerNode {
+    pub(crate) ends: Box<[SpannerEnd]>,
+    pub(crate) branches: Box<[SpannerBranch]>,
+    /// Shared subtrees of the trie that are reached without emitting a terminal.
+    pub(crate) links: Box<[TriePosition]>,
 }
 
-/// The spanner tables of a grammar on a vocabulary.
+/// The spanner tables of a grammar for a vocabulary.
 #[derive(Clone, Debug)]
-pub(crate) struct Spanners {
-    nodes: Vec<Spanner>,
-    /// The nodes of places.
-    shared: FxHashMap<Place, SpannerId>,
-    /// The nodes of several places.
-    together: FxHashMap<Places, SpannerId>,
-    columns: Columns,
+pub(crate) struct SpannerTable {
+    nodes: Vec<SpannerNode>,
+    /// The nodes of single positions.
+    by_position: FxHashMap<TriePosition, SpannerNodeId>,
+    /// The nodes of several positions.
+    by_walk_start: FxHashMap<WalkStart, SpannerNodeId>,
+    columns: ColumnTracker,
     vocabulary_size: usize,
     memory_bytes: usize,
 }
 
-/// Places that are walked together, and those that are linked to.
-type Places = (Box<[Place]>, Box<[Place]>);
+/// The positions that one node is computed from: those to walk, and shared ones to link to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct WalkStart {
+    positions: Box<[TriePosition]>,
+    links: Box<[TriePosition]>,
+}
 
-/// A place of a walk: the text of `node` was read.
+/// A branch of a node, and the lexer mode of the lexeme after it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SpannerStep {
+    pub(crate) node: SpannerNodeId,
+    pub(crate) branch: usize,
+    pub(crate) mode: LexModeId,
+}
+
+/// A position of a walk: the bytes on the path to `node` have been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct TriePosition {
     node: TrieNode,
     configuration: ConfigurationId,
-    column: Column,
+    column: LexemeColumn,
 }
 
-impl Place {
-    /// Before a token.
+impl TriePosition {
+    /// The position before a token.
     pub(crate) fn before_token(configuration: ConfigurationId) -> Self {
-        Self { node: TrieNode::ROOT, configuration, column: Column::After(0) }
+        Self { node: TrieNode::ROOT, configuration, column: LexemeColumn::After(0) }
     }
 
-    /// Whether what is below is worth a node of its own.
+    /// Whether the subtree below is a node of its own.
     fn is_shared(&self, trie: &TokenTrie) -> bool {
         let nodes = trie.subtree_end(self.node).index() - self.node.index();
-        let least = if trie.depth(self.node) == 1 { LEAST_NODES } else { trie.len() / SMALLEST_PART };
-        nodes >= least.max(LEAST_NODES)
+        let least =
+            if trie.depth(self.node) == 1 { MIN_SHARED_NODES } else { trie.len() / SHARED_SUBTREE_DIVISOR };
+        nodes >= least.max(MIN_SHARED_NODES)
     }
 }
 
-impl Spanners {
-    pub(crate) fn new(columns: Columns, vocabulary_size: usize) -> Self {
+impl SpannerTable {
+    pub(crate) fn new(columns: ColumnTracker, vocabulary_size: usize) -> Self {
         Self {
             nodes: Vec::new(),
-            shared: FxHashMap::default(),
-            together: FxHashMap::default(),
+            by_position: FxHashMap::default(),
+            by_walk_start: FxHashMap::default(),
             columns,
             vocabulary_size,
             memory_bytes: 0,
         }
     }
 
-    pub(crate) fn get(&self, id: SpannerId) -> &Spanner {
+    pub(crate) fn get(&self, id: SpannerNodeId) -> &SpannerNode {
         &self.nodes[id.index()]
     }
 
-    /// The node of a place.
+    /// The node of a position.
     ///
     /// # Errors
-    /// When a limit is passed.
-    pub(crate) fn at(
+    /// When a limit is exceeded.
+    pub(crate) fn node_at(
         &mut self,
         lexer: &mut Lexer,
         trie: &TokenTrie,
-        place: Place,
+        position: TriePosition,
         deadline: &Deadline,
-    ) -> Result<SpannerId, LimitExceeded> {
-        if let Some(&known) = self.shared.get(&place) {
-            return Ok(known);
+    ) -> Result<SpannerNodeId, LimitExceeded> {
+        if let Some(&cached) = self.by_position.get(&position) {
+            return Ok(cached);
         }
-        let id = self.walk(lexer, trie, (vec![place], Vec::new()), deadline)?;
-        self.shared.insert(place, id);
+        let id = self.walk(
+            lexer,
+            trie,
+            WalkStart { positions: Box::new([position]), links: Box::default() },
+            deadline,
+        )?;
+        self.by_position.insert(position, id);
         Ok(id)
     }
 
-    /// What comes after a branch of a node, where the next lexeme begins in a class.
+    /// The node after a branch.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub(crate) fn child(
         &mut self,
         lexer: &mut Lexer,
         trie: &TokenTrie,
-        (parent, branch, class): (SpannerId, usize, ClassId),
+        SpannerStep { node: parent, branch, mode }: SpannerStep,
         deadline: &Deadline,
-    ) -> Result<SpannerId, LimitExceeded> {
+    ) -> Result<SpannerNodeId, LimitExceeded> {
         let children = &self.nodes[parent.index()].branches[branch].children;
-        if let Some(&(_, known)) = children.iter().find(|&&(of, _)| of == class) {
-            return Ok(known);
+        if let Some(&(_, cached)) = children.iter().find(|&&(of, _)| of == mode) {
+            return Ok(cached);
         }
-        let points = self.nodes[parent.index()].branches[branch].points.clone();
-        let (mut places, mut links) = (Vec::with_capacity(points.len()), Vec::new());
-        for &(node, guards) in points.iter().rev() {
+        let commits = self.nodes[parent.index()].branches[branch].commits.clone();
+        let (mut positions, mut links) = (Vec::with_capacity(commits.len()), Vec::new());
+        for &(node, guards) in commits.iter().rev() {
             let byte = trie.byte(node);
-            for configuration in lexer.enter(class, byte, guards)? {
-                let first = Column::At(Column::NO_BREAK);
+            for configuration in lexer.enter(mode, byte, guards)? {
+                let first = LexemeColumn::At(LexemeColumn::NO_BREAK);
                 let column = self.columns.step(lexer, configuration, first, byte);
-                let place = Place { node, configuration, column };
-                if place.is_shared(trie) { links.push(place) } else { places.push(place) }
+                let position = TriePosition { node, configuration, column };
+                if position.is_shared(trie) { links.push(position) } else { positions.push(position) }
             }
         }
-        let key = (places.into_boxed_slice(), links.into_boxed_slice());
-        let id = match self.together.get(&key) {
-            Some(&known) => known,
+        let start = WalkStart { positions: positions.into(), links: links.into() };
+        let id = match self.by_walk_start.get(&start) {
+            Some(&cached) => cached,
             None => {
-                let id = self.walk(lexer, trie, (key.0.to_vec(), key.1.to_vec()), deadline)?;
-                self.memory_bytes += size_of_val(&key.0[..]) + size_of_val(&key.1[..]);
-                self.together.insert(key, id);
+                let id = self.walk(lexer, trie, start.clone(), deadline)?;
+                self.memory_bytes += size_of_val(&start.positions[..]) + size_of_val(&start.links[..]);
+                self.by_walk_start.insert(start, id);
                 id
             }
         };
-        self.nodes[parent.index()].branches[branch].children.push((class, id));
+        self.nodes[parent.index()].branches[branch].children.push((mode, id));
         Ok(id)
     }
 
-    /// Walks the trie below some places, as far as nothing is emitted and no link leads on; the place that comes first
-    /// is last.
+    /// Walks the trie below the start positions until terminals are emitted or links are reached. The walk is depth
+    /// first; the last position comes first.
     fn walk(
         &mut self,
         lexer: &mut Lexer,
         trie: &TokenTrie,
-        (mut places, mut links): (Vec<Place>, Vec<Place>),
+        start: WalkStart,
         deadline: &Deadline,
-    ) -> Result<SpannerId, LimitExceeded> {
+    ) -> Result<SpannerNodeId, LimitExceeded> {
         let mut ends: FxHashMap<ConfigurationId, Vec<(u32, u32)>> = FxHashMap::default();
-        let mut branches: FxHashMap<(TerminalId, Column), Vec<(TrieNode, GuardsId)>> = FxHashMap::default();
+        let mut branches: FxHashMap<(TerminalId, LexemeColumn), Vec<(TrieNode, GuardsId)>> =
+            FxHashMap::default();
+        let (mut positions, mut links) = (start.positions.into_vec(), start.links.into_vec());
         let token_starts = trie.columns().token_starts;
-        let mut looks = 0;
-        while let Some(Place { node, configuration, column }) = places.pop() {
-            looks += 1;
-            if looks % NODES_PER_LOOK == 0 {
+        let mut visited = 0;
+        while let Some(TriePosition { node, configuration, column }) = positions.pop() {
+            visited += 1;
+            if visited % NODES_PER_DEADLINE_CHECK == 0 {
                 deadline.check()?;
             }
-            let is_loop = match trie.bytes_below(node) {
+            let is_self_loop = match trie.bytes_below(node) {
                 Some(bytes) => {
-                    lexer.stays(configuration, bytes)? && !self.columns.are_tracked(lexer, configuration)
+                    lexer.self_loops_on(configuration, bytes)?
+                        && !self.columns.are_tracked(lexer, configuration)
                 }
                 None => false,
             };
-            let end = if is_loop { trie.subtree_end(node) } else { TrieNode(node.0 + 1) };
+            let end = if is_self_loop { trie.subtree_end(node) } else { TrieNode(node.0 + 1) };
             let range = (token_starts[node.index()], token_starts[end.index()]);
             if range.0 < range.1 {
                 let ranges = ends.entry(configuration).or_default();
@@ -326,10 +348,10 @@ impl Spanners {
                     _ => ranges.push(range),
                 }
             }
-            if is_loop {
+            if is_self_loop {
                 continue;
             }
-            let first = places.len();
+            let first = positions.len();
             for child in trie.children(node) {
                 let byte = trie.byte(child);
                 let steps = lexer.step(configuration, byte)?;
@@ -337,52 +359,52 @@ impl Spanners {
                     let key = (terminal, self.columns.emitted(terminal, column));
                     branches.entry(key).or_default().push((child, guards));
                 }
-                if let Some(next) = steps.go_on {
+                if let Some(next) = steps.extended {
                     let column = self.columns.step(lexer, next, column, byte);
-                    let place = Place { node: child, configuration: next, column };
-                    if place.is_shared(trie) { links.push(place) } else { places.push(place) }
+                    let position = TriePosition { node: child, configuration: next, column };
+                    if position.is_shared(trie) { links.push(position) } else { positions.push(position) }
                 }
             }
-            places[first..].reverse();
+            positions[first..].reverse();
         }
-        let mut ends: Vec<End> = ends
+        let mut ends: Vec<SpannerEnd> = ends
             .into_iter()
-            .map(|(configuration, ranges)| End { configuration, tokens: self.tokens(ranges, trie) })
+            .map(|(configuration, ranges)| SpannerEnd { configuration, tokens: self.tokens(ranges, trie) })
             .collect();
         ends.sort_unstable_by_key(|end| end.configuration);
-        let mut branches: Vec<Branch> = branches
+        let mut branches: Vec<SpannerBranch> = branches
             .into_iter()
-            .map(|((terminal, column), points)| Branch {
+            .map(|((terminal, column), commits)| SpannerBranch {
                 terminal,
                 column,
-                points: points.into(),
+                commits: commits.into(),
                 children: Vec::new(),
             })
             .collect();
         branches.sort_unstable_by_key(|branch| (branch.terminal, branch.column));
         self.memory_bytes += ends.iter().map(|end| 48 + end.tokens.memory_bytes()).sum::<usize>()
-            + branches.iter().map(|branch| 96 + size_of_val(&branch.points[..])).sum::<usize>()
+            + branches.iter().map(|branch| 96 + size_of_val(&branch.commits[..])).sum::<usize>()
             + size_of_val(&links[..]);
-        self.nodes.push(Spanner { ends: ends.into(), branches: branches.into(), links: links.into() });
-        Ok(SpannerId::new(self.nodes.len() - 1))
+        self.nodes.push(SpannerNode { ends: ends.into(), branches: branches.into(), links: links.into() });
+        Ok(SpannerNodeId::new(self.nodes.len() - 1))
     }
 
-    fn tokens(&self, ranges: Vec<(u32, u32)>, trie: &TokenTrie) -> Tokens {
+    fn tokens(&self, ranges: Vec<(u32, u32)>, trie: &TokenTrie) -> SpannerTokens {
         let count: usize = ranges.iter().map(|&(start, end)| (end - start) as usize).sum();
-        let tokens = Tokens::Ranges(ranges.into());
-        if count < MANY_TOKENS {
+        let tokens = SpannerTokens::Ranges(ranges.into());
+        if count < MIN_BITSET_TOKENS {
             return tokens;
         }
         let mut set = TokenSet::new(self.vocabulary_size);
         tokens.add_to(&mut set, trie);
-        Tokens::Set(set)
+        SpannerTokens::Set(set)
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
         self.memory_bytes
-            + self.nodes.len() * size_of::<Spanner>()
-            + self.shared.capacity() * 32
-            + self.together.capacity() * 40
+            + self.nodes.len() * size_of::<SpannerNode>()
+            + self.by_position.capacity() * 32
+            + self.by_walk_start.capacity() * 40
     }
 }
 
@@ -393,13 +415,13 @@ mod tests {
 
     use super::*;
     use crate::definition::grammar::{
-        LexedDefinition, Pattern, ProductionSource, TerminalRole, TerminalSource,
+        LexedDefinition, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
     };
-    use crate::recognizer::PreparedGrammar;
+    use crate::prepared::PreparedGrammar;
     use grammask_diagnostics::Limits;
     use grammask_vocabulary::Vocabulary;
 
-    /// The lexer states of Figure 1 of the paper by a text that leads there, with what each token emits from there.
+    /// Figure 1 of the paper: the lexer states by a text that reaches them, with the terminals that each token emits.
     const FIGURE_1: [(&str, &str); 4] = [
         ("", "a:B,C ab:B ac:C aba:BB,BC"),
         ("a", "b:B c:C"),
@@ -411,7 +433,7 @@ mod tests {
     fn reproduces_figure_1() {
         let terminal = |name: &str, pattern: &str| TerminalSource {
             name: name.to_owned(),
-            pattern: Pattern::Regex(pattern.to_owned()),
+            pattern: TerminalPattern::Regex(pattern.to_owned()),
             priority: 0,
             role: TerminalRole::Parsed,
         };
@@ -429,36 +451,37 @@ mod tests {
         let limits = Limits::default();
         let grammar = LexedGrammar::new(&definition, &limits).expect("a good grammar");
         let prepared = PreparedGrammar::new(grammar, &limits).expect("nothing is refused");
-        let (mut lexer, futures) = prepared.lexer_and_futures();
+        let (mut lexer, open_terminals) = prepared.lexer_and_open_terminals();
         let tokens = ["a", "b", "c", "ab", "ac", "aba"];
         let vocabulary = Vocabulary::new(tokens.iter().map(Some).collect(), vec![], vec![], None)
             .expect("a good vocabulary");
         let deadline = Deadline::after(Duration::from_secs(60));
-        let class = ClassId::new(0);
-        let mut spanners = Spanners::new(Columns { newline: None }, vocabulary.size());
+        let mode = LexModeId::new(0);
+        let mut spanners = SpannerTable::new(ColumnTracker { newline: None }, vocabulary.size());
         for (text, expected) in FIGURE_1 {
-            let mut configuration = lexer.starts(class).expect("no limit")[0];
+            let mut configuration = lexer.starts(mode).expect("no limit")[0];
             for byte in text.bytes() {
                 let steps = lexer.step(configuration, byte).expect("no limit");
-                configuration = steps.go_on.expect("the text is a beginning of a lexeme");
+                configuration = steps.extended.expect("the text is a beginning of a lexeme");
             }
             let root = spanners
-                .at(&mut lexer, vocabulary.trie(), Place::before_token(configuration), &deadline)
+                .node_at(&mut lexer, vocabulary.trie(), TriePosition::before_token(configuration), &deadline)
                 .expect("no limit");
             let mut table: BTreeMap<usize, Vec<String>> = BTreeMap::new();
             let mut pending = vec![(root, String::new())];
             while let Some((node, emitted)) = pending.pop() {
-                for place in spanners.get(node).links.clone() {
-                    let link =
-                        spanners.at(&mut lexer, vocabulary.trie(), place, &deadline).expect("no limit");
+                for position in spanners.get(node).links.clone() {
+                    let link = spanners
+                        .node_at(&mut lexer, vocabulary.trie(), position, &deadline)
+                        .expect("no limit");
                     pending.push((link, emitted.clone()));
                 }
                 for end in spanners.get(node).ends.clone() {
                     let mut of_end = TokenSet::new(vocabulary.size());
                     end.tokens.add_to(&mut of_end, vocabulary.trie());
                     for token in &of_end {
-                        let future = futures.of(end.configuration, class).expect("texts lead there");
-                        for terminal in futures.get(future).outside.iter() {
+                        let open = open_terminals.of(end.configuration, mode).expect("texts lead there");
+                        for terminal in open_terminals.get(open).outside.iter() {
                             let name = prepared.grammar().terminal_name(terminal);
                             table.entry(token.index()).or_default().push(format!("{emitted}{name}"));
                         }
@@ -467,7 +490,12 @@ mod tests {
                 for index in 0..spanners.get(node).branches.len() {
                     let terminal = spanners.get(node).branches[index].terminal;
                     let child = spanners
-                        .child(&mut lexer, vocabulary.trie(), (node, index, class), &deadline)
+                        .child(
+                            &mut lexer,
+                            vocabulary.trie(),
+                            SpannerStep { node, branch: index, mode },
+                            &deadline,
+                        )
                         .expect("no limit");
                     pending.push((child, format!("{emitted}{}", prepared.grammar().terminal_name(terminal))));
                 }

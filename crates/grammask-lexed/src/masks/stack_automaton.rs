@@ -19,14 +19,16 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::lexer::lexer_automaton::ClassId;
-use crate::masks::spanner_subset::{self, BundleId, Bundles};
-use crate::masks::terminal_lists::{TerminalLists, TerminalsId};
-use crate::masks::token_partition::{Dependent, Nesting, Sight, Sources, View, Views};
-use crate::masks::token_set_store::{PartId, Parts, hash_bytes};
+use crate::lexer::lexer_automaton::LexModeId;
+use crate::masks::spanner_subset::{SpannerSubsets, SubsetId, SubsetSources, SubsetStep};
+use crate::masks::terminal_lists::{TerminalListId, TerminalLists};
+use crate::masks::token_partition::{
+    DependentTokens, Nesting, PartitionInput, PartitionTables, TokenPartition, TokenPartitions,
+};
+use crate::masks::token_set_store::{TokenGroupId, TokenSetStore, hash_map_bytes};
 use crate::parser::lr_automaton::LrState;
-use crate::parser::stacks::{Attempt, Beneath, LayoutId, Parse, Parser, StackId};
-use crate::recognizer::PreparedGrammar;
+use crate::parser::stacks::{Attempt, LayoutId, OpenReduction, ParseState, StackId, TerminalParser};
+use crate::prepared::PreparedGrammar;
 use grammask_collections::id_type;
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{NonterminalId, TerminalId};
@@ -34,105 +36,105 @@ use grammask_vocabulary::TokenSet;
 
 id_type! {
     /// What is still to be found out about a stack.
-    StateId
+    StackStateId
 }
 id_type! {
     /// A wait.
-    WaitId
+    PendingGoalId
 }
 
-impl StateId {
+impl StackStateId {
     /// Nothing is to be found out.
     const DONE: Self = Self(0);
 }
 
 /// Large views of bundles have states of their own, down to so many levels of them.
-const MOST_LEVELS: u32 = 3;
+const MAX_LEVELS: u32 = 3;
 /// A view with so much that depends on the stack is large.
-const LARGE_VIEW: usize = 3;
+const MIN_LARGE_PARTITION: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum State {
+enum StackAutomatonState {
     /// Nothing of the stack was read.
-    Unread { bundle: BundleId, column: u32, layout: LayoutId },
+    Unread { subset: SubsetId, column: u32, layout: LayoutId },
     /// Sorted.
-    Waits(Arc<[WaitId]>),
+    Pending(Arc<[PendingGoalId]>),
 }
 
 /// A reduction that goes on below what was read, and what comes then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Wait {
-    beneath: Beneath,
-    goal: Goal,
+struct PendingGoal {
+    reduction: OpenReduction,
+    goal: ParserGoal,
 }
 
 /// What is fed to the parser, and for what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Goal {
+enum ParserGoal {
     /// One of these has to be taken, which may be the end of the text, for some tokens.
-    Any(TerminalsId, PartId),
+    Any(TerminalListId, TokenGroupId),
     /// All of these in turn, and then the end of the text, for some tokens.
-    End(TerminalsId, PartId),
+    End(TerminalListId, TokenGroupId),
     /// All of these in turn, for what is behind a branch of a bundle.
-    Branch(TerminalsId, Place),
+    Branch(TerminalListId, BranchTarget),
 }
 
 /// Behind a branch of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Place {
-    bundle: BundleId,
+struct BranchTarget {
+    subset: SubsetId,
     branch: u32,
     layout: LayoutId,
 }
 
 /// What reading one more state of a stack gives.
 #[derive(Clone, Copy, Debug)]
-struct Transition {
-    tokens: Option<PartId>,
-    rest: Rest,
+struct StackTransition {
+    tokens: Option<TokenGroupId>,
+    residual: StackResidual,
 }
 
 /// What is to be found out below what was read of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Rest {
+struct StackResidual {
     /// So many states of the stack do not matter.
     skipped: u32,
     /// The state that reads what is below them.
-    state: StateId,
+    state: StackStateId,
 }
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct StackAutomaton {
-    states: Vec<State>,
-    state_ids: FxHashMap<State, StateId>,
-    transitions: FxHashMap<(StateId, LrState), Transition>,
-    waits: Vec<Wait>,
-    wait_ids: FxHashMap<Wait, WaitId>,
-    parts: Parts,
+    states: Vec<StackAutomatonState>,
+    state_ids: FxHashMap<StackAutomatonState, StackStateId>,
+    transitions: FxHashMap<(StackStateId, LrState), StackTransition>,
+    goals: Vec<PendingGoal>,
+    goal_ids: FxHashMap<PendingGoal, PendingGoalId>,
+    token_sets: TokenSetStore,
     terminals: TerminalLists,
-    answers: Answers,
+    answers: ParserAnswers,
     content_bytes: usize,
 }
 
 /// What the parser says about open stacks: the same terminals come from many bundles, and states that only differ in tokens
 /// ask the same.
 #[derive(Debug, Default)]
-struct Answers {
+struct ParserAnswers {
     /// Whether one of some terminals is taken.
-    any: FxHashMap<(StackId, TerminalsId), AnyTaken>,
+    any: FxHashMap<(StackId, TerminalListId), AnyAccepted>,
     /// Where [`AnyTaken::Beneath`] is: reductions, each with the terminals that make them.
-    beneath: Vec<(Beneath, TerminalsId)>,
+    open: Vec<(OpenReduction, TerminalListId)>,
     /// What becomes of a stack after terminals in turn; what is not known of it needs the rest of them.
-    fed: FxHashMap<(StackId, TerminalsId), Attempt<StackId, (Beneath, TerminalsId)>>,
+    fed: FxHashMap<(StackId, TerminalListId), Attempt<StackId, (OpenReduction, TerminalListId)>>,
 }
 
 /// Whether one of some terminals is taken.
 #[derive(Clone, Copy, Debug)]
-enum AnyTaken {
+enum AnyAccepted {
     Yes,
     /// That depends on so many reductions, from the first; on none if no terminal is taken.
-    Beneath {
+    Open {
         first: u32,
         count: u32,
     },
@@ -140,29 +142,29 @@ enum AnyTaken {
 
 impl Default for StackAutomaton {
     fn default() -> Self {
-        let done = State::Waits(Arc::from([]));
+        let done = StackAutomatonState::Pending(Arc::from([]));
         Self {
             states: vec![done.clone()],
-            state_ids: FxHashMap::from_iter([(done, StateId::DONE)]),
+            state_ids: FxHashMap::from_iter([(done, StackStateId::DONE)]),
             transitions: FxHashMap::default(),
-            waits: Vec::new(),
-            wait_ids: FxHashMap::default(),
-            parts: Parts::default(),
+            goals: Vec::new(),
+            goal_ids: FxHashMap::default(),
+            token_sets: TokenSetStore::default(),
             terminals: TerminalLists::default(),
-            answers: Answers::default(),
+            answers: ParserAnswers::default(),
             content_bytes: 0,
         }
     }
 }
 
 impl StackAutomaton {
-    fn state(&mut self, state: State) -> StateId {
-        if let Some(&known) = self.state_ids.get(&state) {
-            return known;
+    fn state(&mut self, state: StackAutomatonState) -> StackStateId {
+        if let Some(&cached) = self.state_ids.get(&state) {
+            return cached;
         }
-        let id = StateId::new(self.states.len());
-        if let State::Waits(waits) = &state {
-            self.content_bytes += 16 + size_of_val(&waits[..]);
+        let id = StackStateId::new(self.states.len());
+        if let StackAutomatonState::Pending(goals) = &state {
+            self.content_bytes += 16 + size_of_val(&goals[..]);
         }
         self.states.push(state.clone());
         self.state_ids.insert(state, id);
@@ -170,87 +172,87 @@ impl StackAutomaton {
     }
 
     /// The state before anything of a stack was read.
-    pub(crate) fn unread(&mut self, bundle: BundleId, column: u32, layout: LayoutId) -> StateId {
-        self.state(State::Unread { bundle, column, layout })
+    pub(crate) fn unread(&mut self, subset: SubsetId, column: u32, layout: LayoutId) -> StackStateId {
+        self.state(StackAutomatonState::Unread { subset, column, layout })
     }
 
     /// What waits have to find out.
-    fn rest(&mut self, waits: &[Wait]) -> Rest {
-        let skipped = waits.iter().map(|wait| wait.beneath.pops).min().unwrap_or(0);
-        let mut ids = Vec::with_capacity(waits.len());
-        for &Wait { beneath: Beneath { pops, lhs }, goal } in waits {
-            let wait = Wait { beneath: Beneath { pops: pops - skipped, lhs }, goal };
-            let next = WaitId::new(self.waits.len());
-            let id = *self.wait_ids.entry(wait).or_insert(next);
+    fn residual(&mut self, goals: &[PendingGoal]) -> StackResidual {
+        let skipped = goals.iter().map(|pending| pending.reduction.pops).min().unwrap_or(0);
+        let mut ids = Vec::with_capacity(goals.len());
+        for &PendingGoal { reduction: OpenReduction { pops, lhs }, goal } in goals {
+            let pending = PendingGoal { reduction: OpenReduction { pops: pops - skipped, lhs }, goal };
+            let next = PendingGoalId::new(self.goals.len());
+            let id = *self.goal_ids.entry(pending).or_insert(next);
             if id == next {
-                self.waits.push(wait);
+                self.goals.push(pending);
             }
             ids.push(id);
         }
         ids.sort_unstable();
         ids.dedup();
-        Rest { skipped, state: self.state(State::Waits(ids.into())) }
+        StackResidual { skipped, state: self.state(StackAutomatonState::Pending(ids.into())) }
     }
 
     /// Adds the waits that a rest stands for.
-    fn add_waits(&self, Rest { skipped, state }: Rest, waits: &mut Vec<Wait>) {
-        let State::Waits(of_state) = &self.states[state.index()] else { return };
-        waits.extend(of_state.iter().map(|id| {
-            let Wait { beneath: Beneath { pops, lhs }, goal } = self.waits[id.index()];
-            Wait { beneath: Beneath { pops: pops + skipped, lhs }, goal }
+    fn add_goals(&self, StackResidual { skipped, state }: StackResidual, goals: &mut Vec<PendingGoal>) {
+        let StackAutomatonState::Pending(of_state) = &self.states[state.index()] else { return };
+        goals.extend(of_state.iter().map(|id| {
+            let PendingGoal { reduction: OpenReduction { pops, lhs }, goal } = self.goals[id.index()];
+            PendingGoal { reduction: OpenReduction { pops: pops + skipped, lhs }, goal }
         }));
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
         self.content_bytes
-            + self.parts.memory_bytes()
-            + self.states.capacity() * size_of::<State>()
-            + hash_bytes(&self.state_ids)
-            + hash_bytes(&self.transitions)
-            + self.waits.capacity() * size_of::<Wait>()
-            + hash_bytes(&self.wait_ids)
+            + self.token_sets.memory_bytes()
+            + self.states.capacity() * size_of::<StackAutomatonState>()
+            + hash_map_bytes(&self.state_ids)
+            + hash_map_bytes(&self.transitions)
+            + self.goals.capacity() * size_of::<PendingGoal>()
+            + hash_map_bytes(&self.goal_ids)
             + self.terminals.memory_bytes()
-            + hash_bytes(&self.answers.any)
-            + self.answers.beneath.capacity() * size_of::<(Beneath, TerminalsId)>()
-            + hash_bytes(&self.answers.fed)
+            + hash_map_bytes(&self.answers.any)
+            + self.answers.open.capacity() * size_of::<(OpenReduction, TerminalListId)>()
+            + hash_map_bytes(&self.answers.fed)
     }
 }
 
 /// What was found while a transition is made.
 #[derive(Debug, Default)]
-struct Found {
-    tokens: Vec<PartId>,
-    waits: Vec<Wait>,
+struct TransitionDraft {
+    tokens: Vec<TokenGroupId>,
+    goals: Vec<PendingGoal>,
     /// Small views to look at.
-    pending: Vec<Seen>,
+    pending: Vec<PartitionVisit>,
     /// Below so many large views.
     level: u32,
 }
 
 /// A bundle as a parse sees it.
 #[derive(Clone, Debug)]
-struct Seen {
-    bundle: BundleId,
-    view: Arc<View>,
-    parse: Parse,
+struct PartitionVisit {
+    subset: SubsetId,
+    partition: Arc<TokenPartition>,
+    parse: ParseState,
     /// The column of the newline before the token, or 0.
     column: u32,
 }
 
 /// Reads stacks with an automaton, and makes of it what is missing.
-pub(crate) struct Reading<'a> {
+pub(crate) struct StackReader<'a> {
     pub(crate) automaton: &'a mut StackAutomaton,
-    pub(crate) parser: &'a mut Parser,
-    pub(crate) bundles: &'a mut Bundles,
-    pub(crate) views: &'a mut Views,
-    pub(crate) tables: spanner_subset::Tables<'a>,
+    pub(crate) parser: &'a mut TerminalParser,
+    pub(crate) subsets: &'a mut SpannerSubsets,
+    pub(crate) partitions: &'a mut TokenPartitions,
+    pub(crate) tables: SubsetSources<'a>,
     pub(crate) prepared: &'a PreparedGrammar,
     /// Memory that all of these may take, with what others have taken.
     pub(crate) memory_limit: usize,
     pub(crate) memory_elsewhere: usize,
 }
 
-impl Reading<'_> {
+impl StackReader<'_> {
     /// The tokens of a bundle that a parse takes, where the lexeme that is being read may be a newline in a column; and
     /// whether all transitions for it were there.
     ///
@@ -258,14 +260,15 @@ impl Reading<'_> {
     /// When a limit is passed.
     pub(crate) fn mask(
         &mut self,
-        (bundle, column): (BundleId, u32),
-        parse: Parse,
+        subset: SubsetId,
+        column: u32,
+        parse: ParseState,
     ) -> Result<(Arc<TokenSet>, bool), LimitExceeded> {
-        let state = self.automaton.unread(bundle, column, parse.layout);
+        let state = self.automaton.unread(subset, column, parse.layout);
         let mut tokens = Vec::new();
         let transitions = self.automaton.transitions.len();
-        self.read(state, parse.stack, (&mut tokens, 0))?;
-        let mask = self.automaton.parts.mask(&mut tokens, self.tables.vocabulary_size);
+        self.read(state, parse.stack, &mut tokens, 0)?;
+        let mask = self.automaton.token_sets.mask(&mut tokens, self.tables.vocabulary_size);
         Ok((mask, transitions == self.automaton.transitions.len()))
     }
 
@@ -273,91 +276,104 @@ impl Reading<'_> {
     ///
     /// # Errors
     /// When a limit is passed.
-    pub(crate) fn make_ahead(
+    pub(crate) fn precompute_transition(
         &mut self,
-        state: StateId,
+        state: StackStateId,
         top: LrState,
-    ) -> Result<Option<(StateId, u32)>, LimitExceeded> {
-        if let State::Waits(waits) = &self.automaton.states[state.index()] {
-            let waits = waits.iter().map(|wait| self.automaton.waits[wait.index()].beneath);
+    ) -> Result<Option<(StackStateId, u32)>, LimitExceeded> {
+        if let StackAutomatonState::Pending(goals) = &self.automaton.states[state.index()] {
+            let goals = goals.iter().map(|pending| self.automaton.goals[pending.index()].reduction);
             // What was reduced can be read on every state that can be below it.
-            for Beneath { pops, lhs } in waits {
-                if pops == 0 && !self.parser.reads(top, lhs) {
+            for OpenReduction { pops, lhs } in goals {
+                if pops == 0 && !self.parser.has_goto(top, lhs) {
                     return Ok(None);
                 }
             }
         }
-        let is_top = matches!(self.automaton.states[state.index()], State::Unread { .. });
-        let Transition { tokens, rest: Rest { skipped, state } } = self.transition(state, top, 0)?;
+        let is_top = matches!(self.automaton.states[state.index()], StackAutomatonState::Unread { .. });
+        let StackTransition { tokens, residual: StackResidual { skipped, state } } =
+            self.transition(state, top, 0)?;
         if is_top && let Some(tokens) = tokens {
-            self.automaton.parts.get(tokens, self.tables.vocabulary_size);
+            self.automaton.token_sets.get(tokens, self.tables.vocabulary_size);
         }
-        Ok((state != StateId::DONE).then_some((state, skipped + 1)))
+        Ok((state != StackStateId::DONE).then_some((state, skipped + 1)))
     }
 
     /// Reads what is known of a stack and adds the tokens that are found; returns what is left to find out below it.
     fn read(
         &mut self,
-        state: StateId,
+        state: StackStateId,
         stack: StackId,
-        (tokens, level): (&mut Vec<PartId>, u32),
-    ) -> Result<Rest, LimitExceeded> {
-        let mut rest = Rest { skipped: 0, state };
+        tokens: &mut Vec<TokenGroupId>,
+        level: u32,
+    ) -> Result<StackResidual, LimitExceeded> {
+        let mut residual = StackResidual { skipped: 0, state };
         let mut next = Some(stack);
         while let Some(stack) = next
-            && rest.state != StateId::DONE
+            && residual.state != StackStateId::DONE
         {
             let (top, below) = self.parser.state_and_below(stack);
             next = below;
-            if rest.skipped > 0 {
-                rest.skipped -= 1;
+            if residual.skipped > 0 {
+                residual.skipped -= 1;
                 continue;
             }
-            let transition = self.transition(rest.state, top, level)?;
+            let transition = self.transition(residual.state, top, level)?;
             tokens.extend(transition.tokens);
-            rest = transition.rest;
+            residual = transition.residual;
         }
-        Ok(rest)
+        Ok(residual)
     }
 
     #[inline]
-    fn transition(&mut self, state: StateId, top: LrState, level: u32) -> Result<Transition, LimitExceeded> {
+    fn transition(
+        &mut self,
+        state: StackStateId,
+        top: LrState,
+        level: u32,
+    ) -> Result<StackTransition, LimitExceeded> {
         match self.automaton.transitions.get(&(state, top)) {
-            Some(&known) => Ok(known),
-            None => self.make(state, top, level),
+            Some(&cached) => Ok(cached),
+            None => self.compute_transition(state, top, level),
         }
     }
 
     /// Makes a transition. Calls itself for large views, `MOST_LEVELS` deep at most.
-    fn make(&mut self, state: StateId, top: LrState, level: u32) -> Result<Transition, LimitExceeded> {
-        let mut found = Found { level, ..Found::default() };
+    fn compute_transition(
+        &mut self,
+        state: StackStateId,
+        top: LrState,
+        level: u32,
+    ) -> Result<StackTransition, LimitExceeded> {
+        let mut draft = TransitionDraft { level, ..TransitionDraft::default() };
         match self.automaton.states[state.index()].clone() {
-            State::Unread { bundle, column, layout } => {
-                let parse = Parse { stack: self.parser.open_stack(top), layout };
+            StackAutomatonState::Unread { subset, column, layout } => {
+                let parse = ParseState { stack: self.parser.open_stack(top), layout };
                 // A transition has what the view of a state was made for, in a layout.
-                let view = self.view(bundle, parse, self.prepared.grammar.indentation.is_some() || level > 0);
-                found.pending.push(Seen { bundle, view, parse, column });
+                let partition =
+                    self.partition(subset, parse, self.prepared.grammar.indentation.is_some() || level > 0);
+                draft.pending.push(PartitionVisit { subset, partition, parse, column });
             }
-            State::Waits(waits) => {
-                found.waits.reserve(waits.len());
-                self.go_on(&waits, top, &mut found)?;
+            StackAutomatonState::Pending(goals) => {
+                draft.goals.reserve(goals.len());
+                self.advance_goals(&goals, top, &mut draft)?;
             }
         }
-        while let Some(seen) = found.pending.pop() {
-            self.look_at(seen, &mut found)?;
+        while let Some(visit) = draft.pending.pop() {
+            self.visit_partition(visit, &mut draft)?;
         }
         self.check_limits()?;
-        let Found { mut tokens, mut waits, .. } = found;
+        let TransitionDraft { mut tokens, mut goals, .. } = draft;
         let automaton = &mut *self.automaton;
         tokens.sort_unstable();
         // For what is certain there is nothing to wait.
-        waits.retain(|wait| match wait.goal {
-            Goal::Any(_, part) | Goal::End(_, part) => tokens.binary_search(&part).is_err(),
-            Goal::Branch(..) => true,
+        goals.retain(|pending| match pending.goal {
+            ParserGoal::Any(_, group) | ParserGoal::End(_, group) => tokens.binary_search(&group).is_err(),
+            ParserGoal::Branch(..) => true,
         });
-        let rest = automaton.rest(&waits);
-        let tokens = automaton.parts.union(&mut tokens);
-        let transition = Transition { tokens, rest };
+        let residual = automaton.residual(&goals);
+        let tokens = automaton.token_sets.union(&mut tokens);
+        let transition = StackTransition { tokens, residual };
         automaton.transitions.insert((state, top), transition);
         Ok(transition)
     }
@@ -367,8 +383,8 @@ impl Reading<'_> {
         let memory = self.memory_elsewhere
             + self.automaton.memory_bytes()
             + self.parser.memory_bytes()
-            + self.bundles.memory_bytes()
-            + self.views.memory_bytes()
+            + self.subsets.memory_bytes()
+            + self.partitions.memory_bytes()
             + self.tables.spanners.memory_bytes();
         if memory > self.memory_limit {
             return Err(LimitExceeded::new("memory_bytes", self.memory_limit));
@@ -377,13 +393,19 @@ impl Reading<'_> {
     }
 
     /// Goes on with what waited for a state of the stack.
-    fn go_on(&mut self, waits: &[WaitId], top: LrState, found: &mut Found) -> Result<(), LimitExceeded> {
+    fn advance_goals(
+        &mut self,
+        goals: &[PendingGoalId],
+        top: LrState,
+        draft: &mut TransitionDraft,
+    ) -> Result<(), LimitExceeded> {
         // Most waits of a state are for one nonterminal.
         let mut last: Option<(NonterminalId, Option<StackId>)> = None;
-        for &wait in waits {
-            let Wait { beneath: Beneath { pops, lhs }, goal } = self.automaton.waits[wait.index()];
+        for &pending in goals {
+            let PendingGoal { reduction: OpenReduction { pops, lhs }, goal } =
+                self.automaton.goals[pending.index()];
             if pops > 0 {
-                found.waits.push(Wait { beneath: Beneath { pops: pops - 1, lhs }, goal });
+                draft.goals.push(PendingGoal { reduction: OpenReduction { pops: pops - 1, lhs }, goal });
                 continue;
             }
             let stack = match last {
@@ -392,98 +414,102 @@ impl Reading<'_> {
             };
             last = Some((lhs, stack));
             if let Some(stack) = stack {
-                self.pursue(stack, goal, found)?;
+                self.pursue(stack, goal, draft)?;
             }
         }
         Ok(())
     }
 
     /// The view of a bundle that a parse has; `is_kept` if it may be asked for again.
-    fn view(&mut self, bundle: BundleId, parse: Parse, is_kept: bool) -> Arc<View> {
-        let PreparedGrammar { grammar, tables, futures, .. } = self.prepared;
+    fn partition(&mut self, subset: SubsetId, parse: ParseState, is_cached: bool) -> Arc<TokenPartition> {
+        let PreparedGrammar { grammar, tables, open_terminals, .. } = self.prepared;
         let top = self.parser.top(parse.stack);
         let nesting = match self.parser.is_in_brackets(parse.layout) {
             true => Nesting::Inside,
             false => Nesting::Outside,
         };
-        let sources = Sources { grammar, tables, futures };
+        let tables = PartitionTables { grammar, tables, open_terminals };
         let automaton = &mut *self.automaton;
-        let sight = Sight {
-            bundle: self.bundles.get(bundle),
-            parts: &mut automaton.parts,
+        let input = PartitionInput {
+            subset: self.subsets.get(subset),
+            token_sets: &mut automaton.token_sets,
             terminals: &mut automaton.terminals,
         };
-        if is_kept {
-            self.views.of((bundle, top, nesting), sight, sources)
+        if is_cached {
+            self.partitions.of((subset, top, nesting), input, tables)
         } else {
-            Arc::new(sources.view(sight, top, nesting))
+            Arc::new(tables.partition(input, top, nesting))
         }
     }
 
     /// Finds what a view leaves to find out.
-    fn look_at(
+    fn visit_partition(
         &mut self,
-        Seen { bundle, view, parse, column }: Seen,
-        found: &mut Found,
+        PartitionVisit { subset, partition, parse, column }: PartitionVisit,
+        draft: &mut TransitionDraft,
     ) -> Result<(), LimitExceeded> {
-        found.tokens.extend(view.certain);
+        draft.tokens.extend(partition.accepted);
         // Blocks have to end before the text can.
         let end = self.prepared.grammar.end();
-        let blocks = self.parser.ends_of_blocks(parse.layout);
+        let blocks = self.parser.closing_dedents(parse.layout);
         let ends_blocks = blocks.terminals().next().is_some();
-        for &Dependent { mut terminals, tokens: part } in &view.dependent {
+        for &DependentTokens { mut terminals, tokens: group } in &partition.dependent {
             if ends_blocks {
                 let list = self.automaton.terminals.get(terminals);
                 if list.contains(&end) {
                     let others = list.iter().copied().filter(|&terminal| terminal != end);
                     terminals = self.automaton.terminals.id(others);
                     let to_end = self.automaton.terminals.id(blocks.terminals());
-                    self.pursue(parse.stack, Goal::End(to_end, part), found)?;
+                    self.pursue(parse.stack, ParserGoal::End(to_end, group), draft)?;
                 }
             }
-            self.pursue(parse.stack, Goal::Any(terminals, part), found)?;
+            self.pursue(parse.stack, ParserGoal::Any(terminals, group), draft)?;
         }
-        for &branch in &view.branches {
-            let next = &self.bundles.get(bundle).branches[branch as usize];
+        for &branch in &partition.branches {
+            let next = &self.subsets.get(subset).branches[branch as usize];
             let (terminal, emitted) = (next.terminal, next.column.resolve(column));
-            if let Some(lexeme) = self.parser.lexeme(parse.layout, terminal, emitted) {
-                let place = Place { bundle, branch, layout: lexeme.layout };
-                let terminals = self.automaton.terminals.id(lexeme.terminals());
-                self.pursue(parse.stack, Goal::Branch(terminals, place), found)?;
+            if let Some(effect) = self.parser.lexeme_effect(parse.layout, terminal, emitted) {
+                let target = BranchTarget { subset, branch, layout: effect.layout };
+                let terminals = self.automaton.terminals.id(effect.terminals());
+                self.pursue(parse.stack, ParserGoal::Branch(terminals, target), draft)?;
             }
         }
         Ok(())
     }
 
     /// Feeds to an open stack what a goal needs, as far as the stack is known.
-    fn pursue(&mut self, stack: StackId, goal: Goal, found: &mut Found) -> Result<(), LimitExceeded> {
+    fn pursue(
+        &mut self,
+        stack: StackId,
+        goal: ParserGoal,
+        draft: &mut TransitionDraft,
+    ) -> Result<(), LimitExceeded> {
         match goal {
-            Goal::Any(terminals, part) => match self.is_any_taken(stack, terminals) {
-                AnyTaken::Yes => found.tokens.push(part),
-                AnyTaken::Beneath { first, count } => {
-                    let reductions = &self.automaton.answers.beneath[first as usize..][..count as usize];
-                    found.waits.extend(
-                        reductions
-                            .iter()
-                            .map(|&(beneath, terminals)| Wait { beneath, goal: Goal::Any(terminals, part) }),
-                    );
+            ParserGoal::Any(terminals, group) => match self.accepts_any(stack, terminals) {
+                AnyAccepted::Yes => draft.tokens.push(group),
+                AnyAccepted::Open { first, count } => {
+                    let reductions = &self.automaton.answers.open[first as usize..][..count as usize];
+                    draft.goals.extend(reductions.iter().map(|&(reduction, terminals)| PendingGoal {
+                        reduction,
+                        goal: ParserGoal::Any(terminals, group),
+                    }));
                 }
             },
-            Goal::End(terminals, part) => match self.feed(stack, terminals) {
-                Attempt::Taken(stack) => {
+            ParserGoal::End(terminals, group) => match self.feed(stack, terminals) {
+                Attempt::Accepted(stack) => {
                     let end = self.automaton.terminals.id([self.prepared.grammar.end()]);
-                    self.pursue(stack, Goal::Any(end, part), found)?;
+                    self.pursue(stack, ParserGoal::Any(end, group), draft)?;
                 }
                 Attempt::Refused => {}
-                Attempt::Beneath((beneath, rest)) => {
-                    found.waits.push(Wait { beneath, goal: Goal::End(rest, part) });
+                Attempt::Open((reduction, remaining)) => {
+                    draft.goals.push(PendingGoal { reduction, goal: ParserGoal::End(remaining, group) });
                 }
             },
-            Goal::Branch(terminals, place) => match self.feed(stack, terminals) {
-                Attempt::Taken(stack) => self.enter(place, stack, found)?,
+            ParserGoal::Branch(terminals, target) => match self.feed(stack, terminals) {
+                Attempt::Accepted(stack) => self.enter_branch(target, stack, draft)?,
                 Attempt::Refused => {}
-                Attempt::Beneath((beneath, rest)) => {
-                    found.waits.push(Wait { beneath, goal: Goal::Branch(rest, place) });
+                Attempt::Open((reduction, remaining)) => {
+                    draft.goals.push(PendingGoal { reduction, goal: ParserGoal::Branch(remaining, target) });
                 }
             },
         }
@@ -491,60 +517,62 @@ impl Reading<'_> {
     }
 
     /// Finds what is behind a branch whose terminals were taken.
-    fn enter(
+    fn enter_branch(
         &mut self,
-        Place { bundle, branch, layout }: Place,
+        BranchTarget { subset, branch, layout }: BranchTarget,
         stack: StackId,
-        found: &mut Found,
+        draft: &mut TransitionDraft,
     ) -> Result<(), LimitExceeded> {
-        let class: ClassId = self.prepared.classes.of_state[self.parser.top(stack).index()];
-        let place = (bundle, branch as usize, class);
-        let bundle = match self.bundles.known_child(place) {
-            Some(known) => known,
-            None => self.bundles.child(place, &mut self.tables)?,
+        let mode: LexModeId = self.prepared.lex_modes.of_state[self.parser.top(stack).index()];
+        let step = SubsetStep { subset, branch: branch as usize, mode };
+        let subset = match self.subsets.cached_child(step) {
+            Some(cached) => cached,
+            None => self.subsets.child(step, &mut self.tables)?,
         };
-        let parse = Parse { stack, layout };
-        let view = self.view(bundle, parse, true);
-        if found.level == MOST_LEVELS || view.len() < LARGE_VIEW {
-            found.pending.push(Seen { bundle, view, parse, column: 0 });
+        let parse = ParseState { stack, layout };
+        let partition = self.partition(subset, parse, true);
+        if draft.level == MAX_LEVELS || partition.pending_count() < MIN_LARGE_PARTITION {
+            draft.pending.push(PartitionVisit { subset, partition, parse, column: 0 });
             return Ok(());
         }
-        let state = self.automaton.unread(bundle, 0, layout);
-        let rest = self.read(state, stack, (&mut found.tokens, found.level + 1))?;
-        self.automaton.add_waits(rest, &mut found.waits);
+        let state = self.automaton.unread(subset, 0, layout);
+        let residual = self.read(state, stack, &mut draft.tokens, draft.level + 1)?;
+        self.automaton.add_goals(residual, &mut draft.goals);
         Ok(())
     }
 
     /// Whether an open stack takes one of some terminals.
-    fn is_any_taken(&mut self, stack: StackId, terminals: TerminalsId) -> AnyTaken {
+    fn accepts_any(&mut self, stack: StackId, terminals: TerminalListId) -> AnyAccepted {
         let automaton = &mut *self.automaton;
-        if let Some(&known) = automaton.answers.any.get(&(stack, terminals)) {
-            return known;
+        if let Some(&cached) = automaton.answers.any.get(&(stack, terminals)) {
+            return cached;
         }
-        let mut beneath: Vec<(Beneath, Vec<TerminalId>)> = Vec::new();
-        let mut is_taken = false;
+        let mut reductions: Vec<(OpenReduction, Vec<TerminalId>)> = Vec::new();
+        let mut is_accepted = false;
         for &terminal in &automaton.terminals.get(terminals)[..] {
             match self.parser.probe(stack, terminal) {
-                Attempt::Taken(()) => {
-                    is_taken = true;
+                Attempt::Accepted(()) => {
+                    is_accepted = true;
                     break;
                 }
                 Attempt::Refused => {}
-                Attempt::Beneath(place) => match beneath.iter_mut().find(|(known, _)| *known == place) {
-                    Some((_, terminals)) => terminals.push(terminal),
-                    None => beneath.push((place, vec![terminal])),
-                },
+                Attempt::Open(reduction) => {
+                    match reductions.iter_mut().find(|(other, _)| *other == reduction) {
+                        Some((_, terminals)) => terminals.push(terminal),
+                        None => reductions.push((reduction, vec![terminal])),
+                    }
+                }
             }
         }
-        let answer = if is_taken {
-            AnyTaken::Yes
+        let answer = if is_accepted {
+            AnyAccepted::Yes
         } else {
-            let first = automaton.answers.beneath.len() as u32;
-            for (place, terminals) in &beneath {
+            let first = automaton.answers.open.len() as u32;
+            for (reduction, terminals) in &reductions {
                 let terminals = automaton.terminals.id(terminals.iter().copied());
-                automaton.answers.beneath.push((*place, terminals));
+                automaton.answers.open.push((*reduction, terminals));
             }
-            AnyTaken::Beneath { first, count: beneath.len() as u32 }
+            AnyAccepted::Open { first, count: reductions.len() as u32 }
         };
         // What a limit kept from being found out is not kept.
         if !self.parser.has_failed() {
@@ -554,21 +582,25 @@ impl Reading<'_> {
     }
 
     /// The stack after some terminals, if they are taken; where that is not known, what is left to feed.
-    fn feed(&mut self, stack: StackId, terminals: TerminalsId) -> Attempt<StackId, (Beneath, TerminalsId)> {
+    fn feed(
+        &mut self,
+        stack: StackId,
+        terminals: TerminalListId,
+    ) -> Attempt<StackId, (OpenReduction, TerminalListId)> {
         let automaton = &mut *self.automaton;
-        if let Some(&known) = automaton.answers.fed.get(&(stack, terminals)) {
-            return known;
+        if let Some(&cached) = automaton.answers.fed.get(&(stack, terminals)) {
+            return cached;
         }
-        let mut answer = Attempt::Taken(stack);
+        let mut answer = Attempt::Accepted(stack);
         let list = automaton.terminals.get(terminals);
         for (index, &terminal) in list.iter().enumerate() {
-            let Attempt::Taken(stack) = answer else { break };
+            let Attempt::Accepted(stack) = answer else { break };
             answer = match self.parser.feed(stack, terminal) {
-                Attempt::Taken(next) => Attempt::Taken(next),
+                Attempt::Accepted(next) => Attempt::Accepted(next),
                 Attempt::Refused => Attempt::Refused,
-                Attempt::Beneath(beneath) => {
-                    let rest = automaton.terminals.id(list[index..].iter().copied());
-                    Attempt::Beneath((beneath, rest))
+                Attempt::Open(reduction) => {
+                    let remaining = automaton.terminals.id(list[index..].iter().copied());
+                    Attempt::Open((reduction, remaining))
                 }
             };
         }

@@ -4,31 +4,31 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::masks::token_set_store::hash_bytes;
+use crate::masks::token_set_store::hash_map_bytes;
 use grammask_collections::id_type;
 use grammask_grammar::TerminalId;
 
 id_type! {
     /// A list of terminals.
-    TerminalsId
+    TerminalListId
 }
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct TerminalLists {
     lists: Vec<Arc<[TerminalId]>>,
-    ids: FxHashMap<Arc<[TerminalId]>, TerminalsId>,
+    ids: FxHashMap<Arc<[TerminalId]>, TerminalListId>,
     content_bytes: usize,
 }
 
 impl TerminalLists {
     /// The number of a list.
-    pub(crate) fn id(&mut self, terminals: impl IntoIterator<Item = TerminalId>) -> TerminalsId {
+    pub(crate) fn id(&mut self, terminals: impl IntoIterator<Item = TerminalId>) -> TerminalListId {
         let list: Vec<TerminalId> = terminals.into_iter().collect();
-        if let Some(&known) = self.ids.get(&list[..]) {
-            return known;
+        if let Some(&cached) = self.ids.get(&list[..]) {
+            return cached;
         }
-        let id = TerminalsId::new(self.lists.len());
+        let id = TerminalListId::new(self.lists.len());
         let list: Arc<[TerminalId]> = list[..].into();
         self.content_bytes += 16 + size_of_val(&list[..]);
         self.lists.push(list.clone());
@@ -36,11 +36,13 @@ impl TerminalLists {
         id
     }
 
-    pub(crate) fn get(&self, id: TerminalsId) -> Arc<[TerminalId]> {
+    pub(crate) fn get(&self, id: TerminalListId) -> Arc<[TerminalId]> {
         self.lists[id.index()].clone()
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.content_bytes + self.lists.capacity() * size_of::<Arc<[TerminalId]>>() + hash_bytes(&self.ids)
+        self.content_bytes
+            + self.lists.capacity() * size_of::<Arc<[TerminalId]>>()
+            + hash_map_bytes(&self.ids)
     }
 }

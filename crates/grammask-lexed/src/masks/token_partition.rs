@@ -12,11 +12,11 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::definition::grammar::LexedGrammar;
-use crate::lexer::open_lexemes::{Future, Futures};
-use crate::masks::spanner_subset::{Bundle, BundleId};
-use crate::masks::terminal_lists::{TerminalLists, TerminalsId};
-use crate::masks::token_set_store::{PartId, Parts, hash_bytes};
-use crate::parser::lalr::Action;
+use crate::lexer::open_lexemes::{OpenTerminals, OpenTerminalsTable};
+use crate::masks::spanner_subset::{SpannerSubset, SubsetId};
+use crate::masks::terminal_lists::{TerminalListId, TerminalLists};
+use crate::masks::token_set_store::{TokenGroupId, TokenSetStore, hash_map_bytes};
+use crate::parser::lalr::ParserAction;
 use crate::parser::lr_automaton::LrState;
 use crate::parser::parsing_tables::ParsingTables;
 use grammask_grammar::TerminalId;
@@ -32,138 +32,152 @@ pub(crate) enum Nesting {
 
 /// Tokens that can come if the parser takes one of some terminals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Dependent {
+pub(crate) struct DependentTokens {
     /// The end of the text may be among them.
-    pub(crate) terminals: TerminalsId,
-    pub(crate) tokens: PartId,
+    pub(crate) terminals: TerminalListId,
+    pub(crate) tokens: TokenGroupId,
 }
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct View {
-    pub(crate) certain: Option<PartId>,
-    pub(crate) dependent: Box<[Dependent]>,
+pub(crate) struct TokenPartition {
+    pub(crate) accepted: Option<TokenGroupId>,
+    pub(crate) dependent: Box<[DependentTokens]>,
     /// The branches of the bundle that the parser may take.
     pub(crate) branches: Box<[u32]>,
 }
 
-impl View {
+impl TokenPartition {
     /// How many things a walk does here.
-    pub(crate) fn len(&self) -> usize {
+    pub(crate) fn pending_count(&self) -> usize {
         self.dependent.len() + self.branches.len()
     }
 }
 
 /// What views are made from.
 #[derive(Clone, Copy)]
-pub(crate) struct Sources<'a> {
+pub(crate) struct PartitionTables<'a> {
     pub(crate) grammar: &'a LexedGrammar,
     pub(crate) tables: &'a ParsingTables,
-    pub(crate) futures: &'a Futures,
+    pub(crate) open_terminals: &'a OpenTerminalsTable,
 }
 
 /// A bundle that is looked at, and what is known by number.
-pub(crate) struct Sight<'a> {
-    pub(crate) bundle: &'a Bundle,
-    pub(crate) parts: &'a mut Parts,
+pub(crate) struct PartitionInput<'a> {
+    pub(crate) subset: &'a SpannerSubset,
+    pub(crate) token_sets: &'a mut TokenSetStore,
     pub(crate) terminals: &'a mut TerminalLists,
 }
 
 /// All views.
 #[derive(Debug, Default)]
-pub(crate) struct Views {
-    views: FxHashMap<(BundleId, LrState, Nesting), Arc<View>>,
+pub(crate) struct TokenPartitions {
+    partitions: FxHashMap<(SubsetId, LrState, Nesting), Arc<TokenPartition>>,
     memory_bytes: usize,
 }
 
-impl Views {
+impl TokenPartitions {
     /// The view of a bundle, which is kept.
     #[inline]
     pub(crate) fn of(
         &mut self,
-        key: (BundleId, LrState, Nesting),
-        sight: Sight<'_>,
-        sources: Sources<'_>,
-    ) -> Arc<View> {
-        if let Some(known) = self.views.get(&key) {
-            return known.clone();
+        key: (SubsetId, LrState, Nesting),
+        input: PartitionInput<'_>,
+        tables: PartitionTables<'_>,
+    ) -> Arc<TokenPartition> {
+        if let Some(cached) = self.partitions.get(&key) {
+            return cached.clone();
         }
-        let view = Arc::new(sources.view(sight, key.1, key.2));
-        self.memory_bytes += view.memory_bytes();
-        self.views.insert(key, view.clone());
-        view
+        let partition = Arc::new(tables.partition(input, key.1, key.2));
+        self.memory_bytes += partition.memory_bytes();
+        self.partitions.insert(key, partition.clone());
+        partition
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.memory_bytes + hash_bytes(&self.views)
+        self.memory_bytes + hash_map_bytes(&self.partitions)
     }
 }
 
-impl View {
+impl TokenPartition {
     fn memory_bytes(&self) -> usize {
         size_of::<Self>() + size_of_val(&self.dependent[..]) + size_of_val(&self.branches[..])
     }
 }
 
 /// What is known about tokens that emit nothing more.
-enum Fate {
-    Certain,
-    Dependent(TerminalsId),
-    Dead,
+enum TokenClass {
+    Accepted,
+    Dependent(TerminalListId),
+    Rejected,
 }
 
-impl Sources<'_> {
+impl PartitionTables<'_> {
     /// The view of a bundle, made for once.
-    pub(crate) fn view(self, sight: Sight<'_>, top: LrState, nesting: Nesting) -> View {
-        let Sight { bundle, parts, terminals: lists } = sight;
-        let mut certain: Vec<PartId> = bundle.always.iter().map(|tokens| parts.id(tokens)).collect();
-        let mut dependent: FxHashMap<TerminalsId, Vec<PartId>> = FxHashMap::default();
-        for (future, tokens) in &bundle.ends {
-            match self.fate(self.futures.get(*future), (top, nesting), lists) {
-                Fate::Certain => certain.push(parts.id(tokens)),
-                Fate::Dependent(terminals) => {
-                    dependent.entry(terminals).or_default().push(parts.id(tokens));
+    pub(crate) fn partition(
+        self,
+        input: PartitionInput<'_>,
+        top: LrState,
+        nesting: Nesting,
+    ) -> TokenPartition {
+        let PartitionInput { subset, token_sets, terminals: lists } = input;
+        let mut accepted: Vec<TokenGroupId> =
+            subset.always.iter().map(|tokens| token_sets.id(tokens)).collect();
+        let mut dependent: FxHashMap<TerminalListId, Vec<TokenGroupId>> = FxHashMap::default();
+        for (open, tokens) in &subset.ends {
+            match self.classify(self.open_terminals.get(*open), top, nesting, lists) {
+                TokenClass::Accepted => accepted.push(token_sets.id(tokens)),
+                TokenClass::Dependent(terminals) => {
+                    dependent.entry(terminals).or_default().push(token_sets.id(tokens));
                 }
-                Fate::Dead => {}
+                TokenClass::Rejected => {}
             }
         }
-        let may_come = |&index: &u32| {
-            let terminal = bundle.branches[index as usize].terminal;
-            self.leaves_parser(terminal) || self.action(top, terminal) != Some(Action::Error)
+        let may_be_taken = |&index: &u32| {
+            let terminal = subset.branches[index as usize].terminal;
+            self.leaves_parser(terminal) || self.action(top, terminal) != Some(ParserAction::Error)
         };
-        let mut dependent: Vec<Dependent> = dependent
+        let mut dependent: Vec<DependentTokens> = dependent
             .into_iter()
-            .filter_map(|(terminals, mut of)| Some(Dependent { terminals, tokens: parts.union(&mut of)? }))
+            .filter_map(|(terminals, mut of)| {
+                Some(DependentTokens { terminals, tokens: token_sets.union(&mut of)? })
+            })
             .collect();
         dependent.sort_unstable();
-        View {
-            certain: parts.union(&mut certain),
+        TokenPartition {
+            accepted: token_sets.union(&mut accepted),
             dependent: dependent.into(),
-            branches: (0..bundle.branches.len() as u32).filter(may_come).collect(),
+            branches: (0..subset.branches.len() as u32).filter(may_be_taken).collect(),
         }
     }
 
     /// What becomes of tokens with a future.
-    fn fate(self, future: &Future, (top, nesting): (LrState, Nesting), lists: &mut TerminalLists) -> Fate {
+    fn classify(
+        self,
+        open: &OpenTerminals,
+        top: LrState,
+        nesting: Nesting,
+        lists: &mut TerminalLists,
+    ) -> TokenClass {
         let terminals = match nesting {
-            Nesting::Outside => &future.outside,
-            Nesting::Inside => &future.inside,
+            Nesting::Outside => &open.outside,
+            Nesting::Inside => &open.inside,
         };
-        let mut open = Vec::new();
+        let mut reducing = Vec::new();
         for terminal in terminals.iter() {
             let is_end = terminal == self.grammar.end();
             match self.action(top, terminal) {
-                Some(Action::Shift(_)) => return Fate::Certain,
+                Some(ParserAction::Shift(_)) => return TokenClass::Accepted,
                 // Blocks may have to end before the text can.
-                Some(Action::Error) if !is_end || self.grammar.indentation.is_none() => {}
-                _ => open.push(terminal),
+                Some(ParserAction::Error) if !is_end || self.grammar.indentation.is_none() => {}
+                _ => reducing.push(terminal),
             }
         }
-        if open.is_empty() { Fate::Dead } else { Fate::Dependent(lists.id(open)) }
+        if reducing.is_empty() { TokenClass::Rejected } else { TokenClass::Dependent(lists.id(reducing)) }
     }
 
     /// The action of LALR(1) tables.
-    fn action(self, top: LrState, terminal: TerminalId) -> Option<Action> {
+    fn action(self, top: LrState, terminal: TerminalId) -> Option<ParserAction> {
         self.tables.lalr().map(|table| table.action(top, terminal))
     }
 

@@ -14,82 +14,82 @@ use grammask_vocabulary::{TokenId, TokenSet};
 
 id_type! {
     /// A part that is kept.
-    PartId
+    TokenGroupId
 }
 
 /// The part of a set's words up to which it is kept as a list: one word in so many.
-const WORDS_PER_LISTED: usize = 6;
+const SPARSE_WORD_DIVISOR: usize = 6;
 
 /// Words that are looked at together for one that is not zero.
-const WORDS_AT_ONCE: usize = 16;
+const WORDS_PER_CHUNK: usize = 16;
 
 /// Some tokens of a mask.
 #[derive(Clone, Debug)]
-pub(crate) enum Part {
+pub(crate) enum TokenGroup {
     /// The words that are not zero, with their positions.
-    Few(Arc<[(u32, u32)]>),
+    Sparse(Arc<[(u32, u32)]>),
     /// A set.
-    Set(Arc<TokenSet>),
+    Dense(Arc<TokenSet>),
 }
 
-impl Part {
+impl TokenGroup {
     /// Adds the tokens to a mask.
     pub(crate) fn add_to(&self, mask: &mut TokenSet) {
         match self {
-            Self::Few(words) => mask.union_with_words(words),
-            Self::Set(set) => mask.union_with(set),
+            Self::Sparse(words) => mask.union_with_words(words),
+            Self::Dense(set) => mask.union_with(set),
         }
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
-            Self::Few(words) => size_of_val(&words[..]),
-            Self::Set(set) => size_of_val(set.words()),
+            Self::Sparse(words) => size_of_val(&words[..]),
+            Self::Dense(set) => size_of_val(set.words()),
         }
     }
 
     /// Where it is: the same part is at one place as long as it is there.
     pub(crate) fn address(&self) -> usize {
         match self {
-            Self::Few(words) => words.as_ptr().addr(),
-            Self::Set(set) => Arc::as_ptr(set).addr(),
+            Self::Sparse(words) => words.as_ptr().addr(),
+            Self::Dense(set) => Arc::as_ptr(set).addr(),
         }
     }
 
     /// A list if there are few words in it.
-    fn few(set: &TokenSet) -> Option<Self> {
+    fn sparse(set: &TokenSet) -> Option<Self> {
         // Counting is a small part of what gathering them costs; with numbers of 32 bits, four are counted at once.
         let count = set.words().iter().map(|&word| u32::from(word != 0)).sum::<u32>() as usize;
-        if count > most_listed(set) {
+        if count > max_sparse_words(set) {
             return None;
         }
         let mut used = Vec::with_capacity(count);
-        for (chunk, words) in set.words().chunks(WORDS_AT_ONCE).enumerate() {
+        for (chunk, words) in set.words().chunks(WORDS_PER_CHUNK).enumerate() {
             if words.iter().fold(0, |all, word| all | word) != 0 {
-                let first = (chunk * WORDS_AT_ONCE) as u32;
+                let first = (chunk * WORDS_PER_CHUNK) as u32;
                 used.extend((first..).zip(words.iter().copied()).filter(|&(_, word)| word != 0));
             }
         }
-        Some(Self::Few(used.into()))
+        Some(Self::Sparse(used.into()))
     }
 }
 
 /// How many words that are not zero are kept as a list.
-fn most_listed(set: &TokenSet) -> usize {
-    set.words().len() / WORDS_PER_LISTED
+fn max_sparse_words(set: &TokenSet) -> usize {
+    set.words().len() / SPARSE_WORD_DIVISOR
 }
 
 /// Collects the tokens of one part after the other. Which words have some is noted, so few are found and cleared again at
 /// the cost of these.
 #[derive(Debug)]
-pub(crate) struct Collector {
+pub(crate) struct TokenCollector {
     set: TokenSet,
     /// A bit for each word that is not zero, while no set was added.
     used: Box<[u64]>,
     has_sets: bool,
 }
 
-impl Collector {
+impl TokenCollector {
     /// No tokens of a vocabulary of this size.
     pub(crate) fn new(size: usize) -> Self {
         let words = size.div_ceil(u32::BITS as usize);
@@ -97,14 +97,14 @@ impl Collector {
         Self { set: TokenSet::new(size), used, has_sets: false }
     }
 
-    pub(crate) fn add(&mut self, part: &Part) {
-        match part {
-            Part::Set(set) => self.add_set(set),
-            Part::Few(words) => {
+    pub(crate) fn add(&mut self, group: &TokenGroup) {
+        match group {
+            TokenGroup::Dense(set) => self.add_set(set),
+            TokenGroup::Sparse(words) => {
                 self.set.union_with_words(words);
                 if !self.has_sets {
                     for &(position, _) in &words[..] {
-                        self.note(position);
+                        self.mark_used(position);
                     }
                 }
             }
@@ -119,24 +119,24 @@ impl Collector {
     pub(crate) fn add_tokens(&mut self, tokens: &[TokenId]) {
         for &token in tokens {
             if self.set.insert_is_first(token) {
-                self.note(token.0 / u32::BITS);
+                self.mark_used(token.0 / u32::BITS);
             }
         }
     }
 
-    fn note(&mut self, position: u32) {
+    fn mark_used(&mut self, position: u32) {
         self.used[(position / u64::BITS) as usize] |= 1 << (position % u64::BITS);
     }
 
     /// The tokens as a part, if there are some; after that there are none.
-    pub(crate) fn take(&mut self) -> Option<Part> {
+    pub(crate) fn take(&mut self) -> Option<TokenGroup> {
         let used: u32 = self.used.iter().map(|bits| bits.count_ones()).sum();
-        if self.has_sets || used as usize > most_listed(&self.set) {
+        if self.has_sets || used as usize > max_sparse_words(&self.set) {
             let empty = TokenSet::new(self.set.size());
             let set = std::mem::replace(&mut self.set, empty);
             self.used.fill(0);
             self.has_sets = false;
-            return Some(Part::few(&set).unwrap_or_else(|| Part::Set(Arc::new(set))));
+            return Some(TokenGroup::sparse(&set).unwrap_or_else(|| TokenGroup::Dense(Arc::new(set))));
         }
         let mut words = Vec::with_capacity(used as usize);
         for (first, bits) in (0..).step_by(u64::BITS as usize).zip(&mut self.used) {
@@ -147,149 +147,149 @@ impl Collector {
                 bits &= bits - 1;
             }
         }
-        (!words.is_empty()).then(|| Part::Few(words.into()))
+        (!words.is_empty()).then(|| TokenGroup::Sparse(words.into()))
     }
 }
 
 /// A part, or parts that are one together.
 #[derive(Debug)]
-enum Entry {
-    Part(Part),
+enum StoreEntry {
+    TokenGroup(TokenGroup),
     /// Whether somebody asked what is in it: what is asked for again is kept as a part.
-    Union(Arc<[PartId]>, bool),
+    Union(Arc<[TokenGroupId]>, bool),
 }
 
 /// All parts that masks are made of, and what they are together; equal large sets are kept once.
 #[derive(Debug, Default)]
-pub(crate) struct Parts {
-    entries: Vec<Entry>,
+pub(crate) struct TokenSetStore {
+    entries: Vec<StoreEntry>,
     /// Parts by their addresses, which they keep because they are kept here.
-    ids: FxHashMap<usize, PartId>,
-    unions: FxHashMap<Arc<[PartId]>, PartId>,
-    distinct: FxHashSet<Hashed>,
+    ids: FxHashMap<usize, TokenGroupId>,
+    unions: FxHashMap<Arc<[TokenGroupId]>, TokenGroupId>,
+    distinct: FxHashSet<HashedSet>,
     /// Short parts as masks.
-    masks: FxHashMap<PartId, Arc<TokenSet>>,
-    part_bytes: usize,
+    masks: FxHashMap<TokenGroupId, Arc<TokenSet>>,
+    content_bytes: usize,
     /// Empty, for unions to be made, which may need others.
-    collectors: Vec<Collector>,
+    collectors: Vec<TokenCollector>,
 }
 
 /// A set with the hash of what is in it, which takes longer to find than to compare.
 #[derive(Debug)]
-struct Hashed {
+struct HashedSet {
     hash: u64,
     set: Arc<TokenSet>,
 }
 
-impl Hashed {
+impl HashedSet {
     fn new(set: Arc<TokenSet>) -> Self {
         Self { hash: FxBuildHasher.hash_one(&*set), set }
     }
 }
 
-impl PartialEq for Hashed {
+impl PartialEq for HashedSet {
     fn eq(&self, other: &Self) -> bool {
         self.hash == other.hash && self.set == other.set
     }
 }
 
-impl Eq for Hashed {}
+impl Eq for HashedSet {}
 
-impl Hash for Hashed {
+impl Hash for HashedSet {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.hash);
     }
 }
 
-impl Parts {
+impl TokenSetStore {
     /// The id of a part that is kept elsewhere too.
-    pub(crate) fn id(&mut self, part: &Part) -> PartId {
-        let next = PartId::new(self.entries.len());
-        let id = *self.ids.entry(part.address()).or_insert(next);
+    pub(crate) fn id(&mut self, group: &TokenGroup) -> TokenGroupId {
+        let next = TokenGroupId::new(self.entries.len());
+        let id = *self.ids.entry(group.address()).or_insert(next);
         if id == next {
-            self.entries.push(Entry::Part(part.clone()));
+            self.entries.push(StoreEntry::TokenGroup(group.clone()));
         }
         id
     }
 
     /// The tokens of some parts as one part; none if there are no parts.
-    pub(crate) fn union(&mut self, parts: &mut Vec<PartId>) -> Option<PartId> {
-        parts.sort_unstable();
-        parts.dedup();
-        if let [] | [_] = parts[..] {
-            return parts.first().copied();
+    pub(crate) fn union(&mut self, groups: &mut Vec<TokenGroupId>) -> Option<TokenGroupId> {
+        groups.sort_unstable();
+        groups.dedup();
+        if let [] | [_] = groups[..] {
+            return groups.first().copied();
         }
-        if let Some(&known) = self.unions.get(&parts[..]) {
-            return Some(known);
+        if let Some(&cached) = self.unions.get(&groups[..]) {
+            return Some(cached);
         }
-        let parts: Arc<[PartId]> = parts[..].into();
-        let union = PartId::new(self.entries.len());
-        self.part_bytes += 16 + size_of_val(&parts[..]);
-        self.entries.push(Entry::Union(parts.clone(), false));
-        self.unions.insert(parts, union);
+        let groups: Arc<[TokenGroupId]> = groups[..].into();
+        let union = TokenGroupId::new(self.entries.len());
+        self.content_bytes += 16 + size_of_val(&groups[..]);
+        self.entries.push(StoreEntry::Union(groups.clone(), false));
+        self.unions.insert(groups, union);
         Some(union)
     }
 
     /// What a part is. Unions are of parts that were there before them, and few levels deep.
-    pub(crate) fn get(&mut self, id: PartId, size: usize) -> Part {
-        let parts = match &self.entries[id.index()] {
-            Entry::Part(part) => return part.clone(),
-            Entry::Union(parts, _) => parts.clone(),
+    pub(crate) fn get(&mut self, id: TokenGroupId, size: usize) -> TokenGroup {
+        let groups = match &self.entries[id.index()] {
+            StoreEntry::TokenGroup(group) => return group.clone(),
+            StoreEntry::Union(groups, _) => groups.clone(),
         };
-        let mut collector = self.collectors.pop().unwrap_or_else(|| Collector::new(size));
-        for &part in &parts[..] {
-            self.add(part, &mut collector, size);
+        let mut collector = self.collectors.pop().unwrap_or_else(|| TokenCollector::new(size));
+        for &group in &groups[..] {
+            self.add(group, &mut collector, size);
         }
         let union = match collector.take() {
-            Some(Part::Set(set)) => Part::Set(self.share(set)),
-            few => few.unwrap_or(Part::Few([].into())),
+            Some(TokenGroup::Dense(set)) => TokenGroup::Dense(self.share(set)),
+            sparse => sparse.unwrap_or(TokenGroup::Sparse([].into())),
         };
         self.collectors.push(collector);
-        if let Part::Few(_) = union {
-            self.part_bytes += union.memory_bytes();
+        if let TokenGroup::Sparse(_) = union {
+            self.content_bytes += union.memory_bytes();
         }
-        self.entries[id.index()] = Entry::Part(union.clone());
+        self.entries[id.index()] = StoreEntry::TokenGroup(union.clone());
         union
     }
 
-    fn add(&mut self, id: PartId, collector: &mut Collector, size: usize) {
+    fn add(&mut self, id: TokenGroupId, collector: &mut TokenCollector, size: usize) {
         match &mut self.entries[id.index()] {
-            Entry::Part(part) => collector.add(part),
-            Entry::Union(parts, was_asked @ false) => {
-                *was_asked = true;
-                for part in parts.clone().iter() {
-                    self.add(*part, collector, size);
+            StoreEntry::TokenGroup(group) => collector.add(group),
+            StoreEntry::Union(groups, was_read @ false) => {
+                *was_read = true;
+                for group in groups.clone().iter() {
+                    self.add(*group, collector, size);
                 }
             }
-            Entry::Union(_, true) => collector.add(&self.get(id, size)),
+            StoreEntry::Union(_, true) => collector.add(&self.get(id, size)),
         }
     }
 
     /// The tokens of some parts, over `size` ids, as a mask.
-    pub(crate) fn mask(&mut self, parts: &mut Vec<PartId>, size: usize) -> Arc<TokenSet> {
-        let Some(part) = self.union(parts) else { return Arc::new(TokenSet::new(size)) };
-        if let Some(known) = self.masks.get(&part) {
-            return known.clone();
+    pub(crate) fn mask(&mut self, groups: &mut Vec<TokenGroupId>, size: usize) -> Arc<TokenSet> {
+        let Some(group) = self.union(groups) else { return Arc::new(TokenSet::new(size)) };
+        if let Some(cached) = self.masks.get(&group) {
+            return cached.clone();
         }
-        let few = match self.get(part, size) {
-            Part::Set(set) => return set,
-            few @ Part::Few(_) => few,
+        let sparse = match self.get(group, size) {
+            TokenGroup::Dense(set) => return set,
+            sparse @ TokenGroup::Sparse(_) => sparse,
         };
         let mut set = TokenSet::new(size);
-        few.add_to(&mut set);
+        sparse.add_to(&mut set);
         let mask = self.share(Arc::new(set));
-        self.masks.insert(part, mask.clone());
+        self.masks.insert(group, mask.clone());
         mask
     }
 
     /// The set that is kept for equal ones.
     fn share(&mut self, set: Arc<TokenSet>) -> Arc<TokenSet> {
-        let hashed = Hashed::new(set);
+        let hashed = HashedSet::new(set);
         match self.distinct.get(&hashed) {
             Some(equal) => equal.set.clone(),
             None => {
                 let set = hashed.set.clone();
-                self.part_bytes += size_of_val(set.words());
+                self.content_bytes += size_of_val(set.words());
                 self.distinct.insert(hashed);
                 set
             }
@@ -297,16 +297,16 @@ impl Parts {
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.part_bytes
-            + self.entries.capacity() * size_of::<Entry>()
-            + hash_bytes(&self.ids)
-            + hash_bytes(&self.unions)
-            + hash_bytes(&self.masks)
-            + self.distinct.capacity() * (size_of::<Hashed>() + 1)
+        self.content_bytes
+            + self.entries.capacity() * size_of::<StoreEntry>()
+            + hash_map_bytes(&self.ids)
+            + hash_map_bytes(&self.unions)
+            + hash_map_bytes(&self.masks)
+            + self.distinct.capacity() * (size_of::<HashedSet>() + 1)
     }
 }
 
 /// Bytes of the table of a hash map.
-pub(crate) fn hash_bytes<K, V, S>(map: &HashMap<K, V, S>) -> usize {
+pub(crate) fn hash_map_bytes<K, V, S>(map: &HashMap<K, V, S>) -> usize {
     map.capacity() * (size_of::<(K, V)>() + 1)
 }

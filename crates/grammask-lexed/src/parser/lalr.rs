@@ -9,18 +9,18 @@
 
 use std::sync::Arc;
 
-use crate::definition::grammar::{ConflictPolicy, LexedGrammar, ProductionId, Symbol};
+use crate::definition::grammar::{ConflictPolicy, LexedGrammar, LexedSymbol, ProductionId};
 use crate::parser::lr_automaton::{LrAutomaton, LrState};
-use crate::parser::terminal_set::{TerminalSet, unite_along};
+use crate::parser::terminal_set::{TerminalSet, union_over_reachable};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits};
 use grammask_grammar::{NonterminalId, TerminalId};
 
 /// Most conflicts that an error lists.
-const MOST_CONFLICTS: usize = 20;
+const MAX_REPORTED_CONFLICTS: usize = 20;
 
 /// What the parser does at a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum ParserAction {
     /// The terminal cannot come here.
     Error,
     /// Go to this state.
@@ -35,7 +35,7 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// Symbols that lead there.
-    pub after: Vec<Symbol>,
+    pub after: Vec<LexedSymbol>,
     /// The next terminal.
     pub terminal: TerminalId,
     /// The productions that can be reduced.
@@ -50,7 +50,7 @@ pub struct LalrTable {
     pub(crate) automaton: LrAutomaton,
     /// Terminals, the end of the text included.
     width: usize,
-    actions: Vec<Action>,
+    actions: Vec<ParserAction>,
     /// For each state and nonterminal the next state.
     gotos: Vec<Option<LrState>>,
     /// Shift/reduce conflicts that were decided.
@@ -71,7 +71,7 @@ impl LalrTable {
         let mut gotos = vec![None; automaton.state_count() * nonterminals];
         for (state, transitions) in automaton.transitions.iter().enumerate() {
             for &(symbol, target) in transitions {
-                if let Symbol::Nonterminal(nonterminal) = symbol {
+                if let LexedSymbol::Nonterminal(nonterminal) = symbol {
                     gotos[state * nonterminals + nonterminal.index()] = Some(target);
                 }
             }
@@ -81,7 +81,8 @@ impl LalrTable {
         if refused.is_empty() {
             return Ok(table);
         }
-        let diagnostics = refused.iter().take(MOST_CONFLICTS).map(|conflict| table.report(grammar, conflict));
+        let diagnostics =
+            refused.iter().take(MAX_REPORTED_CONFLICTS).map(|conflict| table.report(grammar, conflict));
         Err(GrammarError::new(diagnostics.collect(), Arc::from("")))
     }
 
@@ -94,7 +95,7 @@ impl LalrTable {
     /// What to do in `state` before `terminal`.
     #[inline]
     #[must_use]
-    pub fn action(&self, state: LrState, terminal: TerminalId) -> Action {
+    pub fn action(&self, state: LrState, terminal: TerminalId) -> ParserAction {
         self.actions[state.index() * self.width + terminal.index()]
     }
 
@@ -106,12 +107,12 @@ impl LalrTable {
     }
 
     /// The state after a symbol was read: where a terminal can be shifted, that is what the table does.
-    pub(crate) fn step(&self, state: LrState, symbol: Symbol) -> Option<LrState> {
+    pub(crate) fn step(&self, state: LrState, symbol: LexedSymbol) -> Option<LrState> {
         match symbol {
-            Symbol::Nonterminal(nonterminal) => self.goto(state, nonterminal),
-            Symbol::Terminal(terminal) => match self.action(state, terminal) {
-                Action::Shift(target) => Some(target),
-                Action::Error | Action::Reduce(_) | Action::Accept => None,
+            LexedSymbol::Nonterminal(nonterminal) => self.goto(state, nonterminal),
+            LexedSymbol::Terminal(terminal) => match self.action(state, terminal) {
+                ParserAction::Shift(target) => Some(target),
+                ParserAction::Error | ParserAction::Reduce(_) | ParserAction::Accept => None,
             },
         }
     }
@@ -132,7 +133,7 @@ impl LalrTable {
     pub(crate) fn accepts(&self, state: LrState) -> TerminalSet {
         let mut accepts = TerminalSet::new(self.width);
         for terminal in (0..self.width).map(TerminalId::new) {
-            if self.action(state, terminal) != Action::Error {
+            if self.action(state, terminal) != ParserAction::Error {
                 accepts.insert(terminal);
             }
         }
@@ -147,16 +148,17 @@ impl LalrTable {
     ) -> Vec<Conflict> {
         let start_production = self.automaton.productions.len() - 1;
         let end = self.end();
-        self.actions = vec![Action::Error; self.state_count() * self.width];
+        self.actions = vec![ParserAction::Error; self.state_count() * self.width];
         for (state, transitions) in self.automaton.transitions.iter().enumerate() {
             for &(symbol, target) in transitions {
-                if let Symbol::Terminal(terminal) = symbol {
-                    self.actions[state * self.width + terminal.index()] = Action::Shift(target);
+                if let LexedSymbol::Terminal(terminal) = symbol {
+                    self.actions[state * self.width + terminal.index()] = ParserAction::Shift(target);
                 }
             }
         }
-        if let Some(accepting) = self.automaton.step(LrState::START, Symbol::Nonterminal(grammar.start)) {
-            self.actions[accepting.index() * self.width + end.index()] = Action::Accept;
+        if let Some(accepting) = self.automaton.step(LrState::START, LexedSymbol::Nonterminal(grammar.start))
+        {
+            self.actions[accepting.index() * self.width + end.index()] = ParserAction::Accept;
         }
         // Where no terminal has two actions, which is in most states, there is nothing to decide.
         let mut reductions: Vec<(LrState, TerminalId, ProductionId)> = Vec::new();
@@ -174,7 +176,7 @@ impl LalrTable {
                 if is_decided {
                     for terminal in terminals.iter() {
                         self.actions[state.index() * self.width + terminal.index()] =
-                            Action::Reduce(production);
+                            ParserAction::Reduce(production);
                     }
                 } else {
                     reductions.extend(terminals.iter().map(|terminal| (state, terminal, production)));
@@ -183,9 +185,9 @@ impl LalrTable {
         }
         reductions.sort_unstable();
         let mut refused = Vec::new();
-        for at_place in reductions.chunk_by(|left, right| (left.0, left.1) == (right.0, right.1)) {
-            let (state, terminal, _) = at_place[0];
-            let productions = at_place.iter().map(|&(_, _, production)| production);
+        for at_cell in reductions.chunk_by(|left, right| (left.0, left.1) == (right.0, right.1)) {
+            let (state, terminal, _) = at_cell[0];
+            let productions = at_cell.iter().map(|&(_, _, production)| production);
             let priority = |production: &ProductionId| grammar.productions[production.index()].priority;
             let highest = productions.clone().map(|production| priority(&production)).max();
             let mut best = productions.clone().filter(|production| Some(priority(production)) == highest);
@@ -194,9 +196,9 @@ impl LalrTable {
                 _ => None,
             };
             let cell = state.index() * self.width + terminal.index();
-            let can_shift = self.actions[cell] != Action::Error;
+            let can_shift = self.actions[cell] != ParserAction::Error;
             let conflict = || Conflict {
-                after: self.automaton.way_to(state),
+                after: self.automaton.symbols_to(state),
                 terminal,
                 reductions: productions.clone().collect(),
                 can_shift,
@@ -208,7 +210,7 @@ impl LalrTable {
                     self.resolved.push(conflict);
                 }
                 Some(_) if can_shift => refused.push(conflict()),
-                Some(production) => self.actions[cell] = Action::Reduce(production),
+                Some(production) => self.actions[cell] = ParserAction::Reduce(production),
             }
         }
         refused
@@ -217,7 +219,7 @@ impl LalrTable {
     /// That it is not known how texts go on in a state, as a diagnostic.
     pub(crate) fn dead_state(&self, grammar: &LexedGrammar, state: LrState) -> Diagnostic {
         let after: Vec<&str> =
-            self.automaton.way_to(state).iter().map(|&symbol| grammar.symbol_name(symbol)).collect();
+            self.automaton.symbols_to(state).iter().map(|&symbol| grammar.symbol_name(symbol)).collect();
         let message = format!(
             "after `{}` the parser may find no end, because conflicts were decided by shifting",
             after.join(" ")
@@ -229,7 +231,7 @@ impl LalrTable {
     /// A conflict as a diagnostic.
     fn report(&self, grammar: &LexedGrammar, conflict: &Conflict) -> Diagnostic {
         let after: Vec<&str> = conflict.after.iter().map(|&symbol| grammar.symbol_name(symbol)).collect();
-        let place = if after.is_empty() {
+        let position = if after.is_empty() {
             "at the beginning".to_owned()
         } else {
             format!("after `{}`", after.join(" "))
@@ -246,12 +248,14 @@ impl LalrTable {
         let kind = if conflict.can_shift { "a shift/reduce" } else { "a reduce/reduce" };
         let diagnostic = Diagnostic::error(
             Code::GrammarConflict,
-            format!("{kind} conflict: {place}, before `{next}`, the parser could do two things"),
+            format!("{kind} conflict: {position}, before `{next}`, the parser could do two things"),
         );
         let help = if conflict.can_shift && conflict.reductions.len() == 1 {
-            "rewrite the rules so that one terminal of look-ahead decides, prefer to shift, as lark does, or use the Earley parser"
+            "rewrite the rules so that one terminal of look-ahead decides, \
+             prefer to shift, as lark does, or use the Earley parser"
         } else {
-            "rewrite the rules so that one terminal of look-ahead decides, give one of them a priority, or use the Earley parser"
+            "rewrite the rules so that one terminal of look-ahead decides, \
+             give one of them a priority, or use the Earley parser"
         };
         diagnostic.expected(choices).help(help)
     }
@@ -263,12 +267,12 @@ fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Vec<(LrState, 
     let nullable = nullable(automaton);
     // Transitions over nonterminals, numbered; and by place among all transitions their numbers.
     let mut gotos: Vec<(LrState, NonterminalId)> = Vec::new();
-    let mut first_place: Vec<usize> = Vec::with_capacity(automaton.state_count());
+    let mut first_index: Vec<usize> = Vec::with_capacity(automaton.state_count());
     let mut goto_at: Vec<Option<usize>> = Vec::new();
     for (state, transitions) in automaton.transitions.iter().enumerate() {
-        first_place.push(goto_at.len());
+        first_index.push(goto_at.len());
         for &(symbol, _) in transitions {
-            if let Symbol::Nonterminal(nonterminal) = symbol {
+            if let LexedSymbol::Nonterminal(nonterminal) = symbol {
                 goto_at.push(Some(gotos.len()));
                 gotos.push((LrState::new(state), nonterminal));
             } else {
@@ -282,29 +286,29 @@ fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Vec<(LrState, 
         if state == LrState::START && nonterminal == grammar.start {
             follow[id].insert(TerminalId::new(width - 1));
         }
-        let Some(target) = automaton.step(state, Symbol::Nonterminal(nonterminal)) else { continue };
+        let Some(target) = automaton.step(state, LexedSymbol::Nonterminal(nonterminal)) else { continue };
         for (position, &(symbol, _)) in automaton.transitions[target.index()].iter().enumerate() {
             match symbol {
-                Symbol::Terminal(terminal) => {
+                LexedSymbol::Terminal(terminal) => {
                     follow[id].insert(terminal);
                 }
-                Symbol::Nonterminal(next) if nullable[next.index()] => {
-                    reads[id].extend(goto_at[first_place[target.index()] + position]);
+                LexedSymbol::Nonterminal(next) if nullable[next.index()] => {
+                    reads[id].extend(goto_at[first_index[target.index()] + position]);
                 }
-                Symbol::Nonterminal(_) => {}
+                LexedSymbol::Nonterminal(_) => {}
             }
         }
     }
-    unite_along(&mut follow, &reads);
+    union_over_reachable(&mut follow, &reads);
     let mut includes: Vec<Vec<usize>> = vec![Vec::new(); gotos.len()];
     // By state the productions that can be reduced there, with the transitions that come after.
     let mut lookback: Vec<Vec<(usize, Vec<usize>)>> = vec![Vec::new(); automaton.state_count()];
     for (id, &(from, nonterminal)) in gotos.iter().enumerate() {
         for &production in &automaton.productions_of[nonterminal.index()] {
             let rhs = &automaton.productions[production].rhs;
-            let is_nullable = |symbol: &Symbol| match symbol {
-                Symbol::Terminal(_) => false,
-                Symbol::Nonterminal(nonterminal) => nullable[nonterminal.index()],
+            let is_nullable = |symbol: &LexedSymbol| match symbol {
+                LexedSymbol::Terminal(_) => false,
+                LexedSymbol::Nonterminal(nonterminal) => nullable[nonterminal.index()],
             };
             let nullable_from =
                 rhs.iter().rposition(|symbol| !is_nullable(symbol)).map_or(0, |last| last + 1);
@@ -312,7 +316,7 @@ fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Vec<(LrState, 
             for (before, &symbol) in rhs.iter().enumerate() {
                 let Some(position) = automaton.position(state, symbol) else { break };
                 if before + 1 >= nullable_from
-                    && let Some(inner) = goto_at[first_place[state.index()] + position]
+                    && let Some(inner) = goto_at[first_index[state.index()] + position]
                 {
                     includes[inner].push(id);
                 }
@@ -325,7 +329,7 @@ fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Vec<(LrState, 
             }
         }
     }
-    unite_along(&mut follow, &includes);
+    union_over_reachable(&mut follow, &includes);
     let mut lookaheads = Vec::new();
     for (state, mut of_state) in lookback.into_iter().enumerate() {
         of_state.sort_unstable_by_key(|&(production, _)| production);
@@ -347,8 +351,8 @@ fn nullable(automaton: &LrAutomaton) -> Vec<bool> {
         let mut grew = false;
         for production in &automaton.productions {
             let derives_nothing = production.rhs.iter().all(|symbol| match symbol {
-                Symbol::Terminal(_) => false,
-                Symbol::Nonterminal(nonterminal) => nullable[nonterminal.index()],
+                LexedSymbol::Terminal(_) => false,
+                LexedSymbol::Nonterminal(nonterminal) => nullable[nonterminal.index()],
             });
             if derives_nothing && !nullable[production.lhs.index()] {
                 nullable[production.lhs.index()] = true;

@@ -4,7 +4,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::definition::grammar::{LexedGrammar, Production, Symbol};
+use crate::definition::grammar::{LexedGrammar, LexedProduction, LexedSymbol};
 use grammask_collections::id_type;
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::NonterminalId;
@@ -21,7 +21,7 @@ impl LrState {
 
 /// A production with a dot: which production, and how many of its symbols are before the dot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Item {
+pub(crate) struct LrItem {
     pub(crate) production: u32,
     pub(crate) dot: u32,
 }
@@ -30,15 +30,15 @@ pub(crate) struct Item {
 #[derive(Clone, Debug)]
 pub(crate) struct LrAutomaton {
     /// The grammar's productions and the start production.
-    pub(crate) productions: Vec<Production>,
+    pub(crate) productions: Vec<LexedProduction>,
     pub(crate) productions_of: Vec<Vec<usize>>,
-    pub(crate) kernels: Vec<Box<[Item]>>,
+    pub(crate) kernels: Vec<Box<[LrItem]>>,
     /// The transitions of each state, sorted by symbol.
-    pub(crate) transitions: Vec<Vec<(Symbol, LrState)>>,
+    pub(crate) transitions: Vec<Vec<(LexedSymbol, LrState)>>,
     /// The symbol over which each state is entered; none for the first one.
-    pub(crate) entered_by: Vec<Option<Symbol>>,
+    pub(crate) entered_by: Vec<Option<LexedSymbol>>,
     /// The state from which each state was first reached.
-    pub(crate) first_reached_from: Vec<LrState>,
+    pub(crate) first_predecessor: Vec<LrState>,
 }
 
 impl LrAutomaton {
@@ -46,59 +46,59 @@ impl LrAutomaton {
     ///
     /// # Errors
     /// When there are more states than `most_states`.
-    pub(crate) fn of(grammar: &LexedGrammar, most_states: usize) -> Result<Self, LimitExceeded> {
+    pub(crate) fn of(grammar: &LexedGrammar, max_states: usize) -> Result<Self, LimitExceeded> {
         let mut productions = grammar.productions.clone();
         let start = NonterminalId::new(grammar.nonterminals.len());
-        let start_rhs = Box::new([Symbol::Nonterminal(grammar.start)]);
-        productions.push(Production { lhs: start, rhs: start_rhs, priority: 0 });
+        let start_rhs = Box::new([LexedSymbol::Nonterminal(grammar.start)]);
+        productions.push(LexedProduction { lhs: start, rhs: start_rhs, priority: 0 });
         let mut productions_of = vec![Vec::new(); grammar.nonterminals.len() + 1];
         for (index, production) in productions.iter().enumerate() {
             productions_of[production.lhs.index()].push(index);
         }
-        let first = Item { production: (productions.len() - 1) as u32, dot: 0 };
+        let first = LrItem { production: (productions.len() - 1) as u32, dot: 0 };
         let mut automaton = Self {
             productions,
             productions_of,
             kernels: vec![Box::new([first])],
             transitions: Vec::new(),
             entered_by: vec![None],
-            first_reached_from: vec![LrState::START],
+            first_predecessor: vec![LrState::START],
         };
-        let mut ids: FxHashMap<Box<[Item]>, LrState> = FxHashMap::default();
+        let mut ids: FxHashMap<Box<[LrItem]>, LrState> = FxHashMap::default();
         ids.insert(automaton.kernels[0].clone(), LrState::START);
         // The items after each symbol of a state, and the symbols that have some.
-        let place = |symbol| match symbol {
-            Symbol::Terminal(terminal) => terminal.index(),
-            Symbol::Nonterminal(nonterminal) => grammar.terminals.len() + nonterminal.index(),
+        let symbol_index = |symbol| match symbol {
+            LexedSymbol::Terminal(terminal) => terminal.index(),
+            LexedSymbol::Nonterminal(nonterminal) => grammar.terminals.len() + nonterminal.index(),
         };
-        let mut items_after: Vec<Vec<Item>> =
+        let mut items_after: Vec<Vec<LrItem>> =
             vec![Vec::new(); grammar.terminals.len() + automaton.productions_of.len()];
-        let mut symbols: Vec<Symbol> = Vec::new();
+        let mut symbols: Vec<LexedSymbol> = Vec::new();
         while automaton.transitions.len() < automaton.kernels.len() {
             let from = LrState::new(automaton.transitions.len());
             for item in automaton.closure(from) {
                 let Some(symbol) = automaton.symbol_after(item) else { continue };
-                let items = &mut items_after[place(symbol)];
+                let items = &mut items_after[symbol_index(symbol)];
                 if items.is_empty() {
                     symbols.push(symbol);
                 }
-                items.push(Item { dot: item.dot + 1, ..item });
+                items.push(LrItem { dot: item.dot + 1, ..item });
             }
             symbols.sort_unstable();
             let mut transitions = Vec::with_capacity(symbols.len());
             for symbol in symbols.drain(..) {
-                let kernel = &mut items_after[place(symbol)];
+                let kernel = &mut items_after[symbol_index(symbol)];
                 kernel.sort_unstable();
                 let next = match ids.get(&kernel[..]) {
-                    Some(&known) => known,
+                    Some(&cached) => cached,
                     None => {
                         let next = LrState::new(automaton.kernels.len());
-                        if next.index() >= most_states {
-                            return Err(LimitExceeded::new("automaton_states", most_states));
+                        if next.index() >= max_states {
+                            return Err(LimitExceeded::new("automaton_states", max_states));
                         }
                         automaton.kernels.push(kernel[..].into());
                         automaton.entered_by.push(Some(symbol));
-                        automaton.first_reached_from.push(from);
+                        automaton.first_predecessor.push(from);
                         ids.insert(kernel[..].into(), next);
                         next
                     }
@@ -116,44 +116,44 @@ impl LrAutomaton {
     }
 
     /// The symbol after the dot.
-    pub(crate) fn symbol_after(&self, item: Item) -> Option<Symbol> {
+    pub(crate) fn symbol_after(&self, item: LrItem) -> Option<LexedSymbol> {
         self.productions[item.production as usize].rhs.get(item.dot as usize).copied()
     }
 
     /// The items of a state: those of its kernel, and all that these predict.
-    pub(crate) fn closure(&self, state: LrState) -> Vec<Item> {
+    pub(crate) fn closure(&self, state: LrState) -> Vec<LrItem> {
         let mut items = self.kernels[state.index()].to_vec();
         let mut is_predicted = vec![false; self.productions_of.len()];
         let mut next = 0;
         while let Some(&item) = items.get(next) {
             next += 1;
-            if let Some(Symbol::Nonterminal(nonterminal)) = self.symbol_after(item)
+            if let Some(LexedSymbol::Nonterminal(nonterminal)) = self.symbol_after(item)
                 && !std::mem::replace(&mut is_predicted[nonterminal.index()], true)
             {
                 let predicted = self.productions_of[nonterminal.index()].iter();
-                items.extend(predicted.map(|&index| Item { production: index as u32, dot: 0 }));
+                items.extend(predicted.map(|&index| LrItem { production: index as u32, dot: 0 }));
             }
         }
         items
     }
 
     /// The state after a symbol.
-    pub(crate) fn step(&self, state: LrState, symbol: Symbol) -> Option<LrState> {
+    pub(crate) fn step(&self, state: LrState, symbol: LexedSymbol) -> Option<LrState> {
         Some(self.transitions[state.index()][self.position(state, symbol)?].1)
     }
 
     /// Where the transition over a symbol stands among those of a state.
-    pub(crate) fn position(&self, state: LrState, symbol: Symbol) -> Option<usize> {
+    pub(crate) fn position(&self, state: LrState, symbol: LexedSymbol) -> Option<usize> {
         self.transitions[state.index()].binary_search_by_key(&symbol, |&(symbol, _)| symbol).ok()
     }
 
     /// The symbols on a shortest way to a state.
-    pub(crate) fn way_to(&self, state: LrState) -> Vec<Symbol> {
+    pub(crate) fn symbols_to(&self, state: LrState) -> Vec<LexedSymbol> {
         let mut way = Vec::new();
         let mut current = state;
         while let Some(symbol) = self.entered_by[current.index()] {
             way.push(symbol);
-            current = self.first_reached_from[current.index()];
+            current = self.first_predecessor[current.index()];
         }
         way.reverse();
         way

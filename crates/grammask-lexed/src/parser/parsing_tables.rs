@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::definition::grammar::{LexedGrammar, ParserKind, Symbol};
+use crate::definition::grammar::{LexedGrammar, LexedSymbol, ParserKind};
 use crate::parser::lalr::LalrTable;
 use crate::parser::lr_automaton::LrState;
 use crate::parser::terminal_language::TerminalLanguage;
@@ -56,10 +56,10 @@ impl ParsingTables {
                     .collect()
             }
             Self::Earley(language) => {
-                let neighbours = language.neighbours();
+                let adjacency = language.adjacency();
                 let terminals = (0..grammar.terminals.len()).map(TerminalId::new);
-                let after = terminals.map(|terminal| neighbours.after(terminal).clone());
-                std::iter::once(neighbours.beginnings().clone()).chain(after).collect()
+                let after = terminals.map(|terminal| adjacency.after(terminal).clone());
+                std::iter::once(adjacency.first_terminals().clone()).chain(after).collect()
             }
         }
     }
@@ -70,7 +70,7 @@ impl ParsingTables {
             Self::Lalr(table) => {
                 let mut after: Vec<Vec<LrState>> = vec![Vec::new(); grammar.terminals.len()];
                 for (state, entered_by) in table.automaton.entered_by.iter().enumerate() {
-                    if let Some(Symbol::Terminal(terminal)) = *entered_by {
+                    if let Some(LexedSymbol::Terminal(terminal)) = *entered_by {
                         after[terminal.index()].push(LrState::new(state));
                     }
                 }

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::definition::grammar::{Indentation, LexedGrammar};
-use crate::masks::spanner_table::Column;
-use crate::masks::token_set_store::hash_bytes;
-use crate::parser::lalr::Action;
+use crate::masks::spanner_table::LexemeColumn;
+use crate::masks::token_set_store::hash_map_bytes;
+use crate::parser::lalr::ParserAction;
 use crate::parser::lr_automaton::LrState;
 use crate::parser::parsing_tables::ParsingTables;
 use grammask_collections::id_type;
@@ -33,13 +33,13 @@ id_type! {
 
 /// Where a parse stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Parse {
+pub(crate) struct ParseState {
     pub(crate) stack: StackId,
     pub(crate) layout: LayoutId,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct StackNode {
     below: StackId,
     state: LrState,
 }
@@ -49,7 +49,7 @@ const UNKNOWN: StackId = StackId(1);
 
 /// A reduction that goes on below what is known of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Beneath {
+pub(crate) struct OpenReduction {
     /// So many states are still to be taken off the stack.
     pub(crate) pops: u32,
     /// Then this is what was read.
@@ -58,66 +58,67 @@ pub(crate) struct Beneath {
 
 /// What a terminal does to a stack of which not all may be known.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Attempt<T, B = Beneath> {
-    Taken(T),
+pub(crate) enum Attempt<T, O = OpenReduction> {
+    Accepted(T),
     Refused,
     /// It is not known yet.
-    Beneath(B),
+    Open(O),
 }
 
 /// What a lexeme is to the parser: the terminals that it feeds, and the layout after it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lexeme {
+pub(crate) struct LexemeEffect {
     first: Option<TerminalId>,
     /// A terminal, so many times.
-    more: Option<(TerminalId, usize)>,
+    repeated: Option<(TerminalId, usize)>,
     pub(crate) layout: LayoutId,
 }
 
-impl Lexeme {
+impl LexemeEffect {
     /// The terminals in turn.
     pub(crate) fn terminals(self) -> impl Iterator<Item = TerminalId> {
-        let more = self.more.into_iter().flat_map(|(terminal, count)| std::iter::repeat_n(terminal, count));
-        self.first.into_iter().chain(more)
+        let repeated =
+            self.repeated.into_iter().flat_map(|(terminal, count)| std::iter::repeat_n(terminal, count));
+        self.first.into_iter().chain(repeated)
     }
 }
 
 /// The columns of open blocks, and how many brackets are open.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Layout {
+struct BlockLayout {
     blocks: Vec<u32>,
     brackets: u32,
 }
 
 /// What became of a terminal after all reductions.
-enum Outcome {
+enum ReduceOutcome {
     Shift(LrState),
     Accept,
     Error,
-    Beneath(Beneath),
+    Open(OpenReduction),
 }
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Parser {
+pub(crate) struct TerminalParser {
     grammar: Arc<LexedGrammar>,
     tables: Arc<ParsingTables>,
     /// Whose sets stand for stacks, where there are no LALR(1) tables.
     recognizer: Option<Box<Recognizer>>,
     /// A limit that the recogniser passed. What was found out since then does not count.
     failure: Option<LimitExceeded>,
-    nodes: Vec<Node>,
+    nodes: Vec<StackNode>,
     node_ids: FxHashMap<(StackId, LrState), StackId>,
-    layouts: Vec<Layout>,
-    layout_ids: FxHashMap<Layout, LayoutId>,
+    layouts: Vec<BlockLayout>,
+    layout_ids: FxHashMap<BlockLayout, LayoutId>,
     layout_bytes: usize,
     /// Newlines that mean something, by layout and column.
-    newlines: FxHashMap<(LayoutId, u32), Option<Lexeme>>,
+    newlines: FxHashMap<(LayoutId, u32), Option<LexemeEffect>>,
     /// States above `base` while a terminal is fed.
     above: Vec<LrState>,
 }
 
-impl Parser {
+impl TerminalParser {
     /// A parser for a grammar.
     ///
     /// # Errors
@@ -137,13 +138,13 @@ impl Parser {
             recognizer,
             failure: None,
             nodes: vec![
-                Node { below: StackId(0), state: LrState::START },
+                StackNode { below: StackId(0), state: LrState::START },
                 // The state is never looked at.
-                Node { below: UNKNOWN, state: LrState::START },
+                StackNode { below: UNKNOWN, state: LrState::START },
             ],
             node_ids: FxHashMap::default(),
-            layouts: vec![Layout::default()],
-            layout_ids: FxHashMap::from_iter([(Layout::default(), LayoutId(0))]),
+            layouts: vec![BlockLayout::default()],
+            layout_ids: FxHashMap::from_iter([(BlockLayout::default(), LayoutId(0))]),
             layout_bytes: 0,
             newlines: FxHashMap::default(),
             above: Vec::new(),
@@ -151,9 +152,9 @@ impl Parser {
     }
 
     /// Before any terminal.
-    pub(crate) fn start(&self) -> Parse {
+    pub(crate) fn start(&self) -> ParseState {
         let stack = self.recognizer.as_ref().map_or(0, |recognizer| recognizer.start().index());
-        Parse { stack: StackId::new(stack), layout: LayoutId(0) }
+        ParseState { stack: StackId::new(stack), layout: LayoutId(0) }
     }
 
     /// Says if a limit was passed, and so answers were wrong, since this was asked last.
@@ -207,42 +208,52 @@ impl Parser {
 
     /// The parse after a lexeme; none if it cannot come here. `column` counts for newlines only: where they mean
     /// something they have a line break.
-    pub(crate) fn feed_lexeme(&mut self, parse: Parse, terminal: TerminalId, column: u32) -> Option<Parse> {
-        let lexeme = self.lexeme(parse.layout, terminal, column)?;
-        Some(Parse { stack: self.feed_all(parse.stack, lexeme)?, layout: lexeme.layout })
+    pub(crate) fn feed_lexeme(
+        &mut self,
+        parse: ParseState,
+        terminal: TerminalId,
+        column: u32,
+    ) -> Option<ParseState> {
+        let lexeme_effect = self.lexeme_effect(parse.layout, terminal, column)?;
+        Some(ParseState { stack: self.feed_all(parse.stack, lexeme_effect)?, layout: lexeme_effect.layout })
     }
 
-    fn feed_all(&mut self, mut stack: StackId, lexeme: Lexeme) -> Option<StackId> {
-        for terminal in lexeme.terminals() {
+    fn feed_all(&mut self, mut stack: StackId, lexeme_effect: LexemeEffect) -> Option<StackId> {
+        for terminal in lexeme_effect.terminals() {
             match self.feed(stack, terminal) {
-                Attempt::Taken(next) => stack = next,
-                Attempt::Refused | Attempt::Beneath(_) => return None,
+                Attempt::Accepted(next) => stack = next,
+                Attempt::Refused | Attempt::Open(_) => return None,
             }
         }
         Some(stack)
     }
 
     /// What a lexeme feeds to the parser, as far as the layout allows it. Most columns of newlines are wrong.
-    pub(crate) fn lexeme(&mut self, layout: LayoutId, terminal: TerminalId, column: u32) -> Option<Lexeme> {
+    pub(crate) fn lexeme_effect(
+        &mut self,
+        layout: LayoutId,
+        terminal: TerminalId,
+        column: u32,
+    ) -> Option<LexemeEffect> {
         if self.grammar.terminals[terminal.index()].is_ignored() {
-            return Some(Lexeme { first: None, more: None, layout });
+            return Some(LexemeEffect { first: None, repeated: None, layout });
         }
-        let alone = Lexeme { first: Some(terminal), more: None, layout };
+        let alone = LexemeEffect { first: Some(terminal), repeated: None, layout };
         let grammar = self.grammar.clone();
         let Some(indentation) = &grammar.indentation else { return Some(alone) };
         if terminal == indentation.newline {
             if self.is_in_brackets(layout) {
-                return Some(Lexeme { first: None, ..alone });
+                return Some(LexemeEffect { first: None, ..alone });
             }
-            if column == Column::NO_BREAK {
+            if column == LexemeColumn::NO_BREAK {
                 return None;
             }
-            if let Some(&known) = self.newlines.get(&(layout, column)) {
-                return known;
+            if let Some(&cached) = self.newlines.get(&(layout, column)) {
+                return cached;
             }
-            let lexeme = self.newline(layout, indentation, column);
-            self.newlines.insert((layout, column), lexeme);
-            return lexeme;
+            let lexeme_effect = self.newline(layout, indentation, column);
+            self.newlines.insert((layout, column), lexeme_effect);
+            return lexeme_effect;
         }
         let brackets = self.layouts[layout.index()].brackets;
         let brackets = if indentation.open.contains(&terminal) {
@@ -252,12 +263,12 @@ impl Parser {
         } else {
             return Some(alone);
         };
-        let after = Layout { brackets, ..self.layouts[layout.index()].clone() };
-        Some(Lexeme { layout: self.intern_layout(after), ..alone })
+        let after = BlockLayout { brackets, ..self.layouts[layout.index()].clone() };
+        Some(LexemeEffect { layout: self.intern_layout(after), ..alone })
     }
 
     /// What a newline that means something feeds to the parser.
-    fn newline(&mut self, layout: LayoutId, indentation: &Indentation, column: u32) -> Option<Lexeme> {
+    fn newline(&mut self, layout: LayoutId, indentation: &Indentation, column: u32) -> Option<LexemeEffect> {
         let blocks = &self.layouts[layout.index()].blocks;
         let height = blocks.len();
         let mut kept = height;
@@ -271,34 +282,34 @@ impl Parser {
         }
         let first = Some(indentation.newline);
         if !begins && kept == height {
-            return Some(Lexeme { first, more: None, layout });
+            return Some(LexemeEffect { first, repeated: None, layout });
         }
         let mut after = self.layouts[layout.index()].clone();
         after.blocks.truncate(kept);
-        let more = if begins {
+        let repeated = if begins {
             after.blocks.push(column);
             (indentation.indent, 1)
         } else {
             (indentation.dedent, height - kept)
         };
-        Some(Lexeme { first, more: Some(more), layout: self.intern_layout(after) })
+        Some(LexemeEffect { first, repeated: Some(repeated), layout: self.intern_layout(after) })
     }
 
     /// What has to be fed before a text can end: the ends of all open blocks.
-    pub(crate) fn ends_of_blocks(&self, layout: LayoutId) -> Lexeme {
+    pub(crate) fn closing_dedents(&self, layout: LayoutId) -> LexemeEffect {
         let blocks = self.layouts[layout.index()].blocks.len();
         let dedent = self.grammar.indentation.as_ref().map(|indentation| (indentation.dedent, blocks));
-        Lexeme { first: None, more: dedent, layout }
+        LexemeEffect { first: None, repeated: dedent, layout }
     }
 
     /// Whether the text may end here, after a last lexeme if there is one.
-    pub(crate) fn can_end(&mut self, parse: Parse, last: Option<(TerminalId, u32)>) -> bool {
+    pub(crate) fn can_end(&mut self, parse: ParseState, last: Option<(TerminalId, u32)>) -> bool {
         let parse = match last {
             Some((terminal, column)) => self.feed_lexeme(parse, terminal, column),
             None => Some(parse),
         };
         let Some(parse) = parse else { return false };
-        let ends = self.ends_of_blocks(parse.layout);
+        let ends = self.closing_dedents(parse.layout);
         match self.feed_all(parse.stack, ends) {
             Some(stack) => self.accepts(stack, self.grammar.end()),
             None => false,
@@ -307,7 +318,7 @@ impl Parser {
 
     /// Whether a terminal, as the parser sees it, or the end of the text can come next, on a stack that is not open.
     pub(crate) fn accepts(&mut self, stack: StackId, terminal: TerminalId) -> bool {
-        matches!(self.probe(stack, terminal), Attempt::Taken(()))
+        matches!(self.probe(stack, terminal), Attempt::Accepted(()))
     }
 
     /// The same, as far as it is known.
@@ -315,14 +326,14 @@ impl Parser {
         if let Some(recognizer) = &self.recognizer {
             let is_taken = match terminal == self.grammar.end() {
                 true => recognizer.is_complete(SetId::new(stack.index())),
-                false => matches!(self.feed(stack, terminal), Attempt::Taken(_)),
+                false => matches!(self.feed(stack, terminal), Attempt::Accepted(_)),
             };
-            return if is_taken { Attempt::Taken(()) } else { Attempt::Refused };
+            return if is_taken { Attempt::Accepted(()) } else { Attempt::Refused };
         }
         match self.reduce(stack, terminal).1 {
-            Outcome::Shift(_) | Outcome::Accept => Attempt::Taken(()),
-            Outcome::Error => Attempt::Refused,
-            Outcome::Beneath(beneath) => Attempt::Beneath(beneath),
+            ReduceOutcome::Shift(_) | ReduceOutcome::Accept => Attempt::Accepted(()),
+            ReduceOutcome::Error => Attempt::Refused,
+            ReduceOutcome::Open(reduction) => Attempt::Open(reduction),
         }
     }
 
@@ -330,7 +341,7 @@ impl Parser {
     pub(crate) fn feed(&mut self, stack: StackId, terminal: TerminalId) -> Attempt<StackId> {
         if let (Some(recognizer), ParsingTables::Earley(language)) = (&self.recognizer, &*self.tables) {
             return match language.step(recognizer, SetId::new(stack.index()), terminal) {
-                Ok(Some(next)) => Attempt::Taken(StackId::new(next.index())),
+                Ok(Some(next)) => Attempt::Accepted(StackId::new(next.index())),
                 Ok(None) => Attempt::Refused,
                 Err(limit) => {
                     self.failure = Some(limit);
@@ -340,15 +351,15 @@ impl Parser {
         }
         let (base, outcome) = self.reduce(stack, terminal);
         let target = match outcome {
-            Outcome::Shift(target) => target,
-            Outcome::Accept | Outcome::Error => return Attempt::Refused,
-            Outcome::Beneath(beneath) => return Attempt::Beneath(beneath),
+            ReduceOutcome::Shift(target) => target,
+            ReduceOutcome::Accept | ReduceOutcome::Error => return Attempt::Refused,
+            ReduceOutcome::Open(reduction) => return Attempt::Open(reduction),
         };
         let mut stack = base;
         for index in 0..self.above.len() {
             stack = self.push(stack, self.above[index]);
         }
-        Attempt::Taken(self.push(stack, target))
+        Attempt::Accepted(self.push(stack, target))
     }
 
     /// The open stack of which the state `top` becomes known when a nonterminal was read on it, if it may come there.
@@ -359,26 +370,26 @@ impl Parser {
     }
 
     /// Whether a state goes on with a nonterminal.
-    pub(crate) fn reads(&self, state: LrState, nonterminal: NonterminalId) -> bool {
+    pub(crate) fn has_goto(&self, state: LrState, nonterminal: NonterminalId) -> bool {
         self.tables.lalr().is_some_and(|table| table.goto(state, nonterminal).is_some())
     }
 
     /// Reduces as long as the tables say so before a terminal. The stack is then the returned one with `above` on it.
-    fn reduce(&mut self, stack: StackId, terminal: TerminalId) -> (StackId, Outcome) {
+    fn reduce(&mut self, stack: StackId, terminal: TerminalId) -> (StackId, ReduceOutcome) {
         self.above.clear();
         let mut base = stack;
         let tables = self.tables.clone();
-        let ParsingTables::Lalr(table) = &*tables else { return (base, Outcome::Error) };
+        let ParsingTables::Lalr(table) = &*tables else { return (base, ReduceOutcome::Error) };
         loop {
             let state = match self.above.last() {
                 Some(&state) => state,
                 None => self.top(base),
             };
             match table.action(state, terminal) {
-                Action::Shift(target) => return (base, Outcome::Shift(target)),
-                Action::Accept => return (base, Outcome::Accept),
-                Action::Error => return (base, Outcome::Error),
-                Action::Reduce(production) => {
+                ParserAction::Shift(target) => return (base, ReduceOutcome::Shift(target)),
+                ParserAction::Accept => return (base, ReduceOutcome::Accept),
+                ParserAction::Error => return (base, ReduceOutcome::Error),
+                ParserAction::Reduce(production) => {
                     let production = &self.grammar.productions[production.index()];
                     let (lhs, length) = (production.lhs, production.rhs.len());
                     let from_above = length.min(self.above.len());
@@ -386,16 +397,16 @@ impl Parser {
                     for popped in from_above..length {
                         if base == UNKNOWN {
                             let pops = (length - popped) as u32;
-                            return (base, Outcome::Beneath(Beneath { pops, lhs }));
+                            return (base, ReduceOutcome::Open(OpenReduction { pops, lhs }));
                         }
                         base = self.nodes[base.index()].below;
                     }
                     if base == UNKNOWN && self.above.is_empty() {
-                        return (base, Outcome::Beneath(Beneath { pops: 0, lhs }));
+                        return (base, ReduceOutcome::Open(OpenReduction { pops: 0, lhs }));
                     }
                     // Decided conflicts may make a parser reduce nothing for ever: it never gets to the terminal.
                     if self.above.len() > table.state_count() {
-                        return (base, Outcome::Error);
+                        return (base, ReduceOutcome::Error);
                     }
                     let state = match self.above.last() {
                         Some(&state) => state,
@@ -403,7 +414,7 @@ impl Parser {
                     };
                     match table.goto(state, lhs) {
                         Some(next) => self.above.push(next),
-                        None => return (base, Outcome::Error),
+                        None => return (base, ReduceOutcome::Error),
                     }
                 }
             }
@@ -412,18 +423,18 @@ impl Parser {
 
     /// The stack with one more state on top.
     pub(crate) fn push(&mut self, below: StackId, state: LrState) -> StackId {
-        if let Some(&known) = self.node_ids.get(&(below, state)) {
-            return known;
+        if let Some(&cached) = self.node_ids.get(&(below, state)) {
+            return cached;
         }
         let id = StackId::new(self.nodes.len());
-        self.nodes.push(Node { below, state });
+        self.nodes.push(StackNode { below, state });
         self.node_ids.insert((below, state), id);
         id
     }
 
-    fn intern_layout(&mut self, layout: Layout) -> LayoutId {
-        if let Some(&known) = self.layout_ids.get(&layout) {
-            return known;
+    fn intern_layout(&mut self, layout: BlockLayout) -> LayoutId {
+        if let Some(&cached) = self.layout_ids.get(&layout) {
+            return cached;
         }
         let id = LayoutId::new(self.layouts.len());
         self.layout_bytes += 128 + 8 * layout.blocks.len();
@@ -435,6 +446,6 @@ impl Parser {
     /// Estimate of the memory taken, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         let sets = self.recognizer.as_ref().map_or(0, |recognizer| recognizer.memory_bytes());
-        sets + self.nodes.len() * 48 + self.layout_bytes + hash_bytes(&self.newlines)
+        sets + self.nodes.len() * 48 + self.layout_bytes + hash_map_bytes(&self.newlines)
     }
 }

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use crate::analysis::adjacency::Neighbours;
-use crate::definition::grammar::{LexedGrammar, Symbol};
+use crate::analysis::adjacency::Adjacency;
+use crate::definition::grammar::{LexedGrammar, LexedSymbol};
 use grammask_diagnostics::{GrammarError, LimitExceeded, Limits, Span};
 use grammask_earley::lowering::{NormalForm, lower};
 use grammask_earley::recognizer::Recognizer;
@@ -17,7 +17,7 @@ use grammask_grammar::{GrammarBuilder, TerminalId};
 #[derive(Clone, Debug)]
 pub(crate) struct TerminalLanguage {
     form: Arc<NormalForm>,
-    neighbours: Arc<Neighbours>,
+    adjacency: Arc<Adjacency>,
     /// Bytes of a terminal's number that are always zero, and left out.
     skipped: usize,
 }
@@ -35,32 +35,28 @@ impl TerminalLanguage {
         let nonterminals: Vec<_> =
             grammar.nonterminals.iter().map(|name| builder.nonterminal(name, span)).collect();
         for production in &grammar.productions {
-            let mut parts = Vec::with_capacity(production.rhs.len());
+            let mut symbols = Vec::with_capacity(production.rhs.len());
             for &symbol in &production.rhs {
-                parts.push(match symbol {
-                    Symbol::Terminal(terminal) => {
+                symbols.push(match symbol {
+                    LexedSymbol::Terminal(terminal) => {
                         builder.literal(&terminal.as_u32().to_be_bytes()[skipped..], span)
                     }
-                    Symbol::Nonterminal(nonterminal) => {
+                    LexedSymbol::Nonterminal(nonterminal) => {
                         builder.reference(nonterminals[nonterminal.index()], span)
                     }
                 });
             }
             let body =
-                if parts.is_empty() { builder.literal(b"", span) } else { builder.sequence(parts, span) };
+                if symbols.is_empty() { builder.literal(b"", span) } else { builder.sequence(symbols, span) };
             builder.define(nonterminals[production.lhs.index()], body, span);
         }
         let lowered = lower(&builder.finish(nonterminals[grammar.start.index()]), limits)?;
-        Ok(Self {
-            form: Arc::new(lowered.normal_form),
-            neighbours: Arc::new(Neighbours::of(grammar)),
-            skipped,
-        })
+        Ok(Self { form: Arc::new(lowered.normal_form), adjacency: Arc::new(Adjacency::of(grammar)), skipped })
     }
 
     /// Which terminals stand side by side.
-    pub(crate) fn neighbours(&self) -> &Neighbours {
-        &self.neighbours
+    pub(crate) fn adjacency(&self) -> &Adjacency {
+        &self.adjacency
     }
 
     /// A recogniser of sequences of terminals.

@@ -70,7 +70,7 @@ impl TerminalSet {
 }
 
 /// Adds to each set those of everything that it leads to, along `successors`. Cost: linear in the edges.
-pub(crate) fn unite_along(sets: &mut [TerminalSet], successors: &[Vec<usize>]) {
+pub(crate) fn union_over_reachable(sets: &mut [TerminalSet], successors: &[Vec<usize>]) {
     // Components come after those that they lead to.
     for members in strong_components(successors).members() {
         let Some((&first, others)) = members.split_first() else { continue };

@@ -27,7 +27,7 @@ pub struct LexedReference {
 }
 
 /// What a parser with an indentation keeps.
-struct Reading {
+struct ReferenceParse {
     stack: Vec<usize>,
     blocks: Vec<u32>,
     brackets: u32,
@@ -53,30 +53,30 @@ impl LexedReference {
         let Some(table) = &self.table else {
             return self.edges(text).is_some_and(|edges| lattice::derives(&self.grammar, &edges, text.len()));
         };
-        let mut reading = Reading { stack: vec![0], blocks: Vec::new(), brackets: 0 };
+        let mut parse = ReferenceParse { stack: vec![0], blocks: Vec::new(), brackets: 0 };
         let mut start = 0;
         while start < text.len() {
-            let top = reading.stack.last().copied().unwrap_or(0);
+            let top = parse.stack.last().copied().unwrap_or(0);
             let has_action = |terminal| table.has_action(top, terminal);
             let Some((terminal, length)) = self.lexeme(has_action, &text[start..]) else { return false };
             let lexeme = &text[start..start + length];
-            if !self.read(table, &mut reading, terminal, lexeme) {
+            if !self.read(table, &mut parse, terminal, lexeme) {
                 return false;
             }
             start += length;
         }
         if let Some(indentation) = &self.grammar.indentation {
-            for _ in 0..reading.blocks.len() {
-                if !table.shift(&mut reading.stack, &self.grammar, indentation.dedent) {
+            for _ in 0..parse.blocks.len() {
+                if !table.shift(&mut parse.stack, &self.grammar, indentation.dedent) {
                     return false;
                 }
             }
         }
-        table.accepts_end(&mut reading.stack, &self.grammar)
+        table.accepts_end(&mut parse.stack, &self.grammar)
     }
 
     /// All lexemes that a text may be cut into, for the Earley parser; none if no lexeme goes on.
-    fn edges(&self, text: &[u8]) -> Option<Vec<lattice::Edge>> {
+    fn edges(&self, text: &[u8]) -> Option<Vec<lattice::LexemeEdge>> {
         let is_ignored = |terminal: TerminalId| self.grammar.terminals[terminal.index()].is_ignored();
         let mut edges = Vec::new();
         let mut add = |start: usize, terminal: TerminalId, length: usize| {
@@ -169,24 +169,30 @@ impl LexedReference {
     }
 
     /// Reads a lexeme; false if it cannot come here.
-    fn read(&self, table: &MergedTable, reading: &mut Reading, terminal: TerminalId, lexeme: &[u8]) -> bool {
+    fn read(
+        &self,
+        table: &MergedTable,
+        parse: &mut ReferenceParse,
+        terminal: TerminalId,
+        lexeme: &[u8],
+    ) -> bool {
         if self.grammar.terminals[terminal.index()].is_ignored() {
             return true;
         }
         let Some(indentation) = &self.grammar.indentation else {
-            return table.shift(&mut reading.stack, &self.grammar, terminal);
+            return table.shift(&mut parse.stack, &self.grammar, terminal);
         };
         if terminal == indentation.newline {
-            return reading.brackets > 0 || self.read_newline(table, reading, indentation, lexeme);
+            return parse.brackets > 0 || self.read_newline(table, parse, indentation, lexeme);
         }
-        if !table.shift(&mut reading.stack, &self.grammar, terminal) {
+        if !table.shift(&mut parse.stack, &self.grammar, terminal) {
             return false;
         }
         if indentation.open.contains(&terminal) {
-            reading.brackets += 1;
+            parse.brackets += 1;
         } else if indentation.close.contains(&terminal) {
-            match reading.brackets.checked_sub(1) {
-                Some(less) => reading.brackets = less,
+            match parse.brackets.checked_sub(1) {
+                Some(less) => parse.brackets = less,
                 None => return false,
             }
         }
@@ -196,28 +202,28 @@ impl LexedReference {
     fn read_newline(
         &self,
         table: &MergedTable,
-        reading: &mut Reading,
+        parse: &mut ReferenceParse,
         indentation: &Indentation,
         lexeme: &[u8],
     ) -> bool {
-        if !table.shift(&mut reading.stack, &self.grammar, indentation.newline) {
+        if !table.shift(&mut parse.stack, &self.grammar, indentation.newline) {
             return false;
         }
         let Some(last) = lexeme.iter().rposition(|&byte| byte == b'\n') else { return false };
         let line = &lexeme[last + 1..];
         let count = |wanted: u8| line.iter().filter(|&&byte| byte == wanted).count() as u32;
         let column = count(b' ') + count(b'\t') * indentation.tab_length;
-        let current = |reading: &Reading| reading.blocks.last().copied().unwrap_or(0);
-        if column > current(reading) {
-            reading.blocks.push(column);
-            return table.shift(&mut reading.stack, &self.grammar, indentation.indent);
+        let current = |parse: &ReferenceParse| parse.blocks.last().copied().unwrap_or(0);
+        if column > current(parse) {
+            parse.blocks.push(column);
+            return table.shift(&mut parse.stack, &self.grammar, indentation.indent);
         }
-        while column < current(reading) {
-            reading.blocks.pop();
-            if !table.shift(&mut reading.stack, &self.grammar, indentation.dedent) {
+        while column < current(parse) {
+            parse.blocks.pop();
+            if !table.shift(&mut parse.stack, &self.grammar, indentation.dedent) {
                 return false;
             }
         }
-        column == current(reading)
+        column == current(parse)
     }
 }

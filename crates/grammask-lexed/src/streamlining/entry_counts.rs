@@ -22,12 +22,12 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::adjacency::Neighbours;
-use crate::definition::grammar::{LexedGrammar, Symbol, TerminalRole};
-use crate::lexer::lexer_automaton::{ClassId, ConfigurationId, GuardsId, Lexer};
+use crate::analysis::adjacency::Adjacency;
+use crate::definition::grammar::{LexedGrammar, LexedSymbol, TerminalRole};
+use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::parser::lalr::LalrTable;
 use crate::parser::terminal_set::TerminalSet;
-use crate::recognizer::PreparedGrammar;
+use crate::prepared::PreparedGrammar;
 use crate::streamlining::legality::{Legality, PairCounts, Streamlining};
 use grammask_collections::id_type;
 use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
@@ -99,15 +99,15 @@ impl EntryCounts {
         let representatives: FxHashSet<TerminalId> = reduction.representative.iter().copied().collect();
         let (pairs, representative_pairs) = reduction.decide_pairs(&representatives);
         let pair_time = begin.elapsed();
-        let sequences =
-            Sequences::of(grammar, vocabulary.trie(), limits).map_err(|limit| limit.diagnostic())?;
+        let sequences = SequenceEnumeration::of(grammar, vocabulary.trie(), limits)
+            .map_err(|limit| limit.diagnostic())?;
         reduction.sequences = sequences.tree;
         let states = sequences
             .states
             .into_iter()
-            .map(|(terminal, found)| StateEntries {
+            .map(|(terminal, sequences_of_state)| StateEntries {
                 terminal: terminal.map(|terminal| grammar.terminals[terminal.index()].name.clone()),
-                entries: reduction.count(terminal, &found),
+                entries: reduction.count(terminal, &sequences_of_state),
             })
             .collect();
         Ok(Self { states, pairs, representative_pairs, representatives: representatives.len(), pair_time })
@@ -168,7 +168,7 @@ type Entries = FxHashSet<(bool, SequenceId)>;
 
 /// The entries of a state.
 #[derive(Debug, Default)]
-struct Found {
+struct StateSequences {
     all: Entries,
     /// Of longest matches.
     longest: Entries,
@@ -176,10 +176,10 @@ struct Found {
 
 /// A way to read a token so far.
 #[derive(Clone, Debug)]
-struct Run {
+struct TokenRun {
     configuration: ConfigurationId,
     sequence: SequenceId,
-    goes_on: bool,
+    extends_first: bool,
     is_in_first: bool,
     /// Lexemes that were ended although they could go on, as they go on.
     longer: Vec<ConfigurationId>,
@@ -188,19 +188,19 @@ struct Run {
 }
 
 /// The entries of all states.
-struct Sequences<'a> {
+struct SequenceEnumeration<'a> {
     grammar: &'a LexedGrammar,
     trie: &'a TokenTrie,
     lexer: Lexer,
     deadline: Deadline,
     tree: SequenceTree,
-    states: Vec<(Option<TerminalId>, Found)>,
+    states: Vec<(Option<TerminalId>, StateSequences)>,
 }
 
 /// The class in which all terminals are looked for; those of single terminals come after it.
-const ALL: ClassId = ClassId(0);
+const ALL: LexModeId = LexModeId(0);
 
-impl<'a> Sequences<'a> {
+impl<'a> SequenceEnumeration<'a> {
     fn of(grammar: &'a LexedGrammar, trie: &'a TokenTrie, limits: &Limits) -> Result<Self, LimitExceeded> {
         let count = grammar.terminals.len();
         let mut classes = vec![TerminalSet::new(count + 1)];
@@ -223,22 +223,22 @@ impl<'a> Sequences<'a> {
         }
         for index in 0..count {
             if grammar.terminals[index].term.is_some() {
-                sequences.visit_terminal(TerminalId::new(index), ClassId::new(index + 1))?;
+                sequences.visit_terminal(TerminalId::new(index), LexModeId::new(index + 1))?;
             }
         }
         Ok(sequences)
     }
 
     /// All states inside a terminal, the first one included.
-    fn visit_terminal(&mut self, terminal: TerminalId, class: ClassId) -> Result<(), LimitExceeded> {
-        let mut states = self.lexer.starts(class)?;
+    fn visit_terminal(&mut self, terminal: TerminalId, mode: LexModeId) -> Result<(), LimitExceeded> {
+        let mut states = self.lexer.starts(mode)?;
         let mut next = 0;
         while let Some(&state) = states.get(next) {
             next += 1;
             self.visit(Some(terminal), state)?;
             for index in 0..self.lexer.byte_of_class().len() {
                 let byte = self.lexer.byte_of_class()[index];
-                if let Some(further) = self.lexer.step(state, byte)?.go_on
+                if let Some(further) = self.lexer.step(state, byte)?.extended
                     && !states.contains(&further)
                 {
                     states.push(further);
@@ -249,11 +249,11 @@ impl<'a> Sequences<'a> {
     }
 
     fn visit(&mut self, terminal: Option<TerminalId>, state: ConfigurationId) -> Result<(), LimitExceeded> {
-        let mut entries = Found::default();
-        let first = Run {
+        let mut entries = StateSequences::default();
+        let first = TokenRun {
             configuration: state,
             sequence: SequenceId::EMPTY,
-            goes_on: false,
+            extends_first: false,
             is_in_first: terminal.is_some(),
             longer: Vec::new(),
             is_wrong: false,
@@ -270,19 +270,20 @@ impl<'a> Sequences<'a> {
                 if next.is_empty() {
                     continue;
                 }
-                let mut stays = false;
+                let mut self_loops_on = false;
                 if let Some(bytes) = self.trie.bytes_below(child) {
-                    stays = true;
+                    self_loops_on = true;
                     for run in &next {
-                        stays &= run.longer.is_empty() && self.lexer.stays(run.configuration, bytes)?;
+                        self_loops_on &=
+                            run.longer.is_empty() && self.lexer.self_loops_on(run.configuration, bytes)?;
                     }
                 }
-                if stays || !self.trie.tokens(child).is_empty() {
+                if self_loops_on || !self.trie.tokens(child).is_empty() {
                     for run in &next {
                         self.end(run, &mut entries);
                     }
                 }
-                if !stays {
+                if !self_loops_on {
                     pending.push((child, next));
                 }
             }
@@ -291,11 +292,11 @@ impl<'a> Sequences<'a> {
         Ok(())
     }
 
-    fn step(&mut self, run: &Run, byte: u8, next: &mut Vec<Run>) -> Result<(), LimitExceeded> {
+    fn step(&mut self, run: &TokenRun, byte: u8, next: &mut Vec<TokenRun>) -> Result<(), LimitExceeded> {
         let mut is_wrong = run.is_wrong;
         let mut longer = Vec::with_capacity(run.longer.len() + 1);
         for &lexeme in &run.longer {
-            match self.lexer.step(lexeme, byte)?.go_on {
+            match self.lexer.step(lexeme, byte)?.extended {
                 Some(further) => {
                     is_wrong |= self.lexer.label(further).is_some();
                     longer.push(further);
@@ -305,21 +306,21 @@ impl<'a> Sequences<'a> {
                 None => {}
             }
         }
-        let go_on = self.lexer.step(run.configuration, byte)?.go_on;
-        if let Some(configuration) = go_on {
-            let goes_on = run.goes_on || run.is_in_first;
-            next.push(Run { configuration, goes_on, longer: longer.clone(), is_wrong, ..*run });
+        let extended = self.lexer.step(run.configuration, byte)?.extended;
+        if let Some(configuration) = extended {
+            let extends_first = run.extends_first || run.is_in_first;
+            next.push(TokenRun { configuration, extends_first, longer: longer.clone(), is_wrong, ..*run });
         }
-        let goes_on_to_match = go_on.is_some_and(|further| self.lexer.label(further).is_some());
+        let goes_on_to_match = extended.is_some_and(|further| self.lexer.label(further).is_some());
         if let Some(terminal) = self.lexer.label(run.configuration)
-            && !(goes_on_to_match && go_on.is_some_and(|further| self.is_live(further, terminal)))
+            && !(goes_on_to_match && extended.is_some_and(|further| self.is_live(further, terminal)))
             && self.grammar.terminals[terminal.index()].role != TerminalRole::Refused
             && let Some(&configuration) = self.lexer.enter(ALL, byte, GuardsId::NONE)?.first()
         {
             let sequence = if run.is_in_first { run.sequence } else { self.with(run.sequence, terminal) };
-            longer.extend(go_on);
+            longer.extend(extended);
             is_wrong |= goes_on_to_match;
-            next.push(Run { configuration, sequence, is_in_first: false, longer, is_wrong, ..*run });
+            next.push(TokenRun { configuration, sequence, is_in_first: false, longer, is_wrong, ..*run });
         }
         Ok(())
     }
@@ -330,11 +331,11 @@ impl<'a> Sequences<'a> {
         self.lexer.live(configuration).any(|live| live == terminal || keywords.contains(&(terminal, live)))
     }
 
-    fn end(&mut self, run: &Run, found: &mut Found) {
+    fn end(&mut self, run: &TokenRun, state: &mut StateSequences) {
         let mut add = |entry: (bool, SequenceId)| {
-            found.all.insert(entry);
+            state.all.insert(entry);
             if !run.is_wrong {
-                found.longest.insert(entry);
+                state.longest.insert(entry);
             }
         };
         if run.is_in_first {
@@ -344,7 +345,7 @@ impl<'a> Sequences<'a> {
         let live: Vec<TerminalId> = self.lexer.live(run.configuration).collect();
         for terminal in live {
             if self.grammar.terminals[terminal.index()].role != TerminalRole::Refused {
-                add((run.goes_on, self.with(run.sequence, terminal)));
+                add((run.extends_first, self.with(run.sequence, terminal)));
             }
         }
     }
@@ -356,18 +357,18 @@ impl<'a> Sequences<'a> {
 }
 
 /// What an entry of longest matches becomes by each step after that; nothing where it is dropped.
-type Reduced = [Option<SequenceId>; STREAMLINING_STEPS.len() - 2];
+type ReducedSequence = [Option<SequenceId>; STREAMLINING_STEPS.len() - 2];
 
 /// The steps.
 struct Reduction<'a> {
     grammar: &'a LexedGrammar,
     streamlining: &'a Streamlining<&'a LalrTable>,
-    neighbours: Neighbours,
+    adjacency: Adjacency,
     /// One terminal for each set of interchangeable ones.
     representative: Vec<TerminalId>,
     legality: FxHashMap<(TerminalId, TerminalId), Legality>,
     sequences: SequenceTree,
-    known: FxHashMap<(Option<TerminalId>, SequenceId), Reduced>,
+    memo: FxHashMap<(Option<TerminalId>, SequenceId), ReducedSequence>,
 }
 
 impl<'a> Reduction<'a> {
@@ -375,11 +376,11 @@ impl<'a> Reduction<'a> {
         Self {
             grammar,
             streamlining,
-            neighbours: Neighbours::of(grammar),
+            adjacency: Adjacency::of(grammar),
             representative: representatives(grammar),
             legality: FxHashMap::default(),
             sequences: SequenceTree::new(),
-            known: FxHashMap::default(),
+            memo: FxHashMap::default(),
         }
     }
 
@@ -403,49 +404,53 @@ impl<'a> Reduction<'a> {
         counts
     }
 
-    fn count(&mut self, terminal: Option<TerminalId>, found: &Found) -> [usize; STREAMLINING_STEPS.len()] {
+    fn count(
+        &mut self,
+        terminal: Option<TerminalId>,
+        state: &StateSequences,
+    ) -> [usize; STREAMLINING_STEPS.len()] {
         let mut left: [Entries; STREAMLINING_STEPS.len() - 2] = Default::default();
-        for &(goes_on, sequence) in &found.longest {
+        for &(extends_first, sequence) in &state.longest {
             let reduced = self.reduce(terminal, sequence);
             for (entries, reduced) in left.iter_mut().zip(reduced) {
-                entries.extend(reduced.map(|reduced| (goes_on, reduced)));
+                entries.extend(reduced.map(|reduced| (extends_first, reduced)));
             }
         }
-        let mut counts = [found.all.len(); STREAMLINING_STEPS.len()];
-        counts[1] = found.longest.len();
+        let mut counts = [state.all.len(); STREAMLINING_STEPS.len()];
+        counts[1] = state.longest.len();
         for (count, entries) in counts[2..].iter_mut().zip(&left) {
             *count = entries.len();
         }
         counts
     }
 
-    fn reduce(&mut self, terminal: Option<TerminalId>, sequence: SequenceId) -> Reduced {
+    fn reduce(&mut self, terminal: Option<TerminalId>, sequence: SequenceId) -> ReducedSequence {
         let terminal = terminal.map(|terminal| self.representative[terminal.index()]);
-        if let Some(&known) = self.known.get(&(terminal, sequence)) {
-            return known;
+        if let Some(&cached) = self.memo.get(&(terminal, sequence)) {
+            return cached;
         }
         // What was read before the sequence, as far as it is known.
         let before = terminal.filter(|terminal| !self.grammar.terminals[terminal.index()].is_ignored());
         let mut text: Vec<TerminalId> = before.into_iter().collect();
-        let known = text.len();
+        let context_len = text.len();
         let terminals = self.sequences.terminals(sequence);
         text.extend(terminals.iter().map(|terminal| self.representative[terminal.index()]));
-        let mut reduced: Reduced = [None; STREAMLINING_STEPS.len() - 2];
-        reduced[0] = Some(self.sequences.of(&text[known..]));
-        let can_follow = |first, second| self.neighbours.are(first, second);
+        let mut reduced: ReducedSequence = [None; STREAMLINING_STEPS.len() - 2];
+        reduced[0] = Some(self.sequences.of(&text[context_len..]));
+        let can_follow = |first, second| self.adjacency.are_adjacent(first, second);
         if self.is_possible(terminal.is_none(), &text, can_follow) {
             reduced[1] = reduced[0];
             let can_follow =
                 |first, second| self.legality.get(&(first, second)).is_some_and(|&of| of != Legality::Never);
             if self.is_possible(terminal.is_none(), &text, can_follow) {
                 self.cut_pairs(&mut text);
-                reduced[2] = Some(self.sequences.of(&text[known.min(text.len())..]));
+                reduced[2] = Some(self.sequences.of(&text[context_len.min(text.len())..]));
                 reduced[3] = self
                     .cut_whole(terminal.is_none(), &mut text)
-                    .then(|| self.sequences.of(&text[known.min(text.len())..]));
+                    .then(|| self.sequences.of(&text[context_len.min(text.len())..]));
             }
         }
-        self.known.insert((terminal, sequence), reduced);
+        self.memo.insert((terminal, sequence), reduced);
         reduced
     }
 
@@ -461,7 +466,7 @@ impl<'a> Reduction<'a> {
         text: &[TerminalId],
         can_follow: impl Fn(TerminalId, TerminalId) -> bool,
     ) -> bool {
-        if is_at_start && text.first().is_some_and(|&first| !self.neighbours.can_begin(first)) {
+        if is_at_start && text.first().is_some_and(|&first| !self.adjacency.can_begin(first)) {
             return false;
         }
         text.windows(2).enumerate().all(|(index, pair)| {
@@ -516,14 +521,14 @@ impl<'a> Reduction<'a> {
 /// For each terminal the first one that stands in the same places of the rules, and does the same to the layout.
 fn representatives(grammar: &LexedGrammar) -> Vec<TerminalId> {
     /// A production by its number of the left side, with a hole where the terminal stood.
-    type Place = (usize, Vec<Option<Symbol>>);
-    let mut places: Vec<Vec<Place>> = vec![Vec::new(); grammar.terminals.len()];
+    type HoledProduction = (usize, Vec<Option<LexedSymbol>>);
+    let mut contexts: Vec<Vec<HoledProduction>> = vec![Vec::new(); grammar.terminals.len()];
     for production in &grammar.productions {
         for (position, symbol) in production.rhs.iter().enumerate() {
-            if let Symbol::Terminal(terminal) = *symbol {
+            if let LexedSymbol::Terminal(terminal) = *symbol {
                 let rhs = production.rhs.iter().enumerate();
                 let holed = rhs.map(|(index, &symbol)| (index != position).then_some(symbol)).collect();
-                places[terminal.index()].push((production.lhs.index(), holed));
+                contexts[terminal.index()].push((production.lhs.index(), holed));
             }
         }
     }
@@ -541,12 +546,12 @@ fn representatives(grammar: &LexedGrammar) -> Vec<TerminalId> {
     (0..grammar.terminals.len())
         .map(TerminalId::new)
         .map(|terminal| {
-            let mut places = std::mem::take(&mut places[terminal.index()]);
-            places.sort_unstable();
-            places.dedup();
+            let mut contexts = std::mem::take(&mut contexts[terminal.index()]);
+            contexts.sort_unstable();
+            contexts.dedup();
             // What no rule has is alike only with itself.
-            let own = places.is_empty().then_some(terminal);
-            *first_with.entry((places, layout(terminal), own)).or_insert(terminal)
+            let own = contexts.is_empty().then_some(terminal);
+            *first_with.entry((contexts, layout(terminal), own)).or_insert(terminal)
         })
         .collect()
 }
@@ -554,7 +559,7 @@ fn representatives(grammar: &LexedGrammar) -> Vec<TerminalId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition::grammar::{LexedDefinition, Pattern, ProductionSource, TerminalSource};
+    use crate::definition::grammar::{LexedDefinition, ProductionSource, TerminalPattern, TerminalSource};
 
     /// Counted by hand on Figure 1 of K. Park, T. Zhou and L. D'Antoni (2025): before the first terminal, and before,
     /// inside and after the shortest lexemes of B and of C.
@@ -572,7 +577,7 @@ mod tests {
     fn counts_figure_1() {
         let terminal = |name: &str, pattern: &str| TerminalSource {
             name: name.to_owned(),
-            pattern: Pattern::Regex(pattern.to_owned()),
+            pattern: TerminalPattern::Regex(pattern.to_owned()),
             priority: 0,
             role: TerminalRole::Parsed,
         };

@@ -15,14 +15,14 @@ use std::borrow::Borrow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::definition::grammar::{ProductionId, Symbol};
-use crate::parser::lalr::{Action, LalrTable};
+use crate::definition::grammar::{LexedSymbol, ProductionId};
+use crate::parser::lalr::{LalrTable, ParserAction};
 use crate::parser::lr_automaton::LrState;
 use crate::parser::terminal_set::TerminalSet;
 use grammask_grammar::TerminalId;
 
 /// Most places that are followed for one answer.
-const MOST_PLACES: usize = 1 << 16;
+const MAX_POSITIONS: usize = 1 << 16;
 
 /// Whether a sequence of terminals can come after a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -67,27 +67,31 @@ pub struct Streamlining<T: Borrow<LalrTable>> {
 }
 
 /// The states on top of a stack, as far as they are known, and how many terminals were read.
-type Place = (Vec<LrState>, usize);
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct StackPosition {
+    suffix: Vec<LrState>,
+    read: usize,
+}
 
 impl<T: Borrow<LalrTable>> Streamlining<T> {
     /// Prepares the analysis. Cost: a pass over the transitions.
     #[must_use]
-    pub fn new(of: T) -> Self {
-        let table = of.borrow();
-        let automaton = &table.automaton;
-        let mut predecessors = vec![Vec::new(); table.state_count()];
+    pub fn new(table: T) -> Self {
+        let lalr = table.borrow();
+        let automaton = &lalr.automaton;
+        let mut predecessors = vec![Vec::new(); lalr.state_count()];
         for (state, transitions) in automaton.transitions.iter().enumerate() {
             for &(_, target) in transitions {
                 predecessors[target.index()].push(LrState::new(state));
             }
         }
-        let mut entered = vec![Vec::new(); table.end().index()];
+        let mut entered = vec![Vec::new(); lalr.end().index()];
         for (state, symbol) in automaton.entered_by.iter().enumerate() {
-            if let Some(Symbol::Terminal(terminal)) = *symbol {
+            if let Some(LexedSymbol::Terminal(terminal)) = *symbol {
                 entered[terminal.index()].push(LrState::new(state));
             }
         }
-        Self { table: of, predecessors, entered }
+        Self { table, predecessors, entered }
     }
 
     /// Whether some text has the terminal, as far as the tables know.
@@ -112,32 +116,33 @@ impl<T: Borrow<LalrTable>> Streamlining<T> {
     fn legality_on(&self, tops: &[LrState], sequence: &[TerminalId]) -> Legality {
         let table = self.table.borrow();
         let (mut is_read, mut is_refused) = (false, false);
-        let mut seen: FxHashSet<Place> = FxHashSet::default();
-        let mut pending: Vec<Place> = tops.iter().map(|&state| (vec![state], 0)).collect();
-        while let Some(place) = pending.pop() {
-            if is_read && is_refused || seen.len() > MOST_PLACES {
+        let mut visited: FxHashSet<StackPosition> = FxHashSet::default();
+        let mut pending: Vec<StackPosition> =
+            tops.iter().map(|&state| StackPosition { suffix: vec![state], read: 0 }).collect();
+        while let Some(position) = pending.pop() {
+            if is_read && is_refused || visited.len() > MAX_POSITIONS {
                 return Legality::Sometimes;
             }
-            if seen.contains(&place) {
+            if visited.contains(&position) {
                 continue;
             }
-            seen.insert(place.clone());
-            let (mut known, read) = place;
+            visited.insert(position.clone());
+            let StackPosition { mut suffix, read } = position;
             let Some(&terminal) = sequence.get(read) else {
                 is_read = true;
                 continue;
             };
-            let Some(&top) = known.last() else { continue };
+            let Some(&top) = suffix.last() else { continue };
             match table.action(top, terminal) {
-                Action::Shift(target) => {
-                    known.push(target);
-                    pending.push((known, read + 1));
+                ParserAction::Shift(target) => {
+                    suffix.push(target);
+                    pending.push(StackPosition { suffix, read: read + 1 });
                 }
-                Action::Error | Action::Accept => is_refused = true,
-                Action::Reduce(production) => {
-                    for known in self.reduced(known, production, sequence.len()) {
-                        match known {
-                            Some(known) => pending.push((known, read)),
+                ParserAction::Error | ParserAction::Accept => is_refused = true,
+                ParserAction::Reduce(production) => {
+                    for suffix in self.suffixes_after_reduction(suffix, production, sequence.len()) {
+                        match suffix {
+                            Some(suffix) => pending.push(StackPosition { suffix, read }),
                             None => is_refused = true,
                         }
                     }
@@ -159,42 +164,42 @@ impl<T: Borrow<LalrTable>> Streamlining<T> {
             all.insert(terminal);
         });
         let (mut read, mut refused) = (none.clone(), none.clone());
-        let mut seen: FxHashMap<Vec<LrState>, TerminalSet> = FxHashMap::default();
+        let mut visited: FxHashMap<Vec<LrState>, TerminalSet> = FxHashMap::default();
         let mut pending: Vec<(Vec<LrState>, TerminalSet)> =
             self.entered[last.index()].iter().map(|&state| (vec![state], all.clone())).collect();
-        while let Some((known, looked_for)) = pending.pop() {
-            if seen.len() > MOST_PLACES {
+        while let Some((suffix, remaining)) = pending.pop() {
+            if visited.len() > MAX_POSITIONS {
                 return terminals().map(|_| Legality::Sometimes).collect();
             }
-            let Some(&top) = known.last() else { continue };
-            let seen = seen.entry(known.clone()).or_insert_with(|| none.clone());
+            let Some(&top) = suffix.last() else { continue };
+            let visited = visited.entry(suffix.clone()).or_insert_with(|| none.clone());
             let mut reductions: Vec<(ProductionId, TerminalSet)> = Vec::new();
-            for terminal in looked_for.without(seen).iter() {
+            for terminal in remaining.without(visited).iter() {
                 if read.contains(terminal) && refused.contains(terminal) {
                     continue;
                 }
                 match table.action(top, terminal) {
-                    Action::Shift(_) => {
+                    ParserAction::Shift(_) => {
                         read.insert(terminal);
                     }
-                    Action::Error | Action::Accept => {
+                    ParserAction::Error | ParserAction::Accept => {
                         refused.insert(terminal);
                     }
-                    Action::Reduce(production) => {
-                        let of = reductions.iter().position(|&(of, _)| of == production);
-                        let of = of.unwrap_or_else(|| {
+                    ParserAction::Reduce(production) => {
+                        let index = reductions.iter().position(|&(other, _)| other == production);
+                        let index = index.unwrap_or_else(|| {
                             reductions.push((production, none.clone()));
                             reductions.len() - 1
                         });
-                        reductions[of].1.insert(terminal);
+                        reductions[index].1.insert(terminal);
                     }
                 }
             }
-            seen.union_with(&looked_for);
+            visited.union_with(&remaining);
             for (production, terminals) in reductions {
-                for known in self.reduced(known.clone(), production, 1) {
-                    match known {
-                        Some(known) => pending.push((known, terminals.clone())),
+                for suffix in self.suffixes_after_reduction(suffix.clone(), production, 1) {
+                    match suffix {
+                        Some(suffix) => pending.push((suffix, terminals.clone())),
                         None => {
                             refused.union_with(&terminals);
                         }
@@ -206,31 +211,31 @@ impl<T: Borrow<LalrTable>> Streamlining<T> {
     }
 
     /// What can be known of stacks after a reduction; `None` for those on which the parser gets no further.
-    fn reduced(
+    fn suffixes_after_reduction(
         &self,
-        mut known: Vec<LrState>,
+        mut suffix: Vec<LrState>,
         production: ProductionId,
         terminals: usize,
     ) -> Vec<Option<Vec<LrState>>> {
         let table = self.table.borrow();
         let production = &table.automaton.productions[production.index()];
         let length = production.rhs.len();
-        if known.len() <= length {
-            let bases = self.states_below(known[0], length + 1 - known.len());
+        if suffix.len() <= length {
+            let bases = self.states_below(suffix[0], length + 1 - suffix.len());
             return bases
                 .into_iter()
                 .map(|base| table.goto(base, production.lhs).map(|next| vec![base, next]))
                 .collect();
         }
-        known.truncate(known.len() - length);
+        suffix.truncate(suffix.len() - length);
         // Decided conflicts may make a parser reduce nothing for ever.
-        let next = known
+        let next = suffix
             .last()
             .and_then(|&base| table.goto(base, production.lhs))
-            .filter(|_| known.len() <= table.state_count() + terminals);
+            .filter(|_| suffix.len() <= table.state_count() + terminals);
         vec![next.map(|next| {
-            known.push(next);
-            known
+            suffix.push(next);
+            suffix
         })]
     }
 
@@ -288,7 +293,7 @@ mod tests {
 
     use super::*;
     use crate::definition::grammar::{
-        LexedDefinition, LexedGrammar, Pattern, ProductionSource, TerminalRole, TerminalSource,
+        LexedDefinition, LexedGrammar, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
     };
     use grammask_diagnostics::Limits;
 
@@ -309,7 +314,7 @@ mod tests {
         let names: BTreeSet<char> = productions.iter().flat_map(|production| production.chars()).collect();
         let terminals = names.into_iter().filter(char::is_ascii_lowercase).map(|name| TerminalSource {
             name: name.to_string(),
-            pattern: Pattern::Literal(name.to_string().into_bytes()),
+            pattern: TerminalPattern::Literal(name.to_string().into_bytes()),
             priority: 0,
             role: TerminalRole::Parsed,
         });
@@ -328,18 +333,18 @@ mod tests {
     }
 
     /// All beginnings of sentences, by deriving, without an automaton.
-    fn beginnings(productions: &[&str]) -> BTreeSet<String> {
+    fn prefixes(productions: &[&str]) -> BTreeSet<String> {
         let letters = |form: &str| form.chars().filter(char::is_ascii_lowercase).count();
-        let mut seen: BTreeSet<String> = BTreeSet::new();
-        let mut beginnings = BTreeSet::new();
+        let mut visited: BTreeSet<String> = BTreeSet::new();
+        let mut prefixes = BTreeSet::new();
         let mut pending = vec!["S".to_owned()];
         while let Some(form) = pending.pop() {
             // Nonterminals that vanish are few: no sentence that counts needs a longer form.
-            if letters(&form) > LONGEST || form.len() > LONGEST + 3 || !seen.insert(form.clone()) {
+            if letters(&form) > LONGEST || form.len() > LONGEST + 3 || !visited.insert(form.clone()) {
                 continue;
             }
             match form.find(|letter: char| letter.is_ascii_uppercase()) {
-                None => beginnings.extend((0..=form.len()).map(|end| form[..end].to_owned())),
+                None => prefixes.extend((0..=form.len()).map(|end| form[..end].to_owned())),
                 Some(at) => {
                     for production in productions.iter().filter(|rule| rule[..1] == form[at..=at]) {
                         pending.push(format!("{}{}{}", &form[..at], &production[2..], &form[at + 1..]));
@@ -347,7 +352,7 @@ mod tests {
                 }
             }
         }
-        beginnings
+        prefixes
     }
 
     #[test]
@@ -356,11 +361,11 @@ mod tests {
             let grammar = grammar(productions);
             let table = LalrTable::new(&grammar, &Limits::default()).expect("no conflicts");
             let streamlining = Streamlining::new(&table);
-            let beginnings = beginnings(productions);
+            let prefixes = prefixes(productions);
             let width = table.end().index();
             let name = |terminal: usize| grammar.terminal_name(TerminalId::new(terminal)).to_owned();
             for last in 0..width {
-                let texts: Vec<&String> = beginnings
+                let texts: Vec<&String> = prefixes
                     .iter()
                     .filter(|text| text.len() <= LONGEST_BEFORE && text.ends_with(&name(last)))
                     .collect();
@@ -373,7 +378,7 @@ mod tests {
                     };
                     let more: String = sequence.iter().map(|&terminal| name(terminal)).collect();
                     let legal =
-                        texts.iter().filter(|text| beginnings.contains(&format!("{text}{more}"))).count();
+                        texts.iter().filter(|text| prefixes.contains(&format!("{text}{more}"))).count();
                     let expected = match legal {
                         0 => Legality::Never,
                         all if all == texts.len() => Legality::Always,
@@ -386,7 +391,7 @@ mod tests {
                     let deciding: String =
                         streamlining.deciding(&sequence).iter().map(|part| name(part.index())).collect();
                     for text in &texts {
-                        let is_legal = |more: &str| beginnings.contains(&format!("{text}{more}"));
+                        let is_legal = |more: &str| prefixes.contains(&format!("{text}{more}"));
                         assert_eq!(is_legal(&deciding), is_legal(&more), "{productions:?}: {text} {more}");
                     }
                 }
