@@ -1,7 +1,7 @@
-//! Lexed grammars: terminals with an order among them, productions over terminals, and the rule that cuts texts.
+//! Lexed grammars: prioritised terminals, productions over terminals, and the lexing rule.
 //!
-//! [`LexedDefinition`] is the plain form that front ends and bindings fill: names, patterns and lists of names.
-//! [`LexedGrammar`] is the checked form with ids, in which nothing is undefined and no terminal is empty.
+//! [`LexedDefinition`] is the plain form that front ends and bindings fill in: names, patterns and lists of names.
+//! [`LexedGrammar`] is the checked form with ids, in which every name is defined and no terminal is empty.
 
 use std::sync::Arc;
 
@@ -20,86 +20,87 @@ id_type! {
     ProductionId
 }
 
-/// Which terminals the lexer looks for.
+/// Which terminals the lexer tries to match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LexerKind {
-    /// All of them, everywhere.
+    /// All terminals, at every position.
     #[default]
     Basic,
-    /// Those that the parser has an action for after what it has read, and the ignored ones.
+    /// The terminals for which the current parser state has an action, and the ignored ones.
     Contextual,
-    /// None: at each place of a text each terminal that the parser can use there, and each ignored one, is matched on its
-    /// own, as long as it can. The lexemes of a text may overlap; one way to cut it that the parser reads is enough.
+    /// Each terminal that the parser accepts at a position, and each ignored one, is matched separately, with its
+    /// longest match. Lexemes of different terminals may overlap; a text is in the language if the parser accepts one
+    /// way to cut it.
     Dynamic,
-    /// The same, but what the parser reads may also end where a longer match of the same terminal is possible.
+    /// As [`Dynamic`](Self::Dynamic), but a lexeme may also end where a longer match of the same terminal is
+    /// possible.
     DynamicComplete,
 }
 
 impl LexerKind {
-    /// Whether terminals are matched each on its own.
+    /// Whether each terminal is matched separately.
     #[must_use]
     pub fn is_dynamic(self) -> bool {
         matches!(self, Self::Dynamic | Self::DynamicComplete)
     }
 }
 
-/// How sequences of terminals are read.
+/// The parsing algorithm for sequences of terminals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ParserKind {
-    /// By LALR(1) tables; [`ConflictPolicy`] says what becomes of conflicts.
+    /// LALR(1) tables; [`ConflictPolicy`] decides conflicts.
     #[default]
     Lalr,
-    /// By the Earley recogniser, for all grammars: a sequence is right if the rules derive it. Not for contextual lexers,
-    /// which need to know what the tables expect.
+    /// The Earley recogniser, which takes every context-free grammar. Not available with a contextual lexer, which
+    /// selects terminals by LALR(1) state.
     Earley,
 }
 
-/// How the lexer chooses between the terminals that match at one place.
+/// The rule by which the lexer chooses between terminals that match at the same position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LexingRule {
-    /// The longest match; among terminals that match as much, the one with the highest priority, then literals
-    /// before patterns, then the one that was defined first.
+    /// Longest match; then the highest priority, then literals before patterns, then the order of the definition.
     #[default]
     MaximalMunch,
-    /// As the lark library does: the first terminal that matches at all, by priority and then in the order of
-    /// the definition, with its longest match. A literal that a pattern of the same priority matches as a whole
-    /// is read as the pattern is and then told apart by its text; the pattern has to match all its spellings.
+    /// The rule of the lark library: the first terminal that matches at all, by priority and then by the order of the
+    /// definition, with its longest match. A literal that a pattern of the same priority matches entirely is scanned
+    /// with that pattern and recognised by comparing the lexeme; the pattern must match all its spellings.
     Lark,
 }
 
-/// What to do where one more terminal could be shifted or a rule reduced.
+/// The resolution of LALR(1) conflicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ConflictPolicy {
-    /// The grammar is refused.
+    /// A conflict is an error.
     #[default]
     Refuse,
-    /// The terminal is shifted, as lark and yacc do. Two rules that could both be reduced are refused all the same,
-    /// unless their priorities differ.
+    /// Shift/reduce conflicts are resolved by shifting, as in lark and yacc. A reduce/reduce conflict is an error
+    /// unless the priorities of the rules differ.
     PreferShift,
 }
 
-/// What a terminal matches.
+/// The language of a terminal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TerminalPattern {
-    /// This text.
+    /// This byte string.
     Literal(Vec<u8>),
-    /// A text that may be spelled in other ways too, as a literal that ignores case.
+    /// A literal with alternative spellings, such as one that ignores case.
     Spelled {
-        /// The text.
+        /// The literal.
         text: Vec<u8>,
         /// All spellings, as a regular expression in the syntax of [`regex`].
         spellings: String,
     },
-    /// The words of a regular expression, in the syntax of [`regex`].
+    /// A regular expression in the syntax of [`regex`].
     Regex(String),
-    /// The words of an automaton, as front ends make it that know more than regular expressions.
+    /// An automaton, from front ends whose patterns exceed regular expressions.
     Automaton(Vec<AutomatonState>),
-    /// Nothing: it comes from indentation.
+    /// No text of its own: the terminal is derived from indentation.
     Declared,
 }
 
 impl TerminalPattern {
-    /// The text of a literal.
+    /// The byte string of a literal.
     #[must_use]
     pub fn literal(&self) -> Option<&[u8]> {
         match self {
@@ -109,16 +110,16 @@ impl TerminalPattern {
     }
 }
 
-/// What becomes of the lexemes of a terminal.
+/// How lexemes of a terminal are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TerminalRole {
-    /// The parser reads them.
+    /// They are passed to the parser.
     #[default]
     Parsed,
-    /// They may stand anywhere and mean nothing.
+    /// They are allowed between all other lexemes and dropped.
     Ignored,
-    /// They are found everywhere and make the text wrong. So a terminal can be kept from matching before some text:
-    /// that `0` is no number before another digit is a refused `0[0-9]`.
+    /// They make the text invalid. A refused terminal excludes a match before certain text: a refused `0[0-9]` means
+    /// that `0` is not a number before another digit.
     Refused,
 }
 
@@ -127,59 +128,60 @@ pub enum TerminalRole {
 pub struct TerminalSource {
     /// The name.
     pub name: String,
-    /// What it matches.
+    /// Its language.
     pub pattern: TerminalPattern,
-    /// Terminals with higher priority win.
+    /// Terminals of higher priority win.
     pub priority: i32,
-    /// What becomes of its lexemes.
+    /// The treatment of its lexemes.
     pub role: TerminalRole,
 }
 
-/// A production of a [`LexedDefinition`]: `lhs` derives the names of `rhs` in order, or nothing.
+/// A production of a [`LexedDefinition`]: `lhs` derives the symbols of `rhs` in order; an empty `rhs` derives the
+/// empty text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProductionSource {
     /// The nonterminal.
     pub lhs: String,
-    /// Names of terminals and nonterminals.
+    /// The names of terminals and nonterminals.
     pub rhs: Vec<String>,
-    /// Where two rules can be reduced, the higher priority wins.
+    /// Resolves reduce/reduce conflicts: the rule of higher priority wins.
     pub priority: i32,
 }
 
-/// How lines become blocks, as the post-lexers of the lark library do it: after a newline outside of all brackets
-/// the column says whether a block begins or blocks end.
+/// The derivation of blocks from indentation, as in the post-lexers of the lark library: after a newline outside all
+/// brackets, the column decides whether a block begins or blocks end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IndentationSource {
-    /// The terminal for the end of a line with the white space that the next line begins with.
+    /// The terminal for a line end with the white space at the start of the next line.
     pub newline: String,
     /// The declared terminal for the beginning of a block.
     pub indent: String,
     /// The declared terminal for the end of a block.
     pub dedent: String,
-    /// How many columns a tab counts.
+    /// The width of a tab, in columns.
     pub tab_length: u32,
     /// Terminals that open a bracket.
     pub open: Vec<String>,
-    /// Terminals that close one.
+    /// Terminals that close a bracket.
     pub close: Vec<String>,
 }
 
 /// A lexed grammar in plain form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LexedDefinition {
-    /// The terminals; see [`LexingRule`] for what their order means.
+    /// The terminals. Their order matters: see [`LexingRule`].
     pub terminals: Vec<TerminalSource>,
-    /// The productions, without operators: repetitions and options are written out.
+    /// The productions, without operators: repetitions and options are expanded.
     pub productions: Vec<ProductionSource>,
     /// The start symbol.
     pub start: String,
-    /// Which terminals the lexer looks for.
+    /// Which terminals the lexer tries to match.
     pub lexer: LexerKind,
-    /// How it chooses between them.
+    /// The rule for choosing between them.
     pub rule: LexingRule,
-    /// How sequences of terminals are read.
+    /// The parsing algorithm.
     pub parser: ParserKind,
-    /// What to do about conflicts.
+    /// The resolution of conflicts.
     pub conflicts: ConflictPolicy,
     /// Blocks by indentation, if the language has them.
     pub indentation: Option<IndentationSource>,
@@ -199,13 +201,13 @@ pub enum LexedSymbol {
 pub struct LexedTerminal {
     /// The name.
     pub name: Arc<str>,
-    /// Its language; none if it comes from indentation.
+    /// Its language; `None` if it is derived from indentation.
     pub term: Option<TermId>,
-    /// Terminals with higher priority win.
+    /// Terminals of higher priority win.
     pub priority: i32,
     /// Whether it is a literal.
     pub is_literal: bool,
-    /// What becomes of its lexemes.
+    /// The treatment of its lexemes.
     pub role: TerminalRole,
 }
 
@@ -214,26 +216,26 @@ pub struct LexedTerminal {
 pub struct LexedProduction {
     /// The nonterminal.
     pub lhs: NonterminalId,
-    /// What it derives.
+    /// The right-hand side.
     pub rhs: Box<[LexedSymbol]>,
-    /// Where two rules can be reduced, the higher priority wins.
+    /// Resolves reduce/reduce conflicts: the rule of higher priority wins.
     pub priority: i32,
 }
 
 /// [`IndentationSource`] with ids.
 #[derive(Clone, Debug)]
 pub struct Indentation {
-    /// The terminal for the end of a line.
+    /// The terminal for a line end.
     pub newline: TerminalId,
     /// The terminal for the beginning of a block.
     pub indent: TerminalId,
     /// The terminal for the end of a block.
     pub dedent: TerminalId,
-    /// How many columns a tab counts.
+    /// The width of a tab, in columns.
     pub tab_length: u32,
     /// Terminals that open a bracket.
     pub open: Vec<TerminalId>,
-    /// Terminals that close one.
+    /// Terminals that close a bracket.
     pub close: Vec<TerminalId>,
 }
 
@@ -243,7 +245,7 @@ pub struct LexedGrammar {
     definition: Arc<LexedDefinition>,
     pub(crate) terms: Terms,
     pub(crate) terminals: Vec<LexedTerminal>,
-    /// Literals that are read as a pattern is, with the pattern; only with [`LexingRule::Lark`].
+    /// Pairs of a literal and a pattern that matches it entirely; only under [`LexingRule::Lark`].
     pub(crate) keywords: Vec<(TerminalId, TerminalId)>,
     pub(crate) nonterminals: Vec<Arc<str>>,
     pub(crate) productions: Vec<LexedProduction>,
@@ -256,7 +258,7 @@ pub struct LexedGrammar {
 }
 
 impl LexedTerminal {
-    /// Whether its lexemes may stand anywhere and mean nothing.
+    /// Whether its lexemes are allowed anywhere and dropped.
     #[must_use]
     pub fn is_ignored(&self) -> bool {
         self.role == TerminalRole::Ignored
@@ -264,11 +266,11 @@ impl LexedTerminal {
 }
 
 impl LexedGrammar {
-    /// Checks a definition. Productions that derive no text are dropped.
+    /// Checks a definition. Unproductive nonterminals and their productions are dropped.
     ///
     /// # Errors
-    /// All at once: names without a definition, patterns that are refused, terminals that match the empty text or
-    /// nothing; an empty language; a limit that was passed.
+    /// All errors at once: undefined names, unsupported patterns, terminals that match the empty text or no text; an
+    /// empty language; an exceeded limit.
     pub fn new(definition: &LexedDefinition, limits: &Limits) -> Result<Self, GrammarError> {
         let size: usize = definition.productions.iter().map(|production| production.rhs.len() + 1).sum();
         if size + definition.terminals.len() > limits.grammar_size {
@@ -312,7 +314,7 @@ impl LexedGrammar {
         Ok(grammar)
     }
 
-    /// What the grammar was made from.
+    /// The definition of the grammar.
     #[must_use]
     pub fn definition(&self) -> &LexedDefinition {
         &self.definition
@@ -342,7 +344,7 @@ impl LexedGrammar {
         self.start
     }
 
-    /// Which terminals the lexer looks for.
+    /// Which terminals the lexer tries to match.
     #[must_use]
     pub fn lexer(&self) -> LexerKind {
         self.lexer
@@ -360,13 +362,13 @@ impl LexedGrammar {
         self.terminals.iter().position(|terminal| &*terminal.name == name).map(TerminalId::new)
     }
 
-    /// The end of the text, as a terminal.
+    /// The end of the text as a terminal: the id after the last terminal.
     #[must_use]
     pub fn end(&self) -> TerminalId {
         TerminalId::new(self.terminals.len())
     }
 
-    /// The name of a terminal; the end of the text is the terminal after the last one.
+    /// The name of a terminal or of the [end of the text](Self::end).
     #[must_use]
     pub fn terminal_name(&self, terminal: TerminalId) -> &str {
         self.terminals.get(terminal.index()).map_or("end of text", |terminal| &terminal.name)
@@ -381,7 +383,7 @@ impl LexedGrammar {
         }
     }
 
-    /// A production as `lhs: a b`, with a dot before the symbol at `dot` if there is one.
+    /// A production as `lhs: a b`, with a dot before the symbol at index `dot` if given.
     #[must_use]
     pub fn production_text(&self, production: &LexedProduction, dot: Option<usize>) -> String {
         let mut text = format!("{}:", self.nonterminals[production.lhs.index()]);
@@ -395,7 +397,7 @@ impl LexedGrammar {
         text
     }
 
-    /// Drops what derives no sequence of terminals.
+    /// Drops productions with unproductive nonterminals.
     fn drop_unproductive(&mut self) -> Result<(), GrammarError> {
         let mut is_productive = vec![false; self.nonterminals.len()];
         loop {
@@ -416,7 +418,8 @@ impl LexedGrammar {
         }
         let unproductive = is_productive.iter().position(|&productive| !productive);
         if let (Some(rule), LexerKind::Contextual) = (unproductive, self.lexer) {
-            // Such a rule would change what the parser expects, and so what the lexer looks for.
+            // An unproductive rule would enlarge the terminals that the parser accepts, and so change the contextual
+            // lexer.
             let message = format!("the rule `{}` derives no text", self.nonterminals[rule]);
             return Err(Diagnostic::error(Code::EmptyLanguage, message)
                 .help("remove it, or use the basic lexer")
@@ -432,7 +435,7 @@ impl LexedGrammar {
     }
 }
 
-/// A definition being checked.
+/// The state of the checks of a definition.
 struct DefinitionCheck<'a> {
     limits: &'a Limits,
     terms: Terms,
@@ -516,7 +519,7 @@ impl<'a> DefinitionCheck<'a> {
         }
     }
 
-    /// The term, unless it is empty.
+    /// The term, unless its language is empty.
     fn nonempty_term(&mut self, term: TermId, name: &str) -> Option<TermId> {
         let mut automata = Automata::new(self.terms.clone(), self.limits.automaton_states);
         match automata.start(term) {
@@ -598,7 +601,7 @@ impl<'a> DefinitionCheck<'a> {
         })
     }
 
-    /// Reports kinds of lexers and parsers that do not go together.
+    /// Reports unsupported combinations of lexer and parser.
     fn check_lexer_and_parser(&mut self, definition: &LexedDefinition) {
         let message = match (definition.lexer, definition.parser) {
             (LexerKind::Contextual, ParserKind::Earley) => "a contextual lexer needs LALR(1) tables",
@@ -617,7 +620,7 @@ impl<'a> DefinitionCheck<'a> {
         self.diagnostics.push(Diagnostic::error(Code::UnsupportedGrammar, message));
     }
 
-    /// Reports terminals without a pattern that do not come from indentation.
+    /// Reports terminals without a pattern that are not derived from indentation.
     fn check_declared(&mut self, indentation: Option<&Indentation>) {
         let used: FxHashSet<LexedSymbol> =
             self.productions.iter().flat_map(|production| production.rhs.iter().copied()).collect();
@@ -636,7 +639,7 @@ impl<'a> DefinitionCheck<'a> {
         }
     }
 
-    /// The literals that a pattern of the same priority matches as a whole, with the pattern.
+    /// Pairs of a literal and a pattern of the same priority that matches it entirely.
     fn keywords(&mut self, sources: &[TerminalSource]) -> Vec<(TerminalId, TerminalId)> {
         let mut keywords = Vec::new();
         let mut automata = Automata::new(self.terms.clone(), self.limits.automaton_states);
@@ -658,7 +661,7 @@ impl<'a> DefinitionCheck<'a> {
     }
 }
 
-/// Whether a word is in a language.
+/// Whether a byte string is in the language of a term.
 pub(crate) fn accepts(
     automata: &mut Automata,
     term: TermId,

@@ -1,4 +1,4 @@
-//! The definition of a lexed grammar: plain form, checked form, bytes, and its construction from rules.
+//! Definitions of lexed grammars: the plain and the checked form, serialisation, and construction from rules.
 
 pub(crate) mod from_rules;
 pub(crate) mod grammar;

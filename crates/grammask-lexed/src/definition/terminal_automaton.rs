@@ -1,19 +1,20 @@
-//! Terminals as automata in plain form, for definitions that say more than regular expressions can.
+//! Terminals as explicit automata, for definitions that regular expressions cannot express.
 
 use rustc_hash::FxHashMap;
 
 use grammask_automata::{TableBuilder, TableState, TermId, Terms};
 
-/// A state of a deterministic automaton over bytes; the first one of a list is where words begin.
+/// A state of a deterministic automaton over bytes. The first state of a list is the start state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AutomatonState {
-    /// Whether words may end here.
+    /// Whether the state accepts.
     pub accepting: bool,
-    /// The first and the last byte of a range, and the position of the state that they lead to; ascending and apart.
+    /// Transitions: first and last byte of a range, and the index of the target state. Ranges are ascending and
+    /// disjoint.
     pub edges: Vec<(u8, u8, u32)>,
 }
 
-/// The minimal automaton of a term; none if it has no word, or more than `most_states` states before they are merged.
+/// The minimal automaton of a term; `None` if its language is empty or determinisation exceeds `max_states` states.
 pub(crate) fn states(terms: &Terms, term: TermId, max_states: usize) -> Option<Vec<AutomatonState>> {
     let table = terms.determinized(term, max_states)?;
     let start = table.start()?;
@@ -35,7 +36,7 @@ pub(crate) fn states(terms: &Terms, term: TermId, max_states: usize) -> Option<V
     Some(states)
 }
 
-/// The language of an automaton; none if the states are none.
+/// The language of an automaton; `None` if the list is empty or a transition is malformed.
 pub(crate) fn term(terms: &mut Terms, states: &[AutomatonState]) -> Option<TermId> {
     let mut builder = TableBuilder::new();
     let ids: Vec<TableState> = states.iter().map(|_| builder.add_state()).collect();

@@ -1,7 +1,8 @@
-//! Definitions of lexed grammars as bytes, and back.
+//! The serialised form of a [`LexedDefinition`].
 //!
-//! Numbers are little-endian; a text is its length and its bytes, a list its length and its members. What is read is not
-//! trusted: lengths are compared with what is left before anything is reserved, and kinds that do not exist are refused.
+//! Integers are little-endian; a string is its length and its bytes; a list is its length and its members. The input
+//! is not trusted: lengths are checked against the remaining bytes before memory is reserved, and unknown tags are
+//! rejected.
 
 use crate::definition::grammar::{
     ConflictPolicy, IndentationSource, LexedDefinition, LexerKind, LexingRule, ParserKind, ProductionSource,
@@ -10,7 +11,7 @@ use crate::definition::grammar::{
 use crate::definition::terminal_automaton::AutomatonState;
 
 impl LexedDefinition {
-    /// The definition as bytes.
+    /// Serialises the definition.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = DefinitionWriter(Vec::new());
@@ -73,7 +74,7 @@ impl LexedDefinition {
         bytes.0
     }
 
-    /// The definition that [`to_bytes`](Self::to_bytes) wrote; none if the bytes are no such thing.
+    /// Reads a definition that [`to_bytes`](Self::to_bytes) wrote; `None` if the bytes are malformed.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut bytes = DefinitionReader(bytes);
@@ -215,7 +216,7 @@ impl<'a> DefinitionReader<'a> {
         Some(u32::from_le_bytes(*number))
     }
 
-    /// A length that is not above the number of bytes left: every member takes at least one.
+    /// A length, at most the number of remaining bytes, because every member takes at least one byte.
     fn length(&mut self) -> Option<usize> {
         let (length, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
@@ -235,7 +236,7 @@ impl<'a> DefinitionReader<'a> {
 
     fn list<T>(&mut self, mut read: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let length = self.length()?;
-        // Grown as members come: a member takes more memory here than in the file.
+        // Not reserved in advance: a member takes more memory than its serialised form.
         let mut members = Vec::new();
         for _ in 0..length {
             members.push(read(self)?);
