@@ -1,19 +1,21 @@
-//! Which terminals can still come out of a configuration of the lexer, and whether what the parser wants can be written.
+//! The terminals that an open lexeme can become such that the text can be completed.
 //!
-//! That a lexeme can be completed is not enough for a token to be legal: something that the parser takes must be able
-//! to follow without merging into it. In `start: "if" NAME` without white space nothing ever can, because `ifx` is a
-//! name. This analysis runs over all configurations of the lexer before anything is read. It computes, for each
-//! configuration, the *future*: the terminals that can come out of it first, completed as *open* lexemes. A lexeme of
-//! T is open if every terminal that the parser accepts in any state after T can be written behind it, again as an
-//! open lexeme, with ignored lexemes between if need be; the largest such notion is a greatest fixpoint.
+//! For a token to be legal it is not enough that its last lexeme can be completed: a terminal that the parser accepts
+//! must be able to follow without merging into it. In `start: "if" NAME` without white space no text exists, because
+//! `ifx` is a name. This analysis runs over all reachable configurations of the lexer before any text is read, and
+//! computes for each of them its [`OpenTerminals`]: the terminals that its lexeme, or the first lexeme after ignored
+//! ones, can become as a *separable* lexeme. A lexeme of a terminal T is separable if every terminal that the parser
+//! accepts in any state after T can be written next, as a separable lexeme in turn, possibly after ignored lexemes.
+//! Separability is a greatest fixpoint.
 //!
-//! Then a run is alive exactly if the parser accepts a terminal of its future: by induction every sequence of
-//! terminals that the parser takes can be written. The converse needs that there is no gap: where a terminal could
-//! come out at all, it can come out open. Where white space may stand everywhere there is none.
+//! A run is then live exactly if the parser accepts one of its open terminals: by induction, every sequence of
+//! terminals that the parser accepts can be written. The converse requires that there is no *gap*: a terminal that is
+//! possible at a configuration is possible there as a separable lexeme. If white space is allowed everywhere, there
+//! are no gaps.
 //!
-//! Where there is a gap, the pairs of terminals that make it are taken out of what must be possible: an open lexeme of
-//! T then need not be able to have U behind it. That is as good if every stack of the parser can be completed without
-//! having U right after T, which a plan proves (`productivity`). Without such a plan the grammar is refused.
+//! If there is a gap, the pairs of terminals (T, U) that cause it are exempted: a lexeme of T is separable even if U
+//! cannot be written after it. This is sound if every stack of the parser can be completed without U directly after
+//! T, which [`viable_completion`] proves. Otherwise the grammar is refused.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -29,21 +31,22 @@ use grammask_diagnostics::{Code, Diagnostic, GrammarError};
 use grammask_grammar::TerminalId;
 
 id_type! {
-    /// What can come out of a configuration.
+    /// An interned [`OpenTerminals`].
     OpenTerminalsId
 }
 
-/// Terminals that can come out of a configuration first; the end of the text among them if only ignored text is left.
+/// The terminals that a configuration can yield first. The end of the text is among them if only ignored text may
+/// remain.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct OpenTerminals {
-    /// Outside of brackets.
+    /// Outside all brackets.
     pub(crate) outside: TerminalSet,
-    /// Inside of brackets, where newlines are ignored.
+    /// Inside brackets, where newlines are ignored.
     pub(crate) inside: TerminalSet,
 }
 
 impl OpenTerminals {
-    /// Whether the parser takes something that can come out.
+    /// Whether the parser accepts one of the terminals.
     pub(crate) fn accepted_by(
         &self,
         parser: &mut TerminalParser,
@@ -57,23 +60,23 @@ impl OpenTerminals {
     }
 }
 
-/// The futures of all configurations that texts can lead to, in the class that their lexeme began in.
+/// The open terminals of all reachable configurations, by the mode in which their lexeme began.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenTerminalsTable {
     ids: FxHashMap<(ConfigurationId, LexModeId), OpenTerminalsId>,
     sets: Vec<OpenTerminals>,
 }
 
-/// Whether it is known that texts exist, and that every stack of the parser can be completed, where that takes a proof.
+/// Whether the existence of texts and the viable completion of all stacks must be proved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CompletionProof {
-    /// It has to be shown.
+    /// They must be proved.
     Required,
-    /// It was shown before, when the grammar was saved.
+    /// They were proved before the grammar was serialised.
     Trusted,
 }
 
-/// The classes of terminals that the lexer looks for, by state of the parser.
+/// The lexer modes of a grammar.
 #[derive(Clone, Debug)]
 pub(crate) struct LexModes {
     pub(crate) of_state: Vec<LexModeId>,
@@ -81,13 +84,13 @@ pub(crate) struct LexModes {
 }
 
 impl OpenTerminalsTable {
-    /// The future of a configuration.
+    /// The open terminals of a configuration whose lexeme began in a mode; `None` if no text leads there.
     #[inline]
     pub(crate) fn of(&self, configuration: ConfigurationId, mode: LexModeId) -> Option<OpenTerminalsId> {
         self.ids.get(&(configuration, mode)).copied()
     }
 
-    /// The configurations that texts can lead to, by the class that their lexeme began in.
+    /// The reachable configurations, with the mode in which their lexeme began.
     pub(crate) fn configurations(&self) -> Vec<(ConfigurationId, LexModeId)> {
         self.ids.keys().copied().collect()
     }
@@ -99,7 +102,7 @@ impl OpenTerminalsTable {
     /// Runs the analysis.
     ///
     /// # Errors
-    /// `inseparable-terminals` if there is a gap; a limit that was passed.
+    /// `inseparable-terminals` if there is a gap; an exceeded limit.
     pub(crate) fn compute(
         lexer: &mut Lexer,
         grammar: &LexedGrammar,
@@ -113,31 +116,31 @@ impl OpenTerminalsTable {
     }
 }
 
-/// Two terminals that follow each other.
+/// A terminal and one that follows it.
 type TerminalPair = (TerminalId, TerminalId);
 
-/// A commit's guards for each class of bytes, where a commit is possible.
+/// The guards of a commit for each byte class of the next byte; `None` where no commit is possible.
 type CommitProfile = Box<[Option<GuardsId>]>;
 
-/// What the lexeme of a configuration would be, and the profile of its commit.
+/// The end of a lexeme: its terminal, and the index of its profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Commit {
     terminal: TerminalId,
     profile: usize,
 }
 
-/// Which lexemes are open, and what can come out of each variable then.
+/// The separable lexemes, and the terminals possible at each variable outside brackets.
 struct Fixpoint {
     is_separable: FxHashMap<Commit, bool>,
     outside: Vec<TerminalSet>,
 }
 
-/// What a set of terminals is computed for.
+/// A variable of the analysis: its value is a set of terminals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Variable {
-    /// A configuration in a class.
+    /// A configuration whose lexeme began in a mode.
     Inside(ConfigurationId, LexModeId),
-    /// After a lexeme that can be committed as a profile says, before a lexeme of a class.
+    /// The position after a commit with a profile, before a lexeme of a mode.
     After(usize, LexModeId),
 }
 
@@ -146,14 +149,14 @@ struct OpenLexemeAnalysis<'a> {
     grammar: &'a LexedGrammar,
     tables: &'a ParsingTables,
     modes: &'a LexModes,
-    /// For each terminal and each class of the states in which the lexeme after it begins, what may be wanted there.
+    /// For each terminal: the modes of the parser states after it, with the terminals accepted in those states.
     needed_after: Vec<Vec<(LexModeId, TerminalSet)>>,
     profiles: FxHashMap<CommitProfile, usize>,
     profile_list: Vec<CommitProfile>,
     variables: Vec<Variable>,
     variable_ids: FxHashMap<Variable, usize>,
     successors: Vec<Vec<usize>>,
-    /// For each variable of a configuration what the lexeme would be, and its profile.
+    /// For each variable: the end of its lexeme, if the lexeme may end there.
     labels: Vec<Option<Commit>>,
 }
 
@@ -208,7 +211,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
         }
     }
 
-    /// Whether a terminal may leave the parser where it is.
+    /// Whether a lexeme of the terminal can leave the parser's stack unchanged.
     fn may_be_ignored(&self, terminal: TerminalId) -> bool {
         self.grammar.terminals[terminal.index()].is_ignored() || self.is_newline(terminal)
     }
@@ -227,7 +230,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
         id
     }
 
-    /// Finds all configurations that texts can lead to, and how they depend on each other.
+    /// Collects all reachable variables and the dependencies between them.
     fn explore(&mut self) -> Result<(), GrammarError> {
         let mode = self.modes.of_state[LrState::START.index()];
         for start in self.lexer.starts(mode).map_err(|limit| limit.diagnostic())? {
@@ -250,7 +253,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
         mode: LexModeId,
     ) -> Result<(Vec<usize>, Option<Commit>), GrammarError> {
         let mut profile = Vec::with_capacity(self.lexer.byte_of_class().len());
-        // Most bytes lead to a few configurations.
+        // A linear search: the number of distinct successors is small.
         let mut reached: Vec<ConfigurationId> = Vec::new();
         for steps in self.lexer.steps(configuration).map_err(|limit| limit.diagnostic())? {
             if let Some(next) = steps.extended
@@ -298,7 +301,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
         Ok(successors)
     }
 
-    /// The terminals that can come out first at each variable, if only the lexemes `is_open` can be completed.
+    /// The terminals possible first at each variable, given the separable lexemes.
     fn first_terminals(&self, in_brackets: bool, is_separable: &FxHashMap<Commit, bool>) -> Vec<TerminalSet> {
         let width = self.grammar.terminals.len() + 1;
         let mut sets = vec![TerminalSet::new(width); self.variables.len()];
@@ -321,7 +324,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
         sets
     }
 
-    /// Which lexemes are open, and what can come out of each variable then; or pairs of terminals that make a gap.
+    /// The greatest fixpoint, or the pairs of terminals that cause a gap.
     fn separable_lexemes(&self, exempt: &FxHashSet<TerminalPair>) -> Result<Fixpoint, Vec<TerminalPair>> {
         let mut is_separable: FxHashMap<Commit, bool> =
             self.labels.iter().flatten().map(|&label| (label, true)).collect();
@@ -346,7 +349,8 @@ impl<'a> OpenLexemeAnalysis<'a> {
             for (label, open) in self.labels.iter().zip(&outside) {
                 unreachable.extend(label.filter(|commit| !open.contains(commit.terminal)));
             }
-            // Of each terminal the lexeme behind which the least is missing: others may become open by it.
+            // For each terminal, exempt the pairs of the lexeme with the fewest missing successors: other lexemes may
+            // become separable as a consequence.
             let mut gaps: FxHashMap<TerminalId, Vec<TerminalId>> = FxHashMap::default();
             for (Commit { terminal, .. }, missing) in
                 inseparable.into_iter().filter(|(label, _)| unreachable.contains(label))
@@ -365,7 +369,8 @@ impl<'a> OpenLexemeAnalysis<'a> {
         }
     }
 
-    /// What the parser may want after a lexeme and cannot be written there, except for what is avoided.
+    /// The terminals that the parser may accept after a lexeme but that cannot be written there, exempted pairs
+    /// excluded.
     fn missing_after(
         &self,
         terminal: TerminalId,
@@ -403,7 +408,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
                 }
             }
             ParsingTables::Earley(_) if !exempt.is_empty() => return Err(self.report(exempt)),
-            // Every set of the recogniser can be completed.
+            // Without gaps and resolved conflicts every stack can be completed, and so can every Earley set.
             ParsingTables::Lalr(_) | ParsingTables::Earley(_) => {}
         }
         if let Some(name) = self.newline_without_columns(&outside, &is_separable) {
@@ -430,7 +435,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
         Ok(open_terminals)
     }
 
-    /// The terminal for newlines, if it can come out somewhere without its column being free.
+    /// The name of the newline terminal if it is possible at a variable where its column is not free.
     fn newline_without_columns(
         &mut self,
         outside: &[TerminalSet],
@@ -440,7 +445,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
         let mut is_free = vec![TerminalSet::new(self.grammar.terminals.len() + 1); self.variables.len()];
         for index in 0..self.variables.len() {
             let Variable::Inside(configuration, mode) = self.variables[index] else { continue };
-            // A byte that is not known does not leave the configuration: every step was taken before.
+            // Every step was computed by `explore`, so no limit can be exceeded here.
             let Ok(LexerStep { extended: Some(first), .. }) = self.lexer.step(configuration, b'\n') else {
                 continue;
             };
@@ -477,7 +482,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
         is_fault.then(|| self.grammar.terminal_name(newline))
     }
 
-    /// Whether a configuration is that of a newline after which everything can be written.
+    /// Whether a configuration ends a separable newline.
     fn is_separable_newline(
         &self,
         configuration: ConfigurationId,
