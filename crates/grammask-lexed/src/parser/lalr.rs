@@ -1,11 +1,13 @@
-//! LALR(1) tables: for each state of the parser and each next terminal what to do.
+//! LALR(1) tables: the action of the parser for each state and next terminal.
 //!
-//! Look-aheads after F. DeRemer and T. Pennello, "Efficient Computation of LALR(1) Look-Ahead Sets" (1982): the sets
-//! of terminals that can follow the transitions over nonterminals are least solutions along the relations *reads* and
-//! *includes*, computed on strong components. Cost: about linear in the size of the automaton.
+//! Look-ahead sets are computed by the algorithm of F. DeRemer and T. Pennello, "Efficient Computation of LALR(1)
+//! Look-Ahead Sets" (TOPLAS 1982): the sets of terminals that can follow a transition over a nonterminal are the
+//! least solution along the relations *reads* and *includes*, computed on strongly connected components. Cost: about
+//! linear in the size of the automaton.
 //!
-//! The parser never shifts a wrong terminal, but it may reduce before it finds out. So a terminal is legal where
-//! reducing, as the tables say, ends in a shift; that a cell of the table is not empty is not enough.
+//! An LALR(1) parser never shifts a wrong terminal, but it may reduce before it detects the error. A terminal is
+//! therefore legal only if the reductions before it end in a shift; a cell other than [`ParserAction::Error`] is not
+//! sufficient.
 
 use std::sync::Arc;
 
@@ -15,26 +17,26 @@ use crate::parser::terminal_set::{TerminalSet, union_over_reachable};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits};
 use grammask_grammar::{NonterminalId, TerminalId};
 
-/// Most conflicts that an error lists.
+/// The maximum number of conflicts in an error.
 const MAX_REPORTED_CONFLICTS: usize = 20;
 
-/// What the parser does at a terminal.
+/// The action of the parser before a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParserAction {
-    /// The terminal cannot come here.
+    /// The terminal is an error.
     Error,
-    /// Go to this state.
+    /// Push this state.
     Shift(LrState),
-    /// Replace what a production derives by its nonterminal.
+    /// Replace the right-hand side of a production by its nonterminal.
     Reduce(ProductionId),
-    /// The text is complete; only at its end.
+    /// Accept the text; only before the end of the text.
     Accept,
 }
 
-/// Two actions that were possible at one place.
+/// A state and terminal with several possible actions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// Symbols that lead there.
+    /// The symbols on a shortest path to the state.
     pub after: Vec<LexedSymbol>,
     /// The next terminal.
     pub terminal: TerminalId,
@@ -44,24 +46,24 @@ pub struct Conflict {
     pub can_shift: bool,
 }
 
-/// See the module.
+/// The LALR(1) tables of a grammar.
 #[derive(Clone, Debug)]
 pub struct LalrTable {
     pub(crate) automaton: LrAutomaton,
-    /// Terminals, the end of the text included.
+    /// The number of terminals, including the end of the text.
     width: usize,
     actions: Vec<ParserAction>,
     /// For each state and nonterminal the next state.
     gotos: Vec<Option<LrState>>,
-    /// Shift/reduce conflicts that were decided.
+    /// The conflicts that [`ConflictPolicy::PreferShift`] resolved.
     resolved: Vec<Conflict>,
 }
 
 impl LalrTable {
-    /// The tables of a grammar.
+    /// Constructs the tables.
     ///
     /// # Errors
-    /// Conflicts that the grammar's policy does not decide; a limit that was passed.
+    /// Conflicts that the grammar's policy does not resolve; an exceeded limit.
     pub fn new(grammar: &LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
         let automaton =
             LrAutomaton::of(grammar, limits.automaton_states).map_err(|limit| limit.diagnostic())?;
@@ -92,21 +94,22 @@ impl LalrTable {
         self.automaton.state_count()
     }
 
-    /// What to do in `state` before `terminal`.
+    /// The action in `state` before `terminal`.
     #[inline]
     #[must_use]
     pub fn action(&self, state: LrState, terminal: TerminalId) -> ParserAction {
         self.actions[state.index() * self.width + terminal.index()]
     }
 
-    /// The state after a nonterminal was made in `state`.
+    /// The state after reducing to `nonterminal` on top of `state`.
     #[inline]
     #[must_use]
     pub fn goto(&self, state: LrState, nonterminal: NonterminalId) -> Option<LrState> {
         self.gotos[state.index() * self.automaton.productions_of.len() + nonterminal.index()]
     }
 
-    /// The state after a symbol was read: where a terminal can be shifted, that is what the table does.
+    /// The state after a symbol. In contrast to the LR(0) automaton, a terminal has a successor only if the table
+    /// shifts it.
     pub(crate) fn step(&self, state: LrState, symbol: LexedSymbol) -> Option<LrState> {
         match symbol {
             LexedSymbol::Nonterminal(nonterminal) => self.goto(state, nonterminal),
@@ -117,7 +120,7 @@ impl LalrTable {
         }
     }
 
-    /// Conflicts that were decided by shifting.
+    /// The conflicts that were resolved by shifting.
     #[must_use]
     pub fn resolved(&self) -> &[Conflict] {
         &self.resolved
@@ -129,7 +132,7 @@ impl LalrTable {
         TerminalId::new(self.width - 1)
     }
 
-    /// The terminals that have an action in `state`.
+    /// The terminals with an action in `state`.
     pub(crate) fn accepts(&self, state: LrState) -> TerminalSet {
         let mut accepts = TerminalSet::new(self.width);
         for terminal in (0..self.width).map(TerminalId::new) {
@@ -140,7 +143,7 @@ impl LalrTable {
         accepts
     }
 
-    /// Fills the actions; returns the conflicts that nothing decides.
+    /// Fills in the actions; returns the unresolved conflicts.
     fn fill(
         &mut self,
         grammar: &LexedGrammar,
@@ -160,7 +163,7 @@ impl LalrTable {
         {
             self.actions[accepting.index() * self.width + end.index()] = ParserAction::Accept;
         }
-        // Where no terminal has two actions, which is in most states, there is nothing to decide.
+        // Reductions of states with a conflict; in most states the look-ahead sets are disjoint.
         let mut reductions: Vec<(LrState, TerminalId, ProductionId)> = Vec::new();
         for of_state in lookaheads.chunk_by(|left, right| left.0 == right.0) {
             let state = of_state[0].0;
@@ -216,7 +219,7 @@ impl LalrTable {
         refused
     }
 
-    /// That it is not known how texts go on in a state, as a diagnostic.
+    /// The diagnostic for a state whose stacks may have no viable completion.
     pub(crate) fn dead_state(&self, grammar: &LexedGrammar, state: LrState) -> Diagnostic {
         let after: Vec<&str> =
             self.automaton.symbols_to(state).iter().map(|&symbol| grammar.symbol_name(symbol)).collect();
@@ -228,7 +231,7 @@ impl LalrTable {
             .help("rewrite the rules so that one terminal of look-ahead decides")
     }
 
-    /// A conflict as a diagnostic.
+    /// The diagnostic for a conflict.
     fn report(&self, grammar: &LexedGrammar, conflict: &Conflict) -> Diagnostic {
         let after: Vec<&str> = conflict.after.iter().map(|&symbol| grammar.symbol_name(symbol)).collect();
         let position = if after.is_empty() {
@@ -265,7 +268,7 @@ impl LalrTable {
 fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Vec<(LrState, usize, TerminalSet)> {
     let width = grammar.terminals.len() + 1;
     let nullable = nullable(automaton);
-    // Transitions over nonterminals, numbered; and by place among all transitions their numbers.
+    // The transitions over nonterminals, and their ids by position among all transitions.
     let mut gotos: Vec<(LrState, NonterminalId)> = Vec::new();
     let mut first_index: Vec<usize> = Vec::with_capacity(automaton.state_count());
     let mut goto_at: Vec<Option<usize>> = Vec::new();
@@ -301,7 +304,7 @@ fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Vec<(LrState, 
     }
     union_over_reachable(&mut follow, &reads);
     let mut includes: Vec<Vec<usize>> = vec![Vec::new(); gotos.len()];
-    // By state the productions that can be reduced there, with the transitions that come after.
+    // By state: the productions that can be reduced there, with the transitions of their nonterminals (*lookback*).
     let mut lookback: Vec<Vec<(usize, Vec<usize>)>> = vec![Vec::new(); automaton.state_count()];
     for (id, &(from, nonterminal)) in gotos.iter().enumerate() {
         for &production in &automaton.productions_of[nonterminal.index()] {

@@ -1,6 +1,7 @@
-//! The LR(0) automaton of a grammar: states as sets of dotted productions, and the transitions between them.
+//! The LR(0) automaton of a grammar: states as item sets, and the transitions between them.
 //!
-//! After D. Knuth (1965). The start production, `S' → S`, comes after the grammar's own.
+//! D. Knuth, "On the Translation of Languages from Left to Right" (1965). The start production `S' → S` is the last
+//! one.
 
 use rustc_hash::FxHashMap;
 
@@ -15,37 +16,37 @@ id_type! {
 }
 
 impl LrState {
-    /// The state before any terminal.
+    /// The start state.
     pub(crate) const START: Self = Self(0);
 }
 
-/// A production with a dot: which production, and how many of its symbols are before the dot.
+/// A dotted production: the index of the production, and the number of symbols before the dot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct LrItem {
     pub(crate) production: u32,
     pub(crate) dot: u32,
 }
 
-/// See the module.
+/// The LR(0) automaton of a grammar.
 #[derive(Clone, Debug)]
 pub(crate) struct LrAutomaton {
-    /// The grammar's productions and the start production.
+    /// The productions of the grammar, then the start production.
     pub(crate) productions: Vec<LexedProduction>,
     pub(crate) productions_of: Vec<Vec<usize>>,
     pub(crate) kernels: Vec<Box<[LrItem]>>,
     /// The transitions of each state, sorted by symbol.
     pub(crate) transitions: Vec<Vec<(LexedSymbol, LrState)>>,
-    /// The symbol over which each state is entered; none for the first one.
+    /// The symbol of the transitions into each state; `None` for the start state.
     pub(crate) entered_by: Vec<Option<LexedSymbol>>,
-    /// The state from which each state was first reached.
+    /// The state from which each state was first reached, which lies on a shortest path to it.
     pub(crate) first_predecessor: Vec<LrState>,
 }
 
 impl LrAutomaton {
-    /// The automaton of a grammar.
+    /// Constructs the automaton.
     ///
     /// # Errors
-    /// When there are more states than `most_states`.
+    /// When there are more than `max_states` states.
     pub(crate) fn of(grammar: &LexedGrammar, max_states: usize) -> Result<Self, LimitExceeded> {
         let mut productions = grammar.productions.clone();
         let start = NonterminalId::new(grammar.nonterminals.len());
@@ -66,7 +67,7 @@ impl LrAutomaton {
         };
         let mut ids: FxHashMap<Box<[LrItem]>, LrState> = FxHashMap::default();
         ids.insert(automaton.kernels[0].clone(), LrState::START);
-        // The items after each symbol of a state, and the symbols that have some.
+        // The items after each symbol of a state, and the symbols that have items.
         let symbol_index = |symbol| match symbol {
             LexedSymbol::Terminal(terminal) => terminal.index(),
             LexedSymbol::Nonterminal(nonterminal) => grammar.terminals.len() + nonterminal.index(),
@@ -120,7 +121,7 @@ impl LrAutomaton {
         self.productions[item.production as usize].rhs.get(item.dot as usize).copied()
     }
 
-    /// The items of a state: those of its kernel, and all that these predict.
+    /// The closure of a state's kernel.
     pub(crate) fn closure(&self, state: LrState) -> Vec<LrItem> {
         let mut items = self.kernels[state.index()].to_vec();
         let mut is_predicted = vec![false; self.productions_of.len()];
@@ -142,12 +143,12 @@ impl LrAutomaton {
         Some(self.transitions[state.index()][self.position(state, symbol)?].1)
     }
 
-    /// Where the transition over a symbol stands among those of a state.
+    /// The index of the transition over a symbol among the transitions of a state.
     pub(crate) fn position(&self, state: LrState, symbol: LexedSymbol) -> Option<usize> {
         self.transitions[state.index()].binary_search_by_key(&symbol, |&(symbol, _)| symbol).ok()
     }
 
-    /// The symbols on a shortest way to a state.
+    /// The symbols on a shortest path to a state.
     pub(crate) fn symbols_to(&self, state: LrState) -> Vec<LexedSymbol> {
         let mut way = Vec::new();
         let mut current = state;

@@ -1,4 +1,4 @@
-//! Parsing of terminal sequences: LALR(1) tables or Earley's algorithm, stacks, and layouts.
+//! The parser over terminals: LALR(1) tables or Earley's algorithm, interned stacks, and layouts.
 
 pub(crate) mod lalr;
 pub(crate) mod lr_automaton;

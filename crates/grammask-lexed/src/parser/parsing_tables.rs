@@ -1,8 +1,8 @@
-//! What the parser reads sequences of terminals with: LALR(1) tables, or the rules for the Earley recogniser.
+//! The tables of the parser: LALR(1) tables, or the grammar for the Earley recogniser.
 //!
-//! Analyses of lexers ask what can come after a terminal, and in which states. Of LALR(1) tables these are their own
-//! states. For the Earley recogniser, whose sets are not known ahead, they are the first state and one after each
-//! terminal, with what the rules have there at all.
+//! Analyses of the lexer need parser states with the terminals accepted in each. For LALR(1) tables these are the LR
+//! states. The Earley recogniser has no static states, so they are approximated from above by a start state and one
+//! state per terminal, with the terminals that are [adjacent](crate::analysis::adjacency) to it.
 
 use std::sync::Arc;
 
@@ -14,20 +14,20 @@ use crate::parser::terminal_set::TerminalSet;
 use grammask_diagnostics::{GrammarError, Limits};
 use grammask_grammar::TerminalId;
 
-/// See the module.
+/// The tables of a parser.
 #[derive(Clone, Debug)]
 pub(crate) enum ParsingTables {
     /// LALR(1) tables.
     Lalr(Arc<LalrTable>),
-    /// The rules.
+    /// The grammar over terminals.
     Earley(TerminalLanguage),
 }
 
 impl ParsingTables {
-    /// The tables of a grammar.
+    /// Constructs the tables of a grammar.
     ///
     /// # Errors
-    /// Conflicts; a limit that was passed.
+    /// Conflicts; an exceeded limit.
     pub(crate) fn new(grammar: &LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
         Ok(match grammar.parser {
             ParserKind::Lalr => Self::Lalr(Arc::new(LalrTable::new(grammar, limits)?)),
@@ -42,7 +42,7 @@ impl ParsingTables {
         }
     }
 
-    /// For each state the terminals that may have an action there, the end of the text left out.
+    /// For each state: the terminals that may be accepted in it, without the end of the text.
     pub(crate) fn accepted(&self, grammar: &LexedGrammar) -> Vec<TerminalSet> {
         match self {
             Self::Lalr(table) => {
@@ -64,7 +64,7 @@ impl ParsingTables {
         }
     }
 
-    /// For each terminal the states in which what comes after it begins.
+    /// For each terminal: the states that follow it.
     pub(crate) fn states_after(&self, grammar: &LexedGrammar) -> Vec<Vec<LrState>> {
         match self {
             Self::Lalr(table) => {

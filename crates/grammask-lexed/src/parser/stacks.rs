@@ -1,10 +1,10 @@
-//! The parser while a text is read: stacks that share their lower parts, blocks by indentation, and feeding terminals.
+//! The parser at run time: interned stacks, layouts for languages with indentation, and the feeding of terminals.
 //!
-//! Stacks are interned: equal stacks have one id, so equal parses are found by comparing numbers. Of an *open* stack only the
-//! states on top are known: feeding it terminals either stays above what is not known, or says what it needs of it
-//! ([`Beneath`]).
+//! Stacks are linked lists that share their lower parts, and are interned, so equal stacks have equal ids. Only the
+//! upper states of an *open* stack are known; feeding a terminal to it either succeeds or fails within the known
+//! states, or yields the [`OpenReduction`] that extends below them.
 //!
-//! Without LALR(1) tables the sets of the Earley recogniser stand for stacks of one state, which is looked at as a whole.
+//! With the Earley recogniser, each Earley set takes the place of a stack with a single state.
 
 use std::sync::Arc;
 
@@ -23,15 +23,15 @@ use grammask_engine::{Engine, SetId};
 use grammask_grammar::{NonterminalId, TerminalId};
 
 id_type! {
-    /// A stack of the parser.
+    /// An interned stack.
     StackId
 }
 id_type! {
-    /// Open blocks and brackets.
+    /// An interned layout.
     LayoutId
 }
 
-/// Where a parse stands.
+/// The state of the parser after some lexemes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ParseState {
     pub(crate) stack: StackId,
@@ -44,38 +44,38 @@ struct StackNode {
     state: LrState,
 }
 
-/// What stands under the known states of an open stack.
+/// The unknown part of an open stack.
 const UNKNOWN: StackId = StackId(1);
 
-/// A reduction that goes on below what is known of a stack.
+/// A reduction that extends below the known states of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct OpenReduction {
-    /// So many states are still to be taken off the stack.
+    /// The number of states to pop from the unknown part.
     pub(crate) pops: u32,
-    /// Then this is what was read.
+    /// The nonterminal to push then.
     pub(crate) lhs: NonterminalId,
 }
 
-/// What a terminal does to a stack of which not all may be known.
+/// The result of feeding a terminal to a stack that may be open.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Attempt<T, O = OpenReduction> {
     Accepted(T),
     Refused,
-    /// It is not known yet.
+    /// The result depends on the unknown part of the stack.
     Open(O),
 }
 
-/// What a lexeme is to the parser: the terminals that it feeds, and the layout after it.
+/// The effect of a lexeme on the parser: the terminals to feed, and the layout after it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LexemeEffect {
     first: Option<TerminalId>,
-    /// A terminal, so many times.
+    /// A terminal and the number of times to feed it.
     repeated: Option<(TerminalId, usize)>,
     pub(crate) layout: LayoutId,
 }
 
 impl LexemeEffect {
-    /// The terminals in turn.
+    /// The terminals to feed, in order.
     pub(crate) fn terminals(self) -> impl Iterator<Item = TerminalId> {
         let repeated =
             self.repeated.into_iter().flat_map(|(terminal, count)| std::iter::repeat_n(terminal, count));
@@ -83,14 +83,14 @@ impl LexemeEffect {
     }
 }
 
-/// The columns of open blocks, and how many brackets are open.
+/// The columns of open blocks and the number of open brackets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct BlockLayout {
     blocks: Vec<u32>,
     brackets: u32,
 }
 
-/// What became of a terminal after all reductions.
+/// The end of the reductions before a terminal.
 enum ReduceOutcome {
     Shift(LrState),
     Accept,
@@ -98,31 +98,31 @@ enum ReduceOutcome {
     Open(OpenReduction),
 }
 
-/// See the module.
+/// The parser of a grammar, with all its stacks and layouts.
 #[derive(Debug)]
 pub(crate) struct TerminalParser {
     grammar: Arc<LexedGrammar>,
     tables: Arc<ParsingTables>,
-    /// Whose sets stand for stacks, where there are no LALR(1) tables.
+    /// The recogniser whose sets represent stacks; `None` with LALR(1) tables.
     recognizer: Option<Box<Recognizer>>,
-    /// A limit that the recogniser passed. What was found out since then does not count.
+    /// A limit that the recogniser exceeded. Results since then are invalid.
     failure: Option<LimitExceeded>,
     nodes: Vec<StackNode>,
     node_ids: FxHashMap<(StackId, LrState), StackId>,
     layouts: Vec<BlockLayout>,
     layout_ids: FxHashMap<BlockLayout, LayoutId>,
     layout_bytes: usize,
-    /// Newlines that mean something, by layout and column.
+    /// Cached effects of newlines outside brackets, by layout and column.
     newlines: FxHashMap<(LayoutId, u32), Option<LexemeEffect>>,
-    /// States above `base` while a terminal is fed.
+    /// The states above the base stack during reductions.
     above: Vec<LrState>,
 }
 
 impl TerminalParser {
-    /// A parser for a grammar.
+    /// A parser with an empty stack.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub(crate) fn new(
         grammar: Arc<LexedGrammar>,
         tables: Arc<ParsingTables>,
@@ -139,7 +139,7 @@ impl TerminalParser {
             failure: None,
             nodes: vec![
                 StackNode { below: StackId(0), state: LrState::START },
-                // The state is never looked at.
+                // The sentinel below open stacks; its state is never read.
                 StackNode { below: UNKNOWN, state: LrState::START },
             ],
             node_ids: FxHashMap::default(),
@@ -151,13 +151,13 @@ impl TerminalParser {
         })
     }
 
-    /// Before any terminal.
+    /// The state before any terminal.
     pub(crate) fn start(&self) -> ParseState {
         let stack = self.recognizer.as_ref().map_or(0, |recognizer| recognizer.start().index());
         ParseState { stack: StackId::new(stack), layout: LayoutId(0) }
     }
 
-    /// Says if a limit was passed, and so answers were wrong, since this was asked last.
+    /// Fails if a limit was exceeded since the last check, which invalidates the results since then.
     ///
     /// # Errors
     /// The limit.
@@ -165,18 +165,18 @@ impl TerminalParser {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Whether a limit was passed, and so answers are wrong.
+    /// Whether a limit was exceeded, which invalidates the results since then.
     pub(crate) fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
 
-    /// The state on top of a stack. What stands for a stack without LALR(1) tables has none that makes a difference.
+    /// The state on top of a stack. All Earley sets have the same state, since they share one lexer mode.
     #[inline]
     pub(crate) fn top(&self, stack: StackId) -> LrState {
         if self.recognizer.is_some() { LrState::START } else { self.nodes[stack.index()].state }
     }
 
-    /// The states of a stack, top down.
+    /// The states of a stack from the top.
     pub(crate) fn states(&self, stack: StackId) -> impl Iterator<Item = LrState> {
         let mut next = Some(stack);
         std::iter::from_fn(move || {
@@ -186,7 +186,7 @@ impl TerminalParser {
         })
     }
 
-    /// The state on top of a stack and the stack below, if anything is known about that.
+    /// The state on top of a stack, and the stack below it if known.
     #[inline]
     pub(crate) fn state_and_below(&self, stack: StackId) -> (LrState, Option<StackId>) {
         if self.recognizer.is_some() {
@@ -196,18 +196,18 @@ impl TerminalParser {
         (node.state, Some(node.below).filter(|&below| below != stack && below != UNKNOWN))
     }
 
-    /// The open stack of which only the state on top is known; without LALR(1) tables that is the whole stack.
+    /// The open stack of which only the top state is known. With the Earley recogniser a set is never open.
     pub(crate) fn open_stack(&mut self, top: LrState) -> StackId {
         if self.recognizer.is_some() { StackId::new(top.index()) } else { self.push(UNKNOWN, top) }
     }
 
-    /// Whether a bracket is open, so that newlines mean nothing.
+    /// Whether a bracket is open, so that newlines are ignored.
     pub(crate) fn is_in_brackets(&self, layout: LayoutId) -> bool {
         self.layouts[layout.index()].brackets > 0
     }
 
-    /// The parse after a lexeme; none if it cannot come here. `column` counts for newlines only: where they mean
-    /// something they have a line break.
+    /// The state after a lexeme; `None` if it is not accepted. `column` is used for newlines only, and is a valid
+    /// column for newlines outside brackets.
     pub(crate) fn feed_lexeme(
         &mut self,
         parse: ParseState,
@@ -228,7 +228,7 @@ impl TerminalParser {
         Some(stack)
     }
 
-    /// What a lexeme feeds to the parser, as far as the layout allows it. Most columns of newlines are wrong.
+    /// The effect of a lexeme; `None` if the layout excludes it, as it does most columns of newlines.
     pub(crate) fn lexeme_effect(
         &mut self,
         layout: LayoutId,
@@ -267,7 +267,7 @@ impl TerminalParser {
         Some(LexemeEffect { layout: self.intern_layout(after), ..alone })
     }
 
-    /// What a newline that means something feeds to the parser.
+    /// The effect of a newline outside brackets.
     fn newline(&mut self, layout: LayoutId, indentation: &Indentation, column: u32) -> Option<LexemeEffect> {
         let blocks = &self.layouts[layout.index()].blocks;
         let height = blocks.len();
@@ -295,14 +295,14 @@ impl TerminalParser {
         Some(LexemeEffect { first, repeated: Some(repeated), layout: self.intern_layout(after) })
     }
 
-    /// What has to be fed before a text can end: the ends of all open blocks.
+    /// The terminals to feed before the text can end: a dedent for each open block.
     pub(crate) fn closing_dedents(&self, layout: LayoutId) -> LexemeEffect {
         let blocks = self.layouts[layout.index()].blocks.len();
         let dedent = self.grammar.indentation.as_ref().map(|indentation| (indentation.dedent, blocks));
         LexemeEffect { first: None, repeated: dedent, layout }
     }
 
-    /// Whether the text may end here, after a last lexeme if there is one.
+    /// Whether the text may end here, after an optional last lexeme with its column.
     pub(crate) fn can_end(&mut self, parse: ParseState, last: Option<(TerminalId, u32)>) -> bool {
         let parse = match last {
             Some((terminal, column)) => self.feed_lexeme(parse, terminal, column),
@@ -316,12 +316,12 @@ impl TerminalParser {
         }
     }
 
-    /// Whether a terminal, as the parser sees it, or the end of the text can come next, on a stack that is not open.
+    /// Whether a closed stack accepts a terminal or the end of the text.
     pub(crate) fn accepts(&mut self, stack: StackId, terminal: TerminalId) -> bool {
         matches!(self.probe(stack, terminal), Attempt::Accepted(()))
     }
 
-    /// The same, as far as it is known.
+    /// As [`accepts`](Self::accepts), for a stack that may be open.
     pub(crate) fn probe(&mut self, stack: StackId, terminal: TerminalId) -> Attempt<()> {
         if let Some(recognizer) = &self.recognizer {
             let is_taken = match terminal == self.grammar.end() {
@@ -362,19 +362,19 @@ impl TerminalParser {
         Attempt::Accepted(self.push(stack, target))
     }
 
-    /// The open stack of which the state `top` becomes known when a nonterminal was read on it, if it may come there.
+    /// The open stack after the goto from `top` over `lhs`; `None` if there is no goto.
     pub(crate) fn after_nonterminal(&mut self, top: LrState, lhs: NonterminalId) -> Option<StackId> {
         let next = self.tables.lalr()?.goto(top, lhs)?;
         let base = self.open_stack(top);
         Some(self.push(base, next))
     }
 
-    /// Whether a state goes on with a nonterminal.
+    /// Whether a state has a goto over a nonterminal.
     pub(crate) fn has_goto(&self, state: LrState, nonterminal: NonterminalId) -> bool {
         self.tables.lalr().is_some_and(|table| table.goto(state, nonterminal).is_some())
     }
 
-    /// Reduces as long as the tables say so before a terminal. The stack is then the returned one with `above` on it.
+    /// Performs the reductions before a terminal. The resulting stack is the returned base with `above` on top.
     fn reduce(&mut self, stack: StackId, terminal: TerminalId) -> (StackId, ReduceOutcome) {
         self.above.clear();
         let mut base = stack;
@@ -404,7 +404,8 @@ impl TerminalParser {
                     if base == UNKNOWN && self.above.is_empty() {
                         return (base, ReduceOutcome::Open(OpenReduction { pops: 0, lhs }));
                     }
-                    // Decided conflicts may make a parser reduce nothing for ever: it never gets to the terminal.
+                    // With resolved conflicts a parser may reduce empty productions without end, and so never reach
+                    // the terminal.
                     if self.above.len() > table.state_count() {
                         return (base, ReduceOutcome::Error);
                     }
@@ -443,7 +444,7 @@ impl TerminalParser {
         id
     }
 
-    /// Estimate of the memory taken, in bytes.
+    /// Memory in bytes, estimated.
     pub(crate) fn memory_bytes(&self) -> usize {
         let sets = self.recognizer.as_ref().map_or(0, |recognizer| recognizer.memory_bytes());
         sets + self.nodes.len() * 48 + self.layout_bytes + hash_map_bytes(&self.newlines)

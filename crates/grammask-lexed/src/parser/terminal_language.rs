@@ -1,7 +1,8 @@
-//! The rules of a lexed grammar as a context-free grammar over terminals, for the Earley recogniser.
+//! The productions of a lexed grammar as a context-free grammar over terminals, for the Earley recogniser.
 //!
-//! To the recogniser of bytes a terminal is its number, in as few bytes as do for all. So its sets, which are values and never dead,
-//! serve where LALR(1) tables have stacks: for grammars that are ambiguous or need more look-ahead than one terminal.
+//! Each terminal is encoded as its big-endian id, in as few bytes as all ids fit in, so the recogniser over bytes is
+//! reused unchanged. Its sets are interned and never dead; they serve as stacks for grammars that are ambiguous or
+//! need more than one terminal of look-ahead.
 
 use std::sync::Arc;
 
@@ -13,20 +14,20 @@ use grammask_earley::recognizer::Recognizer;
 use grammask_engine::{Engine, SetId};
 use grammask_grammar::{GrammarBuilder, TerminalId};
 
-/// See the module.
+/// The grammar over encoded terminals.
 #[derive(Clone, Debug)]
 pub(crate) struct TerminalLanguage {
     form: Arc<NormalForm>,
     adjacency: Arc<Adjacency>,
-    /// Bytes of a terminal's number that are always zero, and left out.
+    /// The number of leading bytes that are zero in every id, which are omitted.
     skipped: usize,
 }
 
 impl TerminalLanguage {
-    /// Lowers the rules of a grammar.
+    /// Lowers the productions of a grammar.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub(crate) fn of(grammar: &LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
         let last = TerminalId::new(grammar.terminals.len().saturating_sub(1));
         let skipped = last.as_u32().to_be_bytes().iter().take(3).take_while(|&&byte| byte == 0).count();
@@ -54,15 +55,15 @@ impl TerminalLanguage {
         Ok(Self { form: Arc::new(lowered.normal_form), adjacency: Arc::new(Adjacency::of(grammar)), skipped })
     }
 
-    /// Which terminals stand side by side.
+    /// The adjacency of terminals.
     pub(crate) fn adjacency(&self) -> &Adjacency {
         &self.adjacency
     }
 
-    /// A recogniser of sequences of terminals.
+    /// A recogniser of terminal sequences.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub(crate) fn recognizer(&self, limits: &Limits) -> Result<Recognizer, LimitExceeded> {
         Recognizer::new(self.form.clone(), vec![None; self.form.terminals().len()], limits)
     }
@@ -70,7 +71,7 @@ impl TerminalLanguage {
     /// The set after a terminal.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub(crate) fn step(
         &self,
         recognizer: &Recognizer,

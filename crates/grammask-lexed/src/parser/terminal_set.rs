@@ -1,9 +1,9 @@
-//! Sets of terminals as bitsets, the end of the text among them.
+//! Bitsets of terminals, including the end of the text.
 
 use grammask_collections::graph::strong_components;
 use grammask_grammar::TerminalId;
 
-/// A set of terminals. Sets that are combined have the same width.
+/// A set of terminals. Operands of one operation have the same width.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TerminalSet {
     words: Box<[u64]>,
@@ -15,7 +15,7 @@ impl TerminalSet {
         Self { words: vec![0; count.div_ceil(64)].into() }
     }
 
-    /// Adds a terminal; returns whether it is new.
+    /// Adds a terminal; returns whether it was absent.
     pub(crate) fn insert(&mut self, terminal: TerminalId) -> bool {
         let word = &mut self.words[terminal.index() / 64];
         let bit = 1 << (terminal.index() % 64);
@@ -24,7 +24,7 @@ impl TerminalSet {
         is_new
     }
 
-    /// Takes a terminal away.
+    /// Removes a terminal.
     pub(crate) fn remove(&mut self, terminal: TerminalId) {
         self.words[terminal.index() / 64] &= !(1 << (terminal.index() % 64));
     }
@@ -33,7 +33,7 @@ impl TerminalSet {
         self.words[terminal.index() / 64] >> (terminal.index() % 64) & 1 == 1
     }
 
-    /// Adds all of `other`; returns whether something is new.
+    /// Adds all members of `other`; returns whether the set grew.
     pub(crate) fn union_with(&mut self, other: &Self) -> bool {
         let mut grew = false;
         for (word, &more) in self.words.iter_mut().zip(&other.words) {
@@ -43,12 +43,12 @@ impl TerminalSet {
         grew
     }
 
-    /// Whether some terminal is in both.
+    /// Whether the sets have a common member.
     pub(crate) fn intersects(&self, other: &Self) -> bool {
         self.words.iter().zip(&other.words).any(|(&word, &more)| word & more != 0)
     }
 
-    /// The terminals of `self` that `other` lacks.
+    /// The set difference.
     pub(crate) fn without(&self, other: &Self) -> Self {
         Self { words: self.words.iter().zip(&other.words).map(|(&word, &less)| word & !less).collect() }
     }
@@ -69,9 +69,9 @@ impl TerminalSet {
     }
 }
 
-/// Adds to each set those of everything that it leads to, along `successors`. Cost: linear in the edges.
+/// Replaces each set by the union of the sets of all nodes reachable along `successors`. Cost: linear in the edges.
 pub(crate) fn union_over_reachable(sets: &mut [TerminalSet], successors: &[Vec<usize>]) {
-    // Components come after those that they lead to.
+    // Components are in reverse topological order.
     for members in strong_components(successors).members() {
         let Some((&first, others)) = members.split_first() else { continue };
         let mut union = std::mem::take(&mut sets[first]);
