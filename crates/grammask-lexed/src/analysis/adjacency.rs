@@ -1,16 +1,18 @@
-//! Which terminals stand side by side in some sentence of the rules, and which ones begin a sentence.
+//! Adjacency of terminals: which terminals follow each other in a sentence of the grammar, and which begin one.
 //!
-//! In grammars without useless rules these are the pairs of a last terminal of one symbol and a first terminal of a later one with
-//! nothing but empty derivations between them. Cost: a fixpoint over the productions.
+//! In a grammar without useless productions, T and U are adjacent if a production has symbols X and Y, separated by
+//! nullable symbols only, such that T is a last terminal of X and U is a first terminal of Y. The relation ignores
+//! all other context. It serves the Earley parser's tables and follow cache, and the streamlining report; its
+//! [`FirstLastSets`] also serve the checks of indentation. Cost: a fixpoint over the productions.
 
 use crate::definition::grammar::{LexedGrammar, LexedSymbol};
 use crate::parser::terminal_set::TerminalSet;
 use grammask_grammar::TerminalId;
 
-/// See the module.
+/// The adjacency relation of a grammar.
 #[derive(Debug)]
 pub(crate) struct Adjacency {
-    /// For each terminal those that can follow it.
+    /// For each terminal: the terminals that can follow it.
     after: Vec<TerminalSet>,
     first_terminals: TerminalSet,
 }
@@ -36,12 +38,12 @@ impl Adjacency {
         Self { after, first_terminals: sets.first(LexedSymbol::Nonterminal(grammar.start)) }
     }
 
-    /// The terminals that can follow one.
+    /// The terminals that can follow a terminal.
     pub(crate) fn after(&self, terminal: TerminalId) -> &TerminalSet {
         &self.after[terminal.index()]
     }
 
-    /// The terminals that texts begin with.
+    /// The terminals that can begin a text.
     pub(crate) fn first_terminals(&self) -> &TerminalSet {
         &self.first_terminals
     }
@@ -55,7 +57,7 @@ impl Adjacency {
     }
 }
 
-/// The terminals that texts of each nonterminal begin and end with, and that occur in them.
+/// For each nonterminal: whether it is nullable, and the terminals that begin, end and occur in its derivations.
 pub(crate) struct FirstLastSets {
     nullable: Vec<bool>,
     first: Vec<TerminalSet>,

@@ -1,9 +1,8 @@
-//! Whether the lexer leaves a grammar any text, and if not, why.
+//! Emptiness: whether any text exists under the lexing rule, and if not, why.
 //!
-//! Rules may derive sequences of terminals of which none can be written: the first terminal of all of them may be read as
-//! another one always, as `A: "ab"` is beside `B.1: "a"`, or be ignored together with another. The futures of the places
-//! where texts begin decide it, as they decide whether a run is alive: a grammar has a text if the empty one is complete or
-//! the parser takes, before anything is read, what can come out first.
+//! Productions may derive only sequences of terminals that cannot be written: with `A: "ab"` and `B.1: "a"` under
+//! lark's rule, the lexer never yields `A`; or the first terminal is always matched as an ignored one. A grammar has
+//! a text if the empty text is complete, or the parser accepts one of the open terminals of a start configuration.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,10 +19,10 @@ use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::{Code, Diagnostic, LimitExceeded, Limits};
 use grammask_grammar::{TerminalId, quote_bytes};
 
-/// Most terminals whose fate is told.
+/// The maximum number of terminals that the diagnostic explains.
 const MAX_REASONS: usize = 4;
 
-/// None if the grammar has a text; else what keeps the lexer from finding what texts begin with.
+/// `None` if the grammar has a text; otherwise a diagnostic with the reasons.
 pub(crate) fn find_emptiness(
     grammar: &Arc<LexedGrammar>,
     tables: &Arc<ParsingTables>,
@@ -62,7 +61,7 @@ pub(crate) fn find_emptiness(
     Ok(Some(Diagnostic::error(Code::EmptyLanguage, message).help(help)))
 }
 
-/// The terminals that a first lexeme can be.
+/// The terminals that the first lexeme of a text can match.
 fn labels(lexer: &mut Lexer, starts: &[ConfigurationId]) -> Result<FxHashSet<TerminalId>, LimitExceeded> {
     let mut seen: FxHashSet<ConfigurationId> = starts.iter().copied().collect();
     let mut pending = starts.to_vec();
@@ -75,7 +74,7 @@ fn labels(lexer: &mut Lexer, starts: &[ConfigurationId]) -> Result<FxHashSet<Ter
     Ok(labels)
 }
 
-/// Why no text begins with a terminal that is, or is not, found at the beginning of texts.
+/// The reason why no text begins with a terminal. `is_matched` tells whether the lexer can match it first.
 fn reason(
     grammar: &LexedGrammar,
     lexer: &mut Lexer,

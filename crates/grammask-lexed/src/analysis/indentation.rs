@@ -1,16 +1,17 @@
-//! What a grammar with indentation must look like so that masks are exact, checked before anything is read.
+//! Conditions under which masks for a grammar with indentation are exact.
 //!
-//! The parser sees newlines, and the beginnings and ends of blocks that their columns make. A text can be completed
-//! if the parser can go on and the layout that it then needs can be written. This is so if blocks are balanced in
-//! every production, begin after a newline and end after a newline or another end, if nothing between brackets needs a
-//! newline, and if a newline that has begun can still be given any column (`\n` may be repeated and spaces added).
+//! The parser receives newlines, and the indents and dedents that their columns produce. A text can be completed if
+//! the parser's stack can be completed and the layout that this requires can be written. Sufficient conditions:
+//! blocks are balanced in every production; a block begins after a newline and ends after a newline or another block;
+//! nothing between brackets requires a newline; and the column of a newline can still be chosen freely (`\n` may be
+//! repeated and spaces added), which `open_lexemes` checks.
 
 use crate::analysis::adjacency::FirstLastSets;
 use crate::definition::grammar::{Indentation, LexedGrammar, LexedProduction, LexedSymbol};
 use grammask_diagnostics::{Code, Diagnostic};
 use grammask_grammar::TerminalId;
 
-/// What stands in the way of exact masks, if anything does.
+/// The first violated condition.
 pub(crate) fn find_fault(grammar: &LexedGrammar) -> Option<Diagnostic> {
     let Some(indentation) = &grammar.indentation else { return None };
     let sets = FirstLastSets::of(grammar);
@@ -24,7 +25,7 @@ fn unsupported(message: String) -> Diagnostic {
     Diagnostic::error(Code::UnsupportedGrammar, message)
 }
 
-/// Blocks and brackets are balanced in every production.
+/// Blocks and brackets must be balanced in every production.
 fn unbalanced(grammar: &LexedGrammar, indentation: &Indentation) -> Option<String> {
     grammar.productions.iter().find_map(|production| {
         let blocks = is_balanced(production, &[indentation.indent], &[indentation.dedent]);
@@ -57,7 +58,7 @@ fn is_balanced(production: &LexedProduction, open: &[TerminalId], close: &[Termi
     depth == 0
 }
 
-/// Blocks begin and end where a newline says so.
+/// An indent must follow a newline, and a dedent a newline or another dedent.
 fn misplaced(grammar: &LexedGrammar, indentation: &Indentation, sets: &FirstLastSets) -> Option<String> {
     let is_wrong = |before: TerminalId, after: TerminalId| {
         let after_newline = before == indentation.newline;
@@ -88,7 +89,7 @@ fn misplaced(grammar: &LexedGrammar, indentation: &Indentation, sets: &FirstLast
     None
 }
 
-/// Nothing between brackets needs a newline.
+/// Nothing between brackets may require a newline.
 fn newline_in_brackets(
     grammar: &LexedGrammar,
     indentation: &Indentation,

@@ -1,4 +1,11 @@
-//! Static checks that decide, before any text is read, whether a grammar can be recognised exactly.
+//! Static checks of a grammar that run before any text is read.
+//!
+//! | file | check |
+//! |---|---|
+//! | `adjacency` | which terminals follow each other, as textbook FIRST and LAST sets give it |
+//! | `indentation` | whether layouts can be completed |
+//! | `viable_completion` | whether every parser stack has a finite completion |
+//! | `emptiness` | whether the language has a text at all |
 
 pub(crate) mod adjacency;
 pub(crate) mod emptiness;

@@ -1,17 +1,17 @@
-//! Whether every stack that the parser can get to leads on to the end of a text, also without some pairs of terminals.
+//! Viable completion: a proof that every reachable parser stack can be completed by a finite text, even without some
+//! pairs of terminals.
 //!
-//! In tables without conflicts every stack does. Where the parser shifts although it could have reduced, it may turn
-//! away from the only texts that complete what it has read, and then a mask would lead into a dead end; and where two
-//! terminals cannot be written one after the other, texts with them do not count. In these cases
-//! a *plan* is looked for: for each state an item of its kernel, and as text a shortest derivation of what the
-//! item still needs. The plan is checked on the tables themselves: from the state alone, whatever is below it on the
-//! stack, the parser must read that text and then reduce the item, before each terminal with which the plans of the
-//! states it returns to can go on. If this holds for all states, following the plans completes every stack, because
-//! each step leaves fewer states on the stack or a nonterminal closer to the one that was waited for. Grammars for
-//! which no plan is found are refused.
+//! LALR(1) tables without conflicts have this *correct-prefix property*. If a conflict is resolved by shifting, the
+//! parser may leave all texts that complete its stack, and a mask would run into a dead end; and if two terminals
+//! cannot be written one after the other, texts that contain the pair do not count. In these cases the proof is a
+//! *plan*: for each state, an item of its kernel and a cheapest derivation of the symbols after its dot. A step of
+//! the plan is valid if, on the tables and regardless of the stack below the state, the parser reads that derivation
+//! and then reduces the item, before every terminal with which the plan continues in the states that the reduction
+//! returns to. If all steps are valid, following the plan completes every stack, because each step shortens the stack
+//! or replaces its topmost nonterminal by one closer to the pending item. A grammar without a plan is refused.
 //!
-//! Cost: plans are corrected a state at a time, and most of a plan stays as it was. So where items lead is found out once,
-//! and a step is tried again only before terminals that are new behind it.
+//! Cost: plans are repaired one state at a time, and most steps are unchanged by a repair. Return states are
+//! therefore computed once, and a step is checked again only before terminals that are new after it.
 
 use std::collections::VecDeque;
 
@@ -23,16 +23,16 @@ use crate::parser::lr_automaton::{LrItem, LrState};
 use crate::parser::terminal_set::{TerminalSet, union_over_reachable};
 use grammask_grammar::TerminalId;
 
-/// Longest text of a step of a plan, in terminals.
+/// The maximum length of a step's derivation, in terminals.
 const MAX_STEP_TERMINALS: usize = 1 << 12;
-/// Most symbols of a derivation that is written out; those that derive nothing count too.
+/// The maximum number of symbols expanded for one derivation, nullable ones included.
 const MAX_DERIVATION_SYMBOLS: usize = 1 << 16;
-/// What a terminal costs that some lexeme cannot have behind it.
+/// The cost of a terminal that some lexeme cannot be followed by; other terminals cost 1.
 const EXPENSIVE_TERMINAL_COST: usize = 1 << 16;
-/// Most rounds of looking for a plan.
+/// The maximum number of repairs of a plan.
 const MAX_ROUNDS: usize = 1 << 10;
 
-/// None if there is a plan in which no pair of `avoided` follows each other; else a state without one.
+/// `None` if there is a plan that avoids all pairs of `avoided`; otherwise a state without a valid step.
 pub(crate) fn find_incompletable_state(
     grammar: &LexedGrammar,
     table: &LalrTable,
@@ -51,18 +51,18 @@ pub(crate) fn find_incompletable_state(
     dead
 }
 
-/// Which of the steps of a state are tried first.
+/// The order in which the steps of a state are tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Preference {
-    /// Those with the cheapest texts.
+    /// Cheapest derivations first.
     Short,
-    /// Those whose texts begin with what every lexeme can have behind it: what leads to a state may have no other step, so
-    /// the fault is found there and not where it could be mended.
+    /// Derivations first whose first terminal can follow every lexeme. An invalid step may be reported for a later
+    /// state that has no alternative, instead of the state whose choice caused it.
     Separable,
 }
 
-/// The production with which each nonterminal derives its cheapest text: a shortest one with as few terminals as can be
-/// that some lexeme cannot have behind it.
+/// For each nonterminal: the production of its cheapest derivation, which minimises expensive terminals and then
+/// length.
 struct CheapestDerivations {
     production: Vec<Option<usize>>,
     cost: Vec<usize>,
@@ -100,7 +100,7 @@ impl CheapestDerivations {
         costs.fold(0, usize::saturating_add)
     }
 
-    /// The shortest text of some symbols, if it is not too long.
+    /// The cheapest derivation of some symbols, if it is within the limits.
     fn text(&self, table: &LalrTable, symbols: &[LexedSymbol]) -> Option<Vec<TerminalId>> {
         let mut text = Vec::new();
         let mut pending: Vec<LexedSymbol> = symbols.iter().rev().copied().collect();
@@ -123,24 +123,24 @@ impl CheapestDerivations {
     }
 }
 
-/// What may be done in a state: an item of its kernel is completed.
+/// The completion of a kernel item of a state.
 struct CompletionStep {
     item: LrItem,
-    /// What is read for it.
+    /// The derivation of the symbols after the dot.
     text: Vec<TerminalId>,
-    /// The states that the parser may be in once the item is reduced.
+    /// The states that the reduction of the item may return to.
     return_states: Box<[LrState]>,
 }
 
-/// What to do in each state to get to the end of a text.
+/// A step for each state.
 struct CompletionPlan<'a> {
     table: &'a LalrTable,
     avoided: &'a FxHashSet<(TerminalId, TerminalId)>,
     indentation: Option<Indentation>,
-    /// What may be done in each state, best first.
+    /// The steps of each state, in the order of preference.
     candidates: Vec<Vec<CompletionStep>>,
     chosen: Vec<usize>,
-    /// The terminals before which the chosen step of each state is known to work; none if it was not tried.
+    /// The terminals before which the selected step of each state is proved valid; `None` if it was not checked.
     proven: Vec<Option<TerminalSet>>,
 }
 
@@ -185,7 +185,7 @@ impl<'a> CompletionPlan<'a> {
         }
     }
 
-    /// Corrects the plan until it works; else a state for which that failed.
+    /// Replaces invalid steps until the plan is valid; otherwise returns a state without a valid step.
     fn repair(&mut self, grammar: &LexedGrammar) -> Option<LrState> {
         for _ in 0..MAX_ROUNDS {
             let state = self.find_invalid_state(grammar)?;
@@ -196,7 +196,7 @@ impl<'a> CompletionPlan<'a> {
         Some(LrState::START)
     }
 
-    /// Goes over to the next candidate of a state; false if there is none.
+    /// Selects the next candidate of a state; `false` if none remains.
     fn select_next(&mut self, state: LrState) -> bool {
         self.proven[state.index()] = None;
         self.chosen[state.index()] += 1;
@@ -211,7 +211,7 @@ impl<'a> CompletionPlan<'a> {
         &self.table.automaton.productions[item.production as usize].rhs[item.dot as usize..]
     }
 
-    /// A state whose step of the plan does not work.
+    /// A state whose selected step is invalid.
     fn find_invalid_state(&mut self, grammar: &LexedGrammar) -> Option<LrState> {
         let mut states = (0..self.table.state_count()).map(LrState::new);
         for (state, follow) in states.clone().zip(self.follow(grammar)) {
@@ -235,7 +235,7 @@ impl<'a> CompletionPlan<'a> {
         states.find_map(|state| self.find_cycle(state))
     }
 
-    /// For each state the terminals with which the plan goes on after its step.
+    /// For each state: the terminals with which the plan continues after the state's step.
     fn follow(&self, grammar: &LexedGrammar) -> Vec<TerminalSet> {
         let width = grammar.terminals.len() + 1;
         let mut follow = vec![TerminalSet::new(width); self.table.state_count()];
@@ -259,7 +259,7 @@ impl<'a> CompletionPlan<'a> {
         follow
     }
 
-    /// Whether the parser does what is planned in a state, whatever is below it on the stack.
+    /// Whether the parser executes the selected step of a state before each terminal of `follow`, on any stack below.
     fn is_valid_step(&self, state: LrState, follow: &TerminalSet) -> bool {
         let Some(CompletionStep { item, text, .. }) = self.step(state) else { return false };
         if !self.can_be_written(state, text, follow) {
@@ -305,13 +305,13 @@ impl<'a> CompletionPlan<'a> {
         })
     }
 
-    /// Whether no pair of terminals follows each other that should not.
+    /// Whether a step contains no avoided pair.
     fn can_be_written(&self, state: LrState, text: &[TerminalId], follow: &TerminalSet) -> bool {
         let entered_by = match self.table.automaton.entered_by[state.index()] {
             Some(LexedSymbol::Terminal(terminal)) => Some(terminal),
             _ => None,
         };
-        // The beginnings and ends of blocks are not written: they come with the newline before them.
+        // Indents and dedents have no text of their own: the preceding newline is the lexeme.
         let (newline, blocks) = match &self.indentation {
             Some(layout) => (Some(layout.newline), vec![layout.indent, layout.dedent]),
             None => (None, Vec::new()),
@@ -326,14 +326,14 @@ impl<'a> CompletionPlan<'a> {
     }
 
     fn local_action(&self, stack: &[LrState], terminal: TerminalId) -> Option<ParserAction> {
-        // A parser that reduces nothing for ever never gets on.
+        // With resolved conflicts a parser may reduce empty productions without end.
         if stack.len() > self.table.state_count() + MAX_STEP_TERMINALS {
             return None;
         }
         Some(self.table.action(*stack.last()?, terminal))
     }
 
-    /// Reduces within what is above the first state of `stack`; false if that is not enough.
+    /// Reduces within the states above the first of `stack`; `false` if the reduction extends below.
     fn reduce(&self, stack: &mut Vec<LrState>, production: usize) -> bool {
         let production = &self.table.automaton.productions[production];
         if production.rhs.len() >= stack.len() {
@@ -350,7 +350,7 @@ impl<'a> CompletionPlan<'a> {
         }
     }
 
-    /// Whether the plan turns in circles above `base`: from nonterminals to those that it makes of them in their place.
+    /// Whether the plan cycles above `base`: through nonterminals that it replaces by each other in place.
     fn has_cycle(&self, base: LrState) -> bool {
         let automaton = &self.table.automaton;
         let made_of = |&(symbol, state): &(LexedSymbol, LrState)| match (symbol, self.step(state)) {
@@ -360,7 +360,7 @@ impl<'a> CompletionPlan<'a> {
             _ => None,
         };
         let made: Vec<_> = automaton.transitions[base.index()].iter().filter_map(made_of).collect();
-        // In which walk each was first seen, counted from one.
+        // The walk, counted from one, in which each entry was first visited.
         let mut walks = vec![0; made.len()];
         for walk in 1..=made.len() {
             let mut current = walk - 1;
@@ -376,13 +376,13 @@ impl<'a> CompletionPlan<'a> {
         false
     }
 
-    /// A state in which the plan turns in circles above `base`.
+    /// A state on such a cycle above `base` whose step can be replaced.
     fn find_cycle(&self, base: LrState) -> Option<LrState> {
         let automaton = &self.table.automaton;
         if !self.has_cycle(base) {
             return None;
         }
-        // From each symbol to the nonterminal that the plan makes of it in the same place.
+        // For each symbol: the nonterminal by which the plan replaces it in place.
         let mut next: FxHashMap<LexedSymbol, (LexedSymbol, LrState)> = FxHashMap::default();
         for &(symbol, state) in &automaton.transitions[base.index()] {
             if let Some(&CompletionStep { item, .. }) = self.step(state)
@@ -411,8 +411,8 @@ impl<'a> CompletionPlan<'a> {
     }
 }
 
-/// For each item of each state's kernel the states that the parser may be in once it is reduced: from each state that
-/// predicts its production, the one after the nonterminal.
+/// For each kernel item of each state: the states that its reduction may return to, which are the gotos of all states
+/// that predict its production.
 fn return_states(table: &LalrTable) -> Vec<Vec<Vec<LrState>>> {
     let automaton = &table.automaton;
     let mut return_states: Vec<Vec<Vec<LrState>>> =
