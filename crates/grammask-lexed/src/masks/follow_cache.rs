@@ -1,8 +1,8 @@
-//! Which terminals can follow which, asked again and again while bundles are made, and answered once.
+//! A cache of the static legality of terminals after a terminal, for the construction of spanner subsets.
 //!
-//! What is never legal after a terminal need not be tried, and what is always legal there needs no parser: see
-//! [`Streamlining`], whose answers hold for every stack. The layout decides on newlines, and what is ignored leaves the
-//! parser where it was, so about these nothing is said.
+//! Tokens whose next terminal is never legal are dropped, and tokens whose next terminal is always legal need no
+//! parser; see [`Streamlining`], whose answers hold for every stack. Newlines depend on the layout and ignored
+//! terminals leave the parser unchanged, so both count as [`Legality::Sometimes`].
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::parser::parsing_tables::ParsingTables;
 use crate::streamlining::legality::{Legality, Streamlining};
 use grammask_grammar::TerminalId;
 
-/// See the module.
+/// The legality of all terminals after each terminal, computed on demand.
 #[derive(Debug)]
 pub(crate) struct FollowCache {
     grammar: Arc<LexedGrammar>,
     tables: Arc<ParsingTables>,
     streamlining: Option<Streamlining<Arc<LalrTable>>>,
-    /// By the terminal that was read last, whether each terminal can come next.
+    /// By the last terminal that the parser read: the legality of each next terminal.
     legalities: FxHashMap<TerminalId, Box<[Legality]>>,
 }
 
@@ -34,7 +34,7 @@ impl FollowCache {
         Self { grammar, tables, streamlining, legalities: FxHashMap::default() }
     }
 
-    /// The terminal that the parser read last, after one more lexeme; none if it is not known.
+    /// The last terminal that the parser read, after one more lexeme; `None` if unknown.
     pub(crate) fn last_after(&self, last: Option<TerminalId>, terminal: TerminalId) -> Option<TerminalId> {
         match self.grammar.terminals[terminal.index()].is_ignored() {
             true => last,
@@ -42,7 +42,7 @@ impl FollowCache {
         }
     }
 
-    /// Whether a lexeme can come when the parser has just read `last`.
+    /// The legality of a lexeme directly after the parser read `last`.
     pub(crate) fn lexeme_legality(&mut self, last: TerminalId, next: TerminalId) -> Legality {
         if self.is_newline(next) || self.grammar.terminals[next.index()].is_ignored() {
             return Legality::Sometimes;
@@ -60,7 +60,7 @@ impl FollowCache {
         }
     }
 
-    /// Whether a text can go on with a future when the parser has just read `last`.
+    /// The legality of tokens with these open terminals directly after the parser read `last`.
     pub(crate) fn open_terminals_legality(&mut self, last: TerminalId, open: &OpenTerminals) -> Legality {
         let mut legality = Legality::Never;
         for terminal in open.outside.iter().chain(open.inside.iter()) {

@@ -1,12 +1,13 @@
-//! Makes ahead what masks are made of, before a text is read.
+//! Precomputation of the stack automaton before any text is read.
 //!
-//! The automaton that reads stacks has finitely many states, so all of it can be made: from each configuration of the
-//! lexer and each state that can be on top of the parser's stack, over all states that can be below. What can be below
-//! comes from the LR automaton, where every path is the stack of some text.
+//! The automaton is finite, so all of it can be constructed: from each configuration of the lexer and each state that
+//! may be on top of the stack, over all states that may be below. The possible stacks come from the LR automaton, in
+//! which every path is the stack of some text.
 //!
-//! Not all of it is worth its time and memory, so what counts most comes first: the configurations in which the first
-//! tokens of the vocabulary end, since vocabularies begin with what is frequent, and what is found out high up in a stack.
-//! With indentation the automaton is made for lines outside of blocks and brackets; for others most bundles are there then.
+//! The order decides the benefit of partial precomputation: configurations in which the first tokens of the
+//! vocabulary end come first, because vocabularies list frequent tokens first, and transitions near the top of the
+//! stack come before deeper ones. For grammars with indentation only the layout outside blocks and brackets is
+//! precomputed; most subsets are shared with other layouts.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -26,25 +27,26 @@ use grammask_engine::PrecomputeBudget;
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::{TokenTrie, TrieNode};
 
-/// Transitions that are made at once.
+/// The number of transitions constructed between two checks of the budget.
 const TRANSITIONS_PER_BATCH: usize = 256;
 
-/// If time is short, so many times later among the configurations counts as one transition further down a stack. If it is
-/// not, memory is what there is too little of, and one configuration with all that it leads to takes the least.
+/// With a time budget, one level further down the stack counts as this factor in the order of configurations. (Of the
+/// factors 2 to 20, those from 6 on gave the same result.) With a memory budget only, each configuration is completed
+/// before the next, which takes the least memory.
 const TIMED_DEPTH_FACTOR: u64 = 8;
 
-/// What is still to be made, what counts most first.
+/// The transitions still to construct, in order of priority.
 pub(crate) struct Precomputation<'a> {
     prepared: &'a PreparedGrammar,
-    /// [`HURRIED_FACTOR`], or 1.
+    /// [`TIMED_DEPTH_FACTOR`], or 1.
     depth_factor: u64,
-    /// Those that count most first.
+    /// In order of priority.
     configurations: Vec<(ConfigurationId, LexModeId)>,
-    /// How many of them were begun.
+    /// The number of configurations started.
     started: usize,
-    /// For each that was begun, how many entries of `waiting` are for it.
+    /// For each started configuration: the number of its entries in `queue`.
     open: Vec<usize>,
-    /// How many were begun and have none.
+    /// The number of started configurations without entries.
     done: usize,
     states_of_mode: Vec<Vec<LrState>>,
     queue: BTreeMap<Priority, Vec<(StackStateId, LrState)>>,
@@ -53,21 +55,20 @@ pub(crate) struct Precomputation<'a> {
     below: StatesBelow,
 }
 
-/// What counts more is less.
+/// The position of a transition in the order; the smallest comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Priority {
     order: u64,
     configuration: usize,
-    /// Transitions above in the stack.
+    /// The number of transitions above in the stack.
     depth: u32,
 }
 
 impl<'a> Precomputation<'a> {
-    /// Everything that can be made for the `most` configurations that count most; `is_hurried` if there may not be the time for
-    /// that.
+    /// A precomputation for the first `budget.max_states` configurations.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub(crate) fn new(
         prepared: &'a PreparedGrammar,
         lexer: &mut Lexer,
@@ -78,7 +79,7 @@ impl<'a> Precomputation<'a> {
         let mut states_of_mode = vec![Vec::new(); modes.terminals.len()];
         let entered_by = prepared.table().map_or(&[][..], |table| &table.automaton.entered_by);
         for (state, symbol) in entered_by.iter().enumerate() {
-            // The parser reduces when it sees the next terminal, so between tokens it stands behind one.
+            // Reductions happen before the next terminal, so between tokens the top state was entered by a terminal.
             if !matches!(symbol, Some(LexedSymbol::Nonterminal(_))) {
                 states_of_mode[modes.of_state[state].index()].push(LrState::new(state));
             }
@@ -105,21 +106,21 @@ impl<'a> Precomputation<'a> {
         Priority { order: factor.saturating_mul(configuration as u64 + 1), configuration, depth }
     }
 
-    /// How many configurations are made with all that they lead to, and how many there are.
+    /// The number of completed configurations, and their total.
     pub(crate) fn progress(&self) -> (usize, usize) {
         (self.done, self.configurations.len())
     }
 
-    /// Memory that finding out what to make takes, in bytes, an estimate.
+    /// Memory of the bookkeeping in bytes, estimated.
     pub(crate) fn memory_bytes(&self) -> usize {
         let entry_bytes = size_of::<(StackStateId, LrState)>();
         self.below.cache_bytes + self.queued.capacity() * (entry_bytes + 1) + 2 * self.queue_len * entry_bytes
     }
 
-    /// Makes some of it.
+    /// Constructs the next batch.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub(crate) fn make_batch(&mut self, reader: &mut StackReader<'_>) -> Result<(), LimitExceeded> {
         reader.tables.deadline.check()?;
         let next = self.priority(self.started, 0);
@@ -151,7 +152,7 @@ impl<'a> Precomputation<'a> {
         Ok(())
     }
 
-    /// Makes what the states on top of a stack say in a configuration.
+    /// Constructs the first transitions of a configuration.
     fn begin(
         &mut self,
         configuration: ConfigurationId,
@@ -185,7 +186,7 @@ impl<'a> Precomputation<'a> {
         Ok(())
     }
 
-    /// Makes a transition and notes where it leads to.
+    /// Constructs a transition and enqueues its successors.
     fn make_transition(
         &mut self,
         state: StackStateId,
@@ -207,10 +208,10 @@ impl<'a> Precomputation<'a> {
     }
 }
 
-/// Which states can be below others in a stack.
+/// The states that can be below a state in a stack.
 struct StatesBelow {
     directly: Vec<Rc<[LrState]>>,
-    /// By state, and how far below.
+    /// By state and distance.
     by_distance: FxHashMap<(LrState, u32), Rc<[LrState]>>,
     cache_bytes: usize,
 }
@@ -229,7 +230,7 @@ impl StatesBelow {
         Self { directly, by_distance: FxHashMap::default(), cache_bytes: 0 }
     }
 
-    /// The states that can be so far below a state; 1 is directly below.
+    /// The states at a distance below a state; distance 1 is directly below.
     fn of_state(&mut self, state: LrState, distance: u32) -> Rc<[LrState]> {
         if let Some(by_distance) = self.by_distance.get(&(state, distance)) {
             return by_distance.clone();
@@ -250,7 +251,7 @@ impl StatesBelow {
     }
 }
 
-/// All configurations; those in which earlier tokens end are first.
+/// All configurations, ordered by the first token that ends in them.
 fn by_first_token(
     open_terminals: &OpenTerminalsTable,
     lexer: &mut Lexer,

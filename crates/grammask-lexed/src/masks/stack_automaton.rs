@@ -1,19 +1,20 @@
-//! Masks by a finite automaton that reads the parser's stack from the top.
+//! Masks by a lazy finite automaton that reads the parser's stack from the top.
 //!
-//! Which tokens can come is asked of a bundle and a stack. What the state on top of the stack says about it holds for
-//! every stack with that state on top: some tokens are certain, and some reductions go on below. So a *state* of the
-//! automaton is what is still to be found out about the part of a stack that was not read, as a set of *waits*: a
-//! reduction that takes so many more states off the stack, and what is fed to the parser then, for which tokens.
-//! Reading one more state of the stack gives tokens and the next state, and how many states below do not matter. Stacks that
-//! differ in what does not matter lead to the same states, and the tokens that close many brackets are the only ones that
-//! read far.
+//! The legal tokens are a function of a subset and a stack. The top state decides some tokens for every stack below
+//! it (context-independent tokens); others require reductions that extend below it. A state of the automaton is
+//! therefore the set of *pending goals* over the unread part of the stack: an open reduction, that is, a number of
+//! states to pop and a nonterminal, and the terminals to feed to the parser afterwards for the sake of some tokens. A
+//! transition reads the next state of the stack; it yields tokens, the next state of the automaton, and the number of
+//! stack states that can be skipped. Stacks that differ in irrelevant positions reach the same states, and only
+//! tokens that close many brackets read deep into the stack.
 //!
-//! The sets of stacks from which a pushdown automaton gets somewhere are regular (A. Bouajjani, J. Esparza and O. Maler,
-//! "Reachability Analysis of Pushdown Automata", 1997). This automaton is deterministic and has outputs; its states and
-//! transitions are made when a stack leads to them, as in a lazy DFA.
+//! The sets of stacks from which a pushdown automaton reaches given configurations are regular (A. Bouajjani, J.
+//! Esparza and O. Maler, "Reachability Analysis of Pushdown Automata", CONCUR 1997). This automaton is deterministic
+//! and has outputs; its states and transitions are computed on demand, as in a lazy DFA.
 //!
-//! While a transition is made, the part of the stack that is known is an open stack of the [`Parser`], and bundles that
-//! are reached behind a lexeme read it with the automaton too, so that what they find is kept for all transitions.
+//! During the computation of a transition, the known part of the stack is an open stack of the [`TerminalParser`].
+//! Large subsets that are reached after a further lexeme read it through states of their own, so their results are
+//! shared by all transitions.
 
 use std::sync::Arc;
 
@@ -35,51 +36,51 @@ use grammask_grammar::{NonterminalId, TerminalId};
 use grammask_vocabulary::TokenSet;
 
 id_type! {
-    /// What is still to be found out about a stack.
+    /// An interned state of the automaton.
     StackStateId
 }
 id_type! {
-    /// A wait.
+    /// An interned pending goal.
     PendingGoalId
 }
 
 impl StackStateId {
-    /// Nothing is to be found out.
+    /// The state without pending goals.
     const DONE: Self = Self(0);
 }
 
-/// Large views of bundles have states of their own, down to so many levels of them.
+/// The maximum nesting of large partitions that are read through states of their own.
 const MAX_LEVELS: u32 = 3;
-/// A view with so much that depends on the stack is large.
+/// The minimum number of dependent groups and branches of a large partition.
 const MIN_LARGE_PARTITION: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum StackAutomatonState {
-    /// Nothing of the stack was read.
+    /// No state of the stack has been read.
     Unread { subset: SubsetId, column: u32, layout: LayoutId },
-    /// Sorted.
+    /// The pending goals over the unread part, sorted.
     Pending(Arc<[PendingGoalId]>),
 }
 
-/// A reduction that goes on below what was read, and what comes then.
+/// An open reduction, and the goal to pursue after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct PendingGoal {
     reduction: OpenReduction,
     goal: ParserGoal,
 }
 
-/// What is fed to the parser, and for what.
+/// Terminals to feed to the parser, and the tokens that are legal if it accepts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum ParserGoal {
-    /// One of these has to be taken, which may be the end of the text, for some tokens.
+    /// The tokens are legal if one of the terminals, or the end of the text, is accepted.
     Any(TerminalListId, TokenGroupId),
-    /// All of these in turn, and then the end of the text, for some tokens.
+    /// The tokens are legal if all terminals in order and then the end of the text are accepted.
     End(TerminalListId, TokenGroupId),
-    /// All of these in turn, for what is behind a branch of a bundle.
+    /// The branch is taken if all terminals in order are accepted.
     Branch(TerminalListId, BranchTarget),
 }
 
-/// Behind a branch of a bundle.
+/// A branch of a subset, and the layout after its lexeme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct BranchTarget {
     subset: SubsetId,
@@ -87,23 +88,23 @@ struct BranchTarget {
     layout: LayoutId,
 }
 
-/// What reading one more state of a stack gives.
+/// The result of reading one more state of the stack.
 #[derive(Clone, Copy, Debug)]
 struct StackTransition {
     tokens: Option<TokenGroupId>,
     residual: StackResidual,
 }
 
-/// What is to be found out below what was read of a stack.
+/// The work that remains below the states read so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct StackResidual {
-    /// So many states of the stack do not matter.
+    /// The number of stack states that can be skipped.
     skipped: u32,
-    /// The state that reads what is below them.
+    /// The state that reads the next one.
     state: StackStateId,
 }
 
-/// See the module.
+/// The stack automaton of a recogniser.
 #[derive(Debug)]
 pub(crate) struct StackAutomaton {
     states: Vec<StackAutomatonState>,
@@ -117,23 +118,22 @@ pub(crate) struct StackAutomaton {
     content_bytes: usize,
 }
 
-/// What the parser says about open stacks: the same terminals come from many bundles, and states that only differ in tokens
-/// ask the same.
+/// Memoised answers of the parser about open stacks. States that differ only in their tokens share them.
 #[derive(Debug, Default)]
 struct ParserAnswers {
-    /// Whether one of some terminals is taken.
+    /// Whether one of the terminals is accepted.
     any: FxHashMap<(StackId, TerminalListId), AnyAccepted>,
-    /// Where [`AnyTaken::Beneath`] is: reductions, each with the terminals that make them.
+    /// The open reductions of [`AnyAccepted::Open`], each with the terminals that require it.
     open: Vec<(OpenReduction, TerminalListId)>,
-    /// What becomes of a stack after terminals in turn; what is not known of it needs the rest of them.
+    /// The stack after all terminals; for an open result, the terminals that remain to be fed.
     fed: FxHashMap<(StackId, TerminalListId), Attempt<StackId, (OpenReduction, TerminalListId)>>,
 }
 
-/// Whether one of some terminals is taken.
+/// Whether a stack accepts one of some terminals.
 #[derive(Clone, Copy, Debug)]
 enum AnyAccepted {
     Yes,
-    /// That depends on so many reductions, from the first; on none if no terminal is taken.
+    /// It depends on `count` open reductions, starting at `first`; on none if every terminal is refused.
     Open {
         first: u32,
         count: u32,
@@ -171,12 +171,12 @@ impl StackAutomaton {
         id
     }
 
-    /// The state before anything of a stack was read.
+    /// The start state of a subset.
     pub(crate) fn unread(&mut self, subset: SubsetId, column: u32, layout: LayoutId) -> StackStateId {
         self.state(StackAutomatonState::Unread { subset, column, layout })
     }
 
-    /// What waits have to find out.
+    /// The interned state of some pending goals, with the skip factored out.
     fn residual(&mut self, goals: &[PendingGoal]) -> StackResidual {
         let skipped = goals.iter().map(|pending| pending.reduction.pops).min().unwrap_or(0);
         let mut ids = Vec::with_capacity(goals.len());
@@ -194,7 +194,7 @@ impl StackAutomaton {
         StackResidual { skipped, state: self.state(StackAutomatonState::Pending(ids.into())) }
     }
 
-    /// Adds the waits that a rest stands for.
+    /// Adds the pending goals of a residual.
     fn add_goals(&self, StackResidual { skipped, state }: StackResidual, goals: &mut Vec<PendingGoal>) {
         let StackAutomatonState::Pending(of_state) = &self.states[state.index()] else { return };
         goals.extend(of_state.iter().map(|id| {
@@ -218,28 +218,28 @@ impl StackAutomaton {
     }
 }
 
-/// What was found while a transition is made.
+/// A transition under construction.
 #[derive(Debug, Default)]
 struct TransitionDraft {
     tokens: Vec<TokenGroupId>,
     goals: Vec<PendingGoal>,
-    /// Small views to look at.
+    /// Partitions still to visit.
     pending: Vec<PartitionVisit>,
-    /// Below so many large views.
+    /// The nesting of large partitions.
     level: u32,
 }
 
-/// A bundle as a parse sees it.
+/// A partition of a subset at a parse.
 #[derive(Clone, Debug)]
 struct PartitionVisit {
     subset: SubsetId,
     partition: Arc<TokenPartition>,
     parse: ParseState,
-    /// The column of the newline before the token, or 0.
+    /// The column of the lexeme before the token, or 0.
     column: u32,
 }
 
-/// Reads stacks with an automaton, and makes of it what is missing.
+/// Reads stacks with the automaton and constructs missing transitions.
 pub(crate) struct StackReader<'a> {
     pub(crate) automaton: &'a mut StackAutomaton,
     pub(crate) parser: &'a mut TerminalParser,
@@ -247,17 +247,17 @@ pub(crate) struct StackReader<'a> {
     pub(crate) partitions: &'a mut TokenPartitions,
     pub(crate) tables: SubsetSources<'a>,
     pub(crate) prepared: &'a PreparedGrammar,
-    /// Memory that all of these may take, with what others have taken.
+    /// The memory limit in bytes, and the bytes taken outside these structures.
     pub(crate) memory_limit: usize,
     pub(crate) memory_elsewhere: usize,
 }
 
 impl StackReader<'_> {
-    /// The tokens of a bundle that a parse takes, where the lexeme that is being read may be a newline in a column; and
-    /// whether all transitions for it were there.
+    /// The legal tokens of a subset at a parse, where the current lexeme is in `column` if it may be a newline; and
+    /// whether all transitions were cached.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub(crate) fn mask(
         &mut self,
         subset: SubsetId,
@@ -272,10 +272,11 @@ impl StackReader<'_> {
         Ok((mask, transitions == self.automaton.transitions.len()))
     }
 
-    /// Makes a transition before a mask needs it. If something is left to find out then: by which state, and how far below `top`.
+    /// Constructs a transition ahead of time. If it has pending goals, returns their state and its distance below
+    /// `top`.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub(crate) fn precompute_transition(
         &mut self,
         state: StackStateId,
@@ -283,7 +284,7 @@ impl StackReader<'_> {
     ) -> Result<Option<(StackStateId, u32)>, LimitExceeded> {
         if let StackAutomatonState::Pending(goals) = &self.automaton.states[state.index()] {
             let goals = goals.iter().map(|pending| self.automaton.goals[pending.index()].reduction);
-            // What was reduced can be read on every state that can be below it.
+            // A state without a goto over a reduced nonterminal cannot be below the states read before.
             for OpenReduction { pops, lhs } in goals {
                 if pops == 0 && !self.parser.has_goto(top, lhs) {
                     return Ok(None);
@@ -299,7 +300,7 @@ impl StackReader<'_> {
         Ok((state != StackStateId::DONE).then_some((state, skipped + 1)))
     }
 
-    /// Reads what is known of a stack and adds the tokens that are found; returns what is left to find out below it.
+    /// Reads the known part of a stack and adds the legal tokens; returns the residual below it.
     fn read(
         &mut self,
         state: StackStateId,
@@ -338,7 +339,7 @@ impl StackReader<'_> {
         }
     }
 
-    /// Makes a transition. Calls itself for large views, `MOST_LEVELS` deep at most.
+    /// Constructs a transition. Recursive for large partitions, to a depth of [`MAX_LEVELS`].
     fn compute_transition(
         &mut self,
         state: StackStateId,
@@ -349,7 +350,7 @@ impl StackReader<'_> {
         match self.automaton.states[state.index()].clone() {
             StackAutomatonState::Unread { subset, column, layout } => {
                 let parse = ParseState { stack: self.parser.open_stack(top), layout };
-                // A transition has what the view of a state was made for, in a layout.
+                // A partition is used by one transition only, unless layouts or large partitions share it.
                 let partition =
                     self.partition(subset, parse, self.prepared.grammar.indentation.is_some() || level > 0);
                 draft.pending.push(PartitionVisit { subset, partition, parse, column });
@@ -366,7 +367,7 @@ impl StackReader<'_> {
         let TransitionDraft { mut tokens, mut goals, .. } = draft;
         let automaton = &mut *self.automaton;
         tokens.sort_unstable();
-        // For what is certain there is nothing to wait.
+        // Tokens that are already accepted need no pending goal.
         goals.retain(|pending| match pending.goal {
             ParserGoal::Any(_, group) | ParserGoal::End(_, group) => tokens.binary_search(&group).is_err(),
             ParserGoal::Branch(..) => true,
@@ -392,14 +393,14 @@ impl StackReader<'_> {
         Ok(())
     }
 
-    /// Goes on with what waited for a state of the stack.
+    /// Advances pending goals over a state of the stack.
     fn advance_goals(
         &mut self,
         goals: &[PendingGoalId],
         top: LrState,
         draft: &mut TransitionDraft,
     ) -> Result<(), LimitExceeded> {
-        // Most waits of a state are for one nonterminal.
+        // The goals of a state mostly share one nonterminal.
         let mut last: Option<(NonterminalId, Option<StackId>)> = None;
         for &pending in goals {
             let PendingGoal { reduction: OpenReduction { pops, lhs }, goal } =
@@ -420,7 +421,7 @@ impl StackReader<'_> {
         Ok(())
     }
 
-    /// The view of a bundle that a parse has; `is_kept` if it may be asked for again.
+    /// The partition of a subset at a parse; cached if `is_cached`.
     fn partition(&mut self, subset: SubsetId, parse: ParseState, is_cached: bool) -> Arc<TokenPartition> {
         let PreparedGrammar { grammar, tables, open_terminals, .. } = self.prepared;
         let top = self.parser.top(parse.stack);
@@ -442,14 +443,14 @@ impl StackReader<'_> {
         }
     }
 
-    /// Finds what a view leaves to find out.
+    /// Adds the accepted tokens of a partition and pursues its dependent tokens and branches.
     fn visit_partition(
         &mut self,
         PartitionVisit { subset, partition, parse, column }: PartitionVisit,
         draft: &mut TransitionDraft,
     ) -> Result<(), LimitExceeded> {
         draft.tokens.extend(partition.accepted);
-        // Blocks have to end before the text can.
+        // Open blocks must end before the text can.
         let end = self.prepared.grammar.end();
         let blocks = self.parser.closing_dedents(parse.layout);
         let ends_blocks = blocks.terminals().next().is_some();
@@ -477,7 +478,7 @@ impl StackReader<'_> {
         Ok(())
     }
 
-    /// Feeds to an open stack what a goal needs, as far as the stack is known.
+    /// Feeds the terminals of a goal to an open stack, as far as its known part allows.
     fn pursue(
         &mut self,
         stack: StackId,
@@ -516,7 +517,7 @@ impl StackReader<'_> {
         Ok(())
     }
 
-    /// Finds what is behind a branch whose terminals were taken.
+    /// Continues after a branch whose terminals were accepted.
     fn enter_branch(
         &mut self,
         BranchTarget { subset, branch, layout }: BranchTarget,
@@ -541,7 +542,7 @@ impl StackReader<'_> {
         Ok(())
     }
 
-    /// Whether an open stack takes one of some terminals.
+    /// Whether an open stack accepts one of some terminals.
     fn accepts_any(&mut self, stack: StackId, terminals: TerminalListId) -> AnyAccepted {
         let automaton = &mut *self.automaton;
         if let Some(&cached) = automaton.answers.any.get(&(stack, terminals)) {
@@ -574,14 +575,14 @@ impl StackReader<'_> {
             }
             AnyAccepted::Open { first, count: reductions.len() as u32 }
         };
-        // What a limit kept from being found out is not kept.
+        // Answers after an exceeded limit are invalid.
         if !self.parser.has_failed() {
             automaton.answers.any.insert((stack, terminals), answer);
         }
         answer
     }
 
-    /// The stack after some terminals, if they are taken; where that is not known, what is left to feed.
+    /// The stack after some terminals; for an open result, the terminals that remain to be fed.
     fn feed(
         &mut self,
         stack: StackId,

@@ -1,4 +1,4 @@
-//! Lists of terminals by number, so that equal ones are compared, and what is known about them is found, at once.
+//! Interned lists of terminals, so that equality and memo lookups cost one comparison.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use grammask_collections::id_type;
 use grammask_grammar::TerminalId;
 
 id_type! {
-    /// A list of terminals.
+    /// An interned list of terminals.
     TerminalListId
 }
 
-/// See the module.
+/// The lists by id, and ids by list.
 #[derive(Debug, Default)]
 pub(crate) struct TerminalLists {
     lists: Vec<Arc<[TerminalId]>>,
@@ -22,7 +22,7 @@ pub(crate) struct TerminalLists {
 }
 
 impl TerminalLists {
-    /// The number of a list.
+    /// The id of a list.
     pub(crate) fn id(&mut self, terminals: impl IntoIterator<Item = TerminalId>) -> TerminalListId {
         let list: Vec<TerminalId> = terminals.into_iter().collect();
         if let Some(&cached) = self.ids.get(&list[..]) {

@@ -1,11 +1,12 @@
-//! Bundles as a parser sees them that has a certain state on top of its stack.
+//! The partition of a subset's tokens by the state on top of the parser's stack.
 //!
-//! Most of what a mask asks about a bundle that state answers alone: a terminal that it shifts can come whatever is
-//! below, and one for which it has no action cannot. Only where it reduces first does the rest of the stack count. So a
-//! *view* holds the tokens that are certain, as one part, those that depend on what is below, by the terminals of which
-//! one has to be taken, and the branches that may be. It divides tokens as the tables of K. Park, T. Zhou and L.
-//! D'Antoni, "Flexible and Efficient Grammar-Constrained Decoding" (2025), do, but only for the pairs of bundles and states
-//! that texts lead to.
+//! The top state alone decides most tokens: a terminal that it shifts is legal regardless of the stack below, and one
+//! without an action is illegal. Only a reduction makes a token depend on the rest of the stack. A partition holds
+//! the accepted context-independent tokens as one set, the context-dependent tokens by the terminals of which one
+//! must be accepted, and the branches that may be taken. This is the division of Y. Dong et al., "XGrammar: Flexible
+//! and Efficient Structured Generation Engine for Large Language Models" (2024), and of the tables of K. Park, T.
+//! Zhou and L. D'Antoni, "Flexible and Efficient Grammar-Constrained Decoding" (ICML 2025), computed only for the
+//! pairs of subset and state that texts reach.
 
 use std::sync::Arc;
 
@@ -21,40 +22,40 @@ use crate::parser::lr_automaton::LrState;
 use crate::parser::parsing_tables::ParsingTables;
 use grammask_grammar::TerminalId;
 
-/// Whether a bracket is open, so that newlines mean nothing.
+/// Whether a bracket is open, inside which newlines are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Nesting {
-    /// None is.
+    /// No bracket is open.
     Outside,
-    /// One is.
+    /// A bracket is open.
     Inside,
 }
 
-/// Tokens that can come if the parser takes one of some terminals.
+/// Context-dependent tokens: legal if the parser accepts one of some terminals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct DependentTokens {
-    /// The end of the text may be among them.
+    /// May contain the end of the text.
     pub(crate) terminals: TerminalListId,
     pub(crate) tokens: TokenGroupId,
 }
 
-/// See the module.
+/// The tokens and branches of a subset below one top state.
 #[derive(Debug)]
 pub(crate) struct TokenPartition {
     pub(crate) accepted: Option<TokenGroupId>,
     pub(crate) dependent: Box<[DependentTokens]>,
-    /// The branches of the bundle that the parser may take.
+    /// The indices of the branches that the parser may take.
     pub(crate) branches: Box<[u32]>,
 }
 
 impl TokenPartition {
-    /// How many things a walk does here.
+    /// The number of items that depend on the stack.
     pub(crate) fn pending_count(&self) -> usize {
         self.dependent.len() + self.branches.len()
     }
 }
 
-/// What views are made from.
+/// The static tables that partitions are computed from.
 #[derive(Clone, Copy)]
 pub(crate) struct PartitionTables<'a> {
     pub(crate) grammar: &'a LexedGrammar,
@@ -62,14 +63,14 @@ pub(crate) struct PartitionTables<'a> {
     pub(crate) open_terminals: &'a OpenTerminalsTable,
 }
 
-/// A bundle that is looked at, and what is known by number.
+/// A subset, and the tables that intern its parts.
 pub(crate) struct PartitionInput<'a> {
     pub(crate) subset: &'a SpannerSubset,
     pub(crate) token_sets: &'a mut TokenSetStore,
     pub(crate) terminals: &'a mut TerminalLists,
 }
 
-/// All views.
+/// The cached partitions of a recogniser.
 #[derive(Debug, Default)]
 pub(crate) struct TokenPartitions {
     partitions: FxHashMap<(SubsetId, LrState, Nesting), Arc<TokenPartition>>,
@@ -77,7 +78,7 @@ pub(crate) struct TokenPartitions {
 }
 
 impl TokenPartitions {
-    /// The view of a bundle, which is kept.
+    /// The cached partition of a subset.
     #[inline]
     pub(crate) fn of(
         &mut self,
@@ -105,7 +106,7 @@ impl TokenPartition {
     }
 }
 
-/// What is known about tokens that emit nothing more.
+/// The class of tokens that emit no further terminal.
 enum TokenClass {
     Accepted,
     Dependent(TerminalListId),
@@ -113,7 +114,7 @@ enum TokenClass {
 }
 
 impl PartitionTables<'_> {
-    /// The view of a bundle, made for once.
+    /// Computes the partition of a subset.
     pub(crate) fn partition(
         self,
         input: PartitionInput<'_>,
@@ -151,7 +152,7 @@ impl PartitionTables<'_> {
         }
     }
 
-    /// What becomes of tokens with a future.
+    /// The class of tokens with these open terminals.
     fn classify(
         self,
         open: &OpenTerminals,
@@ -168,7 +169,7 @@ impl PartitionTables<'_> {
             let is_end = terminal == self.grammar.end();
             match self.action(top, terminal) {
                 Some(ParserAction::Shift(_)) => return TokenClass::Accepted,
-                // Blocks may have to end before the text can.
+                // With open blocks, dedents precede the end of the text.
                 Some(ParserAction::Error) if !is_end || self.grammar.indentation.is_none() => {}
                 _ => reducing.push(terminal),
             }
@@ -176,12 +177,12 @@ impl PartitionTables<'_> {
         if reducing.is_empty() { TokenClass::Rejected } else { TokenClass::Dependent(lists.id(reducing)) }
     }
 
-    /// The action of LALR(1) tables.
+    /// The action of the LALR(1) tables; `None` with the Earley recogniser.
     fn action(self, top: LrState, terminal: TerminalId) -> Option<ParserAction> {
         self.tables.lalr().map(|table| table.action(top, terminal))
     }
 
-    /// Whether a lexeme may be read without the parser.
+    /// Whether a lexeme of the terminal may leave the stack unchanged.
     fn leaves_parser(self, terminal: TerminalId) -> bool {
         let indentation = self.grammar.indentation.as_ref();
         self.grammar.terminals[terminal.index()].is_ignored()

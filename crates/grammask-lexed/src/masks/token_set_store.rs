@@ -1,7 +1,8 @@
-//! The tokens of masks in parts, which many masks share, and what such parts are together.
+//! Groups of tokens, the sets that masks are composed of, and their memoised unions.
 //!
-//! Most new masks are made of the parts of a mask that is known, so a union is found by where its parts are. What is in a
-//! union is looked at when a mask needs it: much that is found out about stacks no text ever asks for.
+//! Most new masks consist of groups of earlier masks, so unions are interned by the ids of their operands. The
+//! contents of a union are computed only when a mask needs them, because many transitions are constructed whose
+//! tokens no text asks for.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -13,22 +14,22 @@ use grammask_collections::id_type;
 use grammask_vocabulary::{TokenId, TokenSet};
 
 id_type! {
-    /// A part that is kept.
+    /// An interned group or union.
     TokenGroupId
 }
 
-/// The part of a set's words up to which it is kept as a list: one word in so many.
+/// A group is stored as a list if at most 1/6 of the machine words of its bitset are nonzero.
 const SPARSE_WORD_DIVISOR: usize = 6;
 
-/// Words that are looked at together for one that is not zero.
+/// The number of machine words that are tested for zero together.
 const WORDS_PER_CHUNK: usize = 16;
 
 /// Some tokens of a mask.
 #[derive(Clone, Debug)]
 pub(crate) enum TokenGroup {
-    /// The words that are not zero, with their positions.
+    /// The nonzero words with their positions.
     Sparse(Arc<[(u32, u32)]>),
-    /// A set.
+    /// A bitset.
     Dense(Arc<TokenSet>),
 }
 
@@ -48,7 +49,7 @@ impl TokenGroup {
         }
     }
 
-    /// Where it is: the same part is at one place as long as it is there.
+    /// The address of the shared contents, which identifies the group as long as it is alive.
     pub(crate) fn address(&self) -> usize {
         match self {
             Self::Sparse(words) => words.as_ptr().addr(),
@@ -56,9 +57,9 @@ impl TokenGroup {
         }
     }
 
-    /// A list if there are few words in it.
+    /// The sparse form of a set, if it has few nonzero words.
     fn sparse(set: &TokenSet) -> Option<Self> {
-        // Counting is a small part of what gathering them costs; with numbers of 32 bits, four are counted at once.
+        // Counting costs little compared with collecting; 32-bit counters vectorise to four per instruction.
         let count = set.words().iter().map(|&word| u32::from(word != 0)).sum::<u32>() as usize;
         if count > max_sparse_words(set) {
             return None;
@@ -74,23 +75,23 @@ impl TokenGroup {
     }
 }
 
-/// How many words that are not zero are kept as a list.
+/// The maximum number of nonzero words of a sparse group.
 fn max_sparse_words(set: &TokenSet) -> usize {
     set.words().len() / SPARSE_WORD_DIVISOR
 }
 
-/// Collects the tokens of one part after the other. Which words have some is noted, so few are found and cleared again at
-/// the cost of these.
+/// Accumulates tokens of several groups. A second bitset marks the nonzero words, so a small result is extracted and
+/// cleared in time proportional to its size.
 #[derive(Debug)]
 pub(crate) struct TokenCollector {
     set: TokenSet,
-    /// A bit for each word that is not zero, while no set was added.
+    /// A bit for each nonzero word; incomplete once a dense set was added.
     used: Box<[u64]>,
     has_sets: bool,
 }
 
 impl TokenCollector {
-    /// No tokens of a vocabulary of this size.
+    /// An empty collector for a vocabulary of this size.
     pub(crate) fn new(size: usize) -> Self {
         let words = size.div_ceil(u32::BITS as usize);
         let used = vec![0; words.div_ceil(u64::BITS as usize)].into();
@@ -128,7 +129,7 @@ impl TokenCollector {
         self.used[(position / u64::BITS) as usize] |= 1 << (position % u64::BITS);
     }
 
-    /// The tokens as a part, if there are some; after that there are none.
+    /// The tokens as a group; `None` if there are none. Clears the collector.
     pub(crate) fn take(&mut self) -> Option<TokenGroup> {
         let used: u32 = self.used.iter().map(|bits| bits.count_ones()).sum();
         if self.has_sets || used as usize > max_sparse_words(&self.set) {
@@ -151,30 +152,30 @@ impl TokenCollector {
     }
 }
 
-/// A part, or parts that are one together.
+/// A group, or a union that is not computed yet.
 #[derive(Debug)]
 enum StoreEntry {
     TokenGroup(TokenGroup),
-    /// Whether somebody asked what is in it: what is asked for again is kept as a part.
+    /// Whether the union was read before; on the second read it is replaced by its tokens.
     Union(Arc<[TokenGroupId]>, bool),
 }
 
-/// All parts that masks are made of, and what they are together; equal large sets are kept once.
+/// All groups and unions of a recogniser. Equal dense sets are stored once.
 #[derive(Debug, Default)]
 pub(crate) struct TokenSetStore {
     entries: Vec<StoreEntry>,
-    /// Parts by their addresses, which they keep because they are kept here.
+    /// Ids by address; each entry holds its group, so addresses stay unique.
     ids: FxHashMap<usize, TokenGroupId>,
     unions: FxHashMap<Arc<[TokenGroupId]>, TokenGroupId>,
     distinct: FxHashSet<HashedSet>,
-    /// Short parts as masks.
+    /// Sparse groups in the form of masks.
     masks: FxHashMap<TokenGroupId, Arc<TokenSet>>,
     content_bytes: usize,
-    /// Empty, for unions to be made, which may need others.
+    /// Empty collectors for nested unions.
     collectors: Vec<TokenCollector>,
 }
 
-/// A set with the hash of what is in it, which takes longer to find than to compare.
+/// A set with a hash of its contents, because hashing costs more than comparing.
 #[derive(Debug)]
 struct HashedSet {
     hash: u64,
@@ -202,7 +203,7 @@ impl Hash for HashedSet {
 }
 
 impl TokenSetStore {
-    /// The id of a part that is kept elsewhere too.
+    /// The id of a group.
     pub(crate) fn id(&mut self, group: &TokenGroup) -> TokenGroupId {
         let next = TokenGroupId::new(self.entries.len());
         let id = *self.ids.entry(group.address()).or_insert(next);
@@ -212,7 +213,7 @@ impl TokenSetStore {
         id
     }
 
-    /// The tokens of some parts as one part; none if there are no parts.
+    /// The id of the union of some groups; `None` without groups.
     pub(crate) fn union(&mut self, groups: &mut Vec<TokenGroupId>) -> Option<TokenGroupId> {
         groups.sort_unstable();
         groups.dedup();
@@ -230,7 +231,7 @@ impl TokenSetStore {
         Some(union)
     }
 
-    /// What a part is. Unions are of parts that were there before them, and few levels deep.
+    /// The tokens of a group or union. The operands of a union have smaller ids, and unions are a few levels deep.
     pub(crate) fn get(&mut self, id: TokenGroupId, size: usize) -> TokenGroup {
         let groups = match &self.entries[id.index()] {
             StoreEntry::TokenGroup(group) => return group.clone(),
@@ -265,7 +266,7 @@ impl TokenSetStore {
         }
     }
 
-    /// The tokens of some parts, over `size` ids, as a mask.
+    /// The union of some groups as a mask over `size` ids.
     pub(crate) fn mask(&mut self, groups: &mut Vec<TokenGroupId>, size: usize) -> Arc<TokenSet> {
         let Some(group) = self.union(groups) else { return Arc::new(TokenSet::new(size)) };
         if let Some(cached) = self.masks.get(&group) {
@@ -282,7 +283,7 @@ impl TokenSetStore {
         mask
     }
 
-    /// The set that is kept for equal ones.
+    /// The stored set that equals a set.
     fn share(&mut self, set: Arc<TokenSet>) -> Arc<TokenSet> {
         let hashed = HashedSet::new(set);
         match self.distinct.get(&hashed) {
@@ -306,7 +307,7 @@ impl TokenSetStore {
     }
 }
 
-/// Bytes of the table of a hash map.
+/// The memory of a hash map's table, in bytes.
 pub(crate) fn hash_map_bytes<K, V, S>(map: &HashMap<K, V, S>) -> usize {
     map.capacity() * (size_of::<(K, V)>() + 1)
 }
