@@ -1,21 +1,21 @@
-//! How many entries the tables of a whole lexer would have, and what streamlining leaves of them.
+//! The number of table entries of a whole lexer, and the reduction by each step of mask store streamlining.
 //!
-//! The question of "mask store streamlining" (vivien000, grammar-constrained decoding), in its own terms, so that the
-//! numbers compare. There a lexer has a state for each state of each terminal's automaton. From a state inside the
-//! terminal X a token goes on in X or leaves it, and emits and enters more terminals; an *entry* of the state is such a
-//! sequence, without ignored terminals, with the question whether the token goes on in X. What is asked of the parser
-//! for a mask is whether it takes each entry. There `->` at the end of a token may still be `-` and `>`, until one
-//! more byte is read. The steps, each on what the one before left:
+//! The report uses the terms of the blog post "Mask store streamlining" (vivien000, grammar-constrained decoding), so
+//! that the numbers are comparable. The lexer of the post has a state for each automaton state of each terminal. From
+//! a state inside terminal X, a token extends X or leaves it, and then emits and enters further terminals. An *entry*
+//! of the state is such a sequence, without ignored terminals, together with the flag whether the token extends X; a
+//! mask asks the parser once per entry. In contrast to maximal munch, `->` at the end of a token may still be `-` and
+//! `>` until the next byte is read. Each step works on the result of the one before:
 //!
-//! 1. what is not the longest match is dropped at once, as the lexer of this crate does;
-//! 2. terminals that stand in the same places of the rules are one;
-//! 3. sequences with a pair that no sentence of the rules has are dropped;
-//! 4. what is always legal behind the terminal before it is cut off, pair by pair, and pairs that the tables of the
-//!    parser never read one after the other are dropped;
-//! 5. the same for whole sequences.
+//! 1. sequences that are not longest matches are dropped, as the lexer of this crate does;
+//! 2. terminals with the same contexts in all productions are merged;
+//! 3. sequences with a pair that is not adjacent in any sentence are dropped;
+//! 4. a terminal that is always legal after its predecessor is removed from the end, repeatedly; sequences with a
+//!    pair that the LALR(1) tables never accept are dropped;
+//! 5. as 4, for whole sequences.
 //!
-//! The tables that masks are made from are others (`spanners`, `bundles`): they are shared by all states and grow where
-//! parsers go. Cost: a walk along the token trie for each state.
+//! The tables that masks are computed from ([`crate::masks`]) differ: they are shared by all states and grown on
+//! demand. Cost: one walk of the token trie per state.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,16 +35,16 @@ use grammask_grammar::TerminalId;
 use grammask_vocabulary::{TokenTrie, TrieNode, Vocabulary};
 
 id_type! {
-    /// A sequence of terminals.
+    /// An interned sequence of terminals.
     SequenceId
 }
 
 impl SequenceId {
-    /// Of no terminals.
+    /// The empty sequence.
     const EMPTY: Self = Self(0);
 }
 
-/// The steps, by what they count.
+/// The names of the steps.
 pub const STREAMLINING_STEPS: [&str; 6] = [
     "all sequences",
     "longest matches",
@@ -54,35 +54,35 @@ pub const STREAMLINING_STEPS: [&str; 6] = [
     "whole sequences",
 ];
 
-/// The entries of a state of the lexer.
+/// The number of entries of a lexer state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateEntries {
-    /// The terminal that is being read; none before the first one.
+    /// The terminal being matched; `None` for the state before the first lexeme.
     pub terminal: Option<Arc<str>>,
-    /// How many entries there are after each of [`STREAMLINING_STEPS`].
+    /// The number of entries after each of [`STREAMLINING_STEPS`].
     pub entries: [usize; STREAMLINING_STEPS.len()],
 }
 
-/// See the module.
+/// The number of entries of all lexer states, and of pairs of terminals by legality.
 #[derive(Clone, Debug)]
 pub struct EntryCounts {
-    /// The entries of each state.
+    /// The entries by state.
     pub states: Vec<StateEntries>,
-    /// How pairs of terminals follow each other.
+    /// Pairs of terminals by legality.
     pub pairs: PairCounts,
-    /// The same for one terminal of each set of interchangeable ones.
+    /// Pairs of representatives of interchangeable terminals by legality.
     pub representative_pairs: PairCounts,
-    /// How many such sets there are.
+    /// The number of representatives.
     pub representatives: usize,
-    /// How long it took to decide all pairs.
+    /// The time that the legality of all pairs took.
     pub pair_time: Duration,
 }
 
 impl EntryCounts {
-    /// Counts the entries of a grammar on a vocabulary.
+    /// Counts the entries of a grammar for a vocabulary.
     ///
     /// # Errors
-    /// `unsupported-grammar` without LALR(1) tables; a limit that was passed.
+    /// `unsupported-grammar` without LALR(1) tables; an exceeded limit.
     pub fn of(
         prepared: &PreparedGrammar,
         vocabulary: &Vocabulary,
@@ -113,7 +113,7 @@ impl EntryCounts {
         Ok(Self { states, pairs, representative_pairs, representatives: representatives.len(), pair_time })
     }
 
-    /// How many entries all states have together after each of [`STREAMLINING_STEPS`].
+    /// The sum over all states after each of [`STREAMLINING_STEPS`].
     #[must_use]
     pub fn totals(&self) -> [usize; STREAMLINING_STEPS.len()] {
         let mut totals = [0; STREAMLINING_STEPS.len()];
@@ -126,7 +126,7 @@ impl EntryCounts {
     }
 }
 
-/// Sequences as a tree: each is another one with a terminal more.
+/// Interned sequences as a tree of prefixes.
 #[derive(Debug)]
 struct SequenceTree {
     nodes: Vec<(SequenceId, Option<TerminalId>)>,
@@ -163,14 +163,14 @@ impl SequenceTree {
     }
 }
 
-/// Entries: whether the token goes on in the terminal of the state, and what it emits and enters.
+/// Entries: whether the token extends the terminal of the state, and the sequence that it emits and enters.
 type Entries = FxHashSet<(bool, SequenceId)>;
 
-/// The entries of a state.
+/// The entries of a state before any reduction.
 #[derive(Debug, Default)]
 struct StateSequences {
     all: Entries,
-    /// Of longest matches.
+    /// The entries of longest matches.
     longest: Entries,
 }
 
@@ -181,13 +181,13 @@ struct TokenRun {
     sequence: SequenceId,
     extends_first: bool,
     is_in_first: bool,
-    /// Lexemes that were ended although they could go on, as they go on.
+    /// The longer matches of lexemes that were ended early.
     longer: Vec<ConfigurationId>,
-    /// Whether one of these matched.
+    /// Whether a longer match accepted.
     is_wrong: bool,
 }
 
-/// The entries of all states.
+/// The enumeration of the entries of all states.
 struct SequenceEnumeration<'a> {
     grammar: &'a LexedGrammar,
     trie: &'a TokenTrie,
@@ -197,7 +197,7 @@ struct SequenceEnumeration<'a> {
     states: Vec<(Option<TerminalId>, StateSequences)>,
 }
 
-/// The class in which all terminals are looked for; those of single terminals come after it.
+/// The mode of all terminals; the modes of single terminals follow it.
 const ALL: LexModeId = LexModeId(0);
 
 impl<'a> SequenceEnumeration<'a> {
@@ -229,7 +229,7 @@ impl<'a> SequenceEnumeration<'a> {
         Ok(sequences)
     }
 
-    /// All states inside a terminal, the first one included.
+    /// Visits all states inside a terminal, including its start state.
     fn visit_terminal(&mut self, terminal: TerminalId, mode: LexModeId) -> Result<(), LimitExceeded> {
         let mut states = self.lexer.starts(mode)?;
         let mut next = 0;
@@ -301,7 +301,7 @@ impl<'a> SequenceEnumeration<'a> {
                     is_wrong |= self.lexer.label(further).is_some();
                     longer.push(further);
                 }
-                // The longer lexeme ends here, and so the shorter one is out.
+                // The longer lexeme ends here, so the shorter one loses.
                 None if self.lexer.label(lexeme).is_some() => return Ok(()),
                 None => {}
             }
@@ -325,7 +325,7 @@ impl<'a> SequenceEnumeration<'a> {
         Ok(())
     }
 
-    /// Whether a terminal, or the pattern that a keyword is read as, can be longer.
+    /// Whether a terminal, or the pattern that matches it as a keyword, is live.
     fn is_live(&self, configuration: ConfigurationId, terminal: TerminalId) -> bool {
         let keywords = &self.grammar.keywords;
         self.lexer.live(configuration).any(|live| live == terminal || keywords.contains(&(terminal, live)))
@@ -356,15 +356,15 @@ impl<'a> SequenceEnumeration<'a> {
     }
 }
 
-/// What an entry of longest matches becomes by each step after that; nothing where it is dropped.
+/// The reductions of an entry by each step after the longest matches; `None` once it is dropped.
 type ReducedSequence = [Option<SequenceId>; STREAMLINING_STEPS.len() - 2];
 
-/// The steps.
+/// The reduction steps.
 struct Reduction<'a> {
     grammar: &'a LexedGrammar,
     streamlining: &'a Streamlining<&'a LalrTable>,
     adjacency: Adjacency,
-    /// One terminal for each set of interchangeable ones.
+    /// The representative of each terminal.
     representative: Vec<TerminalId>,
     legality: FxHashMap<(TerminalId, TerminalId), Legality>,
     sequences: SequenceTree,
@@ -384,7 +384,7 @@ impl<'a> Reduction<'a> {
         }
     }
 
-    /// Decides all pairs, and counts them for all terminals and for representatives.
+    /// Decides all pairs; counts them for all terminals and for representatives.
     fn decide_pairs(&mut self, representatives: &FxHashSet<TerminalId>) -> (PairCounts, PairCounts) {
         let mut counts = (PairCounts::default(), PairCounts::default());
         let used: Vec<TerminalId> = (0..self.grammar.terminals.len())
@@ -429,7 +429,7 @@ impl<'a> Reduction<'a> {
         if let Some(&cached) = self.memo.get(&(terminal, sequence)) {
             return cached;
         }
-        // What was read before the sequence, as far as it is known.
+        // The last parsed terminal before the sequence, if known.
         let before = terminal.filter(|terminal| !self.grammar.terminals[terminal.index()].is_ignored());
         let mut text: Vec<TerminalId> = before.into_iter().collect();
         let context_len = text.len();
@@ -458,8 +458,8 @@ impl<'a> Reduction<'a> {
         self.grammar.indentation.as_ref().is_some_and(|indentation| indentation.newline == terminal)
     }
 
-    /// Whether all lexemes can follow each other, two by two. A newline is nothing between brackets, and outside of them
-    /// it may begin a block or end some.
+    /// Whether all pairs of neighbours in the sequence can follow each other. A newline may be ignored inside
+    /// brackets, and outside it may produce indents and dedents.
     fn is_possible(
         &self,
         is_at_start: bool,
@@ -483,7 +483,7 @@ impl<'a> Reduction<'a> {
         })
     }
 
-    /// Cuts off what is always legal behind the terminal before it.
+    /// Removes terminals from the end that are always legal after their predecessor.
     fn cut_pairs(&self, text: &mut Vec<TerminalId>) {
         while let [.., before, last] = text[..] {
             let is_always = self.legality.get(&(before, last)) == Some(&Legality::Always);
@@ -494,8 +494,8 @@ impl<'a> Reduction<'a> {
         }
     }
 
-    /// Cuts off what is always legal together; false if the whole is never legal. What is between newlines is looked at
-    /// on its own.
+    /// Removes a suffix that is always legal as a whole; `false` if the sequence is never legal. Parts between
+    /// newlines are decided separately.
     fn cut_whole(&self, is_at_start: bool, text: &mut Vec<TerminalId>) -> bool {
         let mut keep = text.len();
         let mut start = 0;
@@ -518,9 +518,9 @@ impl<'a> Reduction<'a> {
     }
 }
 
-/// For each terminal the first one that stands in the same places of the rules, and does the same to the layout.
+/// For each terminal: the first one with the same contexts in productions and the same effect on the layout.
 fn representatives(grammar: &LexedGrammar) -> Vec<TerminalId> {
-    /// A production by its number of the left side, with a hole where the terminal stood.
+    /// The left-hand side of a production, and its right-hand side with a hole for the terminal.
     type HoledProduction = (usize, Vec<Option<LexedSymbol>>);
     let mut contexts: Vec<Vec<HoledProduction>> = vec![Vec::new(); grammar.terminals.len()];
     for production in &grammar.productions {
@@ -549,7 +549,7 @@ fn representatives(grammar: &LexedGrammar) -> Vec<TerminalId> {
             let mut contexts = std::mem::take(&mut contexts[terminal.index()]);
             contexts.sort_unstable();
             contexts.dedup();
-            // What no rule has is alike only with itself.
+            // Terminals that occur in no production are not merged.
             let own = contexts.is_empty().then_some(terminal);
             *first_with.entry((contexts, layout(terminal), own)).or_insert(terminal)
         })
@@ -561,8 +561,8 @@ mod tests {
     use super::*;
     use crate::definition::grammar::{LexedDefinition, ProductionSource, TerminalPattern, TerminalSource};
 
-    /// Counted by hand on Figure 1 of K. Park, T. Zhou and L. D'Antoni (2025): before the first terminal, and before,
-    /// inside and after the shortest lexemes of B and of C.
+    /// Counted by hand for Figure 1 of K. Park, T. Zhou and L. D'Antoni (2025): before the first terminal; and
+    /// before, inside and after the shortest lexemes of B and of C.
     const FIGURE_1: [(Option<&str>, [usize; 6]); 7] = [
         (None, [4, 4, 4, 2, 1, 1]),
         (Some("B"), [3, 3, 3, 2, 1, 1]),

@@ -1,15 +1,15 @@
-//! Facts about which terminals can follow each other, that hold whatever was read before.
+//! Static legality of terminal sequences after a terminal, for all parser stacks at once.
 //!
-//! The question is that of "mask store streamlining" (vivien000, grammar-constrained decoding): given that a terminal
-//! was just read, a sequence of terminals may be legal always, never, or depending on what came before; only the last
-//! kind needs the parser's stack. For context-free grammars this is undecidable. For LR tables it is not: the stacks after a terminal are the paths of the automaton
-//! that end in a state which that terminal enters, and reading a sequence looks at such a path from the top down. So
-//! the sequence is followed on all paths at once, and where a reduction takes more states than are known it goes on from
-//! every state so far below the lowest known one. Without decided conflicts every path is the stack of some text, and the answers
-//! are exact; with them [`Legality::Always`] and [`Legality::Never`] still hold.
+//! This is the question of the blog post "Mask store streamlining" (vivien000, grammar-constrained decoding): after a
+//! given terminal, a sequence of terminals is legal always, never, or depending on the context, and only the last
+//! case needs the parser's stack. For context-free grammars the question is undecidable; on LR tables it is
+//! decidable. The stacks after a terminal are the paths of the LR automaton that end in a state entered by the
+//! terminal, and a parser reads such a path from the top. The analysis executes the parser on all paths at once; a
+//! reduction below the known states continues in every state at that distance below them. Without resolved conflicts
+//! every path is the stack of some text and the answers are exact; with them, [`Legality::Always`] and
+//! [`Legality::Never`] remain sound.
 //!
-//! The terminals here are those that the parser reads: ignored ones are left out, and the beginnings and ends of blocks
-//! are among them.
+//! The terminals are those that the parser receives: without ignored ones, with indents and dedents.
 
 use std::borrow::Borrow;
 
@@ -21,28 +21,28 @@ use crate::parser::lr_automaton::LrState;
 use crate::parser::terminal_set::TerminalSet;
 use grammask_grammar::TerminalId;
 
-/// Most places that are followed for one answer.
+/// The maximum number of stack positions explored for one answer.
 const MAX_POSITIONS: usize = 1 << 16;
 
-/// Whether a sequence of terminals can come after a terminal.
+/// The legality of a sequence of terminals after a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Legality {
-    /// After no text.
+    /// Illegal in every context.
     Never,
-    /// After some texts, or it took too much work to find out.
+    /// Legal in some contexts only, or undecided within the limit of the analysis.
     Sometimes,
-    /// After all texts that end with the terminal.
+    /// Legal in every context.
     Always,
 }
 
-/// How many pairs of terminals follow each other never, sometimes and always.
+/// The number of pairs of terminals by legality.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PairCounts {
-    /// Pairs that no text has.
+    /// Pairs that are never legal.
     pub never: usize,
-    /// Pairs that need the stack.
+    /// Pairs whose legality depends on the stack.
     pub sometimes: usize,
-    /// Pairs that need no stack.
+    /// Pairs that are always legal.
     pub always: usize,
 }
 
@@ -56,17 +56,17 @@ impl PairCounts {
     }
 }
 
-/// The analysis for the tables of one grammar.
+/// The analysis of one LALR(1) table.
 #[derive(Clone, Debug)]
 pub struct Streamlining<T: Borrow<LalrTable>> {
     table: T,
-    /// The states from which each state is entered.
+    /// For each state: its predecessors in the automaton.
     predecessors: Vec<Vec<LrState>>,
-    /// The states that each terminal enters.
+    /// For each terminal: the states that it enters.
     entered: Vec<Vec<LrState>>,
 }
 
-/// The states on top of a stack, as far as they are known, and how many terminals were read.
+/// The known upper states of a stack, and the number of terminals of the sequence that were read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct StackPosition {
     suffix: Vec<LrState>,
@@ -74,7 +74,7 @@ struct StackPosition {
 }
 
 impl<T: Borrow<LalrTable>> Streamlining<T> {
-    /// Prepares the analysis. Cost: a pass over the transitions.
+    /// Prepares the analysis. Cost: one pass over the transitions.
     #[must_use]
     pub fn new(table: T) -> Self {
         let lalr = table.borrow();
@@ -94,25 +94,25 @@ impl<T: Borrow<LalrTable>> Streamlining<T> {
         Self { table, predecessors, entered }
     }
 
-    /// Whether some text has the terminal, as far as the tables know.
+    /// Whether some text contains the terminal, according to the tables.
     #[must_use]
     pub fn is_read(&self, terminal: TerminalId) -> bool {
         !self.entered[terminal.index()].is_empty()
     }
 
-    /// Whether `sequence` can come after texts that end with `last`.
+    /// The legality of `sequence` directly after `last`.
     #[must_use]
     pub fn legality(&self, last: TerminalId, sequence: &[TerminalId]) -> Legality {
         self.legality_on(&self.entered[last.index()], sequence)
     }
 
-    /// Whether a text can begin with `sequence`.
+    /// The legality of `sequence` at the beginning of a text.
     #[must_use]
     pub fn legality_at_start(&self, sequence: &[TerminalId]) -> Legality {
         self.legality_on(&[LrState::START], sequence)
     }
 
-    /// Whether `sequence` can come on stacks with one of `tops` on top.
+    /// The legality of `sequence` on all stacks with one of `tops` on top.
     fn legality_on(&self, tops: &[LrState], sequence: &[TerminalId]) -> Legality {
         let table = self.table.borrow();
         let (mut is_read, mut is_refused) = (false, false);
@@ -152,8 +152,8 @@ impl<T: Borrow<LalrTable>> Streamlining<T> {
         legality(is_read, is_refused)
     }
 
-    /// For each terminal, in order, whether it can come after texts that end with `last`. The terminals for which a parser
-    /// does the same are followed together.
+    /// The legality of each single terminal directly after `last`. Terminals with the same actions are followed
+    /// together.
     #[must_use]
     pub fn legalities_after(&self, last: TerminalId) -> Box<[Legality]> {
         let table = self.table.borrow();
@@ -210,7 +210,7 @@ impl<T: Borrow<LalrTable>> Streamlining<T> {
         terminals().map(|terminal| legality(read.contains(terminal), refused.contains(terminal))).collect()
     }
 
-    /// What can be known of stacks after a reduction; `None` for those on which the parser gets no further.
+    /// The known upper states of the stacks after a reduction; `None` for stacks on which the parser fails.
     fn suffixes_after_reduction(
         &self,
         mut suffix: Vec<LrState>,
@@ -228,7 +228,7 @@ impl<T: Borrow<LalrTable>> Streamlining<T> {
                 .collect();
         }
         suffix.truncate(suffix.len() - length);
-        // Decided conflicts may make a parser reduce nothing for ever.
+        // With resolved conflicts a parser may reduce empty productions without end.
         let next = suffix
             .last()
             .and_then(|&base| table.goto(base, production.lhs))
@@ -239,7 +239,7 @@ impl<T: Borrow<LalrTable>> Streamlining<T> {
         })]
     }
 
-    /// The states that stacks can have so far below a state.
+    /// The states at a distance below a state.
     fn states_below(&self, state: LrState, distance: usize) -> Vec<LrState> {
         let mut states = vec![state];
         for _ in 0..distance {
@@ -250,8 +250,8 @@ impl<T: Borrow<LalrTable>> Streamlining<T> {
         states
     }
 
-    /// The beginning of `sequence` that decides whether it is legal: what follows is always legal behind it. Sequences
-    /// with the same such beginning are jointly legal, after every text.
+    /// The shortest prefix of `sequence` after which the rest is always legal. Sequences with the same deciding
+    /// prefix are legal in the same contexts.
     #[must_use]
     pub fn deciding<'s>(&self, sequence: &'s [TerminalId]) -> &'s [TerminalId] {
         let mut deciding = sequence;
@@ -264,7 +264,7 @@ impl<T: Borrow<LalrTable>> Streamlining<T> {
         deciding
     }
 
-    /// How many pairs of terminals of each kind there are.
+    /// The number of pairs by legality.
     #[must_use]
     pub fn pair_counts(&self) -> PairCounts {
         let mut counts = PairCounts::default();
@@ -278,7 +278,7 @@ impl<T: Borrow<LalrTable>> Streamlining<T> {
     }
 }
 
-/// What it means that the parser takes something on some stack, and that it refuses it on some.
+/// The legality, given whether some stack accepts and some stack refuses.
 fn legality(is_read: bool, is_refused: bool) -> Legality {
     match (is_read, is_refused) {
         (true, false) => Legality::Always,
@@ -297,11 +297,11 @@ mod tests {
     };
     use grammask_diagnostics::Limits;
 
-    /// Longest sentence that the oracle derives, and longest text before the terminals that it looks at.
+    /// The maximum length of the oracle's sentences, and of the contexts before the terminals under test.
     const LONGEST: usize = 15;
     const LONGEST_BEFORE: usize = 5;
 
-    /// Grammars without conflicts; small letters are terminals.
+    /// Grammars without conflicts; lower-case letters are terminals.
     const GRAMMARS: [&[&str]; 5] = [
         &["S:SpT", "S:T", "T:oSc", "T:x", "T:xoc"],
         &["S:", "S:SxA", "A:yA", "A:"],
@@ -332,14 +332,14 @@ mod tests {
         LexedGrammar::new(&definition, &Limits::default()).expect("a good grammar")
     }
 
-    /// All beginnings of sentences, by deriving, without an automaton.
+    /// All prefixes of short sentences, by derivation without an automaton.
     fn prefixes(productions: &[&str]) -> BTreeSet<String> {
         let letters = |form: &str| form.chars().filter(char::is_ascii_lowercase).count();
         let mut visited: BTreeSet<String> = BTreeSet::new();
         let mut prefixes = BTreeSet::new();
         let mut pending = vec!["S".to_owned()];
         while let Some(form) = pending.pop() {
-            // Nonterminals that vanish are few: no sentence that counts needs a longer form.
+            // Few nonterminals are nullable, so no relevant sentence needs a longer sentential form.
             if letters(&form) > LONGEST || form.len() > LONGEST + 3 || !visited.insert(form.clone()) {
                 continue;
             }

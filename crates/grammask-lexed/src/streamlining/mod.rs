@@ -1,4 +1,4 @@
-//! Mask store streamlining: the legality of terminal sequences in every context, and the report about it.
+//! Mask store streamlining: static legality of terminal sequences, and the report on its effect.
 
 pub(crate) mod entry_counts;
 pub(crate) mod legality;
