@@ -1,20 +1,20 @@
-//! Whether the rules derive one of the ways to cut a text into terminals, by the plainest algorithm.
+//! Earley parsing over a lattice of lexemes, in its simplest form.
 //!
-//! A *lattice* has an edge for each lexeme that may stand somewhere. The rules are followed from each position as sets of
-//! (rule, dot, where the rule began), after J. Earley (1970), again and again until nothing is new.
+//! A *lattice* has an edge for each possible lexeme. Item sets per position are iterated to a fixpoint, after J.
+//! Earley (1970).
 
 use std::collections::BTreeSet;
 
 use crate::definition::grammar::{LexedGrammar, LexedSymbol};
 use grammask_grammar::TerminalId;
 
-/// A lexeme: where it begins and ends, and what it is; nothing for what is ignored.
+/// A lexeme: start, end and terminal; `None` for ignored ones.
 pub(super) type LexemeEdge = (usize, usize, Option<TerminalId>);
 
-/// A production, how much of it was read, and the position where it began.
+/// The index of a production, the position of the dot, and the position in the text where the item began.
 type EarleyItem = (usize, usize, usize);
 
-/// Whether a way through the lattice from 0 to `end` is a sentence.
+/// Whether a path through the lattice from 0 to `end` is a sentence.
 pub(super) fn derives(grammar: &LexedGrammar, edges: &[LexemeEdge], end: usize) -> bool {
     let of = |nonterminal: usize, position: usize| {
         let productions = grammar.productions.iter().enumerate();

@@ -1,17 +1,18 @@
-//! LALR(1) tables as textbooks define them: canonical LR(1) states, merged where they differ in look-aheads only.
+//! Textbook LALR(1) tables: canonical LR(1) states, merged by item-set core.
 //!
-//! For small grammars; nothing is done to be fast. After A. Aho, R. Sethi and J. Ullman, section 4.7.
+//! For small grammars, without regard for speed. After A. Aho, R. Sethi and J. Ullman, *Compilers*, section 4.7.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::definition::grammar::{ConflictPolicy, LexedGrammar, LexedSymbol};
 use grammask_grammar::TerminalId;
 
-/// Production (the start production is the one after the last), dot, look-ahead (the end is the one after the last).
+/// The index of a production (the start production follows the last one), the dot, and the look-ahead (the end of the
+/// text follows the last terminal).
 type Lr1Item = (usize, usize, usize);
 type Core = BTreeSet<(usize, usize)>;
 
-/// Most canonical states.
+/// The maximum number of canonical states.
 const MAX_STATES: usize = 2_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ enum MergedAction {
     Accept,
 }
 
-/// See the module.
+/// The tables.
 #[derive(Debug)]
 pub(super) struct MergedTable {
     actions: Vec<BTreeMap<usize, MergedAction>>,
@@ -29,7 +30,7 @@ pub(super) struct MergedTable {
 }
 
 impl MergedTable {
-    /// The tables; none if there are conflicts that the grammar's policy does not decide, or too many states.
+    /// Constructs the tables; `None` with conflicts that the grammar's policy does not resolve, or too many states.
     pub(super) fn new(grammar: &LexedGrammar) -> Option<Self> {
         let first = first_sets(grammar);
         let end = grammar.terminals.len();
@@ -132,7 +133,7 @@ impl MergedTable {
         self.actions[state].contains_key(&terminal.index())
     }
 
-    /// Reads a terminal; false if it cannot come here.
+    /// Reads a terminal; `false` if it is illegal.
     pub(super) fn shift(&self, stack: &mut Vec<usize>, grammar: &LexedGrammar, terminal: TerminalId) -> bool {
         match self.reduce(stack, grammar, terminal.index()) {
             Some(MergedAction::Shift(target)) => {
@@ -143,7 +144,7 @@ impl MergedTable {
         }
     }
 
-    /// Whether the text can end.
+    /// Whether the text may end here.
     pub(super) fn accepts_end(&self, stack: &mut Vec<usize>, grammar: &LexedGrammar) -> bool {
         self.reduce(stack, grammar, grammar.terminals.len()) == Some(MergedAction::Accept)
     }
@@ -179,7 +180,7 @@ fn symbol_after(grammar: &LexedGrammar, production: usize, dot: usize) -> Option
     }
 }
 
-/// For each nonterminal the terminals that its texts begin with, and whether it derives the empty text.
+/// For each nonterminal: its first terminals, and whether it is nullable.
 fn first_sets(grammar: &LexedGrammar) -> Vec<(BTreeSet<usize>, bool)> {
     let mut first = vec![(BTreeSet::new(), false); grammar.nonterminals.len()];
     loop {

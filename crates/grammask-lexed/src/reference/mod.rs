@@ -1,8 +1,9 @@
-//! The oracle for lexed grammars: cuts a whole text as its lexing rule is defined, and parses it with textbook tables.
+//! The oracle for lexed grammars: cuts a whole text by the definition of its lexing rule, and parses it with textbook
+//! tables.
 //!
-//! Nothing here is shared with the engine but the grammar and the terminals' automata. The lexer tries every terminal
-//! at every length; the tables are made by merging canonical LR(1) states. Where the grammar asks for the Earley parser,
-//! the ways to cut a text are edges between its positions, and the rules are followed on them.
+//! It shares only the grammar and the terminals' automata with the engine. The lexer tries every terminal at every
+//! length; the tables are merged canonical LR(1) states; and for the Earley parser, all ways to cut the text form a
+//! lattice.
 
 mod lattice;
 mod merged_lr1;
@@ -17,16 +18,16 @@ use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::Limits;
 use grammask_grammar::TerminalId;
 
-/// See the module.
+/// The oracle of one grammar.
 #[derive(Debug)]
 pub struct LexedReference {
     grammar: LexedGrammar,
-    /// None for the Earley parser.
+    /// `None` with the Earley parser.
     table: Option<MergedTable>,
     automata: Mutex<Automata>,
 }
 
-/// What a parser with an indentation keeps.
+/// The state of a parse with indentation.
 struct ReferenceParse {
     stack: Vec<usize>,
     blocks: Vec<u32>,
@@ -34,8 +35,7 @@ struct ReferenceParse {
 }
 
 impl LexedReference {
-    /// The oracle of a grammar; none if its parser has conflicts that its policy does not decide, or if it is the Earley
-    /// parser and there is an indentation.
+    /// The oracle of a grammar; `None` if its conflicts are not resolved, or for the Earley parser with indentation.
     #[must_use]
     pub fn new(grammar: &LexedGrammar, limits: &Limits) -> Option<Self> {
         let table = match grammar.parser {
@@ -75,7 +75,7 @@ impl LexedReference {
         table.accepts_end(&mut parse.stack, &self.grammar)
     }
 
-    /// All lexemes that a text may be cut into, for the Earley parser; none if no lexeme goes on.
+    /// The lattice of a text, for the Earley parser; `None` if the lexer fails.
     fn edges(&self, text: &[u8]) -> Option<Vec<lattice::LexemeEdge>> {
         let is_ignored = |terminal: TerminalId| self.grammar.terminals[terminal.index()].is_ignored();
         let mut edges = Vec::new();
@@ -107,7 +107,7 @@ impl LexedReference {
         Some(edges)
     }
 
-    /// The lexeme that a text begins with.
+    /// The first lexeme of a text.
     fn lexeme(&self, has_action: impl Fn(TerminalId) -> bool, text: &[u8]) -> Option<(TerminalId, usize)> {
         let newline = self.grammar.indentation.as_ref().map(|indentation| indentation.newline);
         let wanted: Vec<TerminalId> = (0..self.grammar.terminals.len())
@@ -152,7 +152,7 @@ impl LexedReference {
         }
     }
 
-    /// Lengths of the words of a terminal that a text begins with, ascending.
+    /// The lengths of all matches of a terminal at the beginning of a text, ascending.
     fn matches(&self, terminal: TerminalId, text: &[u8]) -> Vec<usize> {
         let mut lengths = Vec::new();
         let Ok(mut automata) = self.automata.lock() else { return lengths };
@@ -168,7 +168,7 @@ impl LexedReference {
         lengths
     }
 
-    /// Reads a lexeme; false if it cannot come here.
+    /// Reads a lexeme; `false` if it is illegal.
     fn read(
         &self,
         table: &MergedTable,
