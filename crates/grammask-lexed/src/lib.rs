@@ -1,23 +1,68 @@
-//! Lexed grammars: programming languages, read by a lexer and a parser over terminals, mostly an LALR(1) one.
+//! The engine for lexed grammars: programming languages, which a lexer cuts into lexemes before a parser reads them.
 //!
-//! In a programming language `returnx` is a name, not `return x`: which texts are in the language is fixed by the rule
-//! by which a lexer cuts them ([`LexingRule`]), and a mask is exact for that rule. A [`LexedGrammar`] is made of
-//! terminals and productions over them; [`PreparedGrammar`] holds its tables; [`LexedRecognizer`] reads texts byte by
-//! byte and makes masks.
+//! In a programming language `returnx` is a name and not `return x`: the language depends on the rule by which the
+//! lexer chooses lexemes ([`LexingRule`]). Masks of this engine are exact with respect to that rule: a token is legal
+//! if and only if the text with the token's bytes is a prefix of a text that the lexer cuts into a sentence of the
+//! grammar.
 //!
-//! | folder | what it does |
-//! |---|---|
-//! | `definition` | the definition in plain form, checked form, and as bytes; definitions from rules and directives |
-//! | `lexer` | the lexer as a lazy automaton; which terminals an open lexeme can become |
-//! | `parser` | LALR(1) tables, or Earley's algorithm over terminals; stacks, blocks and brackets of a text |
-//! | `analysis` | checks before a text is read: emptiness, viable completion, indentation |
-//! | `masks` | token spanner tables, their subsets, and the automaton that reads the stack from the top |
-//! | `recognizer` | sets of runs as interned values, and their masks |
-//! | `streamlining` | which terminals can follow each other, whatever was read before, and the report on it |
-//! | `reference` | the oracle |
+//! # Definitions
 //!
-//! What cannot be exact is refused when a grammar is prepared: conflicts of the parser that its policy does not decide,
-//! terminals that cannot be written where the rules need them, and layouts that no column can make.
+//! - A *lexeme* is the part of a text that the lexer matched for a *terminal*. The *open lexeme* is the one at the
+//!   end of the text, which later bytes may still extend.
+//! - A *lexer mode* is the set of terminals that a lexeme may begin with. A basic lexer has one mode; a contextual
+//!   lexer has one per set of terminals that LR states accept.
+//! - A *configuration* is the state of the lexer: the automaton states of its live terminals, and *guards*, states of
+//!   longer matches that must not accept because a shorter match was committed.
+//! - A *run* is a configuration with a parser stack and, for languages with indentation, a *layout*: the columns of
+//!   open blocks and the number of open brackets.
+//!
+//! # From a definition to a mask
+//!
+//! 1. **Definition** (`definition`). [`LexedDefinition`] is the plain form that front ends fill in, by hand or from
+//!    KBNF and GBNF rules with [`definition_from_rules`]; [`LexedGrammar`] is the checked form.
+//! 2. **Lexer** (`lexer::lexer_automaton`). A lazy automaton over configurations. A byte extends the open lexeme,
+//!    commits it, or both.
+//! 3. **Open terminals** (`lexer::open_lexemes`). For each configuration: the terminals that the open lexeme can
+//!    become such that the parser's next terminal can be written after it. A run is live if and only if the parser
+//!    accepts one of them.
+//! 4. **Parser** (`parser`). LALR(1) tables on the LR(0) automaton, with look-aheads by DeRemer and Pennello; or, for
+//!    other grammars, the Earley recogniser over terminals. Stacks are interned.
+//! 5. **Checks** (`analysis`). A grammar is refused unless its language is non-empty and every reachable stack has a
+//!    finite completion. [`PreparedGrammar`] holds the result of steps 2 to 5.
+//! 6. **Spanner table** (`masks::spanner_table`). For each configuration, the tokens by the sequence of terminals
+//!    that they emit (GreatGramma's token spanner table), as a prefix tree that is grown on demand.
+//! 7. **Spanner subset** (`masks::spanner_subset`). The nodes of the table that one parse reaches together, by subset
+//!    construction, with statically illegal tokens removed.
+//! 8. **Token partition** (`masks::token_partition`). The tokens of a subset whose legality the top state of the
+//!    stack decides (context-independent tokens, as in XGrammar), and the others.
+//! 9. **Stack automaton** (`masks::stack_automaton`). A lazy finite automaton that reads the stack from the top. Its
+//!    states are sets of pending goals for context-dependent tokens; its outputs are sets of tokens, whose union is
+//!    the mask.
+//!
+//! [`LexedRecognizer`] executes the pipeline: it interns sets of runs, memoises steps by byte class, and computes
+//! masks. `masks::precompute` constructs the stack automaton ahead of time. `streamlining` decides statically which
+//! terminals always, never or sometimes follow each other; step 7 uses it, and [`EntryCounts`] reports its effect.
+//! `reference` is the oracle, which shares only the grammar and the terminals' automata with the engine.
+//!
+//! # Limits
+//!
+//! A grammar that cannot be enforced exactly is refused when it is prepared: unresolved conflicts, pairs of terminals
+//! that must follow each other and cannot be written so, layouts that no column can produce. Every live prefix has a
+//! finite completion, so infinite texts do not arise. Masks do not check that the vocabulary can spell the
+//! completion.
+//!
+//! # Papers
+//!
+//! - K. Park, T. Zhou, L. D'Antoni, "Flexible and Efficient Grammar-Constrained Decoding" (ICML 2025): token spanner
+//!   tables.
+//! - Y. Dong et al., "XGrammar: Flexible and Efficient Structured Generation Engine for Large Language Models"
+//!   (2024): context-independent and context-dependent tokens.
+//! - D. Knuth, "On the Translation of Languages from Left to Right" (1965); F. DeRemer, T. Pennello, "Efficient
+//!   Computation of LALR(1) Look-Ahead Sets" (TOPLAS 1982).
+//! - A. Bouajjani, J. Esparza, O. Maler, "Reachability Analysis of Pushdown Automata" (CONCUR 1997): regular sets of
+//!   stacks.
+//! - L. Beurer-Kellner, M. Fischer, M. Vechev, "Guiding LLMs The Right Way" (ICML 2024): subterminal trees.
+//! - vivien000, "Mask store streamlining" (blog post): static legality of terminal sequences.
 #![forbid(unsafe_code)]
 
 mod analysis;
