@@ -1,5 +1,5 @@
-//! The grammar: white space and punctuation, the rule of each value set, and the pruning of rules.
+//! The grammar: punctuation with white space, one rule for each value set, and the removal of unproductive rules.
 
-pub(crate) mod layout;
+pub(crate) mod emitter;
+pub(crate) mod punctuation;
 pub(crate) mod rules;
-pub(crate) mod value_rules;

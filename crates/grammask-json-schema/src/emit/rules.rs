@@ -1,8 +1,8 @@
-//! The rules that a schema becomes, before they are a grammar: what derives no finite text is dropped here.
+//! The rules of a schema, before they become a grammar without unproductive rules.
 //!
-//! The recogniser allows texts that never end, where a grammar says so; JSON values are finite, so a rule counts only
-//! if it derives a finite text (the least fixpoint of Bar-Hillel, Perles and Shamir's construction of reduced grammars,
-//! with a worklist, linear).
+//! A grammar may derive infinite texts, and the recogniser accepts their prefixes. JSON values are finite, so only
+//! rules that derive a finite text are kept: the productive ones, computed as a least fixpoint with a worklist (reduced
+//! grammars of Y. Bar-Hillel, M. Perles and E. Shamir, 1961), in linear time.
 
 use std::sync::Arc;
 
@@ -22,157 +22,160 @@ impl RuleId {
     }
 }
 
-/// A part of an alternative.
+/// A part of a right-hand side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Part {
-    /// A word of a regular language that is not empty: a number, a string, the name of a member.
+pub(crate) enum RulePart {
+    /// A nonempty language: numbers, strings, undeclared member names.
     Text(TermId),
-    /// The same, where it is punctuation. Marks in a row become one terminal.
-    Mark(TermId),
-    /// A word of a rule.
+    /// Punctuation or a declared member name; adjacent markup is merged into one terminal.
+    Markup(TermId),
+    /// A rule.
     Rule(RuleId),
-    /// So many words of a rule.
-    Repeat(RuleId, u32, Option<u32>),
+    /// `min` to `max` repetitions of a rule.
+    Repeat { rule: RuleId, min: u32, max: Option<u32> },
 }
 
-/// Parts in a row.
-pub(crate) type Parts = Vec<Part>;
+/// A right-hand side, or a piece of one.
+pub(crate) type PartSequence = Vec<RulePart>;
 
 #[derive(Debug)]
-struct Rule {
+struct EmittedRule {
+    /// The prefix of the rule's name.
     kind: &'static str,
-    alternatives: Vec<Parts>,
-    /// What it derives, in place of alternatives.
-    chosen: Option<Chosen>,
+    alternatives: Vec<PartSequence>,
+    /// The body, in place of alternatives.
+    selection: Option<SelectionBody>,
 }
 
-/// Some of several things, with a separator between each two.
+/// A selection with the texts of its parts.
 #[derive(Debug)]
-struct Chosen {
+struct SelectionBody {
     selection: Selection,
-    /// The things.
-    things: Vec<Parts>,
-    separator: Part,
+    /// The texts, by [`PartId`].
+    parts: Vec<PartSequence>,
+    /// The text between two parts.
+    separator: RulePart,
 }
 
-impl Chosen {
-    /// Whether it derives something where the rules that do are these.
-    fn derives(&self, productive: &[bool]) -> bool {
-        self.selection.is_satisfiable_with(|thing| is_productive(&self.things[thing.index()], productive))
+impl SelectionBody {
+    /// Whether the selection derives a finite text, given the productive rules.
+    fn is_productive(&self, productive: &[bool]) -> bool {
+        self.selection.is_satisfiable_with(|part| is_productive(&self.parts[part.index()], productive))
     }
 }
 
-/// Rules by id.
+/// The emitted rules.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
-    rules: Vec<Rule>,
+    rules: Vec<EmittedRule>,
     size: usize,
-    /// How people read the languages of marks.
+    /// Display texts of languages, for the names of terminals.
     labels: FxHashMap<TermId, Box<str>>,
 }
 
 impl Rules {
-    /// Says how people read a language.
+    /// Sets the display text of a language, unless it has one.
     pub(crate) fn label(&mut self, term: TermId, label: impl FnOnce() -> String) {
         self.labels.entry(term).or_insert_with(|| label().into());
     }
 
-    /// A rule without alternatives yet; `kind` becomes part of its name.
+    /// A new rule without alternatives.
     pub(crate) fn reserve(&mut self, kind: &'static str) -> RuleId {
-        self.rules.push(Rule { kind, alternatives: Vec::new(), chosen: None });
+        self.rules.push(EmittedRule { kind, alternatives: Vec::new(), selection: None });
         self.size += 1;
         RuleId(u32::try_from(self.rules.len() - 1).unwrap_or(u32::MAX))
     }
 
     /// Adds alternatives to a rule.
-    pub(crate) fn define(&mut self, rule: RuleId, alternatives: impl IntoIterator<Item = Parts>) {
+    pub(crate) fn define(&mut self, rule: RuleId, alternatives: impl IntoIterator<Item = PartSequence>) {
         for parts in alternatives {
             self.size += parts.len() + 1;
             self.rules[rule.index()].alternatives.push(parts);
         }
     }
 
-    /// A rule with these alternatives.
+    /// A new rule with these alternatives.
     pub(crate) fn add(
         &mut self,
         kind: &'static str,
-        alternatives: impl IntoIterator<Item = Parts>,
+        alternatives: impl IntoIterator<Item = PartSequence>,
     ) -> RuleId {
         let rule = self.reserve(kind);
         self.define(rule, alternatives);
         rule
     }
 
-    /// A rule of some of `things`, each of which reads something, with `separator` between each two.
+    /// A new rule for a selection of `parts`, none of which derives the empty text.
     pub(crate) fn select(
         &mut self,
         kind: &'static str,
         selection: Selection,
-        things: Vec<Parts>,
-        separator: Part,
+        parts: Vec<PartSequence>,
+        separator: RulePart,
     ) -> RuleId {
         let rule = self.reserve(kind);
-        self.size += things.iter().map(|parts| parts.len() + 1).sum::<usize>();
-        self.rules[rule.index()].chosen = Some(Chosen { selection, things, separator });
+        self.size += parts.iter().map(|parts| parts.len() + 1).sum::<usize>();
+        self.rules[rule.index()].selection = Some(SelectionBody { selection, parts, separator });
         rule
     }
 
-    /// Rules, alternatives and their parts, all together.
+    /// The number of rules, alternatives and parts.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
-    /// Which rules derive a finite text.
+    /// For each rule, whether it derives a finite text.
     fn productive(&self) -> Vec<bool> {
-        // How many needed rules of each alternative are not yet known to be productive, and who waits for whom.
-        let mut waiting: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.rules.len()];
+        // By rule: the alternatives, as (rule, index), in which it occurs.
+        let mut dependents: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.rules.len()];
+        // By rule and alternative: the number of required rules that are not yet productive.
         let mut missing: Vec<Vec<usize>> = Vec::with_capacity(self.rules.len());
         let mut productive = vec![false; self.rules.len()];
-        let mut found = Vec::new();
+        let mut worklist = Vec::new();
         for (index, rule) in self.rules.iter().enumerate() {
             let mut counts = Vec::with_capacity(rule.alternatives.len());
             for (alternative, parts) in rule.alternatives.iter().enumerate() {
-                let needed = parts.iter().filter_map(|part| needed_rule(*part));
-                let count = needed.map(|rule| waiting[rule.index()].push((index, alternative))).count();
+                let required = parts.iter().filter_map(|part| required_rule(*part));
+                let count = required.map(|rule| dependents[rule.index()].push((index, alternative))).count();
                 counts.push(count);
                 if count == 0 && !productive[index] {
                     productive[index] = true;
-                    found.push(index);
+                    worklist.push(index);
                 }
             }
             missing.push(counts);
         }
-        let chosen = |index: &usize| self.rules[*index].chosen.as_ref();
+        let selection = |index: &usize| self.rules[*index].selection.as_ref();
         let mut selections: Vec<usize> =
-            (0..self.rules.len()).filter(|index| chosen(index).is_some()).collect();
+            (0..self.rules.len()).filter(|index| selection(index).is_some()).collect();
         loop {
-            while let Some(index) = found.pop() {
-                for (rule, alternative) in std::mem::take(&mut waiting[index]) {
+            while let Some(index) = worklist.pop() {
+                for (rule, alternative) in std::mem::take(&mut dependents[index]) {
                     missing[rule][alternative] -= 1;
                     if missing[rule][alternative] == 0 && !productive[rule] {
                         productive[rule] = true;
-                        found.push(rule);
+                        worklist.push(rule);
                     }
                 }
             }
             selections.retain(|index| {
-                let derives = chosen(index).is_some_and(|chosen| chosen.derives(&productive));
-                found.extend(derives.then_some(*index));
+                let derives = selection(index).is_some_and(|body| body.is_productive(&productive));
+                worklist.extend(derives.then_some(*index));
                 !derives
             });
-            if found.is_empty() {
+            if worklist.is_empty() {
                 return productive;
             }
-            found.iter().for_each(|&index| productive[index] = true);
+            worklist.iter().for_each(|&index| productive[index] = true);
         }
     }
 
     /// Whether `rule` derives a finite text.
-    pub(crate) fn derives_something(&self, rule: RuleId) -> bool {
+    pub(crate) fn is_productive(&self, rule: RuleId) -> bool {
         self.productive()[rule.index()]
     }
 
-    /// The grammar that starts with `start`; none if that derives no finite text.
+    /// The grammar with the start rule `start`; `None` if it derives no finite text.
     pub(crate) fn into_grammar(self, terms: Terms, start: RuleId, source: &str) -> Option<Grammar> {
         let productive = self.productive();
         if !productive[start.index()] {
@@ -182,117 +185,118 @@ impl Rules {
         let span = Span::default();
         let mut nonterminals: Vec<Option<NonterminalId>> = vec![None; self.rules.len()];
         let mut pending = vec![start];
-        let name = |rule: RuleId, builder: &mut GrammarBuilder| {
+        let new_nonterminal = |rule: RuleId, builder: &mut GrammarBuilder| {
             let kind = self.rules[rule.index()].kind;
             let name = if rule == start { "start".to_owned() } else { format!("{kind}{}", rule.0) };
             builder.nonterminal(&name, span)
         };
-        let first = name(start, &mut builder);
+        let first = new_nonterminal(start, &mut builder);
         nonterminals[start.index()] = Some(first);
-        let mut leaves = Leaves { rules: &self, of_text: FxHashMap::default(), of_row: FxHashMap::default() };
+        let mut terminals =
+            TerminalNodes { rules: &self, by_term: FxHashMap::default(), by_markup: FxHashMap::default() };
         while let Some(rule) = pending.pop() {
-            let Some(own) = nonterminals[rule.index()] else { continue };
+            let Some(nonterminal) = nonterminals[rule.index()] else { continue };
             let mut choices = Vec::new();
-            let made = &self.rules[rule.index()];
-            let separator = made.chosen.as_ref().map(|chosen| vec![chosen.separator]);
-            let things = made.chosen.iter().flat_map(|chosen| &chosen.things).chain(&separator);
-            for parts in made.alternatives.iter().chain(things) {
+            let emitted = &self.rules[rule.index()];
+            let separator = emitted.selection.as_ref().map(|body| vec![body.separator]);
+            let selected = emitted.selection.iter().flat_map(|body| &body.parts).chain(&separator);
+            for parts in emitted.alternatives.iter().chain(selected) {
                 if !is_productive(parts, &productive) {
                     continue;
                 }
                 let mut nodes: Vec<NodeId> = Vec::with_capacity(parts.len());
-                let mut marks = Vec::new();
+                let mut markup = Vec::new();
                 for part in parts {
-                    if let Part::Mark(term) = *part {
-                        marks.push(term);
+                    if let RulePart::Markup(term) = *part {
+                        markup.push(term);
                         continue;
                     }
-                    nodes.extend(leaves.marked(&mut builder, &mut marks));
+                    nodes.extend(terminals.take_markup(&mut builder, &mut markup));
                     let mut reference = |rule: RuleId, builder: &mut GrammarBuilder| {
                         let nonterminal = *nonterminals[rule.index()].get_or_insert_with(|| {
                             pending.push(rule);
-                            name(rule, builder)
+                            new_nonterminal(rule, builder)
                         });
                         builder.reference(nonterminal, span)
                     };
                     match *part {
-                        Part::Text(term) | Part::Mark(term) => {
-                            nodes.push(leaves.terminal(&mut builder, term))
+                        RulePart::Text(term) | RulePart::Markup(term) => {
+                            nodes.push(terminals.terminal(&mut builder, term));
                         }
-                        Part::Rule(rule) => nodes.push(reference(rule, &mut builder)),
-                        Part::Repeat(rule, ..) if !productive[rule.index()] => {}
-                        Part::Repeat(rule, min, max) => {
+                        RulePart::Rule(rule) => nodes.push(reference(rule, &mut builder)),
+                        RulePart::Repeat { rule, .. } if !productive[rule.index()] => {}
+                        RulePart::Repeat { rule, min, max } => {
                             let node = reference(rule, &mut builder);
                             nodes.push(builder.repeat(node, min, max, span));
                         }
                     }
                 }
-                nodes.extend(leaves.marked(&mut builder, &mut marks));
+                nodes.extend(terminals.take_markup(&mut builder, &mut markup));
                 choices.push(builder.sequence(nodes, span));
             }
-            let body = match &made.chosen {
+            let body = match &emitted.selection {
                 None => builder.choice(choices, span),
-                Some(chosen) => {
-                    let keeps = |thing: PartId| is_productive(&chosen.things[thing.index()], &productive);
-                    let (selection, _) = chosen.selection.restricted(keeps);
-                    // What comes last is the separator; a rule that derives something has things too.
+                Some(body) => {
+                    let keeps = |part: PartId| is_productive(&body.parts[part.index()], &productive);
+                    let (selection, _) = body.selection.restricted(keeps);
+                    // The separator is the last choice; a productive selection has parts too.
                     match choices.pop() {
                         Some(separator) => builder.selection(Arc::new(selection), choices, separator, span),
                         None => builder.choice(choices, span),
                     }
                 }
             };
-            builder.define(own, body, span);
+            builder.define(nonterminal, body, span);
         }
         Some(builder.finish(first))
     }
 }
 
-/// The leaves of a grammar, each made once.
-struct Leaves<'r> {
+/// The terminal nodes of a grammar, each created once.
+struct TerminalNodes<'r> {
     rules: &'r Rules,
-    of_text: FxHashMap<TermId, NodeId>,
-    /// Leaves of rows of marks; none where they are all empty.
-    of_row: FxHashMap<Box<[TermId]>, Option<NodeId>>,
+    by_term: FxHashMap<TermId, NodeId>,
+    /// By sequence of markup; `None` if the sequence is the empty text.
+    by_markup: FxHashMap<Box<[TermId]>, Option<NodeId>>,
 }
 
-impl Leaves<'_> {
-    /// One terminal for a row of marks; none if they are all empty.
-    fn marked(&mut self, builder: &mut GrammarBuilder, marks: &mut Vec<TermId>) -> Option<NodeId> {
-        let leaf = match marks[..] {
+impl TerminalNodes<'_> {
+    /// Clears `markup` and returns its terminal; `None` if it is the empty text.
+    fn take_markup(&mut self, builder: &mut GrammarBuilder, markup: &mut Vec<TermId>) -> Option<NodeId> {
+        let node = match markup[..] {
             [] => None,
-            _ => match self.of_row.get(&marks[..]) {
+            _ => match self.by_markup.get(&markup[..]) {
                 Some(known) => *known,
                 None => {
-                    let made = self.make_row(builder, marks);
-                    self.of_row.insert(marks[..].into(), made);
-                    made
+                    let node = self.new_markup(builder, markup);
+                    self.by_markup.insert(markup[..].into(), node);
+                    node
                 }
             },
         };
-        marks.clear();
-        leaf
+        markup.clear();
+        node
     }
 
-    fn make_row(&mut self, builder: &mut GrammarBuilder, row: &[TermId]) -> Option<NodeId> {
-        let term = builder.terms().concat(row);
+    fn new_markup(&mut self, builder: &mut GrammarBuilder, markup: &[TermId]) -> Option<NodeId> {
+        let term = builder.terms().concat(markup);
         if term == builder.terms().epsilon() {
             return None;
         }
         if builder.terms().word(term).is_some() {
             return Some(self.terminal(builder, term));
         }
-        let labels: String =
-            row.iter().filter_map(|mark| self.rules.labels.get(mark)).map(|label| &**label).collect();
-        Some(builder.terminal(Terminal::Regular(term), &labels, Span::default()))
+        let label: String =
+            markup.iter().filter_map(|part| self.rules.labels.get(part)).map(|label| &**label).collect();
+        Some(builder.terminal(Terminal::Regular(term), &label, Span::default()))
     }
 
     fn terminal(&mut self, builder: &mut GrammarBuilder, term: TermId) -> NodeId {
-        if let Some(&known) = self.of_text.get(&term) {
+        if let Some(&known) = self.by_term.get(&term) {
             return known;
         }
         let span = Span::default();
-        let leaf = if let Some(word) = builder.terms().word(term) {
+        let node = if let Some(word) = builder.terms().word(term) {
             builder.literal(&word, span)
         } else {
             let label = match self.rules.labels.get(&term) {
@@ -301,21 +305,21 @@ impl Leaves<'_> {
             };
             builder.terminal(Terminal::Regular(term), &label, span)
         };
-        self.of_text.insert(term, leaf);
-        leaf
+        self.by_term.insert(term, node);
+        node
     }
 }
 
-/// Whether all parts derive something, where the rules that do are these.
-fn is_productive(parts: &[Part], productive: &[bool]) -> bool {
-    !parts.iter().any(|part| needed_rule(*part).is_some_and(|rule| !productive[rule.index()]))
+/// Whether all required rules of `parts` are productive.
+fn is_productive(parts: &[RulePart], productive: &[bool]) -> bool {
+    !parts.iter().any(|part| required_rule(*part).is_some_and(|rule| !productive[rule.index()]))
 }
 
 /// The rule without which `part` derives nothing.
-fn needed_rule(part: Part) -> Option<RuleId> {
+fn required_rule(part: RulePart) -> Option<RuleId> {
     match part {
-        Part::Rule(rule) => Some(rule),
-        Part::Repeat(rule, min, _) if min > 0 => Some(rule),
+        RulePart::Rule(rule) => Some(rule),
+        RulePart::Repeat { rule, min, .. } if min > 0 => Some(rule),
         _ => None,
     }
 }

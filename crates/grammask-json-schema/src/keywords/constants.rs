@@ -1,104 +1,112 @@
-//! `enum` and `const`: being equal to values that the schema holds.
+//! `enum` and `const`: equality with values of the document.
 
 use crate::document::json::Value;
 use crate::document::resources::Location;
-use crate::keywords::Names;
 use crate::numbers::NumberSet;
-use crate::translation::Translation;
 use crate::values::formula::falsehood;
-use crate::values::literals::{AboutArray, AboutObject};
-use crate::values::value_set::{Booleans, Shape};
+use crate::values::formulas::NameList;
+use crate::values::literals::{ArrayAssertion, ArrayFormula, ObjectAssertion, ObjectFormula};
+use crate::values::value_set::{Booleans, ValueSet};
+use crate::values::value_sets::ValueSets;
 
-impl Translation<'_> {
-    pub(crate) fn enumeration(&mut self, place: Location) -> Option<Shape> {
-        if !matches!(self.library.get(place), Value::Array(_)) {
-            self.invalid(place, "an array of values should stand here");
-            return None;
-        }
-        let items = self.items(place);
-        Some(self.shape_of_values(&items))
+pub(super) fn enumeration(sets: &mut ValueSets<'_>, place: Location) -> Option<ValueSet> {
+    if !matches!(sets.reader.library.get(place), Value::Array(_)) {
+        sets.reader.invalid(place, "an array of values should stand here");
+        return None;
     }
+    let items = sets.reader.items(place);
+    Some(equal_to_any(sets, &items))
+}
 
-    /// The shape of being equal to one of the values at some places.
-    pub(crate) fn shape_of_values(&mut self, places: &[Location]) -> Shape {
-        let mut shape = self.no_shape();
-        let mut is_relaxed = false;
-        let (mut decimals, mut texts, mut arrays, mut objects) =
-            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for &item in places {
-            match self.library.get(item) {
-                Value::Null => shape.null = true,
-                Value::Boolean(true) => shape.booleans.truth = true,
-                Value::Boolean(false) => shape.booleans.falsehood = true,
-                Value::Number(_) => match self.decimal(item) {
-                    Some(decimal) => decimals.push(decimal),
-                    None => is_relaxed = true,
-                },
-                Value::String(text) => texts.push(text.clone()),
-                Value::Array(_) => arrays.push(self.shape_of_value(item).array),
-                Value::Object(_) => objects.push(self.shape_of_value(item).object),
-            }
+/// The values equal to one of those at `places`.
+pub(crate) fn equal_to_any(sets: &mut ValueSets<'_>, places: &[Location]) -> ValueSet {
+    let mut set = ValueSet::none(&sets.languages);
+    let mut is_relaxed = false;
+    let (mut decimals, mut texts, mut arrays, mut objects) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for &item in places {
+        match sets.reader.library.get(item) {
+            Value::Null => set.null = true,
+            Value::Boolean(true) => set.booleans.truth = true,
+            Value::Boolean(false) => set.booleans.falsehood = true,
+            Value::Number(_) => match sets.reader.decimal(item) {
+                Some(decimal) => decimals.push(decimal),
+                None => is_relaxed = true,
+            },
+            Value::String(text) => texts.push(text.clone()),
+            Value::Array(_) => arrays.push(equal_array(sets, item)),
+            Value::Object(_) => objects.push(equal_object(sets, item)),
         }
-        if !decimals.is_empty() {
-            shape.number = NumberSet::one_of(self.automata.terms_mut(), self.options.numbers, &decimals);
-        }
-        if is_relaxed {
-            shape.number = self.any_or_none_of_numbers();
-        }
-        if !texts.is_empty() {
-            let words = self.spelling.words(self.automata.terms_mut(), texts.iter().map(|text| &**text));
-            shape.string = self.string_set(words);
-        }
-        shape.array = self.arrays.or(arrays);
-        shape.object = self.objects.or(objects);
-        shape
     }
+    let languages = &mut sets.languages;
+    if !decimals.is_empty() {
+        let numbers = sets.reader.options.numbers;
+        set.number = NumberSet::one_of(languages.automata.terms_mut(), numbers, &decimals);
+    }
+    if is_relaxed {
+        set.number = languages.undecided_numbers();
+    }
+    if !texts.is_empty() {
+        let terms = languages.automata.terms_mut();
+        let words = languages.encoding.words(terms, texts.iter().map(|text| &**text));
+        set.string = languages.string_set(words);
+    }
+    set.array = sets.formulas.arrays.or(arrays);
+    set.object = sets.formulas.objects.or(objects);
+    set
+}
 
-    /// The shape of being equal to the value at `location`.
-    pub(crate) fn shape_of_value(&mut self, location: Location) -> Shape {
-        let mut shape = self.no_shape();
-        match self.library.get(location) {
-            Value::Null => shape.null = true,
-            &Value::Boolean(truth) => shape.booleans = Booleans { falsehood: !truth, truth },
-            Value::Number(_) => {
-                shape.number = match self.decimal(location) {
-                    Some(decimal) => {
-                        NumberSet::one_of(self.automata.terms_mut(), self.options.numbers, &[decimal])
-                    }
-                    None => self.any_or_none_of_numbers(),
-                };
-            }
-            Value::String(text) => {
-                let text = text.clone();
-                let word = self.spelling.word(self.automata.terms_mut(), &text);
-                shape.string = self.string_set(word);
-            }
-            Value::Array(items) => {
-                let count = u32::try_from(items.len()).unwrap_or(u32::MAX);
-                let mut parts = vec![
-                    self.arrays.literal(AboutArray::AtLeast(count)),
-                    self.arrays.literal(AboutArray::AtMost(count)),
-                ];
-                for (index, item) in (0..).zip(self.items(location)) {
-                    let value = self.equals(item);
-                    parts.push(self.arrays.literal(AboutArray::Has(index, value)));
+/// The values equal to the one at `location`.
+pub(super) fn equal_to(sets: &mut ValueSets<'_>, location: Location) -> ValueSet {
+    let mut set = ValueSet::none(&sets.languages);
+    let languages = &mut sets.languages;
+    match sets.reader.library.get(location) {
+        Value::Null => set.null = true,
+        &Value::Boolean(truth) => set.booleans = Booleans { falsehood: !truth, truth },
+        Value::Number(_) => {
+            set.number = match sets.reader.decimal(location) {
+                Some(decimal) => {
+                    let numbers = sets.reader.options.numbers;
+                    NumberSet::one_of(languages.automata.terms_mut(), numbers, &[decimal])
                 }
-                shape.array = self.arrays.and(parts);
-            }
-            Value::Object(_) => {
-                let members = self.members(location);
-                let names: Names = members.iter().map(|(name, _)| self.name(name)).collect();
-                let list = self.name_lists.intern(names.clone());
-                let mut parts = vec![self.objects.literal(AboutObject::Declares(list))];
-                for (&name, (_, place)) in names.iter().zip(&members) {
-                    let value = self.equals(*place);
-                    parts.push(self.has(name, value));
-                }
-                let others = self.others(names, Vec::new());
-                parts.push(self.each_member(others, falsehood()));
-                shape.object = self.objects.and(parts);
-            }
+                None => languages.undecided_numbers(),
+            };
         }
-        shape
+        Value::String(text) => {
+            let word = languages.encoding.word(languages.automata.terms_mut(), text);
+            set.string = languages.string_set(word);
+        }
+        Value::Array(_) => set.array = equal_array(sets, location),
+        Value::Object(_) => set.object = equal_object(sets, location),
     }
+    set
+}
+
+fn equal_array(sets: &mut ValueSets<'_>, location: Location) -> ArrayFormula {
+    let items = sets.reader.items(location);
+    let formulas = &mut sets.formulas;
+    let count = u32::try_from(items.len()).unwrap_or(u32::MAX);
+    let mut parts = vec![
+        formulas.arrays.literal(ArrayAssertion::AtLeast(count)),
+        formulas.arrays.literal(ArrayAssertion::AtMost(count)),
+    ];
+    for (index, item) in (0..).zip(items) {
+        let value = sets.reader.equals(formulas, item);
+        parts.push(formulas.arrays.literal(ArrayAssertion::Has(index, value)));
+    }
+    formulas.arrays.and(parts)
+}
+
+fn equal_object(sets: &mut ValueSets<'_>, location: Location) -> ObjectFormula {
+    let members = sets.reader.members(location);
+    let formulas = &mut sets.formulas;
+    let names: NameList = members.iter().map(|(name, _)| formulas.name(name)).collect();
+    let list = formulas.name_lists.intern(names.clone());
+    let mut parts = vec![formulas.objects.literal(ObjectAssertion::Declares(list))];
+    for (&name, (_, place)) in names.iter().zip(&members) {
+        let value = sets.reader.equals(formulas, *place);
+        parts.push(formulas.has_member(name, value));
+    }
+    let others = formulas.other_names(names, Vec::new());
+    parts.push(formulas.each_member(others, falsehood()));
+    formulas.objects.and(parts)
 }

@@ -1,6 +1,7 @@
-//! Arrays and objects as rules: items and members in order, selections, unique items.
+//! Arrays and objects as rules: by residual, one item or member at a time, or as selections.
 
 pub(crate) mod arrays;
+mod child_count;
 pub(crate) mod objects;
-pub(crate) mod selections;
+mod selections;
 pub(crate) mod unique_items;

@@ -1,59 +1,64 @@
-//! From a formula about objects to rules, name by name.
+//! From a formula about objects to rules, member by member.
 //!
-//! As with arrays, what is left of a formula after a member is a derivative of it. The names that the schema declares come
-//! first, in its order, each at most once; then all others. What the formula asks of single declared names alone
-//! (most of it, in most schemas) is looked up when the name's turn comes and is no part of the state, so that an
-//! object with 5,000 optional members is a row of 5,000 optional parts; the rest of the formula, *between* names, is
-//! the state.
+//! Each different residual of the formula is a rule (see [`crate::values::derivative`]). The names that the schema
+//! declares come first, in its order, each at most once; then all others. Constraints on a single declared member (most
+//! constraints, in most schemas) are looked up when its turn comes and are not part of the residual, so that an object
+//! with 5,000 optional members is a chain of 5,000 rules. The residual holds the constraints between members.
 
 use crate::KeyOrder;
-use crate::emit::layout::Punctuation;
-use crate::emit::rules::{Part, Parts, RuleId};
-use crate::interner::Id;
-use crate::members::selections::Members;
-use crate::translation::Translation;
-use crate::values::formula::{self, Formula, falsehood, truth};
-use crate::values::literals::{AboutObject, NameSet, ObjectFormula, Satisfies, ValueFormula};
+use crate::emit::emitter::Emitter;
+use crate::emit::punctuation::Punctuation;
+use crate::emit::rules::{PartSequence, RuleId, RulePart};
+use crate::members::child_count::ChildCount;
+use crate::members::selections::selected_members;
+use crate::values::derivative::{Monomial, linear_form};
+use crate::values::formula::{FoldedNode, Formula, falsehood, truth};
+use crate::values::formulas::{Formulas, NameId};
+use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula, ValueFormula};
+use crate::values::scalar_languages::ScalarLanguages;
+use crate::values::value_sets::ValueSets;
 use grammask_automata::TermId;
-use grammask_diagnostics::LimitExceeded;
+use grammask_diagnostics::{LimitExceeded, Limits};
 use grammask_grammar::quote_text;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What an object's members that are still to come have to be.
+/// The constraints on the members from a position on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Rest {
-    /// What is asked beyond single names.
+struct ObjectResidual {
+    /// Constraints between members.
     formula: ObjectFormula,
-    least: u32,
-    most: Option<u32>,
-    /// The declared names whose turn is still to come: all from this position on, with declared order.
+    count: ChildCount,
+    /// In declared order: the index of the next declared member. In any order: the number of declared members.
     next: usize,
-    /// With any order: those that were not yet used, as a set of bits.
+    /// In any order: the declared members that have not occurred, as a bit set.
     unused: u64,
 }
 
-/// What a member's value satisfies, and what the formula after it is.
-type Outcome = formula::Outcome<Satisfies, AboutObject>;
-
-/// A declared name.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Declared {
-    pub(crate) name: Id<Box<str>>,
-    /// What the formula asks of this member alone, whatever the others are.
-    pub(crate) value: ValueFormula,
-    pub(crate) required: bool,
+impl ObjectResidual {
+    fn after_one(&self, formula: ObjectFormula) -> Self {
+        Self { formula, count: self.count.after_one(), ..*self }
+    }
 }
 
-/// A class of the names that are not declared: those in the same patterns.
+/// A member with a declared name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeclaredMember {
+    pub(super) name: NameId,
+    /// The constraint on this member alone.
+    pub(super) value: ValueFormula,
+    pub(super) required: bool,
+}
+
+/// An equivalence class of the names that are not declared: those that match the same patterns.
 #[derive(Clone, Debug)]
-pub(crate) struct Class {
+pub(super) struct NameClass {
     names: TermId,
     patterns: FxHashSet<TermId>,
 }
 
-impl Class {
-    /// Whether its names are in a set; all of them are, or none.
-    pub(crate) fn is_in(&self, set: &NameSet) -> bool {
+impl NameClass {
+    /// Whether the class is a subset of `set`; otherwise it is disjoint from it.
+    pub(super) fn is_in(&self, set: &NameSet) -> bool {
         match set {
             NameSet::All => true,
             NameSet::Matching(pattern) => self.patterns.contains(pattern),
@@ -64,354 +69,406 @@ impl Class {
     }
 }
 
-/// What a rule derives of a rest.
+/// The members that an object may have, and its punctuation.
+#[derive(Clone, Copy)]
+pub(super) struct ObjectShape<'a> {
+    /// The depth of the members.
+    pub(super) depth: u32,
+    pub(super) punctuation: Punctuation,
+    /// The declared members, in order.
+    pub(super) declared: &'a [DeclaredMember],
+    /// The classes of other names.
+    pub(super) classes: &'a [NameClass],
+}
+
+/// The text that a rule of a residual derives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Stretch {
-    /// At least one member, and the end.
-    Members,
-    /// What comes behind a member: a comma and members, or the end.
-    More,
+enum MemberPosition {
+    /// One or more members, and the closing bracket.
+    BeforeMember,
+    /// A comma and one or more members, and the closing bracket; or the closing bracket alone.
+    AfterMember,
 }
 
-/// The rules of one object's rests.
-struct Object {
+/// A rule to be defined.
+struct PendingResidual {
+    residual: ObjectResidual,
+    position: MemberPosition,
+    rule: RuleId,
+}
+
+/// Bound on the number of name classes; more than the patterns of any schema of the corpus make.
+const MAX_NAME_CLASSES: usize = 1024;
+
+/// Bound on the number of declared names in any order without a selection: the bits of [`ObjectResidual::unused`].
+const MAX_UNORDERED_NAMES: usize = 64;
+
+/// The right-hand sides of the objects that satisfy `formula`; their members are at `depth`.
+pub(crate) fn object_alternatives(
+    sets: &mut ValueSets<'_>,
+    emitter: &mut Emitter,
+    formula: ObjectFormula,
     depth: u32,
-    marks: Punctuation,
-    declared: Vec<Declared>,
-    /// How many names are required from each declared one on; and none behind all.
-    required_from: Vec<u32>,
-    classes: Vec<Class>,
-    rules: FxHashMap<(Rest, Stretch), RuleId>,
-    pending: Vec<(Rest, Stretch, RuleId)>,
-}
-
-impl Object {
-    /// Whether all declared names had their turn.
-    fn is_behind_declared(&self, rest: &Rest) -> bool {
-        rest.next == self.declared.len() && rest.unused == 0
+) -> Result<Vec<PartSequence>, LimitExceeded> {
+    if formula == falsehood() {
+        return Ok(Vec::new());
     }
-
-    /// Whether there are names for a member to come.
-    fn can_go_on(&self, rest: &Rest) -> bool {
-        rest.most != Some(0) && (!self.classes.is_empty() || !self.is_behind_declared(rest))
+    let names = declared_names(&sets.formulas, formula);
+    let (declared, between) = split_by_name(&mut sets.formulas, formula, &names);
+    let classes = name_classes(&mut sets.languages, &sets.formulas, sets.reader.limits, between, &names)?;
+    let punctuation = emitter.punctuation(&mut sets.languages, depth);
+    let shape = ObjectShape { depth, punctuation, declared: &declared, classes: &classes };
+    if let Some(alternatives) = selected_members(sets, emitter, shape, between)? {
+        return Ok(alternatives);
     }
-
-    /// Forgets bounds on the number of members that cannot matter any more. For declared order.
-    fn drop_idle_counts(&self, rest: &mut Rest) {
-        if rest.least <= self.required_from[rest.next] {
-            rest.least = 0;
-        }
-        let to_come = self.declared.len() - rest.next;
-        if self.classes.is_empty() && rest.most.is_some_and(|most| to_come <= most as usize) {
-            rest.most = None;
-        }
+    let order = sets.reader.options.key_order;
+    if order == KeyOrder::Any && declared.len() > MAX_UNORDERED_NAMES {
+        return Err(LimitExceeded::new("grammar_size", sets.reader.limits.grammar_size));
     }
-}
-
-/// More classes of names than the patterns of any schema make.
-const MOST_CLASSES: usize = 1024;
-
-impl Translation<'_> {
-    /// The texts of the objects that satisfy `formula`; their members have that depth.
-    pub(crate) fn object_alternatives(
-        &mut self,
-        formula: ObjectFormula,
-        depth: u32,
-    ) -> Result<Vec<Parts>, LimitExceeded> {
-        if formula == falsehood() {
-            return Ok(Vec::new());
-        }
-        let names = self.declared_names(formula);
-        let (declared, between) = self.split_by_name(formula, &names);
-        let classes = self.classes(between, &names)?;
-        let marks = self.punctuation(depth);
-        let parts = Members { depth, marks, declared: &declared, classes: &classes };
-        if let Some(alternatives) = self.selected_members(parts, between)? {
-            return Ok(alternatives);
-        }
-        if self.options.key_order == KeyOrder::Any && declared.len() > 64 {
-            return Err(LimitExceeded::new("grammar_size", self.limits.grammar_size));
-        }
-        let unused = match (self.options.key_order, declared.len()) {
-            (KeyOrder::Declared, _) | (_, 0) => 0,
-            (KeyOrder::Any, count) => u64::MAX >> (64 - count),
-        };
-        let mut required_from = vec![0; declared.len() + 1];
-        for (index, declared) in declared.iter().enumerate().rev() {
-            required_from[index] = required_from[index + 1] + u32::from(declared.required);
-        }
-        let next = match self.options.key_order {
-            KeyOrder::Declared => 0,
-            KeyOrder::Any => declared.len(),
-        };
-        let (rules, pending) = (FxHashMap::default(), Vec::new());
-        let mut object = Object { depth, marks, declared, required_from, classes, rules, pending };
-        let rest = Rest { formula: between, least: 0, most: None, next, unused };
-        let Some(rest) = self.object_rest(rest) else { return Ok(Vec::new()) };
+    let unused = match (order, declared.len()) {
+        (KeyOrder::Declared, _) | (_, 0) => 0,
+        (KeyOrder::Any, count) => u64::MAX >> (64 - count),
+    };
+    let mut required_from = vec![0; declared.len() + 1];
+    for (index, declared) in declared.iter().enumerate().rev() {
+        required_from[index] = required_from[index + 1] + u32::from(declared.required);
+    }
+    let next = match order {
+        KeyOrder::Declared => 0,
+        KeyOrder::Any => declared.len(),
+    };
+    let (rules, pending) = (FxHashMap::default(), Vec::new());
+    let mut object = ObjectRules { sets, emitter, shape, order, required_from, rules, pending };
+    let first = ObjectResidual { formula: between, count: ChildCount::default(), next, unused };
+    let Some(first) = object.without_counts(first) else { return Ok(Vec::new()) };
+    let mut alternatives = Vec::new();
+    if object.can_end(&first) {
+        alternatives.push(vec![punctuation.object.empty]);
+    }
+    if object.can_continue(&first) {
+        object.add_members(first, vec![punctuation.object.open], &mut alternatives)?;
+    }
+    while let Some(PendingResidual { residual, position, rule }) = object.pending.pop() {
+        object.emitter.check_limits(object.sets)?;
         let mut alternatives = Vec::new();
-        if self.object_can_end(&object, &rest) {
-            alternatives.push(vec![marks.object.empty]);
+        match position {
+            MemberPosition::BeforeMember => object.add_members(residual, Vec::new(), &mut alternatives)?,
+            MemberPosition::AfterMember => object.add_after_member(residual, &mut alternatives)?,
         }
-        if object.can_go_on(&rest) {
-            self.add_members(&mut object, rest, vec![marks.object.open], &mut alternatives)?;
+        object.emitter.rules.define(rule, alternatives);
+    }
+    Ok(alternatives)
+}
+
+/// The names that a formula mentions, in the order of the members.
+fn declared_names(formulas: &Formulas, formula: ObjectFormula) -> Vec<NameId> {
+    let mut names = Vec::new();
+    let mut visited = FxHashSet::default();
+    let literals = formulas.objects.literals(formula);
+    for literal in &literals {
+        if let ObjectAssertion::Declares(list) = *literal {
+            names.extend(formulas.name_lists.get(list).iter().filter(|name| visited.insert(**name)));
         }
-        while let Some((rest, stretch, rule)) = object.pending.pop() {
-            self.check_limits()?;
-            let mut alternatives = Vec::new();
-            match stretch {
-                Stretch::Members => self.add_members(&mut object, rest, Vec::new(), &mut alternatives)?,
-                Stretch::More => self.add_more(&mut object, rest, &mut alternatives)?,
+    }
+    for literal in &literals {
+        match *literal {
+            ObjectAssertion::If(name, _) | ObjectAssertion::Has(name, _) if visited.insert(name) => {
+                names.push(name);
             }
-            self.rules.define(rule, alternatives);
+            _ => {}
         }
-        Ok(alternatives)
+    }
+    for literal in &literals {
+        if let ObjectAssertion::Each(set, _) | ObjectAssertion::Some(set, _) = *literal
+            && let NameSet::Others { names: excluded, .. } = formulas.name_sets.get(set)
+        {
+            names.extend(excluded.iter().filter(|name| visited.insert(**name)));
+        }
+    }
+    names
+}
+
+/// Splits a conjunction into the constraints on single declared members and those between members.
+fn split_by_name(
+    formulas: &mut Formulas,
+    formula: ObjectFormula,
+    names: &[NameId],
+) -> (Vec<DeclaredMember>, ObjectFormula) {
+    let mut constraints: FxHashMap<NameId, (Vec<ValueFormula>, bool)> = FxHashMap::default();
+    let mut between = Vec::new();
+    for part in formulas.objects.conjuncts(formula) {
+        match *formulas.objects.get(part) {
+            Formula::Literal(ObjectAssertion::Declares(_)) => {}
+            Formula::Literal(ObjectAssertion::If(name, value)) => {
+                constraints.entry(name).or_default().0.push(value);
+            }
+            Formula::Literal(ObjectAssertion::Has(name, value)) => {
+                let entry = constraints.entry(name).or_default();
+                entry.0.push(value);
+                entry.1 = true;
+            }
+            _ => between.push(part),
+        }
+    }
+    let declared = names
+        .iter()
+        .map(|&name| {
+            let (values, required) = constraints.remove(&name).unwrap_or_default();
+            DeclaredMember { name, value: formulas.values.and(values), required }
+        })
+        .collect();
+    (declared, formulas.objects.and(between))
+}
+
+/// The equivalence classes of undeclared names under the patterns that `formula` mentions.
+fn name_classes(
+    languages: &mut ScalarLanguages,
+    formulas: &Formulas,
+    limits: &Limits,
+    formula: ObjectFormula,
+    names: &[NameId],
+) -> Result<Vec<NameClass>, LimitExceeded> {
+    let mut patterns = Vec::new();
+    for literal in formulas.objects.literals(formula) {
+        if let ObjectAssertion::Each(set, _) | ObjectAssertion::Some(set, _) = literal {
+            match formulas.name_sets.get(set) {
+                NameSet::All => {}
+                NameSet::Matching(pattern) => patterns.push(*pattern),
+                NameSet::Others { patterns: excluded, .. } => patterns.extend(excluded.iter().copied()),
+            }
+        }
+    }
+    patterns.sort_unstable();
+    patterns.dedup();
+    // Without other names the classes are not needed.
+    let forbids_others = formulas.objects.conjuncts(formula).into_iter().any(|part| {
+        matches!(formulas.objects.get(part), Formula::Literal(ObjectAssertion::Each(set, value))
+        if *value == falsehood() && match formulas.name_sets.get(*set) {
+            NameSet::All => true,
+            NameSet::Others { patterns, .. } => patterns.is_empty(),
+            NameSet::Matching(_) => false,
+        })
+    });
+    if forbids_others {
+        return Ok(Vec::new());
+    }
+    let any_string = languages.any_string.yes;
+    let (terms, encoding) = (languages.automata.terms_mut(), &mut languages.encoding);
+    let declared = encoding.words(terms, names.iter().map(|&name| &**formulas.names.get(name)));
+    let others = if names.is_empty() { any_string } else { encoding.complement(terms, declared) };
+    let mut classes = vec![NameClass { names: others, patterns: FxHashSet::default() }];
+    for pattern in patterns {
+        let terms = languages.automata.terms_mut();
+        let not_matching = languages.encoding.complement(terms, pattern);
+        let mut split = Vec::with_capacity(classes.len() + 1);
+        for class in classes {
+            let terms = languages.automata.terms_mut();
+            let (inside, outside) = (
+                terms.intersection(&[class.names, pattern]),
+                terms.intersection(&[class.names, not_matching]),
+            );
+            let (is_outside, is_inside) = (languages.is_empty(inside)?, languages.is_empty(outside)?);
+            // A class that is not split keeps its simpler term.
+            if !is_inside {
+                let names = if is_outside { class.names } else { outside };
+                split.push(NameClass { names, patterns: class.patterns.clone() });
+            }
+            if !is_outside {
+                let names = match (is_inside, class.names == any_string) {
+                    (true, _) => class.names,
+                    (false, true) => pattern,
+                    (false, false) => inside,
+                };
+                let mut patterns = class.patterns;
+                patterns.insert(pattern);
+                split.push(NameClass { names, patterns });
+            }
+        }
+        classes = split;
+        if classes.len() > MAX_NAME_CLASSES {
+            return Err(LimitExceeded::new("grammar_size", limits.grammar_size));
+        }
+    }
+    Ok(classes)
+}
+
+/// The rules of the residuals of one object.
+struct ObjectRules<'t, 'o> {
+    sets: &'t mut ValueSets<'o>,
+    emitter: &'t mut Emitter,
+    shape: ObjectShape<'t>,
+    order: KeyOrder,
+    /// The number of required members from each declared one on; 0 after the last.
+    required_from: Vec<u32>,
+    rules: FxHashMap<(ObjectResidual, MemberPosition), RuleId>,
+    pending: Vec<PendingResidual>,
+}
+
+impl ObjectRules<'_, '_> {
+    /// Whether no declared member can follow.
+    fn is_after_declared(&self, residual: &ObjectResidual) -> bool {
+        residual.next == self.shape.declared.len() && residual.unused == 0
     }
 
-    /// The names that a formula mentions, in the order in which members come.
-    fn declared_names(&self, formula: ObjectFormula) -> Vec<Id<Box<str>>> {
-        let mut names = Vec::new();
-        let mut seen = FxHashSet::default();
-        let literals = self.objects.literals(formula);
-        for literal in &literals {
-            if let AboutObject::Declares(list) = *literal {
-                names.extend(self.name_lists.get(list).iter().filter(|name| seen.insert(**name)));
-            }
-        }
-        for literal in &literals {
-            match *literal {
-                AboutObject::If(name, _) | AboutObject::Has(name, _) if seen.insert(name) => names.push(name),
-                _ => {}
-            }
-        }
-        for literal in &literals {
-            if let AboutObject::Each(set, _) | AboutObject::Some(set, _) = *literal
-                && let NameSet::Others { names: excluded, .. } = self.name_sets.get(set)
-            {
-                names.extend(excluded.iter().filter(|name| seen.insert(**name)));
-            }
-        }
-        names
+    /// Whether a member can follow, as far as names and counts are concerned.
+    fn can_continue(&self, residual: &ObjectResidual) -> bool {
+        !residual.count.is_full() && (!self.shape.classes.is_empty() || !self.is_after_declared(residual))
     }
 
-    /// Takes out of a conjunction what concerns one declared name each.
-    fn split_by_name(
-        &mut self,
-        formula: ObjectFormula,
-        names: &[Id<Box<str>>],
-    ) -> (Vec<Declared>, ObjectFormula) {
-        let mut values: FxHashMap<Id<Box<str>>, (Vec<ValueFormula>, bool)> = FxHashMap::default();
-        let mut between = Vec::new();
-        for part in self.objects.conjuncts(formula) {
-            match *self.objects.get(part) {
-                Formula::Literal(AboutObject::Declares(_)) => {}
-                Formula::Literal(AboutObject::If(name, value)) => {
-                    values.entry(name).or_default().0.push(value)
-                }
-                Formula::Literal(AboutObject::Has(name, value)) => {
-                    let entry = values.entry(name).or_default();
-                    entry.0.push(value);
-                    entry.1 = true;
-                }
-                _ => between.push(part),
+    /// Whether the object can end.
+    fn can_end(&self, residual: &ObjectResidual) -> bool {
+        let is_missing = match self.order {
+            KeyOrder::Declared => self.required_from[residual.next] > 0,
+            KeyOrder::Any => {
+                let mut declared = self.shape.declared.iter().enumerate();
+                declared.any(|(index, member)| residual.unused >> index & 1 == 1 && member.required)
             }
-        }
-        let declared = names
-            .iter()
-            .map(|&name| {
-                let (asked, required) = values.remove(&name).unwrap_or_default();
-                Declared { name, value: self.values.and(asked), required }
-            })
-            .collect();
-        (declared, self.objects.and(between))
+        };
+        !is_missing && residual.count.min == 0 && self.may_end(residual.formula)
     }
 
-    /// Splits the names that are not declared by the patterns that `formula` mentions.
-    fn classes(
-        &mut self,
-        formula: ObjectFormula,
-        names: &[Id<Box<str>>],
-    ) -> Result<Vec<Class>, LimitExceeded> {
-        let mut patterns = Vec::new();
-        for literal in self.objects.literals(formula) {
-            if let AboutObject::Each(set, _) | AboutObject::Some(set, _) = literal {
-                match self.name_sets.get(set) {
-                    NameSet::All => {}
-                    NameSet::Matching(pattern) => patterns.push(*pattern),
-                    NameSet::Others { patterns: excluded, .. } => patterns.extend(excluded.iter().copied()),
-                }
-            }
-        }
-        patterns.sort_unstable();
-        patterns.dedup();
-        // Where no other name is allowed, nobody needs to know which ones there are.
-        let nothing_else = self.objects.conjuncts(formula).into_iter().any(|part| {
-            matches!(self.objects.get(part), Formula::Literal(AboutObject::Each(set, value))
-            if *value == falsehood() && match self.name_sets.get(*set) {
-                NameSet::All => true,
-                NameSet::Others { patterns, .. } => patterns.is_empty(),
-                NameSet::Matching(_) => false,
-            })
-        });
-        if nothing_else {
-            return Ok(Vec::new());
-        }
-        let spelled: Vec<Box<str>> = names.iter().map(|&name| self.names.get(name).clone()).collect();
-        let (terms, spelling) = (self.automata.terms_mut(), &mut self.spelling);
-        let declared = spelling.words(terms, spelled.iter().map(|name| &**name));
-        let others =
-            if names.is_empty() { self.any_string.yes } else { spelling.complement(terms, declared) };
-        let mut classes = vec![Class { names: others, patterns: FxHashSet::default() }];
-        for pattern in patterns {
-            let terms = self.automata.terms_mut();
-            let outside = self.spelling.complement(terms, pattern);
-            let mut split = Vec::with_capacity(classes.len() + 1);
-            for class in classes {
-                let terms = self.automata.terms_mut();
-                let (inner, outer) = (
-                    terms.intersection(&[class.names, pattern]),
-                    terms.intersection(&[class.names, outside]),
-                );
-                let (no_inner, no_outer) = (self.is_empty_language(inner)?, self.is_empty_language(outer)?);
-                // A class that is not split keeps its own, simpler form.
-                if !no_outer {
-                    let names = if no_inner { class.names } else { outer };
-                    split.push(Class { names, patterns: class.patterns.clone() });
-                }
-                if !no_inner {
-                    let names = match (no_outer, class.names == self.any_string.yes) {
-                        (true, _) => class.names,
-                        (false, true) => pattern,
-                        (false, false) => inner,
-                    };
-                    let mut patterns = class.patterns;
-                    patterns.insert(pattern);
-                    split.push(Class { names, patterns });
-                }
-            }
-            classes = split;
-            if classes.len() > MOST_CLASSES {
-                return Err(LimitExceeded::new("grammar_size", self.limits.grammar_size));
-            }
-        }
-        Ok(classes)
+    /// Whether the empty rest of an object satisfies `formula`, bounds on the number of members aside.
+    fn may_end(&self, formula: ObjectFormula) -> bool {
+        self.sets.formulas.objects.fold(formula, |node| match node {
+            FoldedNode::False => false,
+            FoldedNode::True => true,
+            FoldedNode::And(parts) => parts.into_iter().all(|part| part),
+            FoldedNode::Or(parts) => parts.into_iter().any(|part| part),
+            FoldedNode::Literal(literal) => match literal {
+                ObjectAssertion::Declares(_) | ObjectAssertion::Relaxed | ObjectAssertion::AtMost(_) => true,
+                ObjectAssertion::If(..) | ObjectAssertion::Each(..) => true,
+                ObjectAssertion::Has(..) | ObjectAssertion::Some(..) => false,
+                ObjectAssertion::AtLeast(count) => *count == 0,
+            },
+        })
     }
 
-    /// A rest with the counts of its formula taken out; none if they clash.
-    fn object_rest(&mut self, rest: Rest) -> Option<Rest> {
-        let mut rest = rest;
-        let mut kept = Vec::new();
+    /// Moves the bounds on the number of members from the formula to the count; `None` if they are unsatisfiable.
+    fn without_counts(&mut self, mut residual: ObjectResidual) -> Option<ObjectResidual> {
+        let objects = &mut self.sets.formulas.objects;
+        let mut others = Vec::new();
         let mut changed = false;
-        for part in self.objects.conjuncts(rest.formula) {
-            match *self.objects.get(part) {
-                Formula::Literal(AboutObject::AtLeast(count)) => rest.least = rest.least.max(count),
-                Formula::Literal(AboutObject::AtMost(count)) => {
-                    rest.most = Some(rest.most.map_or(count, |most| most.min(count)));
-                }
-                Formula::Literal(AboutObject::Declares(_) | AboutObject::Relaxed) => {}
+        for part in objects.conjuncts(residual.formula) {
+            match *objects.get(part) {
+                Formula::Literal(ObjectAssertion::AtLeast(min)) => residual.count.require_at_least(min),
+                Formula::Literal(ObjectAssertion::AtMost(max)) => residual.count.require_at_most(max),
+                Formula::Literal(ObjectAssertion::Declares(_) | ObjectAssertion::Relaxed) => {}
                 _ => {
-                    kept.push(part);
+                    others.push(part);
                     continue;
                 }
             }
             changed = true;
         }
         if changed {
-            rest.formula = self.objects.and(kept);
+            residual.formula = objects.and(others);
         }
-        let possible = rest.formula != falsehood() && rest.most.is_none_or(|most| rest.least <= most);
-        possible.then_some(rest)
+        (residual.formula != falsehood() && residual.count.is_satisfiable()).then_some(residual)
     }
 
-    /// Whether the object can end here.
-    fn object_can_end(&mut self, object: &Object, rest: &Rest) -> bool {
-        let missing = match self.options.key_order {
-            KeyOrder::Declared => object.required_from[rest.next] > 0,
-            KeyOrder::Any => (0..object.declared.len())
-                .any(|index| rest.unused >> index & 1 == 1 && object.declared[index].required),
-        };
-        // What is asked of names that do not come is settled by `object_may_end`.
-        !missing && rest.least == 0 && self.object_may_end(rest.formula)
+    /// Drops bounds on the number of members that the declared members imply. For declared order.
+    fn drop_implied_counts(&self, residual: &mut ObjectResidual) {
+        let count = &mut residual.count;
+        if count.min <= self.required_from[residual.next] {
+            count.min = 0;
+        }
+        let remaining = self.shape.declared.len() - residual.next;
+        if self.shape.classes.is_empty() && count.max.is_some_and(|max| remaining <= max as usize) {
+            count.max = None;
+        }
     }
 
-    /// Adds to `alternatives` those of what comes behind a member.
-    fn add_more(
+    /// The rule of a residual.
+    fn rule(&mut self, mut residual: ObjectResidual, position: MemberPosition) -> RuleId {
+        if self.order == KeyOrder::Declared {
+            self.drop_implied_counts(&mut residual);
+        }
+        let key = (residual, position);
+        if let Some(&rule) = self.rules.get(&key) {
+            return rule;
+        }
+        let rule = self.emitter.rules.reserve(match position {
+            MemberPosition::BeforeMember => "members",
+            MemberPosition::AfterMember => "more",
+        });
+        self.pending.push(PendingResidual { residual: key.0.clone(), position, rule });
+        self.rules.insert(key, rule);
+        rule
+    }
+
+    /// Appends the right-hand sides of the text after a member.
+    fn add_after_member(
         &mut self,
-        object: &mut Object,
-        rest: Rest,
-        alternatives: &mut Vec<Parts>,
+        residual: ObjectResidual,
+        alternatives: &mut Vec<PartSequence>,
     ) -> Result<(), LimitExceeded> {
-        let Punctuation { object: brackets, next, .. } = object.marks;
-        if object.is_behind_declared(&rest)
-            && (rest.least > 0 || rest.most.is_some())
-            && let Some(following) = self.repeated_member(object, &rest)?
+        let Punctuation { object: brackets, comma, .. } = self.shape.punctuation;
+        let count = residual.count;
+        if self.is_after_declared(&residual)
+            && (count.min > 0 || count.max.is_some())
+            && let Some(rule) = self.repeatable_member(&residual)?
         {
-            if self.object_may_end(rest.formula) {
-                alternatives.push(vec![Part::Repeat(following, rest.least, rest.most), brackets.close]);
+            if self.may_end(residual.formula) {
+                let members = RulePart::Repeat { rule, min: count.min, max: count.max };
+                alternatives.push(vec![members, brackets.close]);
             }
             return Ok(());
         }
-        if self.object_can_end(object, &rest) {
+        if self.can_end(&residual) {
             alternatives.push(vec![brackets.close]);
         }
-        if object.can_go_on(&rest) {
-            let members = self.stretch_rule(object, rest, Stretch::Members);
-            alternatives.push(vec![next, Part::Rule(members)]);
+        if self.can_continue(&residual) {
+            let members = self.rule(residual, MemberPosition::BeforeMember);
+            alternatives.push(vec![comma, RulePart::Rule(members)]);
         }
         Ok(())
     }
 
-    /// Adds to `alternatives` those of at least one member, each behind `parts`.
+    /// Appends the right-hand sides of one or more members, each after `parts`.
     fn add_members(
         &mut self,
-        object: &mut Object,
-        rest: Rest,
-        parts: Parts,
-        alternatives: &mut Vec<Parts>,
+        mut residual: ObjectResidual,
+        mut parts: PartSequence,
+        alternatives: &mut Vec<PartSequence>,
     ) -> Result<(), LimitExceeded> {
-        if self.options.key_order == KeyOrder::Any {
-            return self.add_members_in_any_order(object, &rest, &parts, alternatives);
+        if self.order == KeyOrder::Any {
+            return self.add_members_in_any_order(&residual, &parts, alternatives);
         }
-        let (mut rest, mut parts) = (rest, parts);
         loop {
-            // Required names are written down in a row; whatever else comes behind something is a rule of its own.
-            let is_required = object.declared.get(rest.next).is_some_and(|declared| declared.required);
+            // Required members are appended to one sequence; an optional one after other parts begins a rule.
+            let is_required = self.shape.declared.get(residual.next).is_some_and(|member| member.required);
             if !parts.is_empty() && !is_required {
-                parts.push(Part::Rule(self.stretch_rule(object, rest, Stretch::Members)));
+                parts.push(RulePart::Rule(self.rule(residual, MemberPosition::BeforeMember)));
                 alternatives.push(parts);
                 return Ok(());
             }
-            if rest.next == object.declared.len() {
-                return self.add_other_members(object, &rest, &parts, alternatives);
+            if residual.next == self.shape.declared.len() {
+                return self.add_other_members(&residual, &parts, alternatives);
             }
-            let declared = object.declared[rest.next];
-            let without = (!declared.required).then(|| self.object_without(rest.formula, declared.name));
-            let skipped = match without.filter(|&formula| formula != falsehood()) {
-                Some(formula) => self.object_rest(Rest { formula, next: rest.next + 1, ..rest.clone() }),
-                None => None,
-            };
-            let skipped = skipped.filter(|skipped| object.can_go_on(skipped));
-            let mut members = self.member_outcomes(object, &rest, declared)?;
+            let declared = self.shape.declared[residual.next];
+            let skipped = self.without_member(&residual, declared);
+            let mut members = self.with_member(&residual, declared)?;
             for (_, after) in &mut members {
-                after.next = rest.next + 1;
+                after.next = residual.next + 1;
             }
             match (&mut members[..], skipped) {
                 ([], None) => return Ok(()),
-                ([], Some(skipped)) => rest = skipped,
-                ([(member, after)], None) if !self.object_can_end(object, after) => {
-                    if !object.can_go_on(after) {
+                ([], Some(skipped)) => residual = skipped,
+                ([(member, after)], None) if !self.can_end(after) => {
+                    if !self.can_continue(after) {
                         return Ok(());
                     }
                     parts.append(member);
-                    parts.push(object.marks.next);
-                    rest = after.clone();
+                    parts.push(self.shape.punctuation.comma);
+                    residual = after.clone();
                 }
                 (_, skipped) => {
                     for (member, after) in members {
                         let parts = parts.iter().copied().chain(member).collect();
-                        self.follow(object, after, parts, alternatives);
+                        self.add_continued(after, parts, alternatives);
                     }
                     if let Some(skipped) = skipped {
-                        parts.push(Part::Rule(self.stretch_rule(object, skipped, Stretch::Members)));
+                        parts.push(RulePart::Rule(self.rule(skipped, MemberPosition::BeforeMember)));
                         alternatives.push(parts);
                     }
                     return Ok(());
@@ -420,317 +477,288 @@ impl Translation<'_> {
         }
     }
 
-    /// Any declared name that was not used yet, or another one.
+    /// Appends the right-hand sides that begin with any unused declared member, or another one.
     fn add_members_in_any_order(
         &mut self,
-        object: &mut Object,
-        rest: &Rest,
-        parts: &Parts,
-        alternatives: &mut Vec<Parts>,
+        residual: &ObjectResidual,
+        parts: &PartSequence,
+        alternatives: &mut Vec<PartSequence>,
     ) -> Result<(), LimitExceeded> {
-        for index in 0..object.declared.len() {
-            if rest.unused >> index & 1 == 0 {
+        for (index, &declared) in self.shape.declared.iter().enumerate() {
+            if residual.unused >> index & 1 == 0 {
                 continue;
             }
-            let declared = object.declared[index];
-            for (member, after) in self.member_outcomes(object, rest, declared)? {
-                let after = Rest { unused: rest.unused & !(1 << index), ..after };
+            for (member, after) in self.with_member(residual, declared)? {
+                let after = ObjectResidual { unused: residual.unused & !(1 << index), ..after };
                 let parts = parts.iter().copied().chain(member).collect();
-                self.follow(object, after, parts, alternatives);
+                self.add_continued(after, parts, alternatives);
             }
         }
-        self.add_other_members(object, rest, parts, alternatives)
+        self.add_other_members(residual, parts, alternatives)
     }
 
-    /// Adds the alternative that begins with `parts`, which end with a member, and goes on with `rest`, if that can be.
-    fn follow(&mut self, object: &mut Object, rest: Rest, mut parts: Parts, alternatives: &mut Vec<Parts>) {
-        match (object.can_go_on(&rest), self.object_can_end(object, &rest)) {
+    /// Appends the right-hand side that begins with `parts`, which end with a member, if it can be completed.
+    fn add_continued(
+        &mut self,
+        residual: ObjectResidual,
+        mut parts: PartSequence,
+        alternatives: &mut Vec<PartSequence>,
+    ) {
+        match (self.can_continue(&residual), self.can_end(&residual)) {
             (false, false) => return,
-            (false, true) => parts.push(object.marks.object.close),
-            (true, false) if rest.least <= 1 => {
-                let members = self.stretch_rule(object, rest, Stretch::Members);
-                parts.extend([object.marks.next, Part::Rule(members)]);
+            (false, true) => parts.push(self.shape.punctuation.object.close),
+            (true, false) if residual.count.min <= 1 => {
+                let members = self.rule(residual, MemberPosition::BeforeMember);
+                parts.extend([self.shape.punctuation.comma, RulePart::Rule(members)]);
             }
-            (true, _) => parts.push(Part::Rule(self.stretch_rule(object, rest, Stretch::More))),
+            (true, _) => parts.push(RulePart::Rule(self.rule(residual, MemberPosition::AfterMember))),
         }
         alternatives.push(parts);
     }
 
-    fn stretch_rule(&mut self, object: &mut Object, rest: Rest, stretch: Stretch) -> RuleId {
-        let mut rest = rest;
-        if self.options.key_order == KeyOrder::Declared {
-            object.drop_idle_counts(&mut rest);
+    /// The residual without the next declared member; `None` if it must occur, or no member can follow.
+    fn without_member(
+        &mut self,
+        residual: &ObjectResidual,
+        declared: DeclaredMember,
+    ) -> Option<ObjectResidual> {
+        if declared.required {
+            return None;
         }
-        let key = (rest, stretch);
-        if let Some(&rule) = object.rules.get(&key) {
-            return rule;
+        let formula = formula_without(&mut self.sets.formulas, residual.formula, declared.name);
+        if formula == falsehood() {
+            return None;
         }
-        let rule = self.rules.reserve(match stretch {
-            Stretch::Members => "members",
-            Stretch::More => "more",
-        });
-        object.pending.push((key.0.clone(), stretch, rule));
-        object.rules.insert(key, rule);
-        rule
+        let next = residual.next + 1;
+        let skipped = self.without_counts(ObjectResidual { formula, next, ..residual.clone() })?;
+        self.can_continue(&skipped).then_some(skipped)
     }
 
-    /// The ways in which a declared member can stand here: its text, and what is left.
-    fn member_outcomes(
+    /// The texts of a declared member as the next one, each with the residual after it.
+    fn with_member(
         &mut self,
-        object: &Object,
-        rest: &Rest,
-        declared: Declared,
-    ) -> Result<Vec<(Parts, Rest)>, LimitExceeded> {
-        if rest.most == Some(0) {
+        residual: &ObjectResidual,
+        declared: DeclaredMember,
+    ) -> Result<Vec<(PartSequence, ObjectResidual)>, LimitExceeded> {
+        if residual.count.is_full() {
             return Ok(Vec::new());
         }
-        let outcomes = self.object_outcomes(rest.formula, |this, literal| match literal {
-            AboutObject::If(name, _) | AboutObject::Has(name, _) => Ok(name == declared.name),
-            AboutObject::Each(set, _) | AboutObject::Some(set, _) => this.set_has(set, declared.name),
+        let form = object_form(self.sets, residual.formula, |sets, literal| match literal {
+            ObjectAssertion::If(name, _) | ObjectAssertion::Has(name, _) => Ok(name == declared.name),
+            ObjectAssertion::Each(set, _) | ObjectAssertion::Some(set, _) => {
+                sets.formulas.has_name(&mut sets.languages, set, declared.name)
+            }
             _ => Ok(false),
         })?;
         let mut members = Vec::new();
-        for (value, formula) in outcomes {
-            let value = self.values.and([declared.value, value]);
-            let place = (object.depth, object.marks.colon);
-            let Some(parts) = self.declared_member(place, declared.name, value)? else { continue };
-            let after = Rest {
-                formula,
-                least: rest.least.saturating_sub(1),
-                most: rest.most.map(|most| most.saturating_sub(1)),
-                ..*rest
+        for monomial in form {
+            let value = self.sets.formulas.values.and([declared.value, monomial.value]);
+            let Some(parts) = declared_member(self.sets, self.emitter, &self.shape, declared.name, value)?
+            else {
+                continue;
             };
-            let Some(after) = self.object_rest(after) else { continue };
+            let Some(after) = self.without_counts(residual.after_one(monomial.residual)) else { continue };
             members.push((parts, after));
         }
         Ok(members)
     }
 
-    /// The text of a member with a declared name.
-    pub(crate) fn declared_member(
-        &mut self,
-        (depth, colon): (u32, Part),
-        name: Id<Box<str>>,
-        value: ValueFormula,
-    ) -> Result<Option<Parts>, LimitExceeded> {
-        let Some(value) = self.value_parts(value, depth)? else { return Ok(None) };
-        let name = self.names.get(name).clone();
-        let word = self.spelling.word(self.automata.terms_mut(), &name);
-        let Some(word) = self.written(word)? else { return Ok(None) };
-        let terms = self.automata.terms_mut();
-        let quote = terms.literal(b"\"");
-        let key = terms.concat(&[quote, word, quote]);
-        self.rules.label(key, || quote_text(&name));
-        let mut parts = vec![Part::Mark(key), colon];
-        parts.extend(value);
-        Ok(Some(parts))
-    }
-
-    /// Adds to `alternatives` those of at least one member, the first with a name that is not declared, each behind `parts`.
+    /// Appends the right-hand sides of one or more members, the first with an undeclared name, each after `parts`.
     fn add_other_members(
         &mut self,
-        object: &mut Object,
-        rest: &Rest,
-        parts: &Parts,
-        alternatives: &mut Vec<Parts>,
+        residual: &ObjectResidual,
+        parts: &PartSequence,
+        alternatives: &mut Vec<PartSequence>,
     ) -> Result<(), LimitExceeded> {
-        if rest.most == Some(0) {
+        let count = residual.count;
+        if count.is_full() {
             return Ok(());
         }
-        if object.is_behind_declared(rest)
-            && (rest.least > 1 || rest.most.is_some())
-            && let Some(following) = self.repeated_member(object, rest)?
+        if self.is_after_declared(residual)
+            && (count.min > 1 || count.max.is_some())
+            && let Some(rule) = self.repeatable_member(residual)?
         {
-            if !self.object_may_end(rest.formula) {
+            if !self.may_end(residual.formula) {
                 return Ok(());
             }
-            for (value, class, _) in self.class_outcomes(&object.classes, rest.formula)? {
-                let Some(member) =
-                    self.other_member((object.depth, object.marks.colon), &object.classes[class], value)?
+            for ClassMonomial { class, monomial } in
+                class_forms(self.sets, self.shape.classes, residual.formula)?
+            {
+                let class = &self.shape.classes[class];
+                let Some(member) = other_member(self.sets, self.emitter, &self.shape, class, monomial.value)?
                 else {
                     continue;
                 };
-                let mut row: Parts = parts.iter().copied().chain(member).collect();
-                if rest.most != Some(1) {
-                    let most = rest.most.map(|most| most.saturating_sub(1));
-                    row.push(Part::Repeat(following, rest.least.saturating_sub(1), most));
+                let mut alternative: PartSequence = parts.iter().copied().chain(member).collect();
+                if count.max != Some(1) {
+                    let ChildCount { min, max } = count.after_one();
+                    alternative.push(RulePart::Repeat { rule, min, max });
                 }
-                row.push(object.marks.object.close);
-                alternatives.push(row);
+                alternative.push(self.shape.punctuation.object.close);
+                alternatives.push(alternative);
             }
             return Ok(());
         }
-        for (value, class, formula) in self.class_outcomes(&object.classes, rest.formula)? {
-            let Some(member) =
-                self.other_member((object.depth, object.marks.colon), &object.classes[class], value)?
+        for ClassMonomial { class, monomial } in class_forms(self.sets, self.shape.classes, residual.formula)?
+        {
+            let class = &self.shape.classes[class];
+            let Some(member) = other_member(self.sets, self.emitter, &self.shape, class, monomial.value)?
             else {
                 continue;
             };
-            let after = Rest {
-                formula,
-                least: rest.least.saturating_sub(1),
-                most: rest.most.map(|most| most.saturating_sub(1)),
-                ..*rest
-            };
-            let Some(after) = self.object_rest(after) else { continue };
-            self.follow(object, after, parts.iter().copied().chain(member).collect(), alternatives);
+            let Some(after) = self.without_counts(residual.after_one(monomial.residual)) else { continue };
+            self.add_continued(after, parts.iter().copied().chain(member).collect(), alternatives);
         }
         Ok(())
     }
 
-    /// A comma and a member with a name that is not declared, if such members change nothing about what may follow, so
-    /// that they can be counted.
-    fn repeated_member(&mut self, object: &Object, rest: &Rest) -> Result<Option<RuleId>, LimitExceeded> {
-        let outcomes = self.class_outcomes(&object.classes, rest.formula)?;
-        if outcomes.iter().any(|&(_, _, after)| after != rest.formula) {
+    /// The rule of a comma and an undeclared member; `None` unless such members leave the residual unchanged, so that
+    /// they can be counted.
+    fn repeatable_member(&mut self, residual: &ObjectResidual) -> Result<Option<RuleId>, LimitExceeded> {
+        let forms = class_forms(self.sets, self.shape.classes, residual.formula)?;
+        if forms.iter().any(|form| form.monomial.residual != residual.formula) {
             return Ok(None);
         }
-        let mut members = Vec::new();
-        for (value, class, _) in outcomes {
-            let member =
-                self.other_member((object.depth, object.marks.colon), &object.classes[class], value)?;
-            members.extend(
-                member.map(|member| [object.marks.next].into_iter().chain(member).collect::<Parts>()),
-            );
+        let mut members: Vec<PartSequence> = Vec::new();
+        for ClassMonomial { class, monomial } in forms {
+            let class = &self.shape.classes[class];
+            let member = other_member(self.sets, self.emitter, &self.shape, class, monomial.value)?;
+            let comma = self.shape.punctuation.comma;
+            members.extend(member.map(|member| [comma].into_iter().chain(member).collect::<PartSequence>()));
         }
-        Ok(Some(self.rules.add("member", members)))
+        Ok(Some(self.emitter.rules.add("member", members)))
     }
+}
 
-    /// For each class of other names, what a member with such a name may satisfy and what is left then.
-    pub(crate) fn class_outcomes(
-        &mut self,
-        classes: &[Class],
-        formula: ObjectFormula,
-    ) -> Result<Vec<(ValueFormula, usize, ObjectFormula)>, LimitExceeded> {
-        let mut found = Vec::new();
-        for (index, class) in classes.iter().enumerate() {
-            let outcomes = self.object_outcomes(formula, |this, literal| {
-                Ok(match literal {
-                    AboutObject::Each(set, _) | AboutObject::Some(set, _) => {
-                        class.is_in(this.name_sets.get(set))
-                    }
-                    _ => false,
-                })
-            })?;
-            found.extend(outcomes.into_iter().map(|(value, after)| (value, index, after)));
-        }
-        Ok(found)
-    }
+/// The parts of a member with a declared name; `None` if no such member can be written.
+pub(super) fn declared_member(
+    sets: &mut ValueSets<'_>,
+    emitter: &mut Emitter,
+    shape: &ObjectShape<'_>,
+    name: NameId,
+    value: ValueFormula,
+) -> Result<Option<PartSequence>, LimitExceeded> {
+    let Some(value) = emitter.value_parts(sets, value, shape.depth)? else { return Ok(None) };
+    let name = sets.formulas.names.get(name);
+    let languages = &mut sets.languages;
+    let word = languages.encoding.word(languages.automata.terms_mut(), name);
+    let Some(word) = languages.written(word)? else { return Ok(None) };
+    let terms = languages.automata.terms_mut();
+    let quote = terms.literal(b"\"");
+    let key = terms.concat(&[quote, word, quote]);
+    emitter.rules.label(key, || quote_text(name));
+    let mut parts = vec![RulePart::Markup(key), shape.punctuation.colon];
+    parts.extend(value);
+    Ok(Some(parts))
+}
 
-    /// The text of a member with a name of a class.
-    pub(crate) fn other_member(
-        &mut self,
-        (depth, colon): (u32, Part),
-        class: &Class,
-        value: ValueFormula,
-    ) -> Result<Option<Parts>, LimitExceeded> {
-        let Some(value) = self.value_parts(value, depth)? else { return Ok(None) };
-        let Some(names) = self.written(class.names)? else { return Ok(None) };
-        let terms = self.automata.terms_mut();
-        let quote = terms.literal(b"\"");
-        let name = terms.concat(&[quote, names, quote]);
-        let mut parts = vec![Part::Text(name), colon];
-        parts.extend(value);
-        Ok(Some(parts))
-    }
+/// The parts of a member with a name of a class; `None` if no such member can be written.
+pub(super) fn other_member(
+    sets: &mut ValueSets<'_>,
+    emitter: &mut Emitter,
+    shape: &ObjectShape<'_>,
+    class: &NameClass,
+    value: ValueFormula,
+) -> Result<Option<PartSequence>, LimitExceeded> {
+    let Some(value) = emitter.value_parts(sets, value, shape.depth)? else { return Ok(None) };
+    let languages = &mut sets.languages;
+    let Some(names) = languages.written(class.names)? else { return Ok(None) };
+    let terms = languages.automata.terms_mut();
+    let quote = terms.literal(b"\"");
+    let name = terms.concat(&[quote, names, quote]);
+    let mut parts = vec![RulePart::Text(name), shape.punctuation.colon];
+    parts.extend(value);
+    Ok(Some(parts))
+}
 
-    /// Whether a name is in a set.
-    pub(crate) fn set_has(&mut self, set: Id<NameSet>, name: Id<Box<str>>) -> Result<bool, LimitExceeded> {
-        if let Some(&known) = self.set_members.get(&(set, name)) {
-            return Ok(known);
-        }
-        let has = match self.name_sets.get(set).clone() {
-            NameSet::All => true,
-            NameSet::Matching(pattern) => self.pattern_has(pattern, name)?,
-            NameSet::Others { names, patterns } => {
-                let mut outside = names.binary_search(&name).is_err();
-                for pattern in patterns {
-                    outside = outside && !self.pattern_has(pattern, name)?;
-                }
-                outside
-            }
-        };
-        self.set_members.insert((set, name), has);
-        Ok(has)
-    }
+/// A monomial of the linear form for a member whose name is in a class.
+pub(super) struct ClassMonomial {
+    /// The index of the class.
+    pub(super) class: usize,
+    pub(super) monomial: Monomial<ObjectAssertion>,
+}
 
-    fn pattern_has(&mut self, pattern: TermId, name: Id<Box<str>>) -> Result<bool, LimitExceeded> {
-        let name = self.names.get(name).clone();
-        let word = self.spelling.word(self.automata.terms_mut(), &name);
-        Ok(!self.never_both(pattern, word)?)
-    }
-
-    /// Whether an object may end where `formula` is what its rest has to be, counts aside.
-    fn object_may_end(&self, formula: ObjectFormula) -> bool {
-        use crate::values::formula::Step;
-        self.objects.fold(formula, |step| match step {
-            Step::False => false,
-            Step::True => true,
-            Step::And(parts) => parts.into_iter().all(|part| part),
-            Step::Or(parts) => parts.into_iter().any(|part| part),
-            Step::Literal(literal) => match literal {
-                AboutObject::Declares(_) | AboutObject::Relaxed | AboutObject::AtMost(_) => true,
-                AboutObject::If(..) | AboutObject::Each(..) => true,
-                AboutObject::Has(..) | AboutObject::Some(..) => false,
-                AboutObject::AtLeast(count) => *count == 0,
-            },
-        })
-    }
-
-    /// What is left of `formula` when there will be no member `name`.
-    fn object_without(&mut self, formula: ObjectFormula, name: Id<Box<str>>) -> ObjectFormula {
-        match *self.objects.get(formula) {
-            Formula::Literal(AboutObject::If(absent, _)) if absent == name => return truth(),
-            Formula::Literal(AboutObject::Has(absent, _)) if absent == name => return falsehood(),
-            Formula::True | Formula::False | Formula::Literal(_) => return formula,
-            Formula::And(_) | Formula::Or(_) => {}
-        }
-        let mut left: FxHashMap<ObjectFormula, ObjectFormula> = FxHashMap::default();
-        for id in self.objects.below(formula) {
-            let result = match self.objects.get(id).clone() {
-                Formula::And(parts) => self.objects.and(parts.iter().map(|part| left[part])),
-                Formula::Or(parts) => self.objects.or(parts.iter().map(|part| left[part])),
-                Formula::Literal(AboutObject::If(absent, _)) if absent == name => truth(),
-                Formula::Literal(AboutObject::Has(absent, _)) if absent == name => falsehood(),
-                _ => id,
-            };
-            left.insert(id, result);
-        }
-        left[&formula]
-    }
-
-    /// The linear form of `formula` for a member with a name of which `concerns` says to which literals it matters.
-    fn object_outcomes(
-        &mut self,
-        formula: ObjectFormula,
-        concerns: impl Fn(&mut Self, AboutObject) -> Result<bool, LimitExceeded>,
-    ) -> Result<Vec<Outcome>, LimitExceeded> {
-        if formula == truth() {
-            return Ok(vec![(truth(), truth())]);
-        }
-        // Most members concern nothing but what is known of their names.
-        if let Formula::Literal(literal) = *self.objects.get(formula)
-            && !matches!(literal, AboutObject::AtLeast(_) | AboutObject::AtMost(_))
-            && !concerns(self, literal)?
-        {
-            return Ok(vec![(truth(), formula)]);
-        }
-        self.linear_form(formula, |this, id, literal| {
-            let concerned = concerns(this, literal)?;
+/// The linear forms of `formula` for a member with an undeclared name, one for each class.
+pub(super) fn class_forms(
+    sets: &mut ValueSets<'_>,
+    classes: &[NameClass],
+    formula: ObjectFormula,
+) -> Result<Vec<ClassMonomial>, LimitExceeded> {
+    let mut forms = Vec::new();
+    for (index, class) in classes.iter().enumerate() {
+        let form = object_form(sets, formula, |sets, literal| {
             Ok(match literal {
-                AboutObject::If(_, value) | AboutObject::Has(_, value) if concerned => vec![(value, truth())],
-                AboutObject::Each(_, value) if concerned => vec![(value, id)],
-                AboutObject::Some(_, value) if concerned => vec![(value, truth()), (truth(), id)],
-                AboutObject::AtLeast(0 | 1) => vec![(truth(), truth())],
-                AboutObject::AtLeast(count) => {
-                    vec![(truth(), this.objects.literal(AboutObject::AtLeast(count - 1)))]
+                ObjectAssertion::Each(set, _) | ObjectAssertion::Some(set, _) => {
+                    class.is_in(sets.formulas.name_sets.get(set))
                 }
-                AboutObject::AtMost(0) => Vec::new(),
-                AboutObject::AtMost(count) => {
-                    vec![(truth(), this.objects.literal(AboutObject::AtMost(count - 1)))]
-                }
-                _ => vec![(truth(), id)],
+                _ => false,
             })
-        })
+        })?;
+        forms.extend(form.into_iter().map(|monomial| ClassMonomial { class: index, monomial }));
     }
+    Ok(forms)
+}
+
+/// `formula` under the assumption that the member `name` is absent.
+fn formula_without(formulas: &mut Formulas, formula: ObjectFormula, name: NameId) -> ObjectFormula {
+    let objects = &mut formulas.objects;
+    match *objects.get(formula) {
+        Formula::Literal(ObjectAssertion::If(absent, _)) if absent == name => return truth(),
+        Formula::Literal(ObjectAssertion::Has(absent, _)) if absent == name => return falsehood(),
+        Formula::True | Formula::False | Formula::Literal(_) => return formula,
+        Formula::And(_) | Formula::Or(_) => {}
+    }
+    let mut results: FxHashMap<ObjectFormula, ObjectFormula> = FxHashMap::default();
+    for id in objects.descendants(formula) {
+        let result = match objects.get(id).clone() {
+            Formula::And(parts) => objects.and(parts.iter().map(|part| results[part])),
+            Formula::Or(parts) => objects.or(parts.iter().map(|part| results[part])),
+            Formula::Literal(ObjectAssertion::If(absent, _)) if absent == name => truth(),
+            Formula::Literal(ObjectAssertion::Has(absent, _)) if absent == name => falsehood(),
+            _ => id,
+        };
+        results.insert(id, result);
+    }
+    results[&formula]
+}
+
+/// The linear form of `formula` for a member; `concerns` decides whether a literal applies to its name.
+fn object_form(
+    sets: &mut ValueSets<'_>,
+    formula: ObjectFormula,
+    concerns: impl Fn(&mut ValueSets<'_>, ObjectAssertion) -> Result<bool, LimitExceeded>,
+) -> Result<Vec<Monomial<ObjectAssertion>>, LimitExceeded> {
+    let monomial = |value, residual| Monomial { value, residual };
+    if formula == truth() {
+        return Ok(vec![monomial(truth(), truth())]);
+    }
+    // Shortcut for the most frequent case: a single literal that does not apply.
+    if let Formula::Literal(literal) = *sets.formulas.objects.get(formula)
+        && !matches!(literal, ObjectAssertion::AtLeast(_) | ObjectAssertion::AtMost(_))
+        && !concerns(sets, literal)?
+    {
+        return Ok(vec![monomial(truth(), formula)]);
+    }
+    linear_form(sets, formula, |sets, id, literal| {
+        let applies = concerns(sets, literal)?;
+        let objects = &mut sets.formulas.objects;
+        Ok(match literal {
+            ObjectAssertion::If(_, value) | ObjectAssertion::Has(_, value) if applies => {
+                vec![monomial(value, truth())]
+            }
+            ObjectAssertion::Each(_, value) if applies => vec![monomial(value, id)],
+            ObjectAssertion::Some(_, value) if applies => {
+                vec![monomial(value, truth()), monomial(truth(), id)]
+            }
+            ObjectAssertion::AtLeast(0 | 1) => vec![monomial(truth(), truth())],
+            ObjectAssertion::AtLeast(count) => {
+                vec![monomial(truth(), objects.literal(ObjectAssertion::AtLeast(count - 1)))]
+            }
+            ObjectAssertion::AtMost(0) => Vec::new(),
+            ObjectAssertion::AtMost(count) => {
+                vec![monomial(truth(), objects.literal(ObjectAssertion::AtMost(count - 1)))]
+            }
+            _ => vec![monomial(truth(), id)],
+        })
+    })
 }

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::translation::Translation;
+use crate::values::scalar_languages::ScalarLanguages;
 use grammask_automata::{TermId, Terms};
 use grammask_diagnostics::LimitExceeded;
 
@@ -32,7 +32,7 @@ impl ExcludedWords {
     }
 }
 
-impl Translation<'_> {
+impl ScalarLanguages {
     /// What may be written of a language of strings, without quotes, which is not empty; none if nothing may.
     pub(crate) fn written(&mut self, strings: TermId) -> Result<Option<TermId>, LimitExceeded> {
         let Some((containing, others)) = self.excluded_words.sides else { return Ok(Some(strings)) };
@@ -40,12 +40,12 @@ impl Translation<'_> {
             return Ok(known);
         }
         // A language that loses nothing keeps its own form, which may be a word.
-        let left = if self.never_both(strings, containing)? {
+        let left = if self.are_disjoint(strings, containing)? {
             strings
         } else {
             self.automata.terms_mut().intersection(&[strings, others])
         };
-        let left = (!self.is_empty_language(left)?).then_some(left);
+        let left = (!self.is_empty(left)?).then_some(left);
         self.excluded_words.left.insert(strings, left);
         Ok(left)
     }

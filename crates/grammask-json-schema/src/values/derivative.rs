@@ -1,204 +1,250 @@
-//! Linear forms: what the next item or member may satisfy, and what is left to satisfy then. Kept small: what cannot
-//! happen is dropped, and what happens anyway is said once.
+//! Derivatives of formulas about arrays and objects by the next item or member, as linear forms.
 //!
-//! A discriminator makes the branches of a `oneOf` disjoint, but only where its value is looked at: without this, each
-//! of n branches would carry along 2^n combinations of "that other branch fails here" and "it may still fail later".
-//! What a string satisfies is said with as few schemas as do: of "matches `^a`, and not `^b`, and not `^c`" the first is enough.
+//! As in V. Antimirov's partial derivatives of regular expressions (1996), the *linear form* of a formula is a list of
+//! *monomials*: a formula that the next value satisfies, and the residual formula for the items or members after it.
+//! Three simplifications bound its size:
+//!
+//! - Monomials with equal values are joined, then those with equal residuals.
+//! - Monomials whose value set is empty are dropped. A discriminator makes the branches of a `oneOf` disjoint, but only
+//!   at the member that holds it; without this, each of n branches would distinguish 2^n combinations of "that branch
+//!   fails here" and "that branch may fail later".
+//! - Conjunctions about strings lose the conjuncts implied by the others: of "matches `^a`, not `^b`, not `^c`" the
+//!   first is sufficient.
+
+use std::hash::Hash;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::interner::Id;
-use crate::translation::Translation;
-use crate::values::formula::{Formula, FormulaId, Formulas, Literal, Outcome, falsehood, merged, truth};
-use crate::values::literals::{AboutArray, AboutObject, Satisfies, Schema, ValueFormula};
-use crate::values::value_set::{Shape, StringSet};
+use crate::values::formula::{Formula, FormulaArena, FormulaId, Literal, falsehood, truth};
+use crate::values::formulas::Formulas;
+use crate::values::literals::{ArrayAssertion, ObjectAssertion, Satisfies, Schema, ValueFormula};
+use crate::values::value_set::{StringSet, ValueSet};
+use crate::values::value_sets::ValueSets;
 use grammask_diagnostics::LimitExceeded;
 
-/// Exclusions of which more than this are not looked into, to see whether they leave anything.
-const MANY_PARTS: usize = 8;
+/// Number of negated conjuncts above which a conjunction of negations is assumed satisfiable: it usually is, and the
+/// decision costs an intersection of as many automata.
+const MAX_DECIDED_NEGATIONS: usize = 8;
 
-/// Conjunctions with at most so many parts are not made shorter.
-const FEW_PARTS: usize = 8;
+/// Number of conjuncts up to which implied conjuncts are kept: finding them would cost more than they do.
+const MAX_UNSIMPLIFIED_CONJUNCTS: usize = 8;
 
-/// Assertions about what has parts: the parts satisfy formulas about values.
-pub(crate) trait AboutParts: Literal {
-    /// The arena of formulas about the parts, and that of formulas about the whole.
-    fn arenas<'t>(
-        translation: &'t mut Translation<'_>,
-    ) -> (&'t mut Formulas<Satisfies>, &'t mut Formulas<Self>);
+/// A monomial of a linear form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Monomial<L> {
+    /// What the next item or member satisfies.
+    pub(crate) value: ValueFormula,
+    /// What the items or members after it satisfy.
+    pub(crate) residual: FormulaId<L>,
 }
 
-impl AboutParts for AboutArray {
-    fn arenas<'t>(
-        translation: &'t mut Translation<'_>,
-    ) -> (&'t mut Formulas<Satisfies>, &'t mut Formulas<Self>) {
-        (&mut translation.values, &mut translation.arrays)
+/// An assertion about the children of an array or object, by formulas about values.
+pub(crate) trait ChildAssertion: Literal + Copy {
+    /// The arena of formulas about the children, and that of formulas about the container.
+    fn arenas(formulas: &mut Formulas) -> (&mut FormulaArena<Satisfies>, &mut FormulaArena<Self>);
+}
+
+impl ChildAssertion for ArrayAssertion {
+    fn arenas(formulas: &mut Formulas) -> (&mut FormulaArena<Satisfies>, &mut FormulaArena<Self>) {
+        (&mut formulas.values, &mut formulas.arrays)
     }
 }
 
-impl AboutParts for AboutObject {
-    fn arenas<'t>(
-        translation: &'t mut Translation<'_>,
-    ) -> (&'t mut Formulas<Satisfies>, &'t mut Formulas<Self>) {
-        (&mut translation.values, &mut translation.objects)
+impl ChildAssertion for ObjectAssertion {
+    fn arenas(formulas: &mut Formulas) -> (&mut FormulaArena<Satisfies>, &mut FormulaArena<Self>) {
+        (&mut formulas.values, &mut formulas.objects)
     }
 }
 
-impl Translation<'_> {
-    /// The linear form of `formula`, from those of its assertions. Rests are different from each other.
-    pub(crate) fn linear_form<L: AboutParts>(
-        &mut self,
-        formula: FormulaId<L>,
-        mut of_literal: impl FnMut(
-            &mut Self,
-            FormulaId<L>,
-            L,
-        ) -> Result<Vec<Outcome<Satisfies, L>>, LimitExceeded>,
-    ) -> Result<Vec<Outcome<Satisfies, L>>, LimitExceeded> {
-        let mut forms: FxHashMap<FormulaId<L>, Vec<Outcome<Satisfies, L>>> = FxHashMap::default();
-        for id in L::arenas(self).1.below(formula) {
-            let node = L::arenas(self).1.get(id).clone();
-            let form = match node {
-                Formula::False => Vec::new(),
-                Formula::True => vec![(truth(), truth())],
-                Formula::Literal(literal) => of_literal(self, id, literal)?,
-                Formula::And(parts) => {
-                    let mut form = vec![(truth(), truth())];
-                    for part in parts {
-                        let (values, wholes) = L::arenas(self);
-                        let mut product = Vec::new();
-                        for &(value, rest) in &form {
-                            for &(other_value, other_rest) in &forms[&part] {
-                                product
-                                    .push((values.and([value, other_value]), wholes.and([rest, other_rest])));
-                            }
+/// The linear form of `formula`, computed from those of its literals. Residuals are pairwise different.
+pub(crate) fn linear_form<L: ChildAssertion>(
+    sets: &mut ValueSets<'_>,
+    formula: FormulaId<L>,
+    mut of_literal: impl FnMut(&mut ValueSets<'_>, FormulaId<L>, L) -> Result<Vec<Monomial<L>>, LimitExceeded>,
+) -> Result<Vec<Monomial<L>>, LimitExceeded> {
+    let mut forms: FxHashMap<FormulaId<L>, Vec<Monomial<L>>> = FxHashMap::default();
+    let unit = Monomial { value: truth(), residual: truth() };
+    for id in L::arenas(&mut sets.formulas).1.descendants(formula) {
+        let node = L::arenas(&mut sets.formulas).1.get(id).clone();
+        let form = match node {
+            Formula::False => Vec::new(),
+            Formula::True => vec![unit],
+            Formula::Literal(literal) => of_literal(sets, id, literal)?,
+            Formula::And(parts) => {
+                let mut form = vec![unit];
+                for part in parts {
+                    let (values, containers) = L::arenas(&mut sets.formulas);
+                    let mut product = Vec::new();
+                    for one in &form {
+                        for other in &forms[&part] {
+                            product.push(Monomial {
+                                value: values.and([one.value, other.value]),
+                                residual: containers.and([one.residual, other.residual]),
+                            });
                         }
-                        for (value, _) in &mut product {
-                            *value = self.without_idle_parts(*value)?;
-                        }
-                        let (values, wholes) = L::arenas(self);
-                        form = merged(values, wholes, product);
-                        self.drop_impossible(&mut form)?;
-                        self.check_limits()?;
                     }
-                    form
+                    for monomial in &mut product {
+                        monomial.value = without_implied_conjuncts(sets, monomial.value)?;
+                    }
+                    form = joined(&mut sets.formulas, product);
+                    drop_impossible(sets, &mut form)?;
+                    sets.check_limits()?;
                 }
-                Formula::Or(parts) => {
-                    let all = parts.iter().flat_map(|part| forms[part].iter().copied()).collect();
-                    let (values, wholes) = L::arenas(self);
-                    let mut form = merged(values, wholes, all);
-                    self.separate(&mut form)?;
-                    form
-                }
-            };
-            forms.insert(id, form);
-        }
-        Ok(forms.remove(&formula).unwrap_or_default())
+                form
+            }
+            Formula::Or(parts) => {
+                let all = parts.iter().flat_map(|part| forms[part].iter().copied()).collect();
+                let mut form = joined(&mut sets.formulas, all);
+                make_exclusive(sets, &mut form)?;
+                form
+            }
+        };
+        forms.insert(id, form);
     }
+    Ok(forms.remove(&formula).unwrap_or_default())
+}
 
-    /// A conjunction about strings without the negations that follow from the rest of it; falsehood if two of its parts
-    /// exclude each other.
-    fn without_idle_parts(&mut self, value: ValueFormula) -> Result<ValueFormula, LimitExceeded> {
-        if let Some(&known) = self.shorter.get(&value) {
-            return Ok(known);
-        }
-        // Few parts cost less as they are than finding out which of them say nothing.
-        let parts = match self.values.get(value) {
-            Formula::And(parts) if parts.len() > FEW_PARTS => parts.clone(),
-            _ => return Ok(value),
-        };
-        let literal = |this: &Self, part| match *this.values.get(part) {
-            Formula::Literal(Satisfies { schema, negated }) => Some((schema, negated)),
-            _ => None,
-        };
-        let mut idle = FxHashSet::default();
-        let mut possible = true;
-        for &part in &parts {
-            let Some((schema, false)) = literal(self, part) else { continue };
-            for &other in &parts {
-                match literal(self, other) {
-                    Some((other_schema, true)) if self.string_excludes(schema, other_schema)? => {
-                        idle.insert(other);
-                    }
-                    Some((other_schema, false)) if other > part => {
-                        possible &= !self.string_excludes(schema, other_schema)?;
-                    }
-                    _ => {}
+/// Joins monomials with equal values, then those with equal residuals.
+///
+/// The first step bounds the number of different residuals: the residual of `a or b` by a value about which neither says
+/// anything is `a or b`, not `a` and `b` as alternatives.
+fn joined<L: ChildAssertion>(formulas: &mut Formulas, form: Vec<Monomial<L>>) -> Vec<Monomial<L>> {
+    let (values, containers) = L::arenas(formulas);
+    let satisfiable =
+        form.into_iter().filter(|part| part.value != falsehood() && part.residual != falsehood());
+    let by_value = grouped(satisfiable.map(|part| (part.value, part.residual)));
+    let joined: Vec<_> =
+        by_value.into_iter().map(|(value, residuals)| (containers.or(residuals), value)).collect();
+    let by_residual = grouped(joined);
+    by_residual.into_iter().map(|(residual, group)| Monomial { value: values.or(group), residual }).collect()
+}
+
+/// The second components of pairs by their first, in order of first occurrence.
+fn grouped<A: Copy + Eq + Hash, B>(pairs: impl IntoIterator<Item = (A, B)>) -> Vec<(A, Vec<B>)> {
+    let mut groups: Vec<(A, Vec<B>)> = Vec::new();
+    let mut indices = FxHashMap::default();
+    for (key, item) in pairs {
+        let index = *indices.entry(key).or_insert_with(|| {
+            groups.push((key, Vec::new()));
+            groups.len() - 1
+        });
+        groups[index].1.push(item);
+    }
+    groups
+}
+
+/// A conjunction about strings without the negations implied by its other conjuncts; falsehood if two conjuncts are
+/// disjoint.
+fn without_implied_conjuncts(
+    sets: &mut ValueSets<'_>,
+    value: ValueFormula,
+) -> Result<ValueFormula, LimitExceeded> {
+    if let Some(&known) = sets.simplified.get(&value) {
+        return Ok(known);
+    }
+    let parts = match sets.formulas.values.get(value) {
+        Formula::And(parts) if parts.len() > MAX_UNSIMPLIFIED_CONJUNCTS => parts.clone(),
+        _ => return Ok(value),
+    };
+    let literal = |sets: &ValueSets<'_>, part| match *sets.formulas.values.get(part) {
+        Formula::Literal(Satisfies { schema, negated }) => Some((schema, negated)),
+        _ => None,
+    };
+    let mut implied = FxHashSet::default();
+    let mut is_satisfiable = true;
+    for &part in &parts {
+        let Some((schema, false)) = literal(sets, part) else { continue };
+        for &other in &parts {
+            match literal(sets, other) {
+                Some((other_schema, true)) if string_excludes(sets, schema, other_schema)? => {
+                    implied.insert(other);
                 }
+                Some((other_schema, false)) if other > part => {
+                    is_satisfiable &= !string_excludes(sets, schema, other_schema)?;
+                }
+                _ => {}
             }
         }
-        let shorter = if possible {
-            self.values.and(parts.iter().copied().filter(|part| !idle.contains(part)))
-        } else {
-            falsehood()
-        };
-        self.shorter.insert(value, shorter);
-        Ok(shorter)
     }
+    let simplified = if is_satisfiable {
+        sets.formulas.values.and(parts.iter().copied().filter(|part| !implied.contains(part)))
+    } else {
+        falsehood()
+    };
+    sets.simplified.insert(value, simplified);
+    Ok(simplified)
+}
 
-    /// Whether only strings satisfy `one`, and surely none of them satisfies `other`. No where that takes a schema that is
-    /// being worked on.
-    fn string_excludes(&mut self, one: Id<Schema>, other: Id<Schema>) -> Result<bool, LimitExceeded> {
-        if let Some(&known) = self.excluded.get(&(one, other)) {
-            return Ok(known);
-        }
-        let (Some(first), Some(second)) = (self.try_shape_of(one)?, self.try_shape_of(other)?) else {
-            return Ok(false);
-        };
-        let strings = StringSet { yes: self.automata.terms().nothing(), ..first.string };
-        let others = Shape { string: strings, ..first };
-        let excludes = self.is_plainly_empty(others)? && {
-            let terms = self.automata.terms_mut();
-            let undecided = self.spelling.outside(terms, second.string.no);
-            let both = terms.intersection(&[first.string.yes, undecided]);
-            self.is_empty_language(both)?
-        };
-        self.excluded.insert((one, other), excludes);
-        Ok(excludes)
+/// Whether `one` admits only strings, and `other` certainly none of them; `false` if one of the schemas is in progress.
+fn string_excludes(
+    sets: &mut ValueSets<'_>,
+    one: Id<Schema>,
+    other: Id<Schema>,
+) -> Result<bool, LimitExceeded> {
+    if let Some(&known) = sets.string_exclusions.get(&(one, other)) {
+        return Ok(known);
     }
+    let (Some(first), Some(second)) = (sets.try_of_schema(one)?, sets.try_of_schema(other)?) else {
+        return Ok(false);
+    };
+    let no_strings = StringSet { yes: sets.languages.automata.terms().nothing(), ..first.string };
+    let non_strings = ValueSet { string: no_strings, ..first };
+    let excludes = sets.is_plainly_empty(non_strings)? && {
+        let languages = &mut sets.languages;
+        let terms = languages.automata.terms_mut();
+        let not_outside = languages.encoding.outside(terms, second.string.no);
+        let both = terms.intersection(&[first.string.yes, not_outside]);
+        languages.is_empty(both)?
+    };
+    sets.string_exclusions.insert((one, other), excludes);
+    Ok(excludes)
+}
 
-    /// Drops outcomes whose value is plainly impossible, where there is a choice.
-    fn drop_impossible<L: Literal>(
-        &mut self,
-        outcomes: &mut Vec<Outcome<Satisfies, L>>,
-    ) -> Result<(), LimitExceeded> {
-        if outcomes.len() < 2 {
-            return Ok(());
-        }
-        let mut kept = Vec::with_capacity(outcomes.len());
-        for &(value, rest) in outcomes.iter() {
-            // Many exclusions leave something, as a rule, and are slow to look into.
-            let parts = self.values.conjuncts(value);
-            let is_negative = parts.len() > MANY_PARTS
-                && parts.iter().all(|&part| {
-                    matches!(self.values.get(part), Formula::Literal(Satisfies { negated: true, .. }))
-                });
-            let possible = is_negative || !matches!(self.values.get(value), Formula::And(_)) || {
-                let shape = self.shape_of_formula(value)?;
-                !self.is_plainly_empty(shape)?
-            };
-            if possible {
-                kept.push((value, rest));
-            }
-        }
-        *outcomes = kept;
-        Ok(())
+/// Drops monomials with an empty value set, if there are several monomials.
+fn drop_impossible<L: ChildAssertion>(
+    sets: &mut ValueSets<'_>,
+    form: &mut Vec<Monomial<L>>,
+) -> Result<(), LimitExceeded> {
+    if form.len() < 2 {
+        return Ok(());
     }
+    let mut possible = Vec::with_capacity(form.len());
+    for &monomial in form.iter() {
+        let value = monomial.value;
+        let parts = sets.formulas.values.conjuncts(value);
+        let is_undecided = parts.len() > MAX_DECIDED_NEGATIONS
+            && parts.iter().all(|&part| {
+                matches!(sets.formulas.values.get(part), Formula::Literal(Satisfies { negated: true, .. }))
+            });
+        let is_possible = is_undecided || !matches!(sets.formulas.values.get(value), Formula::And(_)) || {
+            let set = sets.of_formula(value)?;
+            !sets.is_plainly_empty(set)?
+        };
+        if is_possible {
+            possible.push(monomial);
+        }
+    }
+    *form = possible;
+    Ok(())
+}
 
-    /// If some values leave nothing to satisfy, the outcome "any value" is for the other values only. Done where "the
-    /// other values" are no arrays or objects, so that it costs little to say.
-    fn separate<L: Literal>(&mut self, outcomes: &mut [Outcome<Satisfies, L>]) -> Result<(), LimitExceeded> {
-        let nothing_left: FormulaId<L> = truth();
-        let settled = outcomes.iter().find(|(_, rest)| *rest == nothing_left).map(|(value, _)| *value);
-        let Some(settled) = settled.filter(|&value| value != truth()) else { return Ok(()) };
-        let other = self.negated_value(settled);
-        let shape = self.shape_of_formula(other)?;
-        if shape.array != falsehood() || shape.object != falsehood() {
-            return Ok(());
-        }
-        for (value, _) in outcomes.iter_mut().filter(|(value, _)| *value == truth()) {
-            *value = other;
-        }
-        Ok(())
+/// If some value has the residual truth, excludes that value from the monomials for any value.
+///
+/// Applied only if the complement contains no arrays or objects, so that it is cheap to emit.
+fn make_exclusive<L: ChildAssertion>(
+    sets: &mut ValueSets<'_>,
+    form: &mut [Monomial<L>],
+) -> Result<(), LimitExceeded> {
+    let sufficient = form.iter().find(|part| part.residual == truth()).map(|part| part.value);
+    let Some(sufficient) = sufficient.filter(|&value| value != truth()) else { return Ok(()) };
+    let other = sets.formulas.negated_value(sufficient);
+    let set = sets.of_formula(other)?;
+    if set.has_containers() {
+        return Ok(());
     }
+    for monomial in form.iter_mut().filter(|part| part.value == truth()) {
+        monomial.value = other;
+    }
+    Ok(())
 }

@@ -1,9 +1,9 @@
-//! Formulas of *and* and *or* over literals, hash-consed, without *not*: a negation is pushed down to the literals.
+//! Formulas of *and* and *or* over literals, hash-consed and in negation normal form: literals carry the negations.
 //!
-//! One arena serves one kind of literal: assertions about objects, assertions about arrays, or schemas that a value
-//! satisfies or not. Operands keep the order in which they were written (an object's members come out in it), and
-//! equal formulas are one id. Children have smaller ids than their parents, so every computation is one loop over ids
-//! ([`Formulas::fold`]) and nothing recurses.
+//! An arena holds formulas over one kind of literal: assertions about objects, assertions about arrays, or schemas that
+//! a value does or does not satisfy. Operands keep their order of insertion, which determines the order of an object's
+//! members in the grammar. Equal formulas have equal ids. Children have smaller ids than their parents, so a bottom-up
+//! computation is one loop over ascending ids ([`FormulaArena::fold`]), without recursion.
 
 use std::hash::Hash;
 
@@ -11,50 +11,50 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::interner::{Id, Interner};
 
-/// A formula over literals `L`, in a [`Formulas`] arena.
+/// A formula over literals `L` in a [`FormulaArena`].
 pub(crate) type FormulaId<L> = Id<Formula<L>>;
 
-/// Satisfied by nothing.
+/// The unsatisfiable formula; it has the same id in every arena.
 pub(crate) fn falsehood<L>() -> FormulaId<L> {
     Id::at(0)
 }
 
-/// Satisfied by everything.
+/// The valid formula; it has the same id in every arena.
 pub(crate) fn truth<L>() -> FormulaId<L> {
     Id::at(1)
 }
 
-/// How a formula is made, at its top.
+/// The root node of a formula.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Formula<L> {
-    /// Satisfied by nothing.
+    /// The unsatisfiable formula.
     False,
-    /// Satisfied by everything.
+    /// The valid formula.
     True,
     /// One assertion.
     Literal(L),
-    /// All of at least two, none of them an `And`.
+    /// A conjunction of two or more operands, none of them an `And`.
     And(Box<[FormulaId<L>]>),
-    /// Any of at least two, none of them an `Or`.
+    /// A disjunction of two or more operands, none of them an `Or`.
     Or(Box<[FormulaId<L>]>),
 }
 
-/// An assertion that formulas are made of.
+/// An atomic assertion.
 pub(crate) trait Literal: Clone + Eq + Hash {
-    /// The assertion that holds exactly when this one does not, if the formula should know it.
+    /// The negation, if *and* and *or* should simplify complementary literals.
     fn opposite(&self) -> Option<Self> {
         None
     }
 }
 
-/// The arena.
+/// An arena of formulas over literals `L`.
 #[derive(Debug)]
-pub(crate) struct Formulas<L> {
+pub(crate) struct FormulaArena<L> {
     nodes: Interner<Formula<L>>,
     operands: usize,
 }
 
-impl<L: Literal> Formulas<L> {
+impl<L: Literal> FormulaArena<L> {
     pub(crate) fn new() -> Self {
         let mut nodes = Interner::new();
         nodes.intern(Formula::False);
@@ -66,7 +66,7 @@ impl<L: Literal> Formulas<L> {
         self.nodes.get(formula)
     }
 
-    /// The size of the arena: formulas and their operands.
+    /// The number of formulas and operands.
     pub(crate) fn size(&self) -> usize {
         self.nodes.len() + self.operands
     }
@@ -75,7 +75,7 @@ impl<L: Literal> Formulas<L> {
         self.intern(Formula::Literal(literal))
     }
 
-    /// All of `parts`.
+    /// The conjunction of `parts`, with contradictions, absorption and unit resolution applied.
     pub(crate) fn and(&mut self, parts: impl IntoIterator<Item = FormulaId<L>>) -> FormulaId<L> {
         let mut operands = Operands::new();
         for part in parts {
@@ -90,38 +90,39 @@ impl<L: Literal> Formulas<L> {
             return operands.list.first().copied().unwrap_or(truth());
         }
         for index in 0..operands.list.len() {
-            if self.opposite_of(operands.list[index]).is_some_and(|other| operands.seen.contains(&other)) {
+            if self.opposite_of(operands.list[index]).is_some_and(|other| operands.members.contains(&other)) {
                 return falsehood();
             }
         }
-        // a and (a or b) is a; a and (not a or b) is a and b.
-        let mut shorter = Vec::new();
-        let Operands { list, seen } = &mut operands;
+        // Absorption: a and (a or b) = a. Unit resolution: a and (not a or b) = a and b.
+        let mut resolved = Vec::new();
+        let Operands { list, members } = &mut operands;
         list.retain(|&operand| {
             let Formula::Or(inner) = self.get(operand) else { return true };
-            if inner.iter().any(|part| seen.contains(part)) {
+            if inner.iter().any(|part| members.contains(part)) {
                 return false;
             }
-            let kept: Vec<_> = inner.iter().copied().filter(|&part| !self.is_refuted(part, seen)).collect();
-            if kept.len() < inner.len() {
-                shorter.push(kept);
+            let remaining: Vec<_> =
+                inner.iter().copied().filter(|&part| !self.is_refuted(part, members)).collect();
+            if remaining.len() < inner.len() {
+                resolved.push(remaining);
                 return false;
             }
             true
         });
         let list = operands.list;
-        if shorter.is_empty() {
+        if resolved.is_empty() {
             return match list[..] {
                 [] => truth(),
                 [only] => only,
                 _ => self.intern(Formula::And(list.into())),
             };
         }
-        let shorter: Vec<_> = shorter.into_iter().map(|parts| self.or(parts)).collect();
-        self.and(list.into_iter().chain(shorter))
+        let resolved: Vec<_> = resolved.into_iter().map(|parts| self.or(parts)).collect();
+        self.and(list.into_iter().chain(resolved))
     }
 
-    /// Any of `parts`.
+    /// The disjunction of `parts`, with tautologies and absorption applied.
     pub(crate) fn or(&mut self, parts: impl IntoIterator<Item = FormulaId<L>>) -> FormulaId<L> {
         let mut operands = Operands::new();
         for part in parts {
@@ -136,14 +137,14 @@ impl<L: Literal> Formulas<L> {
             return operands.list.first().copied().unwrap_or(falsehood());
         }
         for index in 0..operands.list.len() {
-            if self.opposite_of(operands.list[index]).is_some_and(|other| operands.seen.contains(&other)) {
+            if self.opposite_of(operands.list[index]).is_some_and(|other| operands.members.contains(&other)) {
                 return truth();
             }
         }
-        // a or (a and b) is a.
-        let Operands { list, seen } = &mut operands;
+        // Absorption: a or (a and b) = a.
+        let Operands { list, members } = &mut operands;
         list.retain(|&operand| match self.get(operand) {
-            Formula::And(inner) => !inner.iter().any(|part| seen.contains(part)),
+            Formula::And(inner) => !inner.iter().any(|part| members.contains(part)),
             _ => true,
         });
         match operands.list[..] {
@@ -153,7 +154,7 @@ impl<L: Literal> Formulas<L> {
         }
     }
 
-    /// The formula of the opposite of a literal, if there is such a formula.
+    /// The negation of a literal, if the arena has it.
     fn opposite_of(&self, formula: FormulaId<L>) -> Option<FormulaId<L>> {
         match self.get(formula) {
             Formula::Literal(literal) => self.nodes.find(&Formula::Literal(literal.opposite()?)),
@@ -161,9 +162,9 @@ impl<L: Literal> Formulas<L> {
         }
     }
 
-    /// Whether `formula`, or a part that it needs, is the opposite of one of `known`.
-    fn is_refuted(&self, formula: FormulaId<L>, known: &FxHashSet<FormulaId<L>>) -> bool {
-        let refuted = |part| self.opposite_of(part).is_some_and(|other| known.contains(&other));
+    /// Whether `formula` or one of its conjuncts is the negation of an element of `asserted`.
+    fn is_refuted(&self, formula: FormulaId<L>, asserted: &FxHashSet<FormulaId<L>>) -> bool {
+        let refuted = |part| self.opposite_of(part).is_some_and(|other| asserted.contains(&other));
         match self.get(formula) {
             Formula::Literal(_) => refuted(formula),
             Formula::And(parts) => parts.iter().any(|&part| refuted(part)),
@@ -171,47 +172,53 @@ impl<L: Literal> Formulas<L> {
         }
     }
 
-    /// Computes a value for `root` from the values of its literals, bottom up.
-    pub(crate) fn fold<T: Clone>(&self, root: FormulaId<L>, mut rule: impl FnMut(Step<'_, L, T>) -> T) -> T {
+    /// Evaluates `root` bottom up with `evaluate`.
+    pub(crate) fn fold<T: Clone>(
+        &self,
+        root: FormulaId<L>,
+        mut evaluate: impl FnMut(FoldedNode<'_, L, T>) -> T,
+    ) -> T {
         let mut values: FxHashMap<FormulaId<L>, T> = FxHashMap::default();
-        for id in self.below(root) {
+        for id in self.descendants(root) {
             let value = match self.get(id) {
-                Formula::False => rule(Step::False),
-                Formula::True => rule(Step::True),
-                Formula::Literal(literal) => rule(Step::Literal(literal)),
+                Formula::False => evaluate(FoldedNode::False),
+                Formula::True => evaluate(FoldedNode::True),
+                Formula::Literal(literal) => evaluate(FoldedNode::Literal(literal)),
                 Formula::And(parts) => {
-                    rule(Step::And(parts.iter().map(|part| values[part].clone()).collect()))
+                    evaluate(FoldedNode::And(parts.iter().map(|part| values[part].clone()).collect()))
                 }
-                Formula::Or(parts) => rule(Step::Or(parts.iter().map(|part| values[part].clone()).collect())),
+                Formula::Or(parts) => {
+                    evaluate(FoldedNode::Or(parts.iter().map(|part| values[part].clone()).collect()))
+                }
             };
             values.insert(id, value);
         }
         values[&root].clone()
     }
 
-    /// `root` and everything it is made of, children first.
-    pub(crate) fn below(&self, root: FormulaId<L>) -> Vec<FormulaId<L>> {
-        let mut found = FxHashSet::default();
+    /// `root` and its descendants, children before parents.
+    pub(crate) fn descendants(&self, root: FormulaId<L>) -> Vec<FormulaId<L>> {
+        let mut visited = FxHashSet::default();
         let mut stack = vec![root];
         while let Some(id) = stack.pop() {
-            if found.insert(id)
+            if visited.insert(id)
                 && let Formula::And(parts) | Formula::Or(parts) = self.get(id)
             {
                 stack.extend(parts);
             }
         }
-        let mut order: Vec<_> = found.into_iter().collect();
+        let mut order: Vec<_> = visited.into_iter().collect();
         order.sort_unstable();
         order
     }
 
-    /// The literals of `root`, in the order in which they were written.
+    /// The distinct literals of `root`, in order of insertion.
     pub(crate) fn literals(&self, root: FormulaId<L>) -> Vec<L> {
         let mut literals = Vec::new();
-        let mut seen = FxHashSet::default();
+        let mut visited = FxHashSet::default();
         let mut stack = vec![root];
         while let Some(id) = stack.pop() {
-            if !seen.insert(id) {
+            if !visited.insert(id) {
                 continue;
             }
             match self.get(id) {
@@ -223,7 +230,7 @@ impl<L: Literal> Formulas<L> {
         literals
     }
 
-    /// The parts of a conjunction; any other formula is its own only part.
+    /// The operands of a conjunction; none for truth, and the formula itself for any other.
     pub(crate) fn conjuncts(&self, formula: FormulaId<L>) -> Vec<FormulaId<L>> {
         match self.get(formula) {
             Formula::And(parts) => parts.to_vec(),
@@ -232,7 +239,7 @@ impl<L: Literal> Formulas<L> {
         }
     }
 
-    /// The parts of a disjunction; any other formula is its own only part.
+    /// The operands of a disjunction; none for falsehood, and the formula itself for any other.
     pub(crate) fn disjuncts(&self, formula: FormulaId<L>) -> Vec<FormulaId<L>> {
         match self.get(formula) {
             Formula::Or(parts) => parts.to_vec(),
@@ -249,64 +256,33 @@ impl<L: Literal> Formulas<L> {
     }
 }
 
-/// What the next value satisfies, and what is left to satisfy then.
-pub(crate) type Outcome<V, L> = (FormulaId<V>, FormulaId<L>);
-
-/// The same outcomes with each value formula once, and then with each rest once. Joining rests keeps the number of
-/// different rests small: the rest of `a or b` after something that concerns neither is `a or b`, not `a` and `b` apart.
-pub(crate) fn merged<V: Literal, L: Literal>(
-    values: &mut Formulas<V>,
-    rests: &mut Formulas<L>,
-    outcomes: Vec<Outcome<V, L>>,
-) -> Vec<Outcome<V, L>> {
-    let possible = outcomes.into_iter().filter(|&(value, rest)| value != falsehood() && rest != falsehood());
-    let by_value = grouped(possible);
-    let joined: Vec<_> = by_value.into_iter().map(|(value, group)| (rests.or(group), value)).collect();
-    let by_rest = grouped(joined);
-    by_rest.into_iter().map(|(rest, group)| (values.or(group), rest)).collect()
-}
-
-/// The second parts of pairs by their first parts, in the order in which these first occur.
-fn grouped<A: Copy + Eq + Hash, B>(pairs: impl IntoIterator<Item = (A, B)>) -> Vec<(A, Vec<B>)> {
-    let mut groups: Vec<(A, Vec<B>)> = Vec::new();
-    let mut places = FxHashMap::default();
-    for (key, item) in pairs {
-        let place = *places.entry(key).or_insert_with(|| {
-            groups.push((key, Vec::new()));
-            groups.len() - 1
-        });
-        groups[place].1.push(item);
-    }
-    groups
-}
-
-/// A formula's top with the values of what it is made of.
-pub(crate) enum Step<'f, L, T> {
-    /// Satisfied by nothing.
+/// The root node of a formula with the values of its children.
+pub(crate) enum FoldedNode<'f, L, T> {
+    /// The unsatisfiable formula.
     False,
-    /// Satisfied by everything.
+    /// The valid formula.
     True,
     /// An assertion.
     Literal(&'f L),
-    /// The values of the parts of a conjunction.
+    /// The values of the operands of a conjunction.
     And(Vec<T>),
-    /// The values of the parts of a disjunction.
+    /// The values of the operands of a disjunction.
     Or(Vec<T>),
 }
 
-/// Different operands in the order of their first occurrence.
+/// Operands without duplicates, in order of their first occurrence.
 struct Operands<L> {
     list: Vec<FormulaId<L>>,
-    seen: FxHashSet<FormulaId<L>>,
+    members: FxHashSet<FormulaId<L>>,
 }
 
 impl<L> Operands<L> {
     fn new() -> Self {
-        Self { list: Vec::new(), seen: FxHashSet::default() }
+        Self { list: Vec::new(), members: FxHashSet::default() }
     }
 
     fn add(&mut self, operand: FormulaId<L>) {
-        if self.seen.insert(operand) {
+        if self.members.insert(operand) {
             self.list.push(operand);
         }
     }
@@ -325,8 +301,8 @@ mod tests {
     }
 
     #[test]
-    fn knows_opposites() {
-        let mut formulas = Formulas::new();
+    fn complementary_literals_are_simplified() {
+        let mut formulas = FormulaArena::new();
         let [a, b, not_a, not_b] = [1, 2, -1, -2].map(|literal| formulas.literal(literal));
         assert_eq!(formulas.and([a, b, not_a]), falsehood());
         assert_eq!(formulas.or([a, b, not_a]), truth());
@@ -336,8 +312,8 @@ mod tests {
     }
 
     #[test]
-    fn simplifies() {
-        let mut formulas = Formulas::new();
+    fn absorption_and_units() {
+        let mut formulas = FormulaArena::new();
         let [a, b] = ["a", "b"].map(|name| formulas.literal(name));
         let both = formulas.and([a, b]);
         assert_eq!(formulas.and([a, truth(), both, a]), both);
@@ -351,7 +327,7 @@ mod tests {
 
     #[test]
     fn folds_deep_formulas_without_recursion() {
-        let mut formulas = Formulas::new();
+        let mut formulas = FormulaArena::new();
         let mut formula = formulas.literal(1);
         for level in 2..=50_000 {
             let literal = formulas.literal(level);
@@ -361,8 +337,8 @@ mod tests {
                 formulas.or([literal, formula])
             };
         }
-        let count: usize = formulas.fold(formula, |step| match step {
-            Step::And(parts) | Step::Or(parts) => parts.into_iter().sum(),
+        let count: usize = formulas.fold(formula, |node| match node {
+            FoldedNode::And(parts) | FoldedNode::Or(parts) => parts.into_iter().sum(),
             _ => 1,
         });
         assert_eq!(count, 50_000);

@@ -53,7 +53,7 @@ pub(crate) enum NameSet {
 
 /// An assertion about an object. Names are concrete ones that the schema mentions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum AboutObject {
+pub(crate) enum ObjectAssertion {
     /// Says nothing; the names are declared, in this order.
     Declares(Id<Box<[Id<Box<str>>]>>),
     /// Says nothing in either polarity: a constraint that was left out.
@@ -72,17 +72,17 @@ pub(crate) enum AboutObject {
     AtMost(u32),
 }
 
-impl Literal for AboutObject {}
+impl Literal for ObjectAssertion {}
 
 /// A formula about an object.
-pub(crate) type ObjectFormula = FormulaId<AboutObject>;
+pub(crate) type ObjectFormula = FormulaId<ObjectAssertion>;
 
 /// Items that were seen already, for `uniqueItems`: sorted ids of values.
-pub(crate) type Seen = Box<[u32]>;
+pub(crate) type SeenItems = Box<[u32]>;
 
 /// An assertion about an array. Positions count from the part of the array that is still to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum AboutArray {
+pub(crate) enum ArrayAssertion {
     /// If there is an item at the position, it satisfies the formula.
     If(u32, ValueFormula),
     /// There is an item at the position, and it satisfies the formula.
@@ -100,12 +100,12 @@ pub(crate) enum AboutArray {
     /// No more items satisfy the formula.
     MatchAtMost(u32, ValueFormula),
     /// No two items are equal, and none equals one seen before. The place is that of the keyword.
-    Unique(Location, Id<Seen>),
+    Unique(Location, Id<SeenItems>),
     /// Two items are equal, or one equals one seen before.
-    Repeated(Location, Id<Seen>),
+    Repeated(Location, Id<SeenItems>),
 }
 
-impl Literal for AboutArray {}
+impl Literal for ArrayAssertion {}
 
 /// A formula about an array.
-pub(crate) type ArrayFormula = FormulaId<AboutArray>;
+pub(crate) type ArrayFormula = FormulaId<ArrayAssertion>;

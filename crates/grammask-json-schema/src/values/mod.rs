@@ -1,7 +1,10 @@
-//! Sets of JSON values: for each type, a language or a formula; derivatives and emptiness of formulas.
+//! Sets of JSON values: regular languages for strings and numbers, formulas for arrays and objects.
 
 pub(crate) mod derivative;
-pub(crate) mod emptiness;
+pub(crate) mod disjointness;
 pub(crate) mod formula;
+pub(crate) mod formulas;
 pub(crate) mod literals;
+pub(crate) mod scalar_languages;
 pub(crate) mod value_set;
+pub(crate) mod value_sets;
