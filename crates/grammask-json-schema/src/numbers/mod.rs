@@ -11,7 +11,7 @@
 //! plain decimals only, and an integer is written without a point.
 
 mod decimal;
-mod judge;
+mod number_dfa;
 mod remainders;
 
 pub(super) use decimal::Decimal;
@@ -21,10 +21,10 @@ use std::fmt;
 
 use rustc_hash::FxHashMap;
 
-use super::options::Numbers;
-use super::ready_made::ReadyMade;
+use crate::automaton_cache::ReadyMade;
+use crate::options::Numbers;
 use grammask_automata::{ByteSet, Table, TermId, Terms};
-use judge::{Comparison, Everything, PowerOfTen, explore};
+use number_dfa::{Comparison, Everything, PowerOfTen, explore};
 
 /// Most states for the remainders of one divisor.
 const MOST_REMAINDERS: u64 = 200_000;
