@@ -135,7 +135,7 @@ impl Translation<'_> {
         {
             return known;
         }
-        let found = pattern::pattern(self.automata.terms_mut(), &mut self.spelling, source, self.limits);
+        let found = pattern::search(self.automata.terms_mut(), &mut self.spelling, source, self.limits);
         let term = match found {
             Ok(term) => Some(term),
             Err(error) if error.kind == pattern::PatternErrorKind::Syntax => {

@@ -11,7 +11,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::lengths::KnownPieces;
+use super::lengths::PieceTable;
 use super::options::Escapes;
 use grammask_automata::{TableBuilder, TableState, TermId, Terms};
 
@@ -36,7 +36,7 @@ pub(super) struct Spelling {
     /// Of terms that go on with any text, the same going on with any bytes.
     open: FxHashMap<TermId, TermId>,
     /// What terms are made of, for bounds of length.
-    pub(super) pieces: KnownPieces,
+    pub(super) pieces: PieceTable,
 }
 
 impl Spelling {
@@ -53,7 +53,7 @@ impl Spelling {
             classes: FxHashMap::default(),
             trees: Trees::new(),
             open: FxHashMap::default(),
-            pieces: KnownPieces::default(),
+            pieces: PieceTable::default(),
         }
     }
 

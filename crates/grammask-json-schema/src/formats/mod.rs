@@ -17,7 +17,7 @@ mod resources;
 mod unicode_tables;
 
 use super::options::{Draft, Escapes};
-use super::pattern::{PatternError, full, pattern};
+use super::pattern::{PatternError, full_match, search};
 use super::ready_made::ReadyMade;
 use super::spelling::{Spelling, Universe};
 use grammask_automata::{TermId, Terms};
@@ -39,7 +39,7 @@ pub(super) fn format(
         let [Some(Ok(date)), Some(Ok(time))] = parts else {
             return parts.into_iter().flatten().find(Result::is_err);
         };
-        let separator = full(terms, spelling, dates::SEPARATOR, limits);
+        let separator = full_match(terms, spelling, dates::SEPARATOR, limits);
         return Some(separator.map(|separator| terms.concat(&[date, separator, time])));
     }
     let subject = (Box::from(name), draft, spelling.universe());
@@ -120,12 +120,12 @@ struct Maker<'a> {
 impl Maker<'_> {
     /// The texts that match as a whole.
     fn full(&mut self, source: &str) -> Result<TermId, PatternError> {
-        full(self.terms, self.spelling, source, self.limits)
+        full_match(self.terms, self.spelling, source, self.limits)
     }
 
     /// The texts of `term` in which `source` matches nowhere.
     fn without(&mut self, term: TermId, source: &str) -> Result<TermId, PatternError> {
-        let found = pattern(self.terms, self.spelling, source, self.limits)?;
+        let found = search(self.terms, self.spelling, source, self.limits)?;
         let others = self.spelling.outside(self.terms, found);
         Ok(self.terms.intersection(&[term, others]))
     }
