@@ -13,9 +13,9 @@ use grammask_automata::Table;
 const MOST_KNOWN: usize = 4096;
 
 /// Automata by what they are about. None where it is known that one would be too large.
-pub(super) struct ReadyMade<K>(LazyLock<Mutex<FxHashMap<K, Option<Arc<Table>>>>>);
+pub(super) struct AutomatonCache<K>(LazyLock<Mutex<FxHashMap<K, Option<Arc<Table>>>>>);
 
-impl<K: Eq + Hash> ReadyMade<K> {
+impl<K: Eq + Hash> AutomatonCache<K> {
     /// Knows none yet.
     pub(super) const fn new() -> Self {
         Self(LazyLock::new(Mutex::default))

@@ -22,7 +22,7 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 
 use super::options::Numbers;
-use super::ready_made::ReadyMade;
+use super::ready_made::AutomatonCache;
 use grammask_automata::{ByteSet, Table, TermId, Terms};
 use judge::{Comparison, Everything, PowerOfTen, explore};
 
@@ -201,7 +201,7 @@ enum Subject {
     Powers(Numbers, i32, bool),
 }
 
-static KNOWN: ReadyMade<Subject> = ReadyMade::new();
+static KNOWN: AutomatonCache<Subject> = AutomatonCache::new();
 
 /// The language of `subject`, made by `make` if it is not known.
 fn known(terms: &mut Terms, subject: Subject, make: impl FnOnce() -> Table) -> TermId {
