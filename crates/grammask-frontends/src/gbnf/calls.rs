@@ -279,7 +279,7 @@ impl Parser<'_> {
         let mut term = match regex::term(self.builder.terms(), &expression, self.limits) {
             Ok(term) => term,
             Err(error) => {
-                for diagnostic in regex_grammar::refusal(&error, &expression).diagnostics() {
+                for diagnostic in regex_grammar::pattern_error(&error, &expression).diagnostics() {
                     // Its own place is one in the expression.
                     self.scanner.report(diagnostic.clone().at(span));
                 }

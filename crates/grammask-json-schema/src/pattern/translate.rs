@@ -396,7 +396,7 @@ impl<'a> PatternTranslator<'a> {
         }
         let pattern = self.pattern;
         match pattern.node(id) {
-            PatternNode::Class(_) => unreachable!("a class is always assertion_free"),
+            PatternNode::Class(_) => unreachable!("a class has no assertion"),
             PatternNode::Concat(parts) => {
                 tasks.extend(parts.iter().map(|&part| TranslationTask::Translate(part)));
                 Ok(suffixes)
@@ -675,7 +675,7 @@ impl<'a> PatternTranslator<'a> {
             return Err(PatternError::unsupported(self.pattern.offset(temper.repeat), message));
         }
         let character =
-            self.assertion_free(temper.character).expect("a tempered character is assertion_free").term;
+            self.assertion_free(temper.character).expect("a tempered character has no assertion").term;
         let mut parts = vec![self.terms.repeat(character, temper.counts.min, temper.counts.max)];
         let texts = self.spelling.texts(self.terms);
         let nonempty = self.spelling.length(self.terms, 1, None);
