@@ -320,7 +320,7 @@ impl<'a> PatternTranslator<'a> {
         }
         let texts = self.spelling.texts(self.terms);
         let term = self.terms.intersection(&[texts, suffix.term]);
-        self.spelling.remember_open(term, suffix.term);
+        self.spelling.record_open_ended(term, suffix.term);
         term
     }
 
@@ -755,7 +755,7 @@ impl<'a> PatternTranslator<'a> {
         if !ends && let Some(last) = terms.last_mut() {
             *last = self.terms.anything();
             let open = self.terms.concat(&terms);
-            self.spelling.remember_open(term, open);
+            self.spelling.record_open_ended(term, open);
         }
         self.spelling.pieces.insert(term, pieces);
         Some(term)
