@@ -21,54 +21,30 @@
 //! name twice" is no context-free language. Names that it declares come once.
 #![forbid(unsafe_code)]
 
-mod arrays;
-mod constants;
-mod emptiness;
-mod excluded_words;
-mod findings;
-mod formats;
-mod formula;
+mod automaton_cache;
+mod document;
+mod emit;
 mod interner;
-mod item_keywords;
-mod json;
 mod keywords;
-mod layout;
-mod lengths;
-mod literals;
-mod member_keywords;
-mod metaschemas;
+mod members;
 mod numbers;
-mod objects;
 mod options;
-mod outcomes;
-mod pattern;
 mod plain_texts;
-mod ready_made;
-mod resources;
-mod rules;
-mod sameness;
-mod scalar_keywords;
-mod selections;
-mod shape;
-mod spelling;
+mod strings;
 mod translation;
-mod unevaluated;
-mod unique_items;
 mod unsatisfiable;
-mod uri;
 mod values;
 
 pub use options::{
     Draft, Escapes, Formats, KeyOrder, Numbers, OnUnsupported, OpenApi, SchemaOptions, Whitespace,
 };
-pub use pattern::grammar as pattern_grammar;
 pub use plain_texts::grammar as plain_text_grammar;
-use shape::Shape;
+pub use strings::pattern::grammar as pattern_grammar;
 
 use std::sync::Arc;
 
-use json::Document;
-use resources::Library;
+use document::json::Document;
+use document::resources::Library;
 use translation::Translation;
 
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use super::findings::Findings;
-use super::resources::Library;
-use super::spelling::Universe;
-use super::translation::Translation;
-use super::{SchemaGrammar, SchemaOptions, read};
+use crate::document::findings::Findings;
+use crate::document::resources::Library;
+use crate::strings::string_encoding::Universe;
+use crate::translation::Translation;
+use crate::{SchemaGrammar, SchemaOptions, read};
 use grammask_automata::TermId;
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, Span};
 use grammask_grammar::{GrammarBuilder, Terminal};

@@ -4,21 +4,21 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::excluded_words::ExcludedWords;
-use super::findings::Findings;
-use super::formula::{Formula, Formulas, falsehood, truth};
-use super::interner::{Id, Interner};
-use super::json::Value;
-use super::layout::{Layout, Punctuation};
-use super::literals::{
+use crate::document::findings::Findings;
+use crate::document::json::Value;
+use crate::document::resources::{Library, Location, Scope, Unresolved};
+use crate::emit::layout::{Layout, Punctuation};
+use crate::emit::rules::{RuleId, Rules};
+use crate::interner::{Id, Interner};
+use crate::numbers::NumberSet;
+use crate::strings::excluded_words::ExcludedWords;
+use crate::strings::string_encoding::{Spelling, Universe};
+use crate::values::formula::{Formula, Formulas, falsehood, truth};
+use crate::values::literals::{
     AboutArray, AboutObject, NameSet, ObjectFormula, Satisfies, Schema, Seen, ValueFormula,
 };
-use super::numbers::NumberSet;
-use super::resources::{Library, Location, Scope, Unresolved};
-use super::rules::{RuleId, Rules};
-use super::shape::{Shape, StringSet};
-use super::spelling::{Spelling, Universe};
-use super::{Numbers, SchemaOptions};
+use crate::values::value_set::{Shape, StringSet};
+use crate::{Numbers, SchemaOptions};
 use grammask_automata::{Automata, TermId, Terms};
 use grammask_diagnostics::{Code, Deadline, LimitExceeded, Limits};
 

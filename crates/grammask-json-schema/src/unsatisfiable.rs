@@ -3,8 +3,8 @@
 //! A smallest set of keywords that no value satisfies is found by leaving keywords out, one at a time, and translating
 //! again: it costs as many translations as the schema has keywords at its top, and is only done for an error message.
 
-use super::json::{Document, Value};
-use super::{OnUnsupported, SchemaOptions};
+use crate::document::json::{Document, Value};
+use crate::{OnUnsupported, SchemaOptions};
 use grammask_diagnostics::{Code, Diagnostic, Limits};
 
 /// More keywords than this are not tried out.
@@ -60,8 +60,8 @@ pub(super) fn conflict(schema: &str, options: &SchemaOptions, limits: &Limits) -
 }
 
 fn is_unsatisfiable(schema: &str, options: &SchemaOptions, limits: &Limits) -> bool {
-    use super::resources::Library;
-    use super::translation::Translation;
+    use crate::document::resources::Library;
+    use crate::translation::Translation;
     let Ok(document) = Document::parse(schema) else { return false };
     let mut translation = Translation::new(Library::new(document, options), options, limits);
     let root = translation.library.root();

@@ -11,7 +11,7 @@
 //! plain decimals only, and integers without a point.
 
 mod decimal;
-mod judge;
+mod number_dfa;
 mod remainders;
 
 pub(super) use decimal::Decimal;
@@ -21,10 +21,10 @@ use std::fmt;
 
 use rustc_hash::FxHashMap;
 
-use super::options::Numbers;
-use super::ready_made::AutomatonCache;
+use crate::automaton_cache::AutomatonCache;
+use crate::options::Numbers;
 use grammask_automata::{ByteSet, Table, TermId, Terms};
-use judge::{AnyNumber, Comparison, PowerOfTen, build_dfa};
+use number_dfa::{AnyNumber, Comparison, PowerOfTen, build_dfa};
 
 /// Maximum number of states for the remainders of one divisor.
 const MAX_REMAINDERS: u64 = 200_000;
