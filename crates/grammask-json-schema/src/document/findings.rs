@@ -73,7 +73,7 @@ impl Findings {
             let mut steps: Vec<Location> = vec![at];
             while let Some(&schema) = steps.last() {
                 for &copy in self.copies.get(&schema).into_iter().flatten() {
-                    let Some(other) = library.same_place(&steps, copy) else { continue };
+                    let Some(other) = library.corresponding_location(&steps, copy) else { continue };
                     if all.len() <= MAX_FINDINGS && self.reported.insert((code, other)) {
                         all.push((code, other));
                         copied.push((code, at, other));

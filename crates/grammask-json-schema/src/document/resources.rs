@@ -51,7 +51,7 @@ struct LoadedDocument {
     /// The resource of each value that is a schema.
     resource_of: Vec<Option<ResourceId>>,
     /// For each schema, the first structurally equal one.
-    same: Vec<ValueId>,
+    representatives: Vec<ValueId>,
 }
 
 /// The target of each dynamic anchor name. That of the outermost resource takes precedence.
@@ -144,7 +144,7 @@ impl<'o> Library<'o> {
 
     /// The location in `copy` that corresponds to `steps[0]` in the last of `steps`; each step is a child of the next
     /// one.
-    pub(crate) fn same_place(&self, steps: &[Location], copy: Location) -> Option<Location> {
+    pub(crate) fn corresponding_location(&self, steps: &[Location], copy: Location) -> Option<Location> {
         let mut at = copy;
         for pair in steps.windows(2).rev() {
             let (child, parent) = (pair[0], pair[1]);
@@ -185,7 +185,7 @@ impl<'o> Library<'o> {
 
     /// The first schema of the same resource that is structurally equal to the one at `location`.
     pub(crate) fn first_of_the_same(&self, location: Location) -> Location {
-        let value = self.documents[location.document.0 as usize].same[location.value.index()];
+        let value = self.documents[location.document.0 as usize].representatives[location.value.index()];
         let first = Location { value, ..location };
         if self.resource_of(first) == self.resource_of(location) { first } else { location }
     }
@@ -199,8 +199,8 @@ impl<'o> Library<'o> {
         let id = DocumentId(u32::try_from(self.documents.len()).unwrap_or(u32::MAX));
         let root = Location { document: id, value: document.root() };
         let resource_of = vec![None; document.len()];
-        let same = structural_equality::first_of_the_same(&document);
-        self.documents.push(LoadedDocument { document, resource_of, same });
+        let representatives = structural_equality::representatives(&document);
+        self.documents.push(LoadedDocument { document, resource_of, representatives });
         let resource = self.add_resource(uri.to_owned(), root, None);
         self.index_schemas(root, resource);
         id

@@ -28,7 +28,7 @@ const ANNOTATIONS: [&str; 9] = [
 const NAMES: [&str; 6] = ["$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$schema"];
 
 /// For each value that is a schema, the first structurally equal schema.
-pub(crate) fn first_of_the_same(document: &Document) -> Vec<ValueId> {
+pub(crate) fn representatives(document: &Document) -> Vec<ValueId> {
     let schemas = schemas(document);
     let annotations = annotations(document, &schemas);
     let mut hashes: Vec<u128> = vec![0; schemas.len()];
@@ -109,9 +109,9 @@ mod tests {
         let text = r##"{"properties": {"title": {"type": "string", "title": "a"}, "b": {"title": "c", "type": "string"},
             "c": {"const": {"title": "x"}}, "d": {"const": {"title": "y"}}, "e": {"$id": "z"}, "f": {"$id": "z"}}}"##;
         let document = Document::parse(text).unwrap();
-        let representative = first_of_the_same(&document);
+        let representatives = representatives(&document);
         let at = |name: &str| document.follow(document.root(), &format!("/properties/{name}")).unwrap();
-        let first = |name: &str| representative[at(name).index()];
+        let first = |name: &str| representatives[at(name).index()];
         assert_eq!(first("b"), at("title"));
         assert_eq!(first("d"), at("d"));
         assert_eq!(first("f"), at("f"));
