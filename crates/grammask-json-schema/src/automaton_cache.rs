@@ -1,6 +1,7 @@
-//! Automata that many schemas use, made once for the process: formats, bounds of numbers, "an integer".
+//! A process-wide cache of automata that many schemas use: formats, bounds of numbers, "an integer".
 //!
-//! Such a language is the same in every schema, and determinising it, or reading its pattern, takes up to some milliseconds.
+//! These languages are equal in every schema, and determinising one, or parsing its pattern, takes up to several
+//! milliseconds.
 
 use std::hash::Hash;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -9,31 +10,31 @@ use rustc_hash::FxHashMap;
 
 use grammask_automata::Table;
 
-/// When so many are known, all are forgotten; those in use stay with their grammars.
-const MOST_KNOWN: usize = 4096;
+/// Number of automata at which the cache is cleared. Automata in use stay alive with their grammars.
+const MAX_AUTOMATA: usize = 4096;
 
-/// Automata by what they are about. None where it is known that one would be too large.
-pub(super) struct ReadyMade<K>(LazyLock<Mutex<FxHashMap<K, Option<Arc<Table>>>>>);
+/// Automata by key; `None` for an automaton that would be too large.
+pub(super) struct AutomatonCache<K>(LazyLock<Mutex<FxHashMap<K, Option<Arc<Table>>>>>);
 
-impl<K: Eq + Hash> ReadyMade<K> {
-    /// Knows none yet.
+impl<K: Eq + Hash> AutomatonCache<K> {
+    /// An empty cache.
     pub(super) const fn new() -> Self {
         Self(LazyLock::new(Mutex::default))
     }
 
-    /// The automaton of `subject`, made by `make` when it is asked for first. Nothing is locked while it is made.
-    pub(super) fn get(&self, subject: K, make: impl FnOnce() -> Option<Table>) -> Option<Arc<Table>> {
-        // A thread that panics leaves the map whole.
+    /// The automaton of `key`, built by `build` on a cache miss. The lock is not held while it is built.
+    pub(super) fn get(&self, key: K, build: impl FnOnce() -> Option<Table>) -> Option<Arc<Table>> {
+        // Poisoning is harmless: an insertion either happens or does not.
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().get(&subject) {
-            return known.clone();
+        if let Some(cached) = lock().get(&key) {
+            return cached.clone();
         }
-        let table = make().map(Arc::new);
-        let mut known = lock();
-        if known.len() >= MOST_KNOWN {
-            known.clear();
+        let table = build().map(Arc::new);
+        let mut cache = lock();
+        if cache.len() >= MAX_AUTOMATA {
+            cache.clear();
         }
-        known.insert(subject, table.clone());
+        cache.insert(key, table.clone());
         table
     }
 }

@@ -1,7 +1,7 @@
-//! The strings that are valid under a schema as texts of their own, without quotes and escapes.
+//! The valid strings of a schema as plain text, without quotes and escapes.
 //!
-//! Tags that models write around arguments hold strings as they are. Everything that a schema says of strings is a regular
-//! language in this universe of spellings too, so it is enforced as exactly as in JSON.
+//! The tags of some tool-call formats enclose unescaped strings. All constraints on strings are regular languages in
+//! the plain encoding too, so they are enforced exactly, as in JSON.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use grammask_automata::TermId;
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, Span};
 use grammask_grammar::{GrammarBuilder, Terminal};
 
-/// The grammar of the strings that are valid under `schema`, written as they are.
+/// The grammar of the strings that are valid under `schema`, as plain text.
 ///
-/// Of the options, those about spelling and about values of other types do nothing.
+/// Options about encodings and about values of other types have no effect.
 ///
 /// ```
 /// use grammask_diagnostics::Limits;
@@ -64,7 +64,7 @@ pub fn grammar(
     Ok(SchemaGrammar { grammar: builder.finish(start), relaxations: unsupported, warnings })
 }
 
-/// The strings that may be written; none if there are none.
+/// The admitted strings, or `None` if there are none.
 fn strings(sets: &mut ValueSets<'_>) -> Result<Option<TermId>, LimitExceeded> {
     let root = sets.root();
     let set = sets.of_formula(root)?;

@@ -1,4 +1,4 @@
-//! What is wrong with a schema, what cannot be enforced, and what only looks like a constraint.
+//! Findings about a schema: errors, unsupported keywords, and annotations that might be mistaken for constraints.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -6,22 +6,22 @@ use crate::OnUnsupported;
 use crate::document::resources::{Library, Location};
 use grammask_diagnostics::{Code, Diagnostic, Severity};
 
-/// Everything that was found so far.
+/// The findings so far.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) errors: Vec<Diagnostic>,
     pub(crate) unsupported: Vec<Diagnostic>,
     pub(crate) warnings: Vec<Diagnostic>,
-    said: FxHashSet<(Code, Location)>,
-    /// Schemas that say the same as one that was translated for all of them, by that one.
+    reported: FxHashSet<(Code, Location)>,
+    /// For each translated schema, its structurally equal copies, which share its translation.
     copies: FxHashMap<Location, FxHashSet<Location>>,
 }
 
-/// Past this many findings of one kind, more help nobody.
-const MOST: usize = 100;
+/// Maximum number of findings of one severity.
+const MAX_FINDINGS: usize = 100;
 
 impl Findings {
-    /// Notes something once for each place. The place is that of the keyword's value.
+    /// Adds a finding, once for each code and location. The location is that of the keyword's value.
     pub(crate) fn add(
         &mut self,
         library: &Library<'_>,
@@ -30,7 +30,7 @@ impl Findings {
         message: String,
         help: &str,
     ) {
-        if !self.said.insert((code, at)) {
+        if !self.reported.insert((code, at)) {
             return;
         }
         let list = match code {
@@ -38,7 +38,7 @@ impl Findings {
             Code::IgnoredAnnotation => &mut self.warnings,
             _ => &mut self.errors,
         };
-        if list.len() >= MOST {
+        if list.len() >= MAX_FINDINGS {
             return;
         }
         let mut diagnostic = Diagnostic::error(code, message).at_pointer(library.pointer(at));
@@ -54,29 +54,29 @@ impl Findings {
         list.push(diagnostic);
     }
 
-    /// Notes that the schema at `copy` says the same as the one at `first`, and what is found in one is in the other.
+    /// Records that the schema at `copy` is structurally equal to the one at `first`, so it has the same findings.
     pub(crate) fn repeat(&mut self, first: Location, copy: Location) {
         self.copies.entry(first).or_default().insert(copy);
     }
 
-    /// Says what was found at all places where the same stands.
+    /// Adds the findings of each schema to its copies.
     pub(crate) fn spread(&mut self, library: &Library<'_>) {
         if self.copies.is_empty() {
             return;
         }
-        let mut found: Vec<(Code, Location)> = self.said.iter().copied().collect();
+        let mut all: Vec<(Code, Location)> = self.reported.iter().copied().collect();
         let mut next = 0;
-        let mut spread = Vec::new();
-        while let Some(&(code, at)) = found.get(next) {
+        let mut copied = Vec::new();
+        while let Some(&(code, at)) = all.get(next) {
             next += 1;
-            // The schemas that the place is in, from the inside.
+            // The enclosing schemas, from the innermost.
             let mut steps: Vec<Location> = vec![at];
             while let Some(&schema) = steps.last() {
                 for &copy in self.copies.get(&schema).into_iter().flatten() {
-                    let Some(other) = library.same_place(&steps, copy) else { continue };
-                    if found.len() <= MOST && self.said.insert((code, other)) {
-                        found.push((code, other));
-                        spread.push((code, at, other));
+                    let Some(other) = library.corresponding_location(&steps, copy) else { continue };
+                    if all.len() <= MAX_FINDINGS && self.reported.insert((code, other)) {
+                        all.push((code, other));
+                        copied.push((code, at, other));
                     }
                 }
                 match library.parent(schema) {
@@ -85,16 +85,18 @@ impl Findings {
                 }
             }
         }
-        for (code, at, other) in spread {
+        for (code, at, other) in copied {
             let list = match code {
                 Code::UnsupportedSchema => &mut self.unsupported,
                 Code::IgnoredAnnotation => &mut self.warnings,
                 _ => &mut self.errors,
             };
             let pointer = library.pointer(at);
-            let known =
+            let is_original =
                 |finding: &&Diagnostic| finding.code == code && finding.pointer.as_ref() == Some(&pointer);
-            let Some(finding) = list.iter().find(known).filter(|_| list.len() < MOST) else { continue };
+            let Some(finding) = list.iter().find(is_original).filter(|_| list.len() < MAX_FINDINGS) else {
+                continue;
+            };
             let mut copy = finding.clone().at_pointer(library.pointer(other));
             if library.is_own(other) {
                 copy = copy.at(library.document(other).span(other.value));
@@ -103,7 +105,7 @@ impl Findings {
         }
     }
 
-    /// The errors, with what is unsupported where that is to be refused, in the order of the text.
+    /// The errors, including unsupported keywords if these are errors, in source order.
     pub(crate) fn take_errors(&mut self, on_unsupported: OnUnsupported) -> Vec<Diagnostic> {
         let mut errors = std::mem::take(&mut self.errors);
         match on_unsupported {

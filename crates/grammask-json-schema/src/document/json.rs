@@ -1,25 +1,25 @@
-//! Reads JSON texts into an arena, with places, the order of members and the digits of numbers.
+//! Parses JSON into an arena, and preserves spans, the order of members and the digits of numbers.
 //!
-//! Why not a library: a schema's numbers count as written (`0.1` is no binary fraction), its members count in their
-//! order, errors name a place in the text, and a text nested 100,000 deep must neither crash nor be refused; no
-//! reader at hand gives all four without recursion. Strict RFC 8259. Cost: linear.
+//! Why no library: the numbers of a schema are exact decimals (`0.1` is not a binary fraction), the order of members is
+//! significant, errors have spans, and input nested 100,000 deep must neither overflow the stack nor be an error. No
+//! existing parser offers all four without recursion. Strict RFC 8259. Cost: linear.
 
 use std::fmt::Write as _;
 
 use grammask_diagnostics::Span;
 
-/// A value in a [`Document`].
+/// The id of a value in a [`Document`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ValueId(u32);
 
 impl ValueId {
-    /// The value at a position of the document.
+    /// The value at an index of the document.
     pub(crate) fn at(index: usize) -> Self {
-        // A text of 4 GiB is over every limit on texts.
+        // Input of 4 GiB exceeds every limit on its length.
         Self(u32::try_from(index).unwrap_or(u32::MAX))
     }
 
-    /// Position in the document.
+    /// The index in the document.
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
@@ -30,24 +30,24 @@ impl ValueId {
 pub(crate) enum Value {
     Null,
     Boolean(bool),
-    /// The digits as written.
+    /// The digits as in the input.
     Number(Box<str>),
     String(Box<str>),
     Array(Vec<ValueId>),
-    /// Members in order. Of members with one name, the last counts, at the place of the first.
+    /// Members in order. Of members with equal names, the last value is kept, in the position of the first.
     Object(Vec<(Box<str>, ValueId)>),
 }
 
-/// A JSON text, read.
+/// A parsed JSON text.
 #[derive(Debug)]
 pub(crate) struct Document {
     values: Vec<Value>,
     spans: Vec<Span>,
-    /// The array or object that holds a value; the root holds itself.
+    /// The enclosing array or object of each value; the root is its own parent.
     parents: Vec<ValueId>,
 }
 
-/// Where and why a text is not JSON.
+/// A syntax error.
 #[derive(Debug)]
 pub(crate) struct JsonError {
     pub(crate) span: Span,
@@ -55,18 +55,22 @@ pub(crate) struct JsonError {
 }
 
 impl Document {
-    /// Reads `text`.
+    /// Parses `text`.
     pub(crate) fn parse(text: &str) -> Result<Self, JsonError> {
-        Reader { text, at: 0, document: Self { values: Vec::new(), spans: Vec::new(), parents: Vec::new() } }
-            .read()
+        JsonParser {
+            text,
+            at: 0,
+            document: Self { values: Vec::new(), spans: Vec::new(), parents: Vec::new() },
+        }
+        .read()
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub(crate) fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// The whole text's value.
+    /// The value of the whole text.
     pub(crate) fn root(&self) -> ValueId {
         ValueId(0)
     }
@@ -95,12 +99,12 @@ impl Document {
         }
     }
 
-    /// What holds `value`; none for the root.
+    /// The enclosing array or object of `value`, or `None` for the root.
     pub(crate) fn parent(&self, value: ValueId) -> Option<ValueId> {
         (value != self.root()).then(|| self.parents[value.index()])
     }
 
-    /// The JSON pointer of `value` as a URI fragment, with `#`. Cost: the members and items on the way.
+    /// The JSON pointer of `value` as a URI fragment, with `#`. Cost: linear in the members and items of its ancestors.
     pub(crate) fn pointer(&self, value: ValueId) -> String {
         let mut steps = Vec::new();
         let mut at = value;
@@ -122,7 +126,7 @@ impl Document {
         pointer
     }
 
-    /// Follows a JSON pointer (RFC 6901, not percent-encoded) from `from`.
+    /// The value at a JSON pointer (RFC 6901, not percent-encoded) relative to `from`.
     pub(crate) fn follow(&self, from: ValueId, pointer: &str) -> Option<ValueId> {
         let mut at = from;
         if pointer.is_empty() {
@@ -149,22 +153,22 @@ impl Document {
 }
 
 /// An open array or object.
-struct Open {
+struct OpenContainer {
     value: ValueId,
     items: Vec<ValueId>,
     members: Vec<(Box<str>, ValueId)>,
     is_object: bool,
 }
 
-struct Reader<'t> {
+struct JsonParser<'t> {
     text: &'t str,
     at: usize,
     document: Document,
 }
 
-impl Reader<'_> {
+impl JsonParser<'_> {
     fn read(mut self) -> Result<Document, JsonError> {
-        let mut open: Vec<Open> = Vec::new();
+        let mut open: Vec<OpenContainer> = Vec::new();
         let mut name: Option<Box<str>> = None;
         loop {
             // A value begins here.
@@ -178,7 +182,7 @@ impl Reader<'_> {
                     let value = self.document.push(Value::Null, start, parent);
                     let is_object = bracket == b'{';
                     self.skip_space();
-                    let frame = Open { value, items: Vec::new(), members: Vec::new(), is_object };
+                    let frame = OpenContainer { value, items: Vec::new(), members: Vec::new(), is_object };
                     if bytes.get(self.at) == Some(&if is_object { b'}' } else { b']' }) {
                         self.close(frame);
                         value
@@ -200,22 +204,23 @@ impl Reader<'_> {
                     self.leaf(Value::Number(number), start, parent)
                 }
                 Some(_) => {
-                    let words = [
+                    let keywords = [
                         ("null", Value::Null),
                         ("true", Value::Boolean(true)),
                         ("false", Value::Boolean(false)),
                     ];
-                    let found = words.into_iter().find(|(word, _)| self.text[self.at..].starts_with(word));
-                    let Some((word, value)) = found else {
-                        return Err(self.error("a JSON value should stand here"));
+                    let keyword =
+                        keywords.into_iter().find(|(name, _)| self.text[self.at..].starts_with(name));
+                    let Some((keyword, value)) = keyword else {
+                        return Err(self.error("a JSON value is expected here"));
                     };
-                    self.at += word.len();
+                    self.at += keyword.len();
                     self.leaf(value, start, parent)
                 }
-                None => return Err(self.error("a JSON value should stand here")),
+                None => return Err(self.error("a JSON value is expected here")),
             };
             attach(&mut open, name.take(), value);
-            // A value has ended: a comma, or what holds it ends too.
+            // The value has ended: a comma follows, or its container ends too.
             loop {
                 self.skip_space();
                 let Some(frame) = open.last() else {
@@ -238,9 +243,9 @@ impl Reader<'_> {
                         frame.into_iter().for_each(|frame| self.close(frame));
                     }
                     _ if frame.is_object => {
-                        return Err(self.error("a comma or a closing brace should stand here"));
+                        return Err(self.error("a comma or a closing brace is expected here"));
                     }
-                    _ => return Err(self.error("a comma or a closing bracket should stand here")),
+                    _ => return Err(self.error("a comma or a closing bracket is expected here")),
                 }
             }
         }
@@ -252,7 +257,7 @@ impl Reader<'_> {
         id
     }
 
-    fn close(&mut self, frame: Open) {
+    fn close(&mut self, frame: OpenContainer) {
         self.at += 1;
         self.document.spans[frame.value.index()].end = self.at;
         self.document.values[frame.value.index()] = if frame.is_object {
@@ -262,16 +267,16 @@ impl Reader<'_> {
         };
     }
 
-    /// A name and its colon.
+    /// Parses a name and its colon.
     fn name(&mut self) -> Result<Box<str>, JsonError> {
         self.skip_space();
         if self.text.as_bytes().get(self.at) != Some(&b'"') {
-            return Err(self.error("a name in quotes should stand here"));
+            return Err(self.error("a name in quotes is expected here"));
         }
         let name = self.string()?;
         self.skip_space();
         if self.text.as_bytes().get(self.at) != Some(&b':') {
-            return Err(self.error("a colon should stand here"));
+            return Err(self.error("a colon is expected here"));
         }
         self.at += 1;
         Ok(name)
@@ -299,7 +304,7 @@ impl Reader<'_> {
 
     fn digits(&mut self) -> Result<(), JsonError> {
         if !self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-            return Err(self.error("a digit should stand here"));
+            return Err(self.error("a digit is expected here"));
         }
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             self.at += 1;
@@ -312,7 +317,7 @@ impl Reader<'_> {
         let mut decoded = String::new();
         loop {
             let rest = &self.text[self.at..];
-            // All of these are characters of one byte.
+            // Each of these characters is one byte.
             let plain = rest.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < b' ');
             let plain = &rest[..plain.unwrap_or(rest.len())];
             self.at += plain.len();
@@ -330,7 +335,7 @@ impl Reader<'_> {
                     decoded.push(self.escape()?);
                 }
                 Some(_) => return Err(self.error("a control character must be escaped in a string")),
-                None => return Err(self.error("a string should end before the text does")),
+                None => return Err(self.error("the string is not closed")),
             }
         }
     }
@@ -345,13 +350,13 @@ impl Reader<'_> {
             Some(b'r') => '\r',
             Some(b't') => '\t',
             Some(b'u') => return self.code_point(),
-            _ => return Err(self.error("this is no JSON escape")),
+            _ => return Err(self.error("this is not a JSON escape")),
         };
         self.at += 1;
         Ok(short)
     }
 
-    /// `uXXXX`, or two of them for a character beyond U+FFFF; half a pair becomes U+FFFD.
+    /// `uXXXX`, or a surrogate pair of them for a character beyond U+FFFF. A lone surrogate becomes U+FFFD.
     fn code_point(&mut self) -> Result<char, JsonError> {
         let first = self.unit()?;
         if (0xd800..0xdc00).contains(&first) && self.text[self.at..].starts_with("\\u") {
@@ -371,7 +376,7 @@ impl Reader<'_> {
         let digits = self.text.get(self.at + 1..self.at + 5);
         let unit = digits.filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let Some(unit) = unit.and_then(|digits| u32::from_str_radix(digits, 16).ok()) else {
-            return Err(self.error("four hexadecimal digits should stand here"));
+            return Err(self.error("four hexadecimal digits are expected here"));
         };
         self.at += 5;
         Ok(unit)
@@ -393,8 +398,8 @@ impl Reader<'_> {
     }
 }
 
-/// Puts `value` into what is open.
-fn attach(open: &mut [Open], name: Option<Box<str>>, value: ValueId) {
+/// Adds `value` to the innermost open container.
+fn attach(open: &mut [OpenContainer], name: Option<Box<str>>, value: ValueId) {
     match (open.last_mut(), name) {
         (Some(frame), Some(name)) => frame.members.push((name, value)),
         (Some(frame), None) => frame.items.push(value),
@@ -403,21 +408,21 @@ fn attach(open: &mut [Open], name: Option<Box<str>>, value: ValueId) {
 }
 
 fn without_duplicates(members: Vec<(Box<str>, ValueId)>) -> Vec<(Box<str>, ValueId)> {
-    let mut place = rustc_hash::FxHashMap::default();
-    let mut kept: Vec<(Box<str>, ValueId)> = Vec::with_capacity(members.len());
+    let mut indices = rustc_hash::FxHashMap::default();
+    let mut distinct: Vec<(Box<str>, ValueId)> = Vec::with_capacity(members.len());
     for (name, value) in members {
-        match place.get(&name) {
-            Some(&at) => {
-                let earlier: &mut (Box<str>, ValueId) = &mut kept[at];
+        match indices.get(&name) {
+            Some(&index) => {
+                let earlier: &mut (Box<str>, ValueId) = &mut distinct[index];
                 earlier.1 = value;
             }
             None => {
-                place.insert(name.clone(), kept.len());
-                kept.push((name, value));
+                indices.insert(name.clone(), distinct.len());
+                distinct.push((name, value));
             }
         }
     }
-    kept
+    distinct
 }
 
 #[cfg(test)]
@@ -425,7 +430,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_values_with_order_digits_and_places() {
+    fn values_keep_order_digits_and_pointers() {
         let document =
             Document::parse(r#" {"b": [1.50, -0e+1], "a\u00e9\ud83d\ude00\n": {}, "b": true} "#).unwrap();
         let root = document.root();
@@ -441,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_json() {
+    fn malformed_texts_are_errors() {
         for text in [
             "",
             "{",
@@ -463,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_deep_texts() {
+    fn deep_nesting_does_not_overflow_the_stack() {
         let text = "[".repeat(100_000) + &"]".repeat(100_000);
         assert!(Document::parse(&text).is_ok());
     }

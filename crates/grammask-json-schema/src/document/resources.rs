@@ -1,8 +1,7 @@
-//! The documents that a schema is made of: where each schema stands, under which URI, in which draft, and where a
-//! reference leads.
+//! The documents of a schema: the subschemas of each, their URIs and drafts, and the targets of references.
 //!
-//! Only places where a keyword expects a schema are read for `$id` and anchors; what looks like one inside `enum` or
-//! an unknown keyword is data. A reference may point anywhere all the same: its target is read as a schema then.
+//! `$id` and anchors count only in subschemas, that is where a keyword expects a schema; inside `enum` or an unknown
+//! keyword they are data. A reference may still point anywhere: its target then becomes a schema.
 
 use rustc_hash::FxHashMap;
 
@@ -22,17 +21,17 @@ pub(crate) struct Location {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct DocumentId(u32);
 
-/// A schema with a URI of its own.
+/// A schema with its own URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ResourceId(u32);
 
-/// How the keywords of a resource are read.
+/// The interpretation of the keywords of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dialect {
     pub(crate) draft: Draft,
-    /// Whether older forms keep their meaning, because nobody said which draft this is.
+    /// Whether keywords of older drafts keep their meaning, because neither the schema nor the caller names a draft.
     pub(crate) lenient: bool,
-    /// Whether the keywords of the validation vocabulary count.
+    /// Whether the validation vocabulary is in use.
     pub(crate) validation: bool,
 }
 
@@ -42,50 +41,50 @@ struct Resource {
     root: Location,
     dialect: Dialect,
     anchors: FxHashMap<Box<str>, Location>,
-    /// In the order of the text. `$recursiveAnchor` counts as one with an empty name.
+    /// In source order. `$recursiveAnchor` is an anchor with an empty name.
     dynamic_anchors: Vec<(Box<str>, Location)>,
 }
 
 #[derive(Debug)]
-struct Loaded {
+struct LoadedDocument {
     document: Document,
-    /// The resource of each value that is known to be a schema.
+    /// The resource of each value that is a schema.
     resource_of: Vec<Option<ResourceId>>,
-    /// For each schema, the first one that says the same.
-    same: Vec<ValueId>,
+    /// For each schema, the first structurally equal one.
+    representatives: Vec<ValueId>,
 }
 
-/// Which dynamic anchor leads where: the outermost resource that has it wins.
+/// The target of each dynamic anchor name. That of the outermost resource takes precedence.
 pub(crate) type Scope = Vec<(Box<str>, Location)>;
 
-/// All documents that were needed so far.
+/// All documents that are loaded so far.
 #[derive(Debug)]
 pub(crate) struct Library<'o> {
     options: &'o SchemaOptions,
-    documents: Vec<Loaded>,
+    documents: Vec<LoadedDocument>,
     resources: Vec<Resource>,
     by_uri: FxHashMap<String, ResourceId>,
     scopes: Interner<Scope>,
-    /// Where references lead that were resolved, by the place of the reference.
+    /// Memo table of resolved references, by the location of the reference.
     resolved: FxHashMap<Location, Location>,
 }
 
-/// Why a reference leads nowhere.
+/// The reasons why a reference cannot be resolved.
 #[derive(Debug)]
 pub(crate) enum Unresolved {
-    /// There is no such document.
+    /// The document is not available.
     Document(String),
-    /// The document has no such place.
+    /// The document has no such anchor or pointer.
     Place(String),
     /// The document is not JSON.
     NotJson(String),
 }
 
-/// The URI of a schema without one.
-const NAMELESS: &str = "schema:/";
+/// The base URI of a schema without `$id`.
+const DEFAULT_BASE_URI: &str = "schema:/";
 
 impl<'o> Library<'o> {
-    /// A library that holds the schema `document`.
+    /// A library with `document` as the schema.
     pub(crate) fn new(document: Document, options: &'o SchemaOptions) -> Self {
         let mut library = Self {
             options,
@@ -95,7 +94,7 @@ impl<'o> Library<'o> {
             scopes: Interner::new(),
             resolved: FxHashMap::default(),
         };
-        library.add(document, NAMELESS);
+        library.add(document, DEFAULT_BASE_URI);
         library
     }
 
@@ -121,12 +120,12 @@ impl<'o> Library<'o> {
         self.document(location).text_member(location.value, name)
     }
 
-    /// Whether the place is in the schema that the caller gave.
+    /// Whether the location is in the schema itself.
     pub(crate) fn is_own(&self, location: Location) -> bool {
         location.document.0 == 0
     }
 
-    /// The place for people: a pointer, after its document's URI if it is not in the schema itself.
+    /// The location for diagnostics: a pointer, after the URI of its document if that is not the schema itself.
     pub(crate) fn pointer(&self, location: Location) -> String {
         let pointer = self.document(location).pointer(location.value);
         if self.is_own(location) {
@@ -137,14 +136,15 @@ impl<'o> Library<'o> {
         format!("{}{pointer}", uri.trim_end_matches('#'))
     }
 
-    /// What the value at `location` is in.
+    /// The enclosing array or object.
     pub(crate) fn parent(&self, location: Location) -> Option<Location> {
         let value = self.document(location).parent(location.value)?;
         Some(Location { value, ..location })
     }
 
-    /// The place in `copy` that the first of `steps` is in the last of them, where each stands in the next one.
-    pub(crate) fn same_place(&self, steps: &[Location], copy: Location) -> Option<Location> {
+    /// The location in `copy` that corresponds to `steps[0]` in the last of `steps`; each step is a child of the next
+    /// one.
+    pub(crate) fn corresponding_location(&self, steps: &[Location], copy: Location) -> Option<Location> {
         let mut at = copy;
         for pair in steps.windows(2).rev() {
             let (child, parent) = (pair[0], pair[1]);
@@ -163,12 +163,12 @@ impl<'o> Library<'o> {
         Some(at)
     }
 
-    /// The resource that a schema belongs to.
+    /// The resource of a schema.
     fn resource_of(&self, location: Location) -> Option<ResourceId> {
         self.documents[location.document.0 as usize].resource_of[location.value.index()]
     }
 
-    /// The resource of a schema; of any other place, that of the schema around it.
+    /// The resource of a schema; for other values, that of the enclosing schema.
     fn resource(&self, location: Location) -> ResourceId {
         let document = self.document(location);
         let mut at = location.value;
@@ -183,14 +183,14 @@ impl<'o> Library<'o> {
         }
     }
 
-    /// The first schema of the same resource that says the same as the one at `location`.
+    /// The first schema of the same resource that is structurally equal to the one at `location`.
     pub(crate) fn first_of_the_same(&self, location: Location) -> Location {
-        let value = self.documents[location.document.0 as usize].same[location.value.index()];
+        let value = self.documents[location.document.0 as usize].representatives[location.value.index()];
         let first = Location { value, ..location };
         if self.resource_of(first) == self.resource_of(location) { first } else { location }
     }
 
-    /// How the keywords of the schema at `location` are read.
+    /// The interpretation of the keywords of the schema at `location`.
     pub(crate) fn dialect(&self, location: Location) -> Dialect {
         self.resources[self.resource(location).0 as usize].dialect
     }
@@ -199,19 +199,19 @@ impl<'o> Library<'o> {
         let id = DocumentId(u32::try_from(self.documents.len()).unwrap_or(u32::MAX));
         let root = Location { document: id, value: document.root() };
         let resource_of = vec![None; document.len()];
-        let same = structural_equality::first_of_the_same(&document);
-        self.documents.push(Loaded { document, resource_of, same });
-        let resource = self.new_resource(uri.to_owned(), root, None);
-        self.read_schemas(root, resource);
+        let representatives = structural_equality::representatives(&document);
+        self.documents.push(LoadedDocument { document, resource_of, representatives });
+        let resource = self.add_resource(uri.to_owned(), root, None);
+        self.index_schemas(root, resource);
         id
     }
 
-    fn new_resource(&mut self, uri: String, root: Location, parent: Option<ResourceId>) -> ResourceId {
+    fn add_resource(&mut self, uri: String, root: Location, parent: Option<ResourceId>) -> ResourceId {
         let id = ResourceId(u32::try_from(self.resources.len()).unwrap_or(u32::MAX));
         let inherited =
             parent.map_or_else(|| self.default_dialect(), |parent| self.resources[parent.0 as usize].dialect);
         let dialect = match self.text_member(root, "$schema") {
-            Some(metaschema) => self.dialect_named(metaschema, inherited),
+            Some(metaschema) => self.dialect_of_metaschema(metaschema, inherited),
             None => inherited,
         };
         self.by_uri.entry(uri.clone()).or_insert(id);
@@ -230,12 +230,12 @@ impl<'o> Library<'o> {
         Dialect { draft: draft.unwrap_or(Draft::Draft2020), lenient: draft.is_none(), validation: true }
     }
 
-    fn dialect_named(&self, metaschema: &str, default: Dialect) -> Dialect {
+    fn dialect_of_metaschema(&self, metaschema: &str, default: Dialect) -> Dialect {
         let known = metaschema.trim_end_matches('#');
         if let Some(draft) = metaschemas::draft_of(known) {
             return Dialect { draft, lenient: false, validation: true };
         }
-        // A meta-schema of the caller: what it is made with, and its vocabularies.
+        // A meta-schema of the caller has the draft of its own meta-schema and its own vocabularies.
         let Some((_, text)) =
             self.options.resources.iter().find(|(uri, _)| uri.trim_end_matches('#') == known)
         else {
@@ -254,8 +254,8 @@ impl<'o> Library<'o> {
         dialect
     }
 
-    /// Reads all schemas at and below `from`, which belongs to `resource`.
-    fn read_schemas(&mut self, from: Location, resource: ResourceId) {
+    /// Indexes all schemas at and below `from`, which belongs to `resource`.
+    fn index_schemas(&mut self, from: Location, resource: ResourceId) {
         let mut stack = vec![(from.value, resource)];
         while let Some((value, resource)) = stack.pop() {
             let location = Location { value, ..from };
@@ -267,7 +267,7 @@ impl<'o> Library<'o> {
             if !matches!(self.get(location), Value::Object(_)) {
                 continue;
             }
-            let resource = self.read_identity(location, resource);
+            let resource = self.index_identifiers(location, resource);
             self.documents[from.document.0 as usize].resource_of[value.index()] = Some(resource);
             let document = self.document(location);
             let mut children = Vec::new();
@@ -276,12 +276,12 @@ impl<'o> Library<'o> {
         }
     }
 
-    /// Notes the URI and the anchors of a schema; the resource it belongs to.
-    fn read_identity(&mut self, location: Location, outer: ResourceId) -> ResourceId {
+    /// Records the URI and the anchors of a schema; returns its resource.
+    fn index_identifiers(&mut self, location: Location, outer: ResourceId) -> ResourceId {
         let dialect = self.resources[outer.0 as usize].dialect;
         let old = dialect.draft <= Draft::Draft7;
         if old && self.member(location, "$ref").is_some() {
-            // Up to draft 7, a reference hides all that stands beside it.
+            // Up to draft 7, `$ref` overrides all other keywords of its schema.
             return outer;
         }
         let keyword = if dialect.draft == Draft::Draft4 { "id" } else { "$id" };
@@ -297,11 +297,11 @@ impl<'o> Library<'o> {
             if id.starts_with('#') {
                 anchors.push((fragment.into_boxed_str(), false));
             } else if self.resources[outer.0 as usize].root == location {
-                // The root of a document, under the URI that it gives itself.
+                // The root of a document, under the URI of its own `$id`.
                 self.resources[outer.0 as usize].uri = document.to_owned();
                 self.by_uri.entry(document.to_owned()).or_insert(outer);
             } else {
-                resource = self.new_resource(document.to_owned(), location, Some(outer));
+                resource = self.add_resource(document.to_owned(), location, Some(outer));
             }
         }
         for (keyword, dynamic) in [("$anchor", false), ("$dynamicAnchor", true)] {
@@ -326,7 +326,7 @@ impl<'o> Library<'o> {
         resource
     }
 
-    /// Where the reference at `place`, a keyword of the schema at `from`, leads. Remembered.
+    /// The target of the reference at `place`, a keyword of the schema at `from`. Memoised.
     pub(crate) fn resolve(
         &mut self,
         from: Location,
@@ -336,12 +336,12 @@ impl<'o> Library<'o> {
         if let Some(&known) = self.resolved.get(&place) {
             return Ok(known);
         }
-        let target = self.find_reference(from, reference)?;
+        let target = self.resolve_uncached(from, reference)?;
         self.resolved.insert(place, target);
         Ok(target)
     }
 
-    fn find_reference(&mut self, from: Location, reference: &str) -> Result<Location, Unresolved> {
+    fn resolve_uncached(&mut self, from: Location, reference: &str) -> Result<Location, Unresolved> {
         let resource = self.resource(from);
         let absolute = uri::resolve(&self.resources[resource.0 as usize].uri, reference);
         let (document, fragment) = uri::split_fragment(&absolute);
@@ -353,7 +353,7 @@ impl<'o> Library<'o> {
             let target = Location { value, ..root };
             if self.resource_of(target).is_none() {
                 let around = self.resource(target);
-                self.read_schemas(target, around);
+                self.index_schemas(target, around);
             }
             return Ok(target);
         }
@@ -361,7 +361,7 @@ impl<'o> Library<'o> {
         anchor.ok_or(Unresolved::Place(absolute))
     }
 
-    /// Where a `$dynamicRef` leads under `scope`; none if it is to be read as a plain reference.
+    /// The target of a `$dynamicRef` under `scope`, or `None` if it behaves as a plain reference.
     pub(crate) fn resolve_dynamic(
         &self,
         target: Location,
@@ -374,13 +374,13 @@ impl<'o> Library<'o> {
         self.scopes.get(scope).iter().find(|(name, _)| &**name == anchor).map(|&(_, location)| location)
     }
 
-    /// The dynamic scope of the schema itself.
+    /// The initial dynamic scope.
     pub(crate) fn first_scope(&mut self) -> Id<Scope> {
         let empty = self.scopes.intern(Scope::new());
         self.enter(self.root(), empty)
     }
 
-    /// The dynamic scope inside `location`, which was reached under `scope`.
+    /// The dynamic scope inside `location`, which is entered under `scope`.
     pub(crate) fn enter(&mut self, location: Location, scope: Id<Scope>) -> Id<Scope> {
         let resource = &self.resources[self.resource(location).0 as usize];
         let current = self.scopes.get(scope);
@@ -410,11 +410,11 @@ impl<'o> Library<'o> {
         self.by_uri.get(uri).copied().ok_or_else(|| Unresolved::Document(uri.to_owned()))
     }
 
-    /// The URIs of documents that are referred to and that nobody has.
+    /// The URIs of referenced documents that are not available.
     pub(crate) fn missing(&mut self) -> Vec<String> {
         let mut missing = Vec::new();
         let mut next = 0;
-        // Resolving may add documents, which are looked through in their turn.
+        // Resolving a reference may load documents, which the loop then visits as well.
         while next < self.documents.len() {
             let document = DocumentId(u32::try_from(next).unwrap_or(u32::MAX));
             next += 1;
@@ -428,7 +428,7 @@ impl<'o> Library<'o> {
                     let Some(reference) = self.text_member(location, keyword).map(str::to_owned) else {
                         continue;
                     };
-                    if let Err(Unresolved::Document(uri)) = self.find_reference(location, &reference)
+                    if let Err(Unresolved::Document(uri)) = self.resolve_uncached(location, &reference)
                         && !missing.contains(&uri)
                     {
                         missing.push(uri);
@@ -448,8 +448,8 @@ impl<'o> Library<'o> {
     }
 }
 
-/// The values directly below the schema `value` where its keywords expect schemas.
-pub(crate) fn subschemas(document: &Document, value: ValueId, found: &mut Vec<ValueId>) {
+/// Pushes the direct subschemas of the schema `value`.
+pub(crate) fn subschemas(document: &Document, value: ValueId, children: &mut Vec<ValueId>) {
     let Value::Object(members) = document.get(value) else { return };
     for (keyword, child) in members {
         match (&**keyword, document.get(*child)) {
@@ -467,15 +467,15 @@ pub(crate) fn subschemas(document: &Document, value: ValueId, found: &mut Vec<Va
                 | "contentSchema"
                 | "items",
                 Value::Object(_) | Value::Boolean(_),
-            ) => found.push(*child),
+            ) => children.push(*child),
             ("allOf" | "anyOf" | "oneOf" | "items" | "prefixItems", Value::Array(items)) => {
-                found.extend(items)
+                children.extend(items)
             }
             (
                 "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas"
                 | "dependencies",
                 Value::Object(members),
-            ) => found.extend(members.iter().map(|(_, child)| *child)),
+            ) => children.extend(members.iter().map(|(_, child)| *child)),
             _ => {}
         }
     }

@@ -1,9 +1,9 @@
-//! Which schemas of a document say the same, so that each is translated once.
+//! Structurally equal schemas of a document, each of which is translated once.
 //!
-//! Generated schemas repeat themselves: without this, twenty copies of a definition are twenty shapes and twenty sets
-//! of rules, and `oneOf` cannot see that two branches agree on a member. Schemas are compared by a 128-bit hash of
-//! their keywords, annotations left out; a schema with a name of its own (`$id`, an anchor) is the same as no other.
-//! Cost: linear in the document.
+//! Generated schemas are repetitive: otherwise twenty copies of a definition would be twenty value sets and twenty sets
+//! of rules, and `oneOf` could not detect that two branches agree on a member. Schemas are compared by a 128-bit hash
+//! of their keywords without annotations; a schema with a name of its own (`$id`, an anchor) equals no other. Cost:
+//! linear in the document.
 
 use rustc_hash::FxHashMap;
 
@@ -11,7 +11,7 @@ use crate::document::json::{Document, Value, ValueId};
 use crate::document::resources::subschemas;
 use grammask_automata::ContentHasher;
 
-/// Keywords that say nothing about which values are valid.
+/// Keywords that do not affect validity.
 const ANNOTATIONS: [&str; 9] = [
     "title",
     "description",
@@ -24,15 +24,15 @@ const ANNOTATIONS: [&str; 9] = [
     "writeOnly",
 ];
 
-/// Keywords that give a schema a name, or change how what is inside is read.
+/// Keywords that name a schema, or change the interpretation of its subschemas.
 const NAMES: [&str; 6] = ["$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$schema"];
 
-/// For each value that is a schema, the first schema that says the same.
-pub(crate) fn first_of_the_same(document: &Document) -> Vec<ValueId> {
+/// For each value that is a schema, the first structurally equal schema.
+pub(crate) fn representatives(document: &Document) -> Vec<ValueId> {
     let schemas = schemas(document);
     let annotations = annotations(document, &schemas);
     let mut hashes: Vec<u128> = vec![0; schemas.len()];
-    // What a value holds comes after it.
+    // Children have larger ids than their parents.
     for index in (0..schemas.len()).rev().filter(|&index| !annotations[index]) {
         let is_schema = schemas[index];
         let mut hasher = ContentHasher::new(u64::from(is_schema));
@@ -69,14 +69,14 @@ pub(crate) fn first_of_the_same(document: &Document) -> Vec<ValueId> {
         hashes[index] = hasher.finish();
     }
     let mut first = FxHashMap::default();
-    let same = |(index, &is_schema): (usize, &bool)| {
+    let representative = |(index, &is_schema): (usize, &bool)| {
         let value = ValueId::at(index);
         if is_schema { *first.entry(hashes[index]).or_insert(value) } else { value }
     };
-    schemas.iter().enumerate().map(same).collect()
+    schemas.iter().enumerate().map(representative).collect()
 }
 
-/// Which values are annotations of schemas: nobody asks what they say, and descriptions are long.
+/// The values that are annotations. Hashing skips them, since descriptions are long.
 fn annotations(document: &Document, schemas: &[bool]) -> Vec<bool> {
     let mut annotations = vec![false; document.len()];
     for index in (0..document.len()).filter(|&index| schemas[index]) {
@@ -89,7 +89,7 @@ fn annotations(document: &Document, schemas: &[bool]) -> Vec<bool> {
     annotations
 }
 
-/// Which values stand where keywords expect schemas.
+/// The values in positions where keywords expect schemas.
 fn schemas(document: &Document) -> Vec<bool> {
     let mut schemas = vec![false; document.len()];
     let mut stack = vec![document.root()];
@@ -105,13 +105,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn annotations_do_not_count_and_data_does() {
+    fn annotations_are_ignored_and_data_is_not() {
         let text = r##"{"properties": {"title": {"type": "string", "title": "a"}, "b": {"title": "c", "type": "string"},
             "c": {"const": {"title": "x"}}, "d": {"const": {"title": "y"}}, "e": {"$id": "z"}, "f": {"$id": "z"}}}"##;
         let document = Document::parse(text).unwrap();
-        let same = first_of_the_same(&document);
+        let representatives = representatives(&document);
         let at = |name: &str| document.follow(document.root(), &format!("/properties/{name}")).unwrap();
-        let first = |name: &str| same[at(name).index()];
+        let first = |name: &str| representatives[at(name).index()];
         assert_eq!(first("b"), at("title"));
         assert_eq!(first("d"), at("d"));
         assert_eq!(first("f"), at("f"));

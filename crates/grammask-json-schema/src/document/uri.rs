@@ -1,8 +1,8 @@
-//! References against base URIs, as RFC 3986 section 5 resolves them, and the decoding of fragments.
+//! Resolution of references against base URIs (RFC 3986, section 5), and decoding of fragments.
 
-/// The parts of a URI reference (RFC 3986, appendix B).
+/// The components of a URI reference (RFC 3986, appendix B).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Parts<'u> {
+struct UriReference<'u> {
     scheme: Option<&'u str>,
     authority: Option<&'u str>,
     path: &'u str,
@@ -10,9 +10,9 @@ struct Parts<'u> {
     fragment: Option<&'u str>,
 }
 
-fn split(reference: &str) -> Parts<'_> {
-    let (rest, fragment) = cut(reference, '#');
-    let (rest, query) = cut(rest, '?');
+fn split(reference: &str) -> UriReference<'_> {
+    let (rest, fragment) = split_at_mark(reference, '#');
+    let (rest, query) = split_at_mark(rest, '?');
     let (scheme, rest) = match rest.find([':', '/']) {
         Some(at) if rest.as_bytes()[at] == b':' && at > 0 => (Some(&rest[..at]), &rest[at + 1..]),
         _ => (None, rest),
@@ -24,10 +24,10 @@ fn split(reference: &str) -> Parts<'_> {
         }
         None => (None, rest),
     };
-    Parts { scheme, authority, path, query, fragment }
+    UriReference { scheme, authority, path, query, fragment }
 }
 
-fn cut(text: &str, mark: char) -> (&str, Option<&str>) {
+fn split_at_mark(text: &str, mark: char) -> (&str, Option<&str>) {
     text.split_once(mark).map_or((text, None), |(before, after)| (before, Some(after)))
 }
 
@@ -38,21 +38,21 @@ pub(crate) fn resolve(base: &str, reference: &str) -> String {
     let target = if parts.scheme.is_some() {
         parts
     } else if parts.authority.is_some() {
-        Parts { scheme: base.scheme, ..parts }
+        UriReference { scheme: base.scheme, ..parts }
     } else if parts.path.is_empty() {
-        Parts { query: parts.query.or(base.query), fragment: parts.fragment, ..base }
+        UriReference { query: parts.query.or(base.query), fragment: parts.fragment, ..base }
     } else {
         merged = if parts.path.starts_with('/') {
-            without_dots(parts.path)
+            remove_dot_segments(parts.path)
         } else {
             let directory = match base.path.rfind('/') {
                 Some(slash) => &base.path[..=slash],
                 None if base.authority.is_some() => "/",
                 None => "",
             };
-            without_dots(&format!("{directory}{}", parts.path))
+            remove_dot_segments(&format!("{directory}{}", parts.path))
         };
-        Parts { scheme: base.scheme, authority: base.authority, path: &merged, ..parts }
+        UriReference { scheme: base.scheme, authority: base.authority, path: &merged, ..parts }
     };
     let mut text = String::new();
     if let Some(scheme) = target.scheme {
@@ -75,31 +75,31 @@ pub(crate) fn resolve(base: &str, reference: &str) -> String {
     text
 }
 
-fn without_dots(path: &str) -> String {
-    let mut kept: Vec<&str> = Vec::new();
+fn remove_dot_segments(path: &str) -> String {
+    let mut output: Vec<&str> = Vec::new();
     let mut segments = path.split('/').peekable();
     while let Some(segment) = segments.next() {
         let last = segments.peek().is_none();
         match segment {
-            "." if last => kept.push(""),
+            "." if last => output.push(""),
             "." => {}
             ".." => {
-                if kept.len() > 1 {
-                    kept.pop();
+                if output.len() > 1 {
+                    output.pop();
                 }
                 if last {
-                    kept.push("");
+                    output.push("");
                 }
             }
-            _ => kept.push(segment),
+            _ => output.push(segment),
         }
     }
-    kept.join("/")
+    output.join("/")
 }
 
-/// A URI without its fragment, and the fragment, percent-decoded.
+/// A URI without its fragment, and its percent-decoded fragment.
 pub(crate) fn split_fragment(uri: &str) -> (&str, String) {
-    let (document, fragment) = cut(uri, '#');
+    let (document, fragment) = split_at_mark(uri, '#');
     (document, decode(fragment.unwrap_or("")))
 }
 
@@ -108,13 +108,13 @@ fn decode(text: &str) -> String {
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while at < bytes.len() {
-        let escaped = (bytes[at] == b'%')
+        let decoded_byte = (bytes[at] == b'%')
             .then(|| bytes.get(at + 1..at + 3))
             .flatten()
             .filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))
             .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
-        decoded.push(escaped.unwrap_or(bytes[at]));
-        at += if escaped.is_some() { 3 } else { 1 };
+        decoded.push(decoded_byte.unwrap_or(bytes[at]));
+        at += if decoded_byte.is_some() { 3 } else { 1 };
     }
     String::from_utf8(decoded).unwrap_or_else(|_| text.to_owned())
 }
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn resolves_the_examples_of_the_standard() {
+    fn resolution_matches_the_examples_of_rfc_3986() {
         let base = "http://a/b/c/d;p?q";
         for (reference, expected) in [
             ("g:h", "g:h"),

@@ -118,7 +118,7 @@ pub(super) fn pattern_language(
         return known;
     }
     let (terms, encoding) = (languages.automata.terms_mut(), &mut languages.encoding);
-    let term = match pattern::pattern(terms, encoding, source, reader.limits) {
+    let term = match pattern::search(terms, encoding, source, reader.limits) {
         Ok(term) => Some(term),
         Err(error) if error.kind == pattern::PatternErrorKind::Syntax => {
             reader.invalid(place, &error.to_string());

@@ -1,8 +1,9 @@
-//! Reads the decided spellings of numbers digit by digit and judges their values.
+//! Minimal automata of the classified encodings of numbers whose value satisfies a predicate.
 //!
-//! The decided spellings are plain decimals and normalised scientific notation (one digit that is not zero before
-//! the point, an exponent of any length; for some judges only so many digits behind the point). [`explore`] walks the states of a
-//! reader and of a [`Judge`] in lockstep and makes the minimal automaton of the spellings that the judge takes.
+//! The classified encodings are plain decimals and normalised scientific notation: one nonzero digit before the point,
+//! an exponent of any length, and for some predicates a maximum number of digits after the point. [`build_dfa`] runs a
+//! scanner of this notation and a [`NumberPredicate`] in lockstep, one state of the automaton for each pair of their
+//! states.
 
 use std::cmp::Ordering;
 use std::hash::Hash;
@@ -13,51 +14,51 @@ use super::decimal::Decimal;
 use crate::options::Numbers;
 use grammask_automata::{Table, TableBuilder, TableState};
 
-/// As many digits behind the point of scientific notation as a double-precision number needs.
-const DOUBLE_PRECISION: u8 = 17;
+/// Digits after the point that scientific notation needs for any double-precision number.
+const DOUBLE_PRECISION_DIGITS: u8 = 17;
 
-/// What is asked of a number's value.
-pub(super) trait Judge {
-    /// The most digits behind the point that are decided in scientific notation, if there is a bound.
-    const MOST_FRACTION: Option<u8> = None;
+/// A predicate on a number's value that is evaluated digit by digit.
+pub(super) trait NumberPredicate {
+    /// Maximum number of digits after the point that are classified in scientific notation, if there is a maximum.
+    const MAX_FRACTION_DIGITS: Option<u8> = None;
 
-    /// Whether the sign matters.
-    const MINDS_SIGN: bool = true;
+    /// Whether the predicate depends on the sign.
+    const DEPENDS_ON_SIGN: bool = true;
 
-    /// What is remembered of the digits so far, read as a plain decimal.
+    /// The state after some digits of a plain decimal.
     type Plain: Clone + Eq + Hash;
-    /// What is remembered of the digits so far, read as the mantissa of scientific notation.
+    /// The state after some digits of the mantissa of scientific notation.
     type Mantissa: Clone + Eq + Hash;
 
     fn plain(&self) -> Self::Plain;
     fn integer_digit(&self, state: &mut Self::Plain, digit: u8);
     fn fraction_digit(&self, state: &mut Self::Plain, digit: u8);
-    fn takes_plain(&self, state: &Self::Plain, negative: bool) -> bool;
+    fn accepts_plain(&self, state: &Self::Plain, negative: bool) -> bool;
 
-    /// The mantissa after its first digit.
+    /// The state after the first digit of a mantissa.
     fn mantissa(&self, digit: u8) -> Self::Mantissa;
     fn mantissa_digit(&self, state: &mut Self::Mantissa, digit: u8);
-    /// What still matters of a mantissa when all its digits are read.
-    fn read(&self, state: &Self::Mantissa) -> Self::Mantissa {
+    /// The part of the state that still matters after the last digit of the mantissa.
+    fn finish_mantissa(&self, state: &Self::Mantissa) -> Self::Mantissa {
         state.clone()
     }
-    /// What the exponent is to be compared with.
+    /// The number with which the exponent is to be compared.
     fn exponent(&self, state: &Self::Mantissa) -> i32;
-    fn takes_scientific(&self, state: &Self::Mantissa, exponent: Ordering, negative: bool) -> bool;
+    fn accepts_scientific(&self, state: &Self::Mantissa, exponent: Ordering, negative: bool) -> bool;
 }
 
-/// An exponent that is compared with a target while it is read.
+/// An exponent that is compared with a target as it is read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Exponent {
+struct ExponentComparison {
     target: i32,
     negative: bool,
-    /// Digits without leading zeros, up to one more than the target has.
+    /// Number of digits without leading zeros, at most one more than the target has.
     len: usize,
-    /// Those digits compared with the first of the target.
+    /// The comparison of those digits with the first digits of the target.
     order: Ordering,
 }
 
-impl Exponent {
+impl ExponentComparison {
     fn new(target: i32, negative: bool) -> Self {
         Self { target, negative, len: 0, order: Ordering::Equal }
     }
@@ -74,7 +75,7 @@ impl Exponent {
         self.len = (self.len + 1).min(target_len + 1);
     }
 
-    /// The exponent compared with its target.
+    /// The comparison of the exponent with its target.
     fn cmp(&self) -> Ordering {
         let magnitude = self.len.cmp(&digit_count(self.target)).then(self.order);
         match (self.negative && self.len > 0, self.target < 0) {
@@ -86,11 +87,12 @@ impl Exponent {
     }
 }
 
-/// How many digits a number's magnitude has; none for zero.
+/// The number of digits of a number's magnitude; 0 for zero.
 fn digit_count(number: i32) -> usize {
-    number.unsigned_abs().checked_ilog10().map_or(0, |most| most as usize + 1)
+    number.unsigned_abs().checked_ilog10().map_or(0, |power| power as usize + 1)
 }
 
+/// The position in the notation of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Phase {
     Start,
@@ -104,20 +106,26 @@ enum Phase {
     Exponent,
 }
 
-struct Reading<J: Judge> {
+/// A state of the automaton: the position in the notation and the states of the predicate.
+struct ScanState<P: NumberPredicate> {
     phase: Phase,
     negative: bool,
-    plain: Option<J::Plain>,
-    /// The mantissa, and how many digits behind the point it has.
-    mantissa: Option<(J::Mantissa, u8)>,
-    exponent: Option<Exponent>,
+    plain: Option<P::Plain>,
+    /// The mantissa, and its number of digits after the point.
+    mantissa: Option<(P::Mantissa, u8)>,
+    exponent: Option<ExponentComparison>,
 }
 
-/// A reading as a key.
-type Key<J> =
-    (Phase, bool, Option<<J as Judge>::Plain>, Option<(<J as Judge>::Mantissa, u8)>, Option<Exponent>);
+/// A state as a hash key.
+type StateKey<P> = (
+    Phase,
+    bool,
+    Option<<P as NumberPredicate>::Plain>,
+    Option<(<P as NumberPredicate>::Mantissa, u8)>,
+    Option<ExponentComparison>,
+);
 
-impl<J: Judge> Clone for Reading<J> {
+impl<P: NumberPredicate> Clone for ScanState<P> {
     fn clone(&self) -> Self {
         Self {
             phase: self.phase,
@@ -129,65 +137,66 @@ impl<J: Judge> Clone for Reading<J> {
     }
 }
 
-impl<J: Judge> Reading<J> {
-    fn start(judge: &J) -> Self {
+impl<P: NumberPredicate> ScanState<P> {
+    fn start(predicate: &P) -> Self {
         Self {
             phase: Phase::Start,
             negative: false,
-            plain: Some(judge.plain()),
+            plain: Some(predicate.plain()),
             mantissa: None,
             exponent: None,
         }
     }
 
-    fn key(&self) -> Key<J> {
+    fn key(&self) -> StateKey<P> {
         (self.phase, self.negative, self.plain.clone(), self.mantissa.clone(), self.exponent.clone())
     }
 
-    fn step(&self, judge: &J, numbers: Numbers, byte: u8) -> Option<Self> {
+    fn step(&self, predicate: &P, numbers: Numbers, byte: u8) -> Option<Self> {
         use Phase::{Exponent as Digits, ExponentSign, Fraction, Integer, Mark, Point, Sign, Start, Zero};
         let mut next = self.clone();
         next.phase = match (self.phase, byte) {
             (Start, b'-') => {
-                next.negative = J::MINDS_SIGN;
+                next.negative = P::DEPENDS_ON_SIGN;
                 Sign
             }
             (Start | Sign, b'0'..=b'9') => {
-                judge.integer_digit(next.plain.as_mut()?, byte - b'0');
+                predicate.integer_digit(next.plain.as_mut()?, byte - b'0');
                 if byte == b'0' {
                     Zero
                 } else {
                     if numbers == Numbers::Any {
-                        next.mantissa = Some((judge.mantissa(byte - b'0'), 0));
+                        next.mantissa = Some((predicate.mantissa(byte - b'0'), 0));
                     }
                     Integer
                 }
             }
             (Integer, b'0'..=b'9') => {
-                judge.integer_digit(next.plain.as_mut()?, byte - b'0');
+                predicate.integer_digit(next.plain.as_mut()?, byte - b'0');
                 next.mantissa = None;
                 Integer
             }
             (Zero | Integer, b'.') => Point,
             (Point | Fraction, b'0'..=b'9') => {
-                judge.fraction_digit(next.plain.as_mut()?, byte - b'0');
-                next.mantissa = next.mantissa.filter(|(_, count)| Some(*count) != J::MOST_FRACTION);
+                predicate.fraction_digit(next.plain.as_mut()?, byte - b'0');
+                next.mantissa = next.mantissa.filter(|(_, count)| Some(*count) != P::MAX_FRACTION_DIGITS);
                 if let Some((mantissa, count)) = &mut next.mantissa {
-                    judge.mantissa_digit(mantissa, byte - b'0');
-                    *count += u8::from(J::MOST_FRACTION.is_some());
+                    predicate.mantissa_digit(mantissa, byte - b'0');
+                    *count += u8::from(P::MAX_FRACTION_DIGITS.is_some());
                 }
                 Fraction
             }
             (Integer | Fraction, b'e' | b'E') => {
-                next.mantissa = next.mantissa.map(|(mantissa, _)| (judge.read(&mantissa), 0));
+                next.mantissa = next.mantissa.map(|(mantissa, _)| (predicate.finish_mantissa(&mantissa), 0));
                 next.mantissa.as_ref()?;
                 next.plain = None;
                 Mark
             }
             (Mark, b'+' | b'-') | (Mark | ExponentSign | Digits, b'0'..=b'9') => {
                 let (mantissa, _) = next.mantissa.as_ref()?;
-                let target = judge.exponent(mantissa);
-                let exponent = next.exponent.get_or_insert_with(|| Exponent::new(target, byte == b'-'));
+                let target = predicate.exponent(mantissa);
+                let exponent =
+                    next.exponent.get_or_insert_with(|| ExponentComparison::new(target, byte == b'-'));
                 if byte.is_ascii_digit() {
                     exponent.digit(byte - b'0');
                     Digits
@@ -200,14 +209,14 @@ impl<J: Judge> Reading<J> {
         Some(next)
     }
 
-    fn is_taken(&self, judge: &J) -> bool {
+    fn is_accepting(&self, predicate: &P) -> bool {
         match self.phase {
             Phase::Zero | Phase::Integer | Phase::Fraction => {
-                self.plain.as_ref().is_some_and(|plain| judge.takes_plain(plain, self.negative))
+                self.plain.as_ref().is_some_and(|plain| predicate.accepts_plain(plain, self.negative))
             }
             Phase::Exponent => match (&self.mantissa, &self.exponent) {
                 (Some((mantissa, _)), Some(exponent)) => {
-                    judge.takes_scientific(mantissa, exponent.cmp(), self.negative)
+                    predicate.accepts_scientific(mantissa, exponent.cmp(), self.negative)
                 }
                 _ => false,
             },
@@ -216,20 +225,20 @@ impl<J: Judge> Reading<J> {
     }
 }
 
-/// The minimal automaton of the decided spellings that `judge` takes.
-pub(super) fn explore<J: Judge>(judge: &J, numbers: Numbers) -> Table {
+/// The minimal automaton of the classified encodings that `predicate` accepts.
+pub(super) fn build_dfa<P: NumberPredicate>(predicate: &P, numbers: Numbers) -> Table {
     let mut builder = TableBuilder::new();
     let start = builder.add_state();
-    let first = Reading::start(judge);
-    let mut states: FxHashMap<Key<J>, TableState> = FxHashMap::default();
+    let first = ScanState::start(predicate);
+    let mut states: FxHashMap<StateKey<P>, TableState> = FxHashMap::default();
     states.insert(first.key(), start);
     let mut stack = vec![(first, start)];
-    while let Some((reading, from)) = stack.pop() {
-        if reading.is_taken(judge) {
+    while let Some((state, from)) = stack.pop() {
+        if state.is_accepting(predicate) {
             builder.accept(from);
         }
         for &byte in b"+-.0123456789Ee" {
-            let Some(next) = reading.step(judge, numbers, byte) else { continue };
+            let Some(next) = state.step(predicate, numbers, byte) else { continue };
             let to = *states.entry(next.key()).or_insert_with(|| {
                 let to = builder.add_state();
                 stack.push((next, to));
@@ -241,11 +250,11 @@ pub(super) fn explore<J: Judge>(judge: &J, numbers: Numbers) -> Table {
     builder.finish(start)
 }
 
-/// Takes every decided spelling.
-pub(super) struct Everything;
+/// Accepts every classified encoding.
+pub(super) struct AnyNumber;
 
-impl Judge for Everything {
-    const MINDS_SIGN: bool = false;
+impl NumberPredicate for AnyNumber {
+    const DEPENDS_ON_SIGN: bool = false;
 
     type Plain = ();
     type Mantissa = ();
@@ -253,7 +262,7 @@ impl Judge for Everything {
     fn plain(&self) {}
     fn integer_digit(&self, (): &mut (), _: u8) {}
     fn fraction_digit(&self, (): &mut (), _: u8) {}
-    fn takes_plain(&self, (): &(), _: bool) -> bool {
+    fn accepts_plain(&self, (): &(), _: bool) -> bool {
         true
     }
     fn mantissa(&self, _: u8) {}
@@ -261,55 +270,55 @@ impl Judge for Everything {
     fn exponent(&self, (): &()) -> i32 {
         0
     }
-    fn takes_scientific(&self, (): &(), _: Ordering, _: bool) -> bool {
+    fn accepts_scientific(&self, (): &(), _: Ordering, _: bool) -> bool {
         true
     }
 }
 
-/// Takes the numbers that stand in one of some orders to a bound.
+/// Accepts numbers whose comparison with a bound has one of some results.
 pub(super) struct Comparison<'d> {
     pub(super) bound: &'d Decimal,
-    pub(super) wanted: &'static [Ordering],
+    pub(super) orders: &'static [Ordering],
 }
 
-/// The digits of a magnitude so far compared with those of a bound.
+/// The comparison of the digits of a magnitude so far with those of a bound.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Compared {
-    /// Digits of the part of the number that is being read, up to one more than the bound has there.
+pub(super) struct ComparisonState {
+    /// Number of digits in the current part of the number, at most one more than the bound has in that part.
     len: usize,
-    /// The digits so far; for the integer part, of as many digits of the bound.
+    /// The comparison so far; of an integer part, with the bound's first `len` digits.
     order: Ordering,
     in_fraction: bool,
 }
 
 impl Comparison<'_> {
-    /// The integer part that is read, compared with that of the bound.
-    fn integer(&self, state: Compared) -> Ordering {
+    /// The comparison of a complete integer part with that of the bound.
+    fn integer(&self, state: ComparisonState) -> Ordering {
         state.len.cmp(&self.bound.integer_len()).then(state.order)
     }
 
-    /// Whether a number is wanted whose magnitude stands in `magnitude` to that of the bound.
-    fn wants(&self, magnitude: Ordering, is_zero: bool, negative: bool) -> bool {
+    /// Whether to accept a number whose magnitude compares to that of the bound as `magnitude`.
+    fn accepts_order(&self, magnitude: Ordering, is_zero: bool, negative: bool) -> bool {
         let order = match (negative && !is_zero, self.bound.is_negative()) {
             (false, false) => magnitude,
             (true, true) => magnitude.reverse(),
             (false, true) => Ordering::Greater,
             (true, false) => Ordering::Less,
         };
-        self.wanted.contains(&order)
+        self.orders.contains(&order)
     }
 }
 
-impl Judge for Comparison<'_> {
-    /// The comparison, and whether a digit that is not zero was read.
-    type Plain = (Compared, bool);
-    type Mantissa = Compared;
+impl NumberPredicate for Comparison<'_> {
+    /// The comparison, and whether a nonzero digit was read.
+    type Plain = (ComparisonState, bool);
+    type Mantissa = ComparisonState;
 
-    fn plain(&self) -> (Compared, bool) {
-        (Compared { len: 0, order: Ordering::Equal, in_fraction: false }, false)
+    fn plain(&self) -> (ComparisonState, bool) {
+        (ComparisonState { len: 0, order: Ordering::Equal, in_fraction: false }, false)
     }
 
-    fn integer_digit(&self, (state, nonzero): &mut (Compared, bool), digit: u8) {
+    fn integer_digit(&self, (state, nonzero): &mut (ComparisonState, bool), digit: u8) {
         *nonzero |= digit > 0;
         if !*nonzero {
             return;
@@ -320,104 +329,104 @@ impl Judge for Comparison<'_> {
         state.len = (state.len + 1).min(self.bound.integer_len() + 1);
     }
 
-    fn fraction_digit(&self, (state, nonzero): &mut (Compared, bool), digit: u8) {
+    fn fraction_digit(&self, (state, nonzero): &mut (ComparisonState, bool), digit: u8) {
         *nonzero |= digit > 0;
         if !state.in_fraction {
-            *state = Compared { len: 0, order: self.integer(*state), in_fraction: true };
+            *state = ComparisonState { len: 0, order: self.integer(*state), in_fraction: true };
         }
         state.order = state.order.then(digit.cmp(&self.bound.fraction_digit(state.len)));
-        let most = if state.order == Ordering::Equal { self.bound.fraction_len() } else { 0 };
-        state.len = (state.len + 1).min(most);
+        let max_len = if state.order == Ordering::Equal { self.bound.fraction_len() } else { 0 };
+        state.len = (state.len + 1).min(max_len);
     }
 
-    fn takes_plain(&self, &(state, nonzero): &(Compared, bool), negative: bool) -> bool {
+    fn accepts_plain(&self, &(state, nonzero): &(ComparisonState, bool), negative: bool) -> bool {
         let (order, read) =
             if state.in_fraction { (state.order, state.len) } else { (self.integer(state), 0) };
-        // What is left of the bound is not zero.
-        let rest = read.cmp(&self.bound.fraction_len());
-        self.wants(order.then(rest), !nonzero, negative)
+        // The unread digits of the bound are not all zero.
+        let remainder = read.cmp(&self.bound.fraction_len());
+        self.accepts_order(order.then(remainder), !nonzero, negative)
     }
 
-    fn mantissa(&self, digit: u8) -> Compared {
-        let mut state = Compared { len: 0, order: Ordering::Equal, in_fraction: false };
+    fn mantissa(&self, digit: u8) -> ComparisonState {
+        let mut state = ComparisonState { len: 0, order: Ordering::Equal, in_fraction: false };
         self.mantissa_digit(&mut state, digit);
         state
     }
 
-    fn mantissa_digit(&self, state: &mut Compared, digit: u8) {
+    fn mantissa_digit(&self, state: &mut ComparisonState, digit: u8) {
         let other = self.bound.digits().get(state.len).copied().unwrap_or(0);
         state.order = state.order.then(digit.cmp(&other));
-        let most = if state.order == Ordering::Equal { self.bound.digits().len() } else { 0 };
-        state.len = (state.len + 1).min(most);
+        let max_len = if state.order == Ordering::Equal { self.bound.digits().len() } else { 0 };
+        state.len = (state.len + 1).min(max_len);
     }
 
-    fn exponent(&self, _: &Compared) -> i32 {
+    fn exponent(&self, _: &ComparisonState) -> i32 {
         self.bound.first_power()
     }
 
-    fn takes_scientific(&self, state: &Compared, exponent: Ordering, negative: bool) -> bool {
+    fn accepts_scientific(&self, state: &ComparisonState, exponent: Ordering, negative: bool) -> bool {
         let mantissa = state.order.then(state.len.cmp(&self.bound.digits().len()));
         let order = if self.bound.is_zero() { Ordering::Greater } else { exponent.then(mantissa) };
-        self.wants(order, false, negative)
+        self.accepts_order(order, false, negative)
     }
 }
 
-/// Takes the multiples of a power of ten, or what is none.
+/// Accepts the multiples of a power of ten, or the other numbers.
 pub(super) struct PowerOfTen {
     pub(super) power: i32,
     pub(super) is_multiple: bool,
 }
 
-/// What decides about multiples of powers of ten.
+/// The digit counts that determine whether a plain decimal is a multiple of a power of ten.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Places {
+pub(super) struct DigitCounts {
     nonzero: bool,
-    /// Zeros at the end of the integer part, up to as many as are needed.
+    /// Trailing zeros of the integer part, at most as many as are needed.
     zeros: u32,
-    /// Digits behind the point.
+    /// Digits after the point.
     fraction: u32,
-    /// Digits behind the point up to the last that is not zero, up to one more than there may be.
+    /// Digits after the point up to the last nonzero one, at most one more than a multiple may have.
     significant: u32,
 }
 
 impl PowerOfTen {
-    fn most_fraction(&self) -> u32 {
+    fn max_fraction_digits(&self) -> u32 {
         self.power.min(0).unsigned_abs()
     }
 
-    fn fewest_zeros(&self) -> u32 {
+    fn min_trailing_zeros(&self) -> u32 {
         self.power.max(0).unsigned_abs()
     }
 }
 
-impl Judge for PowerOfTen {
-    const MOST_FRACTION: Option<u8> = Some(DOUBLE_PRECISION);
-    const MINDS_SIGN: bool = false;
+impl NumberPredicate for PowerOfTen {
+    const MAX_FRACTION_DIGITS: Option<u8> = Some(DOUBLE_PRECISION_DIGITS);
+    const DEPENDS_ON_SIGN: bool = false;
 
-    type Plain = Places;
-    /// Digits behind the point, and those up to the last that is not zero.
+    type Plain = DigitCounts;
+    /// Digits after the point, and digits up to the last nonzero one.
     type Mantissa = (i32, i32);
 
-    fn plain(&self) -> Places {
-        Places { nonzero: false, zeros: 0, fraction: 0, significant: 0 }
+    fn plain(&self) -> DigitCounts {
+        DigitCounts { nonzero: false, zeros: 0, fraction: 0, significant: 0 }
     }
 
-    fn integer_digit(&self, state: &mut Places, digit: u8) {
+    fn integer_digit(&self, state: &mut DigitCounts, digit: u8) {
         state.nonzero |= digit > 0;
-        state.zeros = if digit == 0 { (state.zeros + 1).min(self.fewest_zeros()) } else { 0 };
+        state.zeros = if digit == 0 { (state.zeros + 1).min(self.min_trailing_zeros()) } else { 0 };
     }
 
-    fn fraction_digit(&self, state: &mut Places, digit: u8) {
-        state.fraction = (state.fraction + 1).min(self.most_fraction() + 1);
+    fn fraction_digit(&self, state: &mut DigitCounts, digit: u8) {
+        state.fraction = (state.fraction + 1).min(self.max_fraction_digits() + 1);
         if digit > 0 {
             state.nonzero = true;
             state.significant = state.fraction;
         }
     }
 
-    fn takes_plain(&self, state: &Places, _: bool) -> bool {
+    fn accepts_plain(&self, state: &DigitCounts, _: bool) -> bool {
         let is_multiple = !state.nonzero
-            || (state.zeros >= self.fewest_zeros() && state.significant <= self.most_fraction());
+            || (state.zeros >= self.min_trailing_zeros() && state.significant <= self.max_fraction_digits());
         is_multiple == self.is_multiple
     }
 
@@ -432,16 +441,16 @@ impl Judge for PowerOfTen {
         }
     }
 
-    fn read(&self, &(_, significant): &(i32, i32)) -> (i32, i32) {
+    fn finish_mantissa(&self, &(_, significant): &(i32, i32)) -> (i32, i32) {
         (significant, significant)
     }
 
     fn exponent(&self, state: &(i32, i32)) -> i32 {
-        // The last digit that is not zero stands so many places below the first.
+        // The last nonzero digit is `state.1` places below the first.
         self.power + state.1
     }
 
-    fn takes_scientific(&self, _: &(i32, i32), exponent: Ordering, _: bool) -> bool {
+    fn accepts_scientific(&self, _: &(i32, i32), exponent: Ordering, _: bool) -> bool {
         (exponent != Ordering::Less) == self.is_multiple
     }
 }

@@ -1,8 +1,9 @@
-//! Words that no string and no name may contain.
+//! Literals that no string and no name may contain.
 //!
-//! They are about texts, not about values: a word is excluded as it is written, and `\u0061` has no `a`. So what a schema says of
-//! values, negations included, is worked out without them, and they are taken out of each language of strings where
-//! that becomes a part of a rule. What has no spelling left then is left out, and with it what needs it.
+//! They constrain encoded text, not values: a literal is excluded as a byte sequence, so `\u0061` contains no `a`.
+//! Constraints on values, including negations, are therefore computed without them; they are subtracted from each
+//! language of strings when it becomes part of a rule. A value without a remaining encoding is unsatisfiable, and with
+//! it everything that requires it.
 
 use rustc_hash::FxHashMap;
 
@@ -10,16 +11,16 @@ use crate::values::scalar_languages::ScalarLanguages;
 use grammask_automata::{TermId, Terms};
 use grammask_diagnostics::LimitExceeded;
 
-/// The words, and what was found out about languages of strings.
+/// The literals, and a memo table of string languages without them.
 #[derive(Debug, Default)]
 pub(crate) struct ExcludedWords {
-    /// The byte strings that contain one of the words, and those that contain none; nothing if there are no words.
-    sides: Option<(TermId, TermId)>,
-    left: FxHashMap<TermId, Option<TermId>>,
+    /// The byte strings that contain one of the literals, and those that contain none; `None` if there are no literals.
+    partition: Option<(TermId, TermId)>,
+    allowed: FxHashMap<TermId, Option<TermId>>,
 }
 
 impl ExcludedWords {
-    /// These words.
+    /// The byte strings with and without `words`.
     pub(crate) fn new(terms: &mut Terms, words: &[String]) -> Self {
         if words.is_empty() {
             return Self::default();
@@ -28,25 +29,25 @@ impl ExcludedWords {
         let word = terms.literals(&words);
         let anything = terms.anything();
         let containing = terms.concat(&[anything, word, anything]);
-        Self { sides: Some((containing, terms.complement(containing))), left: FxHashMap::default() }
+        Self { partition: Some((containing, terms.complement(containing))), allowed: FxHashMap::default() }
     }
 }
 
 impl ScalarLanguages {
-    /// What may be written of a language of strings, without quotes, which is not empty; none if nothing may.
+    /// The part of a nonempty language of strings, without quotes, that may be emitted; `None` if it is empty.
     pub(crate) fn written(&mut self, strings: TermId) -> Result<Option<TermId>, LimitExceeded> {
-        let Some((containing, others)) = self.excluded_words.sides else { return Ok(Some(strings)) };
-        if let Some(&known) = self.excluded_words.left.get(&strings) {
-            return Ok(known);
+        let Some((containing, others)) = self.excluded_words.partition else { return Ok(Some(strings)) };
+        if let Some(&allowed) = self.excluded_words.allowed.get(&strings) {
+            return Ok(allowed);
         }
-        // A language that loses nothing keeps its own form, which may be a word.
-        let left = if self.are_disjoint(strings, containing)? {
+        // A language without exclusions keeps its term, which may be a literal.
+        let allowed = if self.are_disjoint(strings, containing)? {
             strings
         } else {
             self.automata.terms_mut().intersection(&[strings, others])
         };
-        let left = (!self.is_empty(left)?).then_some(left);
-        self.excluded_words.left.insert(strings, left);
-        Ok(left)
+        let allowed = (!self.is_empty(allowed)?).then_some(allowed);
+        self.excluded_words.allowed.insert(strings, allowed);
+        Ok(allowed)
     }
 }

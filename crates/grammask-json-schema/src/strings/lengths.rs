@@ -1,56 +1,78 @@
-//! How many characters the texts of a term have, where its parts say so, so that bounds of length become counts.
+//! Length ranges of the parts of a term, by which a bound on the length becomes a bound on a repetition.
 //!
-//! `^[a-z]+$` with at most 100,000 characters is `[a-z]{1,100000}`, a term with a handful of states, where the
-//! intersection of two repetitions would have one for each count. The parts of a term are written down when the
-//! pattern is translated; a term that is not known here is intersected.
+//! `^[a-z]+$` with `maxLength` 100,000 is `[a-z]{1,100000}`, a term with a handful of states, whereas the intersection
+//! of two repetitions has a state for each count. The parts of a term are recorded when its pattern is translated; a
+//! term without recorded parts is intersected.
 
 use rustc_hash::FxHashMap;
 
 use crate::strings::string_encoding::Spelling;
 use grammask_automata::{TermId, Terms};
 
-/// The fewest and the most characters; no most is any number.
-pub(crate) type LengthRange = (u32, Option<u32>);
-
-/// A part of a text, between other parts.
+/// An inclusive range of lengths, or of counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
-    /// Its language.
-    pub(crate) term: TermId,
-    /// How many characters it has, at least and at most.
-    pub(crate) length: LengthRange,
-    /// What it repeats, if it repeats texts of one length.
-    pub(crate) unit: Option<Unit>,
+pub(crate) struct LengthRange {
+    pub(crate) min: u32,
+    /// `None` if unbounded.
+    pub(crate) max: Option<u32>,
 }
 
-/// What a piece repeats: texts of `length` characters, which is not zero, `counts` times.
+impl LengthRange {
+    /// The range of one length.
+    pub(crate) fn exactly(length: u32) -> Self {
+        Self { min: length, max: Some(length) }
+    }
+
+    /// Whether the range has one length.
+    pub(crate) fn is_exact(self) -> bool {
+        self.max == Some(self.min)
+    }
+
+    /// The range of the sums, or `None` on overflow.
+    pub(crate) fn checked_add(self, other: Self) -> Option<Self> {
+        let max = match (self.max, other.max) {
+            (Some(one), Some(other)) => Some(one.checked_add(other)?),
+            _ => None,
+        };
+        Some(Self { min: self.min.checked_add(other.min)?, max })
+    }
+
+    /// The smallest range that contains both.
+    pub(crate) fn union(self, other: Self) -> Self {
+        let max = self.max.zip(other.max).map(|(one, other)| one.max(other));
+        Self { min: self.min.min(other.min), max }
+    }
+}
+
+/// A factor of a concatenation, with its length range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Unit {
+pub(crate) struct SizedPiece {
+    pub(crate) term: TermId,
+    /// The number of characters of its texts.
+    pub(crate) length: LengthRange,
+    /// The repeated unit, if the piece repeats texts of one length.
+    pub(crate) unit: Option<RepeatedUnit>,
+}
+
+/// The body of a repetition: texts of `length` characters, at least one, repeated `counts` times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RepeatedUnit {
     pub(crate) term: TermId,
     pub(crate) length: u32,
     pub(crate) counts: LengthRange,
 }
 
-/// The pieces of the terms whose texts are the concatenations of some.
+/// The recorded pieces of terms that are concatenations.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct KnownPieces {
-    pieces: FxHashMap<TermId, Vec<Piece>>,
+pub(crate) struct PieceTable {
+    pieces: FxHashMap<TermId, Vec<SizedPiece>>,
 }
 
-impl KnownPieces {
-    /// Remembers what `term` is made of.
-    pub(crate) fn insert(&mut self, term: TermId, pieces: Vec<Piece>) {
+impl PieceTable {
+    /// Records that `term` is the concatenation of `pieces`.
+    pub(crate) fn insert(&mut self, term: TermId, pieces: Vec<SizedPiece>) {
         self.pieces.insert(term, pieces);
     }
-}
-
-/// The sum of two lengths; none if it does not fit.
-pub(crate) fn add_lengths(one: LengthRange, other: LengthRange) -> Option<LengthRange> {
-    let most = match (one.1, other.1) {
-        (Some(one), Some(other)) => Some(one.checked_add(other)?),
-        _ => None,
-    };
-    Some((one.0.checked_add(other.0)?, most))
 }
 
 /// The texts of `term` with `min` to `max` characters.
@@ -75,33 +97,31 @@ pub(crate) fn bounded(
     if pieces.is_empty() {
         return terms.intersection(&[term, length]);
     }
-    let total = pieces.iter().try_fold((0, Some(0)), |sum, piece| add_lengths(sum, piece.length));
-    let Some((fewest, most)) = total else { return terms.intersection(&[term, length]) };
-    let is_below = |most: Option<u32>, max: Option<u32>| match (most, max) {
-        (_, None) => true,
-        (None, Some(_)) => false,
-        (Some(most), Some(max)) => most <= max,
-    };
-    if most.is_some_and(|most| most < min) || max.is_some_and(|max| max < fewest) {
-        return terms.nothing();
-    }
-    if fewest >= min && is_below(most, max) {
-        return term;
-    }
-    let is_fixed = |piece: &&Piece| piece.length.1 == Some(piece.length.0);
-    let fixed: u32 = pieces.iter().filter(is_fixed).map(|piece| piece.length.0).sum();
-    let variable: Vec<&Piece> = pieces.iter().filter(|piece| !is_fixed(piece)).collect();
-    let &[&Piece { unit: Some(unit), .. }] = &variable[..] else {
+    let total = pieces.iter().try_fold(LengthRange::exactly(0), |sum, piece| sum.checked_add(piece.length));
+    let Some(LengthRange { min: shortest, max: longest }) = total else {
         return terms.intersection(&[term, length]);
     };
-    let fewest = min.saturating_sub(fixed).div_ceil(unit.length).max(unit.counts.0);
-    // The fixed pieces alone are not too long, or everything would be.
-    let most = max.map(|max| max.saturating_sub(fixed) / unit.length);
-    let most = match (most, unit.counts.1) {
-        (Some(most), Some(other)) => Some(most.min(other)),
-        (most, other) => most.or(other),
+    if longest.is_some_and(|longest| longest < min) || max.is_some_and(|max| max < shortest) {
+        return terms.nothing();
+    }
+    let is_within_max = max.is_none_or(|max| longest.is_some_and(|longest| longest <= max));
+    if shortest >= min && is_within_max {
+        return term;
+    }
+    let is_fixed = |piece: &&SizedPiece| piece.length.is_exact();
+    let fixed: u32 = pieces.iter().filter(is_fixed).map(|piece| piece.length.min).sum();
+    let variable: Vec<&SizedPiece> = pieces.iter().filter(|piece| !is_fixed(piece)).collect();
+    let &[&SizedPiece { unit: Some(unit), .. }] = &variable[..] else {
+        return terms.intersection(&[term, length]);
     };
-    let repeat = terms.repeat(unit.term, fewest, most);
+    let min_count = min.saturating_sub(fixed).div_ceil(unit.length).max(unit.counts.min);
+    // `fixed <= max`, because `shortest <= max` was checked above.
+    let max_count = max.map(|max| max.saturating_sub(fixed) / unit.length);
+    let max_count = match (max_count, unit.counts.max) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    };
+    let repeat = terms.repeat(unit.term, min_count, max_count);
     let parts: Vec<TermId> =
         pieces.iter().map(|piece| if is_fixed(&piece) { piece.term } else { repeat }).collect();
     terms.concat(&parts)

@@ -1,79 +1,83 @@
-//! Turns sets of texts into the languages of their spellings inside a JSON string.
+//! Encodes sets of strings: the languages of their encodings inside a JSON string.
 //!
-//! A character may have several spellings (`/`, `\/`, `\u002f`), and a schema constrains the text that is meant,
-//! however it is spelled. So decoding is a function from spellings to texts (RFC 8259, section 7), and every
-//! language made here is the inverse image of a set of texts within one *universe* of spellings, which
-//! [`Universe`] names. Inverse images commute with union, intersection and complement, so an escape never evades
-//! a constraint. In the plain universe, of texts outside JSON, a text is its own spelling. Code points are Unicode scalar values: halves of surrogate pairs are never spelled.
+//! A character may have several encodings (`/`, `\/`, `\u002f`), and a schema constrains the decoded string. Decoding
+//! is a function from encodings to strings (RFC 8259, section 7), and every language made here is the inverse image of
+//! a set of strings within one *universe* of encodings, which [`Universe`] selects. Inverse images commute with union,
+//! intersection and complement, so an escape never evades a constraint. In the plain universe, of texts outside JSON, a
+//! string is its own encoding. Code points are Unicode scalar values: lone surrogates are never encoded.
 //!
-//! The spellings of a set of characters are a finite language; its minimal automaton is built from ranges of
-//! code points, digit by digit, with equal subtrees shared. A set costs time in the number of its ranges.
+//! The encodings of a set of characters are a finite language. Its minimal automaton is built from ranges of code
+//! points, digit by digit, with equal subtrees shared. Cost: linear in the number of ranges.
 
 use rustc_hash::FxHashMap;
 
 use crate::options::Escapes;
-use crate::strings::lengths::KnownPieces;
+use crate::strings::lengths::PieceTable;
 use grammask_automata::{TableBuilder, TableState, TermId, Terms};
 
-/// The first and the last of a range of characters.
+/// The first and the last character of a range.
 pub(crate) type CharRange = (char, char);
 
-/// Which spellings there are.
+/// The universe of encodings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Universe {
-    /// Those inside a JSON string, with these escapes.
+    /// Encodings inside a JSON string, with these escapes.
     Json(Escapes),
-    /// Every text is written as it is, in UTF-8.
+    /// Every string is its own encoding, in UTF-8.
     Plain,
 }
 
-/// Makes languages of spellings, for one arena of terms.
+/// Builds languages of encodings in one arena of terms.
 #[derive(Clone, Debug)]
 pub(crate) struct Spelling {
     universe: Universe,
     classes: FxHashMap<Vec<CharRange>, TermId>,
-    trees: Trees,
-    /// Of terms that go on with any text, the same going on with any bytes.
-    open: FxHashMap<TermId, TermId>,
-    /// What terms are made of, for bounds of length.
-    pub(crate) pieces: KnownPieces,
+    shared_trees: SharedTrees,
+    /// For terms that admit any continuation of text: the term that admits any continuation of bytes.
+    open_ended: FxHashMap<TermId, TermId>,
+    /// The length ranges of the parts of terms.
+    pub(crate) pieces: PieceTable,
 }
 
 impl Spelling {
-    /// The universe of spellings that `escapes` allows.
+    /// The encodings with `escapes`.
     #[cfg(test)]
     pub(crate) fn new(escapes: Escapes) -> Self {
         Self::within(Universe::Json(escapes))
     }
 
-    /// Spellings of a universe.
+    /// The encodings of a universe.
     pub(crate) fn within(universe: Universe) -> Self {
         Self {
             universe,
             classes: FxHashMap::default(),
-            trees: Trees::new(),
-            open: FxHashMap::default(),
-            pieces: KnownPieces::default(),
+            shared_trees: SharedTrees::new(),
+            open_ended: FxHashMap::default(),
+            pieces: PieceTable::default(),
         }
     }
 
-    /// Which spellings there are.
+    /// The universe of encodings.
     pub(crate) fn universe(&self) -> Universe {
         self.universe
     }
 
-    /// One character of `ranges`, in any order.
+    /// One character of `ranges`, which may be in any order and overlap.
     pub(crate) fn class(&mut self, terms: &mut Terms, ranges: &[CharRange]) -> TermId {
         let ranges = normalized(ranges);
-        if let Some(&known) = self.classes.get(&ranges) {
-            return known;
+        if let Some(&term) = self.classes.get(&ranges) {
+            return term;
         }
-        let arms: Vec<Arm> = ranges
+        let transitions: Vec<CharTransition> = ranges
             .iter()
-            .map(|&(first, last)| Arm { first: first.into(), last: last.into(), target: NodeId::END })
+            .map(|&(first, last)| CharTransition {
+                first: first.into(),
+                last: last.into(),
+                target: TreeNodeId::END,
+            })
             .collect();
-        let root = self.trees.character(self.universe, false, &arms);
-        let term = self.trees.term(terms, root);
+        let root = self.shared_trees.character(self.universe, false, &transitions);
+        let term = self.shared_trees.term(terms, root);
         self.classes.insert(ranges, term);
         term
     }
@@ -83,7 +87,7 @@ impl Spelling {
         self.class(terms, &[('\0', char::MAX)])
     }
 
-    /// Every text: the universe. One term for all schemas, so that what is known about it is shared.
+    /// Every string: the universe. The term is equal in all schemas, so its cached summaries are shared.
     pub(crate) fn texts(&mut self, terms: &mut Terms) -> TermId {
         let any = self.any(terms);
         terms.repeat(any, 0, None)
@@ -104,7 +108,7 @@ impl Spelling {
         terms.concat(&parts)
     }
 
-    /// Exactly `words`. Cost: sorting them, and then linear in their text.
+    /// Exactly `words`. Cost: sorting them, then linear in their total length.
     pub(crate) fn words<'w>(
         &mut self,
         terms: &mut Terms,
@@ -113,7 +117,7 @@ impl Spelling {
         let (plain, mut others): (Vec<&str>, Vec<&str>) =
             words.into_iter().partition(|word| word.chars().all(|character| self.is_plain(character)));
         let plain = terms.literals(&plain);
-        // Bytes of UTF-8 sort as the code points do.
+        // The byte order of UTF-8 is the order of code points.
         others.sort_unstable();
         others.dedup();
         let others = match others[..] {
@@ -124,13 +128,13 @@ impl Spelling {
         terms.union(&[plain, others])
     }
 
-    /// The texts of `min` to `max` characters.
+    /// The strings of `min` to `max` characters.
     pub(crate) fn length(&mut self, terms: &mut Terms, min: u32, max: Option<u32>) -> TermId {
         let any = self.any(terms);
         terms.repeat(any, min, max)
     }
 
-    /// The texts that are not in `term`.
+    /// The strings that are not in `term`.
     pub(crate) fn complement(&mut self, terms: &mut Terms, term: TermId) -> TermId {
         let texts = self.texts(terms);
         if term == terms.nothing() {
@@ -143,21 +147,21 @@ impl Spelling {
         terms.intersection(&[texts, outside])
     }
 
-    /// All that is not in `term`, and any byte strings that are no spellings: for intersection with spellings.
+    /// The complement of `term` among all byte strings: for intersection with encodings.
     ///
-    /// Where `term` goes on with any text, this has no words left, so that dead ends are seen at once.
+    /// Where `term` admits any continuation, the result has no element, so that dead states are recognised at once.
     pub(crate) fn outside(&self, terms: &mut Terms, term: TermId) -> TermId {
-        let term = self.open.get(&term).copied().unwrap_or(term);
+        let term = self.open_ended.get(&term).copied().unwrap_or(term);
         terms.complement(term)
     }
 
-    /// Remembers that `term` holds the spellings in `open`, which goes on with any bytes where `term` goes on with
-    /// any text.
-    pub(crate) fn remember_open(&mut self, term: TermId, open: TermId) {
-        self.open.insert(term, open);
+    /// Records that `term` is the intersection of the universe with `open_ended`, which admits any continuation of
+    /// bytes where `term` admits any continuation of text.
+    pub(crate) fn record_open_ended(&mut self, term: TermId, open_ended: TermId) {
+        self.open_ended.insert(term, open_ended);
     }
 
-    /// Whether a character has one spelling, itself.
+    /// Whether a character is its own only encoding.
     fn is_plain(&self, character: char) -> bool {
         let Universe::Json(escapes) = self.universe else { return true };
         match character {
@@ -168,42 +172,44 @@ impl Spelling {
         }
     }
 
-    /// Builds the minimal automaton of sorted words as it goes, as Daciuk, Mihov, Watson and Watson do
-    /// ("Incremental construction of minimal acyclic finite-state automata", 2000), with characters for symbols.
+    /// The minimal acyclic automaton of sorted words, built incrementally as in Daciuk, Mihov, Watson and Watson
+    /// ("Incremental construction of minimal acyclic finite-state automata", 2000), with characters as symbols.
     fn sorted_words(&mut self, terms: &mut Terms, words: &[&str]) -> TermId {
         #[derive(Default)]
-        struct Open {
+        struct OpenNode {
             accepting: bool,
-            arms: Vec<Arm>,
+            transitions: Vec<CharTransition>,
         }
-        let mut path = vec![Open::default()];
+        let mut path = vec![OpenNode::default()];
         let mut previous: Vec<char> = Vec::new();
         let ends = words.iter().map(|word| word.chars().collect::<Vec<_>>());
-        // A last word, which is not added, closes all that is open.
+        // A final empty word, which is not added, closes all open nodes.
         for (word, is_word) in ends.map(|word| (word, true)).chain([(Vec::new(), false)]) {
             let common = previous.iter().zip(&word).take_while(|(one, other)| one == other).count();
             while path.len() > common + 1 {
-                let open = path.pop().expect("the root stays");
-                let target = self.trees.character(self.universe, open.accepting, &open.arms);
+                let node = path.pop().expect("the root stays");
+                let target = self.shared_trees.character(self.universe, node.accepting, &node.transitions);
                 let code = u32::from(previous[path.len() - 1]);
                 let parent = path.last_mut().expect("the root stays");
-                match parent.arms.last_mut() {
-                    Some(arm) if arm.last + 1 == code && arm.target == target => arm.last = code,
-                    _ => parent.arms.push(Arm { first: code, last: code, target }),
+                match parent.transitions.last_mut() {
+                    Some(transition) if transition.last + 1 == code && transition.target == target => {
+                        transition.last = code
+                    }
+                    _ => parent.transitions.push(CharTransition { first: code, last: code, target }),
                 }
             }
-            path.resize_with(word.len() + 1, Open::default);
+            path.resize_with(word.len() + 1, OpenNode::default);
             if is_word {
                 path[word.len()].accepting = true;
             }
             previous = word;
         }
-        let root = self.trees.character(self.universe, path[0].accepting, &path[0].arms);
-        self.trees.term(terms, root)
+        let root = self.shared_trees.character(self.universe, path[0].accepting, &path[0].transitions);
+        self.shared_trees.term(terms, root)
     }
 }
 
-/// The same characters as ascending ranges that neither overlap nor touch.
+/// The union of `ranges` as ascending ranges that neither overlap nor touch.
 fn normalized(ranges: &[CharRange]) -> Vec<CharRange> {
     let mut sorted = ranges.to_vec();
     sorted.retain(|(first, last)| first <= last);
@@ -218,17 +224,17 @@ fn normalized(ranges: &[CharRange]) -> Vec<CharRange> {
     merged
 }
 
-/// The scalar value after a character; surrogates are none.
+/// The scalar value after a character, which skips surrogates.
 fn next_code(character: char) -> u32 {
     if character == '\u{d7ff}' { 0xe000 } else { u32::from(character) + 1 }
 }
 
-/// A node of [`Trees`].
+/// The id of a node of a [`SharedTrees`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct NodeId(u32);
+struct TreeNodeId(u32);
 
-impl NodeId {
-    /// Accepts the empty word only.
+impl TreeNodeId {
+    /// Accepts only the empty word.
     const END: Self = Self(0);
 
     fn index(self) -> usize {
@@ -236,36 +242,36 @@ impl NodeId {
     }
 }
 
-/// Code points that lead to a node.
+/// A transition on a range of code points.
 #[derive(Clone, Copy, Debug)]
-struct Arm {
+struct CharTransition {
     first: u32,
     last: u32,
-    target: NodeId,
+    target: TreeNodeId,
 }
 
-/// Bytes that lead to a node.
+/// A transition on a range of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Edge {
+struct ByteTransition {
     low: u8,
     high: u8,
-    target: NodeId,
+    target: TreeNodeId,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Node {
+struct TreeNode {
     accepting: bool,
-    edges: Vec<Edge>,
+    edges: Vec<ByteTransition>,
 }
 
-/// How one digit of a code point is written.
+/// One digit in the notation of a code point.
 #[derive(Clone, Copy, Debug)]
 enum Digit {
-    /// Always this byte.
+    /// Constantly this byte.
     Fixed(u8),
-    /// A byte that continues UTF-8: six bits.
+    /// A continuation byte of UTF-8: six bits.
     Continuation,
-    /// A hexadecimal digit between the first and the last.
+    /// A hexadecimal digit in an inclusive range.
     Hex(u8, u8),
 }
 
@@ -281,18 +287,18 @@ impl Digit {
 
 const ANY_HEX: Digit = Digit::Hex(0, 15);
 
-/// The ways of writing numbers digit by digit.
+/// The notations of code points as sequences of digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Family {
+enum Notation {
     /// The bytes of UTF-8 after the first.
     Utf8,
-    /// The four digits of an escape.
+    /// The four hexadecimal digits of an escape.
     Escape,
-    /// What follows the second digit of the first escape of a surrogate pair.
+    /// The digits after `\uD8` to `\uDB`: the remainder of a surrogate pair.
     Pair,
 }
 
-impl Family {
+impl Notation {
     fn digits(self) -> &'static [Digit] {
         match self {
             Self::Utf8 => &[Digit::Continuation; 3],
@@ -311,86 +317,94 @@ impl Family {
     }
 }
 
-/// Acyclic automata whose equal nodes are one.
+/// Acyclic automata with hash-consed nodes.
 #[derive(Clone, Debug)]
-struct Trees {
-    nodes: Vec<Node>,
-    ids: FxHashMap<Node, NodeId>,
-    /// Digits of a family, from a depth on, of which all values lead to one node.
-    full: FxHashMap<(Family, usize, NodeId), NodeId>,
+struct SharedTrees {
+    nodes: Vec<TreeNode>,
+    ids: FxHashMap<TreeNode, TreeNodeId>,
+    /// Memo table: the node from which all values of the digits at this depth reach one node.
+    uniform_nodes: FxHashMap<(Notation, usize, TreeNodeId), TreeNodeId>,
 }
 
-impl Trees {
+impl SharedTrees {
     fn new() -> Self {
-        let mut trees = Self { nodes: Vec::new(), ids: FxHashMap::default(), full: FxHashMap::default() };
-        let end = trees.intern(true, Vec::new());
-        debug_assert_eq!(end, NodeId::END);
-        trees
+        let mut shared_trees =
+            Self { nodes: Vec::new(), ids: FxHashMap::default(), uniform_nodes: FxHashMap::default() };
+        let end = shared_trees.intern(true, Vec::new());
+        debug_assert_eq!(end, TreeNodeId::END);
+        shared_trees
     }
 
-    fn intern(&mut self, accepting: bool, edges: Vec<Edge>) -> NodeId {
-        let node = Node { accepting, edges };
+    fn intern(&mut self, accepting: bool, edges: Vec<ByteTransition>) -> TreeNodeId {
+        let node = TreeNode { accepting, edges };
         if let Some(&id) = self.ids.get(&node) {
             return id;
         }
-        let id = NodeId(u32::try_from(self.nodes.len()).expect("memory ends before four billion nodes"));
+        let id = TreeNodeId(u32::try_from(self.nodes.len()).expect("memory ends before four billion nodes"));
         self.nodes.push(node.clone());
         self.ids.insert(node, id);
         id
     }
 
-    /// The node from which each spelling of a character leads to the target of its arm. Arms ascend.
-    fn character(&mut self, universe: Universe, accepting: bool, arms: &[Arm]) -> NodeId {
+    /// The node from which each encoding of a character reaches the target of its transition. Transitions ascend.
+    fn character(
+        &mut self,
+        universe: Universe,
+        accepting: bool,
+        transitions: &[CharTransition],
+    ) -> TreeNodeId {
         let mut edges = Vec::new();
         let Universe::Json(escapes) = universe else {
-            for arm in overlapping(arms, 0, 0x7f) {
-                let Arm { first, last, target } = clipped(*arm, 0, 0x7f);
-                push_edge(&mut edges, first as u8, last as u8, target);
+            for transition in overlapping(transitions, 0, 0x7f) {
+                let CharTransition { first, last, target } = clipped(*transition, 0, 0x7f);
+                push_transition(&mut edges, first as u8, last as u8, target);
             }
-            self.push_utf8(&mut edges, arms);
-            edges.sort_unstable_by_key(|edge: &Edge| edge.low);
+            self.push_utf8(&mut edges, transitions);
+            edges.sort_unstable_by_key(|edge: &ByteTransition| edge.low);
             return self.intern(accepting, edges);
         };
-        for arm in overlapping(arms, 0x20, 0x7f) {
-            let Arm { first, last, target } = clipped(*arm, 0x20, 0x7f);
+        for transition in overlapping(transitions, 0x20, 0x7f) {
+            let CharTransition { first, last, target } = clipped(*transition, 0x20, 0x7f);
             for code in first..=last {
                 if code != u32::from(b'"') && code != u32::from(b'\\') {
-                    push_edge(&mut edges, code as u8, code as u8, target);
+                    push_transition(&mut edges, code as u8, code as u8, target);
                 }
             }
         }
-        let escaped = self.after_backslash(escapes, arms);
+        let escaped = self.after_backslash(escapes, transitions);
         if let Some(target) = escaped {
-            push_edge(&mut edges, b'\\', b'\\', target);
+            push_transition(&mut edges, b'\\', b'\\', target);
         }
         if escapes != Escapes::Ascii {
-            self.push_utf8(&mut edges, arms);
+            self.push_utf8(&mut edges, transitions);
         }
-        edges.sort_unstable_by_key(|edge: &Edge| edge.low);
+        edges.sort_unstable_by_key(|edge: &ByteTransition| edge.low);
         self.intern(accepting, edges)
     }
 
-    fn push_utf8(&mut self, edges: &mut Vec<Edge>, arms: &[Arm]) {
-        // Per length: the first lead byte, how many there are, continuation bytes, and the code points.
+    fn push_utf8(&mut self, edges: &mut Vec<ByteTransition>, transitions: &[CharTransition]) {
+        // Per length: the first lead byte, the number of lead bytes, the number of continuation bytes, and the code
+        // points.
         const LENGTHS: [(u8, u8, usize, u32, u32); 3] =
             [(0xc0, 32, 1, 0x80, 0x7ff), (0xe0, 16, 2, 0x800, 0xffff), (0xf0, 5, 3, 0x1_0000, 0x10_ffff)];
         for (lead, leads, continuations, first, last) in LENGTHS {
-            let arms = scalars_within(arms, first, last);
-            if arms.is_empty() {
+            let transitions = scalars_within(transitions, first, last);
+            if transitions.is_empty() {
                 continue;
             }
             let span = 1 << (6 * continuations);
             for digit in 0..leads {
-                let depth = Family::Utf8.digits().len() - continuations;
-                if let Some(target) = self.block(Family::Utf8, depth, u32::from(digit) * span, &arms) {
-                    push_edge(edges, lead + digit, lead + digit, target);
+                let depth = Notation::Utf8.digits().len() - continuations;
+                if let Some(target) = self.block(Notation::Utf8, depth, u32::from(digit) * span, &transitions)
+                {
+                    push_transition(edges, lead + digit, lead + digit, target);
                 }
             }
         }
     }
 
-    /// The node after a backslash, if an escape may follow.
-    fn after_backslash(&mut self, escapes: Escapes, arms: &[Arm]) -> Option<NodeId> {
+    /// The node after a backslash, or `None` if no escape may follow.
+    fn after_backslash(&mut self, escapes: Escapes, transitions: &[CharTransition]) -> Option<TreeNodeId> {
         const SHORT: [(u8, u32); 8] = [
             (b'"', 0x22),
             (b'/', 0x2f),
@@ -403,8 +417,8 @@ impl Trees {
         ];
         let mut edges = Vec::new();
         for (byte, code) in SHORT {
-            if let [arm] = overlapping(arms, code, code) {
-                push_edge(&mut edges, byte, byte, arm.target);
+            if let [transition] = overlapping(transitions, code, code) {
+                push_transition(&mut edges, byte, byte, transition.target);
             }
         }
         let escapable: &[(u32, u32)] = match escapes {
@@ -412,26 +426,26 @@ impl Trees {
             Escapes::Natural | Escapes::Ascii => &[(0, 0x1f), (0x22, 0x22), (0x5c, 0x5c), (0x7f, 0x10_ffff)],
             Escapes::Raw => &[(0, 0x1f), (0x22, 0x22), (0x5c, 0x5c), (0x7f, 0x7f)],
         };
-        let arms: Vec<Arm> =
-            escapable.iter().flat_map(|&(first, last)| scalars_within(arms, first, last)).collect();
-        if let Some(target) = self.after_u(&arms) {
-            push_edge(&mut edges, b'u', b'u', target);
+        let transitions: Vec<CharTransition> =
+            escapable.iter().flat_map(|&(first, last)| scalars_within(transitions, first, last)).collect();
+        if let Some(target) = self.after_u(&transitions) {
+            push_transition(&mut edges, b'u', b'u', target);
         }
         edges.sort_unstable_by_key(|edge| edge.low);
         (!edges.is_empty()).then(|| self.intern(false, edges))
     }
 
-    /// The node after `\u`, if digits may follow.
-    fn after_u(&mut self, arms: &[Arm]) -> Option<NodeId> {
-        if arms.is_empty() {
+    /// The node after `\u`, or `None` if no digits may follow.
+    fn after_u(&mut self, transitions: &[CharTransition]) -> Option<TreeNodeId> {
+        if transitions.is_empty() {
             return None;
         }
         let mut edges = Vec::new();
         for digit in 0..16 {
             let target = if digit == 13 {
-                self.after_ud(arms)
+                self.after_ud(transitions)
             } else {
-                self.block(Family::Escape, 1, u32::from(digit) << 12, arms)
+                self.block(Notation::Escape, 1, u32::from(digit) << 12, transitions)
             };
             if let Some(target) = target {
                 push_hex(&mut edges, digit, target);
@@ -441,14 +455,14 @@ impl Trees {
         Some(self.intern(false, edges))
     }
 
-    /// The node after `\ud`, where surrogate pairs part from other characters.
-    fn after_ud(&mut self, arms: &[Arm]) -> Option<NodeId> {
+    /// The node after `\ud`, where surrogate pairs diverge from other characters.
+    fn after_ud(&mut self, transitions: &[CharTransition]) -> Option<TreeNodeId> {
         let mut edges = Vec::new();
         for digit in 0..12 {
             let target = if digit < 8 {
-                self.block(Family::Escape, 2, 0xd000 + (u32::from(digit) << 8), arms)
+                self.block(Notation::Escape, 2, 0xd000 + (u32::from(digit) << 8), transitions)
             } else {
-                self.block(Family::Pair, 0, 0x1_0000 + (u32::from(digit - 8) << 18), arms)
+                self.block(Notation::Pair, 0, 0x1_0000 + (u32::from(digit - 8) << 18), transitions)
             };
             if let Some(target) = target {
                 push_hex(&mut edges, digit, target);
@@ -458,39 +472,49 @@ impl Trees {
         (!edges.is_empty()).then(|| self.intern(false, edges))
     }
 
-    /// The node from which the digits of the code points from `base` on lead to the targets of their arms; none
-    /// if no arm is met. Its calls of itself are as deep as a family has digits.
-    fn block(&mut self, family: Family, depth: usize, base: u32, arms: &[Arm]) -> Option<NodeId> {
-        let span: u32 = family.digits()[depth..].iter().map(|digit| digit.radix()).product();
-        let arms = overlapping(arms, base, base + span - 1);
-        let &[first, ..] = arms else { return None };
+    /// The node from which the digits of the code points from `base` on reach the targets of their transitions;
+    /// `None` if no transition intersects them. The recursion is as deep as the notation has digits.
+    fn block(
+        &mut self,
+        notation: Notation,
+        depth: usize,
+        base: u32,
+        transitions: &[CharTransition],
+    ) -> Option<TreeNodeId> {
+        let span: u32 = notation.digits()[depth..].iter().map(|digit| digit.radix()).product();
+        let transitions = overlapping(transitions, base, base + span - 1);
+        let &[first, ..] = transitions else { return None };
         let is_full = first.first <= base && first.last >= base + span - 1;
-        if is_full && let Some(&known) = self.full.get(&(family, depth, first.target)) {
-            return Some(known);
+        if is_full && let Some(&node) = self.uniform_nodes.get(&(notation, depth, first.target)) {
+            return Some(node);
         }
-        let Some(&digit) = family.digits().get(depth) else { return Some(first.target) };
+        let Some(&digit) = notation.digits().get(depth) else { return Some(first.target) };
         let step = span / digit.radix();
         let mut edges = Vec::new();
         for value in 0..digit.radix() {
-            let Some(target) = self.block(family, depth + 1, base + value * step, arms) else { continue };
+            let Some(target) = self.block(notation, depth + 1, base + value * step, transitions) else {
+                continue;
+            };
             match digit {
-                Digit::Fixed(byte) => push_edge(&mut edges, byte, byte, target),
-                Digit::Continuation => push_edge(&mut edges, 0x80 + value as u8, 0x80 + value as u8, target),
+                Digit::Fixed(byte) => push_transition(&mut edges, byte, byte, target),
+                Digit::Continuation => {
+                    push_transition(&mut edges, 0x80 + value as u8, 0x80 + value as u8, target)
+                }
                 Digit::Hex(lowest, _) => push_hex(&mut edges, lowest + value as u8, target),
             }
         }
         edges.sort_unstable_by_key(|edge| edge.low);
         let node = self.intern(false, edges);
         if is_full {
-            self.full.insert((family, depth, first.target), node);
+            self.uniform_nodes.insert((notation, depth, first.target), node);
         }
         Some(node)
     }
 
-    /// What is accepted from `root`.
-    fn term(&self, terms: &mut Terms, root: NodeId) -> TermId {
+    /// The language accepted from `root`.
+    fn term(&self, terms: &mut Terms, root: TreeNodeId) -> TermId {
         let mut builder = TableBuilder::new();
-        let mut states: FxHashMap<NodeId, TableState> = FxHashMap::default();
+        let mut states: FxHashMap<TreeNodeId, TableState> = FxHashMap::default();
         let start = builder.add_state();
         states.insert(root, start);
         let mut stack = vec![root];
@@ -512,43 +536,51 @@ impl Trees {
     }
 }
 
-/// The arms that meet the code points from `first` to `last`.
-fn overlapping(arms: &[Arm], first: u32, last: u32) -> &[Arm] {
-    let start = arms.partition_point(|arm| arm.last < first);
-    let end = arms.partition_point(|arm| arm.first <= last);
-    &arms[start.min(end)..end]
+/// The transitions that intersect the code points from `first` to `last`.
+fn overlapping(transitions: &[CharTransition], first: u32, last: u32) -> &[CharTransition] {
+    let start = transitions.partition_point(|transition| transition.last < first);
+    let end = transitions.partition_point(|transition| transition.first <= last);
+    &transitions[start.min(end)..end]
 }
 
-fn clipped(arm: Arm, first: u32, last: u32) -> Arm {
-    Arm { first: arm.first.max(first), last: arm.last.min(last), target: arm.target }
+fn clipped(transition: CharTransition, first: u32, last: u32) -> CharTransition {
+    CharTransition {
+        first: transition.first.max(first),
+        last: transition.last.min(last),
+        target: transition.target,
+    }
 }
 
-/// The parts of arms between `first` and `last`, without surrogates.
-fn scalars_within(arms: &[Arm], first: u32, last: u32) -> Vec<Arm> {
+/// The parts of transitions between `first` and `last`, without surrogates.
+fn scalars_within(transitions: &[CharTransition], first: u32, last: u32) -> Vec<CharTransition> {
     let mut parts = Vec::new();
-    for arm in overlapping(arms, first, last) {
-        let arm = clipped(*arm, first, last);
+    for transition in overlapping(transitions, first, last) {
+        let transition = clipped(*transition, first, last);
         for (first, last) in [(0, 0xd7ff), (0xe000, 0x10_ffff)] {
-            parts.extend(overlapping(&[arm], first, last).iter().map(|arm| clipped(*arm, first, last)));
+            parts.extend(
+                overlapping(&[transition], first, last)
+                    .iter()
+                    .map(|transition| clipped(*transition, first, last)),
+            );
         }
     }
     parts
 }
 
-fn push_edge(edges: &mut Vec<Edge>, low: u8, high: u8, target: NodeId) {
+fn push_transition(edges: &mut Vec<ByteTransition>, low: u8, high: u8, target: TreeNodeId) {
     match edges.last_mut() {
         Some(edge) if edge.target == target && u32::from(edge.high) + 1 == u32::from(low) => edge.high = high,
-        _ => edges.push(Edge { low, high, target }),
+        _ => edges.push(ByteTransition { low, high, target }),
     }
 }
 
-/// An edge for both cases of a hexadecimal digit.
-fn push_hex(edges: &mut Vec<Edge>, digit: u8, target: NodeId) {
+/// Adds transitions for both cases of a hexadecimal digit.
+fn push_hex(edges: &mut Vec<ByteTransition>, digit: u8, target: TreeNodeId) {
     if digit < 10 {
-        edges.push(Edge { low: b'0' + digit, high: b'0' + digit, target });
+        edges.push(ByteTransition { low: b'0' + digit, high: b'0' + digit, target });
     } else {
-        edges.push(Edge { low: b'A' + digit - 10, high: b'A' + digit - 10, target });
-        edges.push(Edge { low: b'a' + digit - 10, high: b'a' + digit - 10, target });
+        edges.push(ByteTransition { low: b'A' + digit - 10, high: b'A' + digit - 10, target });
+        edges.push(ByteTransition { low: b'a' + digit - 10, high: b'a' + digit - 10, target });
     }
 }
 
@@ -557,15 +589,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const MODES: [Escapes; 4] = [Escapes::Natural, Escapes::Any, Escapes::Ascii, Escapes::Raw];
+    const ESCAPES: [Escapes; 4] = [Escapes::Natural, Escapes::Any, Escapes::Ascii, Escapes::Raw];
 
     fn contains(terms: &mut Terms, term: TermId, word: &str) -> bool {
         let end = word.bytes().fold(term, |term, byte| terms.derivative(term, byte));
         terms.is_nullable(end)
     }
 
-    /// All spellings of a character, by the definition of each universe.
-    fn spellings(escapes: Escapes, character: char) -> Vec<String> {
+    /// All encodings of a character, by the definition of each universe.
+    fn encodings(escapes: Escapes, character: char) -> Vec<String> {
         let mut all = Vec::new();
         let control = character < ' ';
         let must = control || character == '"' || character == '\\';
@@ -597,7 +629,7 @@ mod tests {
         all
     }
 
-    const EDGES: [char; 36] = [
+    const BOUNDARY_CHARACTERS: [char; 36] = [
         '\0',
         '\u{8}',
         '\t',
@@ -637,20 +669,20 @@ mod tests {
     ];
 
     #[test]
-    fn a_class_holds_all_spellings_of_its_characters_and_no_others() {
-        for escapes in MODES {
+    fn a_class_contains_exactly_the_encodings_of_its_characters() {
+        for escapes in ESCAPES {
             let (mut terms, mut spelling) = (Terms::new(), Spelling::new(escapes));
             let any = spelling.any(&mut terms);
-            for class in EDGES {
+            for class in BOUNDARY_CHARACTERS {
                 let term = spelling.class(&mut terms, &[(class, class)]);
-                for character in EDGES {
-                    for spelled in spellings(escapes, character) {
+                for character in BOUNDARY_CHARACTERS {
+                    for spelled in encodings(escapes, character) {
                         let expected = class == character;
                         assert_eq!(contains(&mut terms, term, &spelled), expected, "{class:?} {spelled}");
                         assert!(contains(&mut terms, any, &spelled), "{escapes:?} {spelled}");
                     }
                     let raw = character.to_string();
-                    let expected = spellings(escapes, character).contains(&raw);
+                    let expected = encodings(escapes, character).contains(&raw);
                     assert_eq!(contains(&mut terms, any, &raw), expected, "{escapes:?} {raw:?}");
                 }
             }
@@ -658,8 +690,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_spelling_is_in_no_universe() {
-        for escapes in MODES {
+    fn malformed_encodings_are_in_no_universe() {
+        for escapes in ESCAPES {
             let (mut terms, mut spelling) = (Terms::new(), Spelling::new(escapes));
             let texts = spelling.texts(&mut terms);
             for wrong in
@@ -711,13 +743,13 @@ mod tests {
     }
 
     #[test]
-    fn many_words_are_fast_in_every_universe() {
+    fn many_words_build_quickly_in_every_universe() {
         let words: Vec<String> = (0..20_000).map(|number| format!("é{number:05}/ü")).collect();
-        for escapes in MODES {
+        for escapes in ESCAPES {
             let (mut terms, mut spelling) = (Terms::new(), Spelling::new(escapes));
             let term = spelling.words(&mut terms, words.iter().map(String::as_str));
-            for spelled in spellings(escapes, 'é') {
-                let end = spellings(escapes, 'ü').swap_remove(0);
+            for spelled in encodings(escapes, 'é') {
+                let end = encodings(escapes, 'ü').swap_remove(0);
                 assert!(contains(&mut terms, term, &format!("{spelled}01234\\/{end}")));
                 assert!(!contains(&mut terms, term, &format!("{spelled}20000\\/{end}")));
             }
@@ -732,13 +764,13 @@ mod tests {
             choices in prop::collection::vec(0usize..6, 3),
             mode in 0usize..4,
         ) {
-            let escapes = MODES[mode];
+            let escapes = ESCAPES[mode];
             let (mut terms, mut spelling) = (Terms::new(), Spelling::new(escapes));
             let spelled: String = text
                 .chars()
                 .zip(choices)
                 .map(|(character, choice)| {
-                    let all = spellings(escapes, character);
+                    let all = encodings(escapes, character);
                     all[choice % all.len()].clone()
                 })
                 .collect();

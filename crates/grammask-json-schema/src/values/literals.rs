@@ -1,25 +1,25 @@
-//! The assertions that formulas are made of: about a value (it satisfies a schema, or does not), about an array, about
-//! an object. Each has a negation that is an assertion too, so formulas need no *not*.
+//! The assertions of formulas: about a value (whether it satisfies a schema), an array or an object. The negation of
+//! each is an assertion as well, so formulas need no *not*.
 
 use crate::document::resources::{Location, Scope};
 use crate::interner::Id;
 use crate::values::formula::{FormulaId, Literal};
 use grammask_automata::TermId;
 
-/// What a value can be asked to satisfy.
+/// A schema that a value may satisfy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Schema {
-    /// The schema at a place, reached under a dynamic scope.
+    /// The schema at a location, entered under a dynamic scope.
     At(Location, Id<Scope>),
-    /// Being equal to the value at a place, as `const` and `enum` ask.
+    /// Equality with the value at a location, for `const` and `enum`.
     Equal(Location),
-    /// Being null.
+    /// The value null.
     Null,
-    /// Being this boolean.
+    /// A boolean value.
     Boolean(bool),
 }
 
-/// A value satisfies a schema, or does not.
+/// Whether a value satisfies a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Satisfies {
     pub(crate) schema: Id<Schema>,
@@ -35,40 +35,40 @@ impl Literal for Satisfies {
 /// A formula about a value.
 pub(crate) type ValueFormula = FormulaId<Satisfies>;
 
-/// A set of the names of members, decoded.
+/// A set of decoded member names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum NameSet {
     /// Every name.
     All,
-    /// The names in a language of spellings.
+    /// The names in a language of encodings.
     Matching(TermId),
-    /// The names that are none of `names` and in none of the languages.
+    /// The names that are neither in `names` nor in one of the languages.
     Others {
-        /// Declared names, ascending.
+        /// Declared names, in ascending order.
         names: Box<[Id<Box<str>>]>,
-        /// Languages of spellings, ascending.
+        /// Languages of encodings, in ascending order.
         patterns: Box<[TermId]>,
     },
 }
 
-/// An assertion about an object. Names are concrete ones that the schema mentions.
+/// An assertion about an object. Names are those that the schema mentions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ObjectAssertion {
-    /// Says nothing; the names are declared, in this order.
+    /// Always true; declares names in this order.
     Declares(Id<Box<[Id<Box<str>>]>>),
-    /// Says nothing in either polarity: a constraint that was left out.
+    /// Always true, in either polarity: a constraint that was dropped.
     Relaxed,
-    /// If there is a member of that name, its value satisfies the formula.
+    /// If the object has a member of that name, its value satisfies the formula.
     If(Id<Box<str>>, ValueFormula),
-    /// There is a member of that name, and its value satisfies the formula.
+    /// The object has a member of that name, and its value satisfies the formula.
     Has(Id<Box<str>>, ValueFormula),
     /// All members with names in the set satisfy the formula.
     Each(Id<NameSet>, ValueFormula),
     /// Some member with a name in the set satisfies the formula.
     Some(Id<NameSet>, ValueFormula),
-    /// There are so many members.
+    /// Minimum number of members.
     AtLeast(u32),
-    /// There are no more members.
+    /// Maximum number of members.
     AtMost(u32),
 }
 
@@ -77,10 +77,10 @@ impl Literal for ObjectAssertion {}
 /// A formula about an object.
 pub(crate) type ObjectFormula = FormulaId<ObjectAssertion>;
 
-/// Items that were seen already, for `uniqueItems`: sorted ids of values.
+/// The previous items of an array, for `uniqueItems`: sorted ids of values.
 pub(crate) type SeenItems = Box<[u32]>;
 
-/// An assertion about an array. Positions count from the part of the array that is still to come.
+/// An assertion about the remaining items of an array. Positions are relative to the next item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ArrayAssertion {
     /// If there is an item at the position, it satisfies the formula.
@@ -91,17 +91,17 @@ pub(crate) enum ArrayAssertion {
     Each(u32, ValueFormula),
     /// Some item from the position on satisfies the formula.
     Some(u32, ValueFormula),
-    /// There are so many items.
+    /// Minimum number of items.
     AtLeast(u32),
-    /// There are no more items.
+    /// Maximum number of items.
     AtMost(u32),
-    /// So many items satisfy the formula.
+    /// Minimum number of items that satisfy the formula.
     MatchAtLeast(u32, ValueFormula),
-    /// No more items satisfy the formula.
+    /// Maximum number of items that satisfy the formula.
     MatchAtMost(u32, ValueFormula),
-    /// No two items are equal, and none equals one seen before. The place is that of the keyword.
+    /// No two items are equal, and none equals a previous one. The location is that of the keyword.
     Unique(Location, Id<SeenItems>),
-    /// Two items are equal, or one equals one seen before.
+    /// Two items are equal, or one equals a previous one.
     Repeated(Location, Id<SeenItems>),
 }
 

@@ -1,11 +1,11 @@
-//! The meta-schemas of the standards, so that a schema can refer to them without a network.
+//! The meta-schemas of the standards, so that references to them resolve without a network.
 //!
-//! The texts are those that json-schema.org publishes (under the BSD licence or the AFL 3.0), without their titles and
+//! The texts are those published by json-schema.org (under the BSD licence or the AFL 3.0), without titles and
 //! comments.
 
 use crate::Draft;
 
-/// URI and text of each.
+/// The URI and text of each meta-schema and vocabulary.
 const TEXTS: &[(&str, &str)] = &[
     ("http://json-schema.org/draft-04/schema", include_str!("draft4.json")),
     ("http://json-schema.org/draft-06/schema", include_str!("draft6.json")),
@@ -34,7 +34,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("https://json-schema.org/draft/2020-12/meta/validation", include_str!("2020-12-validation.json")),
 ];
 
-/// The draft whose meta-schema `uri` (without a fragment) is.
+/// The draft with the meta-schema `uri` (without a fragment).
 pub(crate) fn draft_of(uri: &str) -> Option<Draft> {
     Some(match uri.strip_prefix("http://").or_else(|| uri.strip_prefix("https://"))? {
         "json-schema.org/draft-04/schema" => Draft::Draft4,
@@ -46,7 +46,7 @@ pub(crate) fn draft_of(uri: &str) -> Option<Draft> {
     })
 }
 
-/// The meta-schema or vocabulary with this URI (without a fragment).
+/// The text of the meta-schema or vocabulary `uri` (without a fragment).
 pub(crate) fn text_of(uri: &str) -> Option<&'static str> {
     TEXTS.iter().find(|(known, _)| *known == uri).map(|&(_, text)| text)
 }
@@ -57,7 +57,7 @@ mod tests {
     use crate::document::json::Document;
 
     #[test]
-    fn all_are_json_under_their_own_uri() {
+    fn all_are_json_with_their_own_uri() {
         for (uri, text) in TEXTS {
             let document = Document::parse(text).unwrap();
             let id = ["$id", "id"].iter().find_map(|key| document.text_member(document.root(), key)).unwrap();

@@ -1,70 +1,70 @@
-//! Names of hosts: RFC 1123, section 2.1, and internationalised ones of RFC 5890 to RFC 5893.
+//! Host names: RFC 1123, section 2.1, and internationalised ones of RFC 5890 to RFC 5893.
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
-use super::Maker;
-use super::unicode_tables::{JOIN_BEFORE_ONLY, JOIN_BEHIND, RIGHT_TO_LEFT, UNSTABLE, VIRAMAS};
+use super::FormatBuilder;
+use super::unicode_tables::{DUAL_OR_LEFT_JOINING, RIGHT_JOINING, RIGHT_TO_LEFT, UNSTABLE, VIRAMAS};
 use crate::options::Draft;
 use crate::strings::lengths::bounded;
 use crate::strings::pattern::PatternError;
 use grammask_automata::TermId;
 
-/// Most characters of a name.
-const MOST_CHARACTERS: u32 = 253;
+/// Maximum number of characters of a name, which follows from the 255 octets of RFC 1035.
+const MAX_CHARACTERS: u32 = 253;
 
-/// Labels of letters, digits and hyphens. From draft 7 on what begins with `xn--` has to be an A-label; those are left
-/// out.
-pub(super) fn hostname(maker: &mut Maker, draft: Draft) -> Result<TermId, PatternError> {
+/// Labels of letters, digits and hyphens. From draft 7 on, a label that begins with `xn--` must be an A-label; those
+/// are excluded.
+pub(super) fn hostname(builder: &mut FormatBuilder, draft: Draft) -> Result<TermId, PatternError> {
     let label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
     let label = match draft {
-        Draft::Draft4 | Draft::Draft6 => maker.full(label)?,
-        // The same, where `xn--` is told apart letter by letter.
-        _ => maker.full(&format!("(?![Xx][Nn]--){label}"))?,
+        Draft::Draft4 | Draft::Draft6 => builder.full(label)?,
+        // The same with a lookahead against `xn--` in any case.
+        _ => builder.full(&format!("(?![Xx][Nn]--){label}"))?,
     };
-    let point = maker.full("\\.")?;
-    let name = maker.separated(label, point);
-    Ok(bounded(maker.terms, maker.spelling, name, 1, Some(MOST_CHARACTERS)))
+    let point = builder.full("\\.")?;
+    let name = builder.separated(label, point);
+    Ok(bounded(builder.terms, builder.spelling, name, 1, Some(MAX_CHARACTERS)))
 }
 
-/// Labels that are valid by RFC 5891, section 4.2, with the contextual rules of RFC 5892, appendix A, in a name that
-/// follows the bidi rule of RFC 5893, section 2.
-pub(super) fn idn_hostname(maker: &mut Maker) -> Result<TermId, PatternError> {
+/// Labels that are valid by RFC 5891, section 4.2, under the contextual rules of RFC 5892, appendix A, in a name that
+/// satisfies the bidi rule of RFC 5893, section 2.
+pub(super) fn idn_hostname(builder: &mut FormatBuilder) -> Result<TermId, PatternError> {
     let valid = protocol_valid();
-    let written = written(&valid);
-    let ascii = maker.full("[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")?;
+    let valid = class_source(&valid);
+    let ascii = builder.full("[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")?;
     let context = "\\u00b7\\u0375\\u05f3\\u05f4\\u30fb\\u200c\\u200d\\u0660-\\u0669\\u06f0-\\u06f9";
-    let other = maker.full(&format!("[a-z0-9{written}{context}-]{{1,63}}"))?;
-    let label = maker.terms.union(&[ascii, other]);
-    let label = maker.without(label, "^-|-$|^..--|^\\p{M}")?;
-    let label = contextual(maker, label)?;
-    // The bidirectional classes, as far as valid characters have them.
+    let other = builder.full(&format!("[a-z0-9{valid}{context}-]{{1,63}}"))?;
+    let label = builder.terms.union(&[ascii, other]);
+    let label = builder.without(label, "^-|-$|^..--|^\\p{M}")?;
+    let label = contextual(builder, label)?;
+    // The bidirectional classes of valid characters.
     let right = ranges(RIGHT_TO_LEFT);
-    let left_to_right = maker.without(label, &format!("[{right}\\u0660-\\u0669]"))?;
+    let left_to_right = builder.without(label, &format!("[{right}\\u0660-\\u0669]"))?;
     let (mark, number) = ("\\p{Mn}", "0-9\\u06f0-\\u06f9");
     let is_right = format!("[{right}][{right}{number}\\u0660-\\u0669{mark}\\u05f3\\u05f4\\u200c\\u200d-]*");
-    let right_to_left = maker.full(&is_right)?;
-    let right_to_left = maker.terms.intersection(&[label, right_to_left]);
-    let right_to_left = maker.without(
+    let right_to_left = builder.full(&is_right)?;
+    let right_to_left = builder.terms.intersection(&[label, right_to_left]);
+    let right_to_left = builder.without(
         right_to_left,
         &format!("[{number}].*[\\u0660-\\u0669]|[\\u0660-\\u0669].*[{number}]|[^{right}{number}\\u0660-\\u0669{mark}]{mark}*$"),
     )?;
     let neutral = format!("{number}{mark}\\u00b7\\u0375\\u30fb\\u200c\\u200d-");
-    let beside = maker
+    let left_to_right_in_bidi = builder
         .without(left_to_right, &format!("^[{neutral}]|[{mark}\\u00b7\\u0375\\u30fb\\u200c\\u200d-]$"))?;
-    let bidirectional = maker.terms.union(&[right_to_left, beside]);
-    let point = maker.full("[.\\u3002\\uff0e\\uff61]")?;
-    let plain = maker.separated(left_to_right, point);
-    let bidirectional = maker.separated(bidirectional, point);
-    let name = maker.terms.union(&[plain, bidirectional]);
-    Ok(bounded(maker.terms, maker.spelling, name, 1, Some(MOST_CHARACTERS)))
+    let bidirectional = builder.terms.union(&[right_to_left, left_to_right_in_bidi]);
+    let point = builder.full("[.\\u3002\\uff0e\\uff61]")?;
+    let plain = builder.separated(left_to_right, point);
+    let bidirectional = builder.separated(bidirectional, point);
+    let name = builder.terms.union(&[plain, bidirectional]);
+    Ok(bounded(builder.terms, builder.spelling, name, 1, Some(MAX_CHARACTERS)))
 }
 
-/// The labels that follow the rules of RFC 5892, appendix A.
-fn contextual(maker: &mut Maker, mut label: TermId) -> Result<TermId, PatternError> {
+/// The labels that satisfy the rules of RFC 5892, appendix A.
+fn contextual(builder: &mut FormatBuilder, mut label: TermId) -> Result<TermId, PatternError> {
     let virama = ranges(VIRAMAS);
     let mut other_marks = property("M");
     other_marks.difference(&of_ranges(VIRAMAS));
-    let (mark, other_marks) = ("\\p{M}", written(&other_marks));
+    let (mark, other_marks) = ("\\p{M}", class_source(&other_marks));
     let east = "\\p{Hiragana}\\p{Katakana}\\p{Han}";
     for wrong in [
         "(?:^|[^l])\\u00b7|\\u00b7(?:[^l]|$)",
@@ -73,11 +73,11 @@ fn contextual(maker: &mut Maker, mut label: TermId) -> Result<TermId, PatternErr
         &format!("^[^{east}]*\\u30fb[^{east}]*$"),
         "[\\u0660-\\u0669].*[\\u06f0-\\u06f9]|[\\u06f0-\\u06f9].*[\\u0660-\\u0669]",
         &format!("(?:^|[^{virama}])\\u200d"),
-        // A non-joiner stands behind a virama, or between letters that would join.
-        &format!("(?:^|[^{JOIN_BEHIND}{mark}])(?:{mark}*[{other_marks}])?\\u200c"),
-        &format!("[^{virama}]\\u200c{mark}*(?:[^{JOIN_BEHIND}{JOIN_BEFORE_ONLY}{mark}]|$)"),
+        // A non-joiner follows a virama, or is between letters that would join.
+        &format!("(?:^|[^{DUAL_OR_LEFT_JOINING}{mark}])(?:{mark}*[{other_marks}])?\\u200c"),
+        &format!("[^{virama}]\\u200c{mark}*(?:[^{DUAL_OR_LEFT_JOINING}{RIGHT_JOINING}{mark}]|$)"),
     ] {
-        label = maker.without(label, wrong)?;
+        label = builder.without(label, wrong)?;
     }
     Ok(label)
 }
@@ -92,7 +92,8 @@ fn protocol_valid() -> ClassUnicode {
         valid.difference(&property(name));
     }
     valid.difference(&of_ranges(UNSTABLE));
-    // Blocks of marks for symbols and of musical signs; old Hangul; the exceptions; what has rules of its own.
+    // Blocks of combining marks for symbols and of musical symbols, old Hangul, exceptions, and characters with
+    // contextual rules.
     valid.difference(&of_ranges(&[
         ('\0', '\u{7f}'),
         ('\u{20d0}', '\u{20ff}'),
@@ -118,11 +119,11 @@ fn protocol_valid() -> ClassUnicode {
     valid
 }
 
-/// The characters with a property of Unicode.
+/// The characters with a Unicode property.
 fn property(name: &str) -> ClassUnicode {
     match regex_syntax::parse(&format!("\\p{{{name}}}")).map(|hir| hir.into_kind()) {
         Ok(HirKind::Class(Class::Unicode(class))) => class,
-        // Names above are of properties with many characters; without its table one would be empty.
+        // Only reached if `regex-syntax` is built without the table of the property.
         _ => ClassUnicode::empty(),
     }
 }
@@ -131,12 +132,12 @@ fn of_ranges(ranges: &[(char, char)]) -> ClassUnicode {
     ClassUnicode::new(ranges.iter().map(|&(first, last)| ClassUnicodeRange::new(first, last)))
 }
 
-/// A class as it stands between brackets.
-fn written(class: &ClassUnicode) -> String {
+/// A class as it is written between brackets.
+fn class_source(class: &ClassUnicode) -> String {
     let escape = |c: char| format!("\\u{{{:x}}}", u32::from(c));
     class.iter().map(|range| format!("{}-{}", escape(range.start()), escape(range.end()))).collect()
 }
 
 fn ranges(ranges: &[(char, char)]) -> String {
-    written(&of_ranges(ranges))
+    class_source(&of_ranges(ranges))
 }

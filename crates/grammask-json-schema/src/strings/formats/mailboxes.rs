@@ -2,23 +2,23 @@
 
 use super::addresses::{IPV4, ipv6};
 
-/// All that is not ASCII.
+/// All characters beyond ASCII.
 const NON_ASCII: &str = "\\u0080-\\u{10ffff}";
 
-/// An address of ASCII.
+/// An ASCII address.
 pub(super) fn email() -> String {
     mailbox("")
 }
 
-/// An address in which other characters may stand for letters.
+/// An address that admits other characters wherever letters are allowed.
 pub(super) fn idn_email() -> String {
     mailbox(NON_ASCII)
 }
 
-fn mailbox(more: &str) -> String {
-    let atom = format!("[A-Za-z0-9!#$%&'*+/=?^_`{{|}}~{more}-]+");
-    let quoted = format!("\"(?:[ !#-\\[\\]-~{more}]|\\\\[ -~])*\"");
-    let label = format!("[A-Za-z0-9{more}](?:[A-Za-z0-9{more}-]*[A-Za-z0-9{more}])?");
+fn mailbox(extra: &str) -> String {
+    let atom = format!("[A-Za-z0-9!#$%&'*+/=?^_`{{|}}~{extra}-]+");
+    let quoted = format!("\"(?:[ !#-\\[\\]-~{extra}]|\\\\[ -~])*\"");
+    let label = format!("[A-Za-z0-9{extra}](?:[A-Za-z0-9{extra}-]*[A-Za-z0-9{extra}])?");
     let literal = format!("\\[(?:{IPV4}|[Ii][Pp][Vv]6:{})\\]", ipv6());
     format!("(?:{atom}(?:\\.{atom})*|{quoted})@(?:{label}(?:\\.{label})*|{literal})")
 }

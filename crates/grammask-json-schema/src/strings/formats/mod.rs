@@ -1,11 +1,12 @@
-//! The formats of JSON Schema as languages of spellings, a file for each family, after the RFCs it names.
+//! The formats of JSON Schema as languages of encoded strings, one file for each family, after the RFCs that it names.
 //!
-//! Every draft lets implementations know more formats than it names, and schemas of old drafts use the names of newer
-//! ones in their meaning; so all formats are known in all drafts, each as that draft, or the first that names it, has it.
-//! Other names, `url` and the like among them, are annotations and not known here. All formats are exact but these, which leave texts out and let nothing wrong in:
-//! `hostname` and `idn-hostname` have no A-labels (`xn--...`, from draft 7 on; Punycode is not regular) and Arabic
-//! joiners between common letters only; `regex` has groups up to a certain depth and no back-references.
-//! `idn-hostname` does not count the octets of a label's Punycode.
+//! Every draft lets implementations support more formats than it names, and schemas of old drafts use the names of
+//! newer ones in their later meaning. All drafts therefore have all formats, each as defined by that draft or by the
+//! first draft that names it. Other names, such as `url`, are annotations. All formats are exact except the following,
+//! which exclude some valid texts and admit no invalid one: `hostname` and `idn-hostname` have no A-labels (`xn--...`,
+//! from draft 7 on; Punycode is not regular) and Arabic joiners between common letters only; `regex` limits the depth
+//! of groups and has no back-references. One exception admits more: `idn-hostname` does not count the octets of a
+//! label's Punycode.
 
 mod addresses;
 mod dates;
@@ -16,17 +17,17 @@ mod pointers;
 mod resources;
 mod unicode_tables;
 
-use crate::automaton_cache::ReadyMade;
+use crate::automaton_cache::AutomatonCache;
 use crate::options::{Draft, Escapes};
-use crate::strings::pattern::{PatternError, full, pattern};
+use crate::strings::pattern::{PatternError, full_match, search};
 use crate::strings::string_encoding::{Spelling, Universe};
 use grammask_automata::{TermId, Terms};
 use grammask_diagnostics::Limits;
 
-/// The texts of the format `name` in a schema of `draft`; none if no draft knows it.
+/// The texts of the format `name` in a schema of `draft`, or `None` if no draft has it.
 ///
 /// # Errors
-/// If the limits do not allow the format.
+/// If the format exceeds a limit.
 pub(crate) fn format(
     terms: &mut Terms,
     spelling: &mut Spelling,
@@ -39,98 +40,99 @@ pub(crate) fn format(
         let [Some(Ok(date)), Some(Ok(time))] = parts else {
             return parts.into_iter().flatten().find(Result::is_err);
         };
-        let separator = full(terms, spelling, dates::SEPARATOR, limits);
+        let separator = full_match(terms, spelling, dates::SEPARATOR, limits);
         return Some(separator.map(|separator| terms.concat(&[date, separator, time])));
     }
     let subject = (Box::from(name), draft, spelling.universe());
-    let mut failed = None;
-    let table = KNOWN.get(subject, || {
-        if is_large(name) {
+    let mut failure = None;
+    let table = AUTOMATA.get(subject, || {
+        if is_too_large_to_determinize(name) {
             return None;
         }
-        if name == "time" && writes_itself(spelling.universe()) {
+        if name == "time" && encodes_ascii_as_itself(spelling.universe()) {
             return Some(dates::time());
         }
         let mut scratch = Terms::new();
         let mut spelling = Spelling::within(spelling.universe());
-        let maker = &mut Maker { terms: &mut scratch, spelling: &mut spelling, limits };
-        let table = if name == "regex" && writes_itself(maker.spelling.universe()) {
-            expressions::table(maker, MOST_STATES)
+        let builder = &mut FormatBuilder { terms: &mut scratch, spelling: &mut spelling, limits };
+        let table = if name == "regex" && encodes_ascii_as_itself(builder.spelling.universe()) {
+            expressions::table(builder, MAX_STATES)
         } else {
-            made(maker, name, draft)?.map(|term| scratch.determinize(term, MOST_STATES))
+            build(builder, name, draft)?.map(|term| scratch.determinize(term, MAX_STATES))
         };
         table.unwrap_or_else(|error| {
-            failed = Some(error);
+            failure = Some(error);
             None
         })
     });
-    match (table, failed) {
+    match (table, failure) {
         (Some(table), _) => Some(Ok(terms.table(table))),
         (None, Some(error)) => Some(Err(error)),
-        (None, None) => made(&mut Maker { terms, spelling, limits }, name, draft),
+        (None, None) => build(&mut FormatBuilder { terms, spelling, limits }, name, draft),
     }
 }
 
-/// No format has more, but for the large ones.
-const MOST_STATES: usize = 20_000;
+/// Upper bound on the number of states of a cached format.
+const MAX_STATES: usize = 20_000;
 
-/// Formats with counts within counts, or with much of Unicode, are made anew for each schema, and run lazily.
-fn is_large(name: &str) -> bool {
+/// Whether the automaton of a format is too large to determinise: nested counts, or large parts of Unicode. Such
+/// formats are terms in the arena of the schema and run lazily.
+fn is_too_large_to_determinize(name: &str) -> bool {
     matches!(name, "hostname" | "idn-hostname")
 }
 
-/// Whether punctuation and digits are written as themselves only.
-fn writes_itself(universe: Universe) -> bool {
+/// Whether digits, and the punctuation of dates and patterns, have themselves as their only encoding.
+fn encodes_ascii_as_itself(universe: Universe) -> bool {
     universe != Universe::Json(Escapes::Any)
 }
 
-static KNOWN: ReadyMade<(Box<str>, Draft, Universe)> = ReadyMade::new();
+static AUTOMATA: AutomatonCache<(Box<str>, Draft, Universe)> = AutomatonCache::new();
 
-fn made(maker: &mut Maker<'_>, name: &str, draft: Draft) -> Option<Result<TermId, PatternError>> {
+fn build(builder: &mut FormatBuilder<'_>, name: &str, draft: Draft) -> Option<Result<TermId, PatternError>> {
     Some(match name {
-        "date" => maker.full(dates::DATE),
-        "time" => maker.full(&dates::time_pattern()),
-        "duration" => maker.full(dates::DURATION),
-        "email" => maker.full(&mailboxes::email()),
-        "idn-email" => maker.full(&mailboxes::idn_email()),
-        "hostname" => hosts::hostname(maker, draft),
-        "idn-hostname" => hosts::idn_hostname(maker),
-        "ipv4" => maker.full(addresses::IPV4),
-        "ipv6" => maker.full(&addresses::ipv6()),
-        "uri" => maker.full(&resources::uri()),
-        "uri-reference" => maker.full(&resources::uri_reference()),
-        "iri" => maker.full(&resources::iri()),
-        "iri-reference" => maker.full(&resources::iri_reference()),
-        "uri-template" => maker.full(&resources::uri_template()),
-        "uuid" => maker.full("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"),
-        "json-pointer" => maker.full(pointers::JSON_POINTER),
-        "relative-json-pointer" => maker.full(&pointers::relative(draft)),
-        "regex" => expressions::regex(maker),
+        "date" => builder.full(dates::DATE),
+        "time" => builder.full(&dates::time_pattern()),
+        "duration" => builder.full(dates::DURATION),
+        "email" => builder.full(&mailboxes::email()),
+        "idn-email" => builder.full(&mailboxes::idn_email()),
+        "hostname" => hosts::hostname(builder, draft),
+        "idn-hostname" => hosts::idn_hostname(builder),
+        "ipv4" => builder.full(addresses::IPV4),
+        "ipv6" => builder.full(&addresses::ipv6()),
+        "uri" => builder.full(&resources::uri()),
+        "uri-reference" => builder.full(&resources::uri_reference()),
+        "iri" => builder.full(&resources::iri()),
+        "iri-reference" => builder.full(&resources::iri_reference()),
+        "uri-template" => builder.full(&resources::uri_template()),
+        "uuid" => builder.full("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"),
+        "json-pointer" => builder.full(pointers::JSON_POINTER),
+        "relative-json-pointer" => builder.full(&pointers::relative(draft)),
+        "regex" => expressions::regex(builder),
         _ => return None,
     })
 }
 
-/// What formats are made with.
-struct Maker<'a> {
+/// The arena and the encoding in which a format is built.
+struct FormatBuilder<'a> {
     terms: &'a mut Terms,
     spelling: &'a mut Spelling,
     limits: &'a Limits,
 }
 
-impl Maker<'_> {
-    /// The texts that match as a whole.
+impl FormatBuilder<'_> {
+    /// The texts that match from start to end.
     fn full(&mut self, source: &str) -> Result<TermId, PatternError> {
-        full(self.terms, self.spelling, source, self.limits)
+        full_match(self.terms, self.spelling, source, self.limits)
     }
 
-    /// The texts of `term` in which `source` matches nowhere.
+    /// The texts of `term` without a match of `source`.
     fn without(&mut self, term: TermId, source: &str) -> Result<TermId, PatternError> {
-        let found = pattern(self.terms, self.spelling, source, self.limits)?;
-        let others = self.spelling.outside(self.terms, found);
+        let containing = search(self.terms, self.spelling, source, self.limits)?;
+        let others = self.spelling.outside(self.terms, containing);
         Ok(self.terms.intersection(&[term, others]))
     }
 
-    /// `part` once or more, with `separator` between.
+    /// `part` once or more, joined by `separator`.
     fn separated(&mut self, part: TermId, separator: TermId) -> TermId {
         let next = self.terms.concat(&[separator, part]);
         let others = self.terms.repeat(next, 0, None);

@@ -1,4 +1,4 @@
-//! URIs of RFC 3986, IRIs of RFC 3987, and URI templates of RFC 6570. The names are those of their grammars.
+//! URIs of RFC 3986, IRIs of RFC 3987, and URI templates of RFC 6570. Names are those of their ABNF grammars.
 
 use super::addresses::ipv6;
 
@@ -21,26 +21,26 @@ const SCHEME: &str = "[A-Za-z][A-Za-z0-9+.-]*:";
 
 /// `URI`.
 pub(super) fn uri() -> String {
-    Grammar::new("", "").absolute()
+    UriSyntax::new("", "").absolute()
 }
 
 /// `URI-reference`.
 pub(super) fn uri_reference() -> String {
-    Grammar::new("", "").reference()
+    UriSyntax::new("", "").reference()
 }
 
 /// `IRI`.
 pub(super) fn iri() -> String {
-    Grammar::new(UCSCHAR, IPRIVATE).absolute()
+    UriSyntax::new(UCSCHAR, IPRIVATE).absolute()
 }
 
 /// `IRI-reference`.
 pub(super) fn iri_reference() -> String {
-    Grammar::new(UCSCHAR, IPRIVATE).reference()
+    UriSyntax::new(UCSCHAR, IPRIVATE).reference()
 }
 
-/// What URIs and IRIs have in common.
-struct Grammar {
+/// The productions that URIs and IRIs share, as patterns.
+struct UriSyntax {
     /// `"//" authority path-abempty`.
     network_path: String,
     /// `path-absolute`.
@@ -49,14 +49,14 @@ struct Grammar {
     path_rootless: String,
     /// `path-noscheme`.
     path_noscheme: String,
-    /// The query and the fragment, both optional.
+    /// The optional query and the optional fragment.
     end: String,
 }
 
-impl Grammar {
-    /// With these characters beside those of URIs, and these in the query.
-    fn new(more: &str, more_in_query: &str) -> Self {
-        let unreserved = format!("A-Za-z0-9._~{more}");
+impl UriSyntax {
+    /// `extra` are the characters beyond those of URIs, `extra_in_query` further ones of the query.
+    fn new(extra: &str, extra_in_query: &str) -> Self {
+        let unreserved = format!("A-Za-z0-9._~{extra}");
         let character = |others: &str| format!("(?:[{unreserved}{SUB_DELIMS}{others}-]|{PERCENT})");
         let pchar = character(":@");
         let userinfo = character(":");
@@ -64,7 +64,7 @@ impl Grammar {
         let future = format!("[Vv][0-9A-Fa-f]+\\.[{}{SUB_DELIMS}:-]+", "A-Za-z0-9._~");
         let authority = format!("(?:{userinfo}*@)?(?:\\[(?:{}|{future})\\]|{name}*)(?::\\d*)?", ipv6());
         let segments = format!("(?:/{pchar}*)*");
-        let query = character(&format!(":@/?{more_in_query}"));
+        let query = character(&format!(":@/?{extra_in_query}"));
         let fragment = character(":@/?");
         Self {
             network_path: format!("//{authority}{segments}"),

@@ -1,4 +1,4 @@
-//! Compares formats with the official suite, where it is at hand, and with cases of our own.
+//! Compares formats with the official test suite, if it is present, and with cases of this repository.
 
 use std::path::{Path, PathBuf};
 
@@ -17,13 +17,13 @@ const DRAFTS: [(&str, Draft); 5] = [
     ("draft2020-12", Draft::Draft2020),
 ];
 
-/// A format, ready to be asked.
-struct Known {
+/// A format under test.
+struct FormatAutomaton {
     automata: Automata,
     term: TermId,
 }
 
-impl Known {
+impl FormatAutomaton {
     fn new(name: &str, draft: Draft) -> Option<Self> {
         let (mut terms, mut spelling) = (Terms::new(), Spelling::new(Escapes::Natural));
         let term = format(&mut terms, &mut spelling, name, draft, &Limits::default())?.unwrap();
@@ -60,11 +60,11 @@ struct Case {
 }
 
 #[test]
-fn formats_hold_what_they_say() {
+fn formats_match_their_cases() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/json_schema/formats.toml");
     let cases: Cases = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     for case in cases.format {
-        let mut known = Known::new(&case.name, Draft::Draft2020).unwrap();
+        let mut known = FormatAutomaton::new(&case.name, Draft::Draft2020).unwrap();
         for text in case.valid {
             assert!(known.accepts(&text), "{text:?} is a {}", case.name);
         }
@@ -75,13 +75,13 @@ fn formats_hold_what_they_say() {
 }
 
 #[test]
-fn only_the_names_of_the_standard_are_known() {
+fn only_the_names_of_the_standard_are_formats() {
     for (_, draft) in DRAFTS {
         for name in ["date", "uri", "uuid", "idn-hostname"] {
-            assert!(Known::new(name, draft).is_some(), "{name} {draft:?}");
+            assert!(FormatAutomaton::new(name, draft).is_some(), "{name} {draft:?}");
         }
         for name in ["url", "color", "Date", "int32", ""] {
-            assert!(Known::new(name, draft).is_none(), "{name} {draft:?}");
+            assert!(FormatAutomaton::new(name, draft).is_none(), "{name} {draft:?}");
         }
     }
 }
@@ -89,16 +89,16 @@ fn only_the_names_of_the_standard_are_known() {
 #[test]
 fn drafts_differ_where_their_references_do() {
     for (_, draft) in DRAFTS {
-        let accepts = |name, text| Known::new(name, draft).unwrap().accepts(text);
+        let accepts = |name, text| FormatAutomaton::new(name, draft).unwrap().accepts(text);
         assert_eq!(accepts("hostname", "xn--x"), draft < Draft::Draft7, "{draft:?}");
         assert_eq!(accepts("relative-json-pointer", "0+1"), draft >= Draft::Draft2019, "{draft:?}");
     }
 }
 
-/// The official suite; none if it is not at hand.
+/// The folder of the official test suite, if it is present.
 fn suite() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let data = std::env::var_os("GRAMMASK_DATA").map_or(beside, PathBuf::from);
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let data = std::env::var_os("GRAMMASK_DATA").map_or(default, PathBuf::from);
     let suite = data.join("json_schema_test_suite");
     suite.is_dir().then_some(suite)
 }
@@ -114,7 +114,7 @@ fn items(document: &Document, value: ValueId) -> Vec<ValueId> {
 #[test]
 fn the_official_suite_agrees() {
     let Some(suite) = suite() else {
-        println!("skipped: the official suite is not at hand");
+        println!("skipped: the official test suite is not present");
         return;
     };
     let (mut right, mut wrong) = (0, Vec::new());
@@ -126,7 +126,7 @@ fn the_official_suite_agrees() {
             for group in items(&document, document.root()) {
                 let schema = document.member(group, "schema").unwrap();
                 let Some(name) = document.text_member(schema, "format") else { continue };
-                let mut known = Known::new(name, draft);
+                let mut known = FormatAutomaton::new(name, draft);
                 for instance in items(&document, document.member(group, "tests").unwrap()) {
                     let Some(text) = document.text_member(instance, "data") else { continue };
                     let valid =
@@ -149,14 +149,14 @@ fn the_official_suite_agrees() {
 }
 
 #[test]
-fn expressions_made_of_one_depth_are_those_made_at_once() {
+fn expressions_by_substitution_equal_those_by_determinization() {
     let mut terms = Terms::new();
     let mut spelling = Spelling::new(Escapes::Natural);
     let limits = Limits::default();
-    let mut maker = Maker { terms: &mut terms, spelling: &mut spelling, limits: &limits };
-    let made = expressions::table(&mut maker, MOST_STATES).unwrap().unwrap();
-    let at_once = expressions::regex(&mut maker).unwrap();
-    let at_once = terms.determinize(at_once, MOST_STATES).unwrap();
-    let [made, at_once] = [made, at_once].map(|table| terms.table(table));
-    assert_eq!(made, at_once);
+    let mut builder = FormatBuilder { terms: &mut terms, spelling: &mut spelling, limits: &limits };
+    let substituted = expressions::table(&mut builder, MAX_STATES).unwrap().unwrap();
+    let regex = expressions::regex(&mut builder).unwrap();
+    let determinized = terms.determinize(regex, MAX_STATES).unwrap();
+    let [substituted, determinized] = [substituted, determinized].map(|table| terms.table(table));
+    assert_eq!(substituted, determinized);
 }

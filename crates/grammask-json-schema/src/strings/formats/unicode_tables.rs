@@ -1,7 +1,7 @@
-//! Properties of characters that RFC 5892 and RFC 5893 ask for and `regex-syntax` has no tables of.
+//! Character properties that RFC 5892 and RFC 5893 use and `regex-syntax` has no tables for.
 //!
-//! From the Unicode Character Database, version 14, made with Python's `unicodedata`. Ranges go over characters that
-//! their table is never asked about.
+//! Generated from the Unicode Character Database, version 14, with Python's `unicodedata`. Ranges may span characters
+//! for which their table is never consulted.
 
 /// Letters, digits and marks that change under NFKC and case folding, but not under case folding alone.
 pub(super) const UNSTABLE: &[(char, char)] = &[
@@ -183,9 +183,9 @@ pub(super) const RIGHT_TO_LEFT: &[(char, char)] = &[
 ];
 
 /// Arabic letters of the joining types D and L, without those of the later supplements.
-pub(super) const JOIN_BEHIND: &str = "\\u0620\\u0626\\u0628\\u062a-\\u062e\\u0633-\\u063f\\u0641-\\u0647\\u0649\\u064a\\
+pub(super) const DUAL_OR_LEFT_JOINING: &str = "\\u0620\\u0626\\u0628\\u062a-\\u062e\\u0633-\\u063f\\u0641-\\u0647\\u0649\\u064a\\
      \\u066e\\u066f\\u0678-\\u0687\\u069a-\\u06bf\\u06c1\\u06c2\\u06cc\\u06ce\\u06d0\\u06d1\\u06fa-\\u06fc\\u06ff";
 
 /// Arabic letters of the joining type R.
-pub(super) const JOIN_BEFORE_ONLY: &str = "\\u0622-\\u0625\\u0627\\u0629\\u062f-\\u0632\\u0648\\u0671-\\u0673\\u0675-\\u0677\\
+pub(super) const RIGHT_JOINING: &str = "\\u0622-\\u0625\\u0627\\u0629\\u062f-\\u0632\\u0648\\u0671-\\u0673\\u0675-\\u0677\\
      \\u0688-\\u0699\\u06c0\\u06c3-\\u06cb\\u06cd\\u06cf\\u06d2\\u06d3\\u06d5\\u06ee\\u06ef";

@@ -1,12 +1,12 @@
-//! The syntax tree of a pattern: an arena in which parts come before what they are parts of.
+//! The abstract syntax tree of a pattern: an arena in which children precede their parents.
 
 use regex_syntax::hir::ClassUnicode;
 
-/// A node of a [`Pattern`].
+/// The id of a node of a [`PatternAst`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct NodeId(u32);
+pub(super) struct PatternNodeId(u32);
 
-impl NodeId {
+impl PatternNodeId {
     pub(super) fn new(index: usize) -> Self {
         Self(u32::try_from(index).expect("memory ends before four billion nodes"))
     }
@@ -16,71 +16,71 @@ impl NodeId {
     }
 }
 
-/// Whether something must hold, or must not.
+/// Whether an assertion is affirmed or negated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sense {
+pub(super) enum Polarity {
     Positive,
     Negative,
 }
 
-/// A part of a pattern. Groups leave no trace: what they capture is never asked for.
+/// A node of the syntax tree. Capture groups are not represented: nothing reads captures.
 #[derive(Clone, Debug)]
-pub(super) enum Node {
+pub(super) enum PatternNode {
     /// One character of a set.
     Class(ClassUnicode),
-    /// All parts in order; no part is the empty text.
-    Concat(Vec<NodeId>),
+    /// All children in order; no child is the empty text.
+    Concat(Vec<PatternNodeId>),
     /// Any of the branches.
-    Alternation(Vec<NodeId>),
+    Alternation(Vec<PatternNodeId>),
     /// `min` to `max` times `body`.
-    Repeat { body: NodeId, min: u32, max: Option<u32> },
+    Repeat { body: PatternNodeId, min: u32, max: Option<u32> },
     /// `^`.
     Start,
     /// `$`.
     End,
     /// `\b`, `\B`.
-    WordBoundary(Sense),
+    WordBoundary(Polarity),
     /// `(?=body)`, `(?!body)`.
-    LookAhead(Sense, NodeId),
+    LookAhead(Polarity, PatternNodeId),
     /// `(?<=body)`, `(?<!body)`.
-    LookBehind(Sense, NodeId),
+    LookBehind(Polarity, PatternNodeId),
 }
 
-/// A parsed pattern.
+/// The syntax tree of a pattern.
 #[derive(Clone, Debug)]
-pub(super) struct Pattern {
-    nodes: Vec<(Node, usize)>,
-    root: NodeId,
+pub(super) struct PatternAst {
+    nodes: Vec<(PatternNode, usize)>,
+    root: PatternNodeId,
 }
 
-impl Pattern {
-    /// `nodes` with their offsets in the source, parts first.
-    pub(super) fn new(nodes: Vec<(Node, usize)>, root: NodeId) -> Self {
+impl PatternAst {
+    /// `nodes` with their byte offsets in the source, children first.
+    pub(super) fn new(nodes: Vec<(PatternNode, usize)>, root: PatternNodeId) -> Self {
         Self { nodes, root }
     }
 
-    pub(super) fn root(&self) -> NodeId {
+    pub(super) fn root(&self) -> PatternNodeId {
         self.root
     }
 
-    pub(super) fn node(&self, id: NodeId) -> &Node {
+    pub(super) fn node(&self, id: PatternNodeId) -> &PatternNode {
         &self.nodes[id.index()].0
     }
 
-    /// Where the node starts in the source.
-    pub(super) fn offset(&self, id: NodeId) -> usize {
+    /// The byte offset of the node in the source.
+    pub(super) fn offset(&self, id: PatternNodeId) -> usize {
         self.nodes[id.index()].1
     }
 
-    /// All nodes, parts before what they are parts of.
-    pub(super) fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
-        (0..self.nodes.len()).map(NodeId::new)
+    /// All nodes, children before parents.
+    pub(super) fn ids(&self) -> impl Iterator<Item = PatternNodeId> + use<> {
+        (0..self.nodes.len()).map(PatternNodeId::new)
     }
 }
 
-impl Node {
-    /// Calls `visit` for each part.
-    pub(super) fn for_each_part(&self, mut visit: impl FnMut(NodeId)) {
+impl PatternNode {
+    /// Calls `visit` for each child.
+    pub(super) fn for_each_child(&self, mut visit: impl FnMut(PatternNodeId)) {
         match self {
             Self::Concat(parts) | Self::Alternation(parts) => parts.iter().copied().for_each(visit),
             Self::Repeat { body, .. } | Self::LookAhead(_, body) | Self::LookBehind(_, body) => visit(*body),

@@ -1,8 +1,8 @@
-//! The character classes of ECMA-262, section 22.2.2.9, and Unicode's properties by name.
+//! The character classes of ECMA-262, section 22.2.2.9, and classes by Unicode property.
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
-/// The characters of some ranges.
+/// The characters of `ranges`, which include their ends.
 pub(super) fn of_ranges(ranges: &[(char, char)]) -> ClassUnicode {
     ClassUnicode::new(ranges.iter().map(|&(first, last)| ClassUnicodeRange::new(first, last)))
 }
@@ -17,12 +17,12 @@ pub(super) fn all() -> ClassUnicode {
     of_ranges(&[('\0', char::MAX)])
 }
 
-/// `\d`: the digits of ASCII.
+/// `\d`: the ASCII digits.
 pub(super) fn digit() -> ClassUnicode {
     of_ranges(&[('0', '9')])
 }
 
-/// `\w`: letters and digits of ASCII and the underscore.
+/// `\w`: ASCII letters and digits and the underscore.
 pub(super) fn word() -> ClassUnicode {
     of_ranges(&[('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')])
 }
@@ -43,7 +43,7 @@ pub(super) fn space() -> ClassUnicode {
     ])
 }
 
-/// `.`: all but line terminators.
+/// `.`: every character but line terminators.
 pub(super) fn dot() -> ClassUnicode {
     complement(of_ranges(&[('\n', '\n'), ('\r', '\r'), ('\u{2028}', '\u{2029}')]))
 }
@@ -59,7 +59,7 @@ pub(super) fn intersection(one: &ClassUnicode, other: &ClassUnicode) -> ClassUni
     both
 }
 
-/// The characters with a property, such as `L`, `Script=Greek` or `Alphabetic`; none if Unicode has no such name.
+/// The characters with a property, such as `L`, `Script=Greek` or `Alphabetic`; `None` if Unicode does not have it.
 pub(super) fn property(name: &str) -> Option<ClassUnicode> {
     let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if name.is_empty() || !name.splitn(2, '=').all(is_name) {

@@ -1,24 +1,24 @@
-//! Why a pattern is refused, and where in it.
+//! Errors of patterns, with their byte offsets.
 
 use std::fmt;
 
-/// The ways in which a pattern can be refused.
+/// The kinds of pattern errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PatternErrorKind {
-    /// The text is not a regular expression of ECMA-262.
+    /// The source is not a regular expression of ECMA-262.
     Syntax,
-    /// The pattern is not regular, or uses assertions where they are not translated.
+    /// The pattern is not regular, or has an assertion where none is supported.
     Unsupported,
-    /// The pattern takes too much work.
+    /// The pattern is over a limit on size or work.
     TooLarge,
 }
 
-/// A refused pattern.
+/// An error in a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PatternError {
-    /// In which way it is refused.
+    /// The kind of error.
     pub(crate) kind: PatternErrorKind,
-    /// Where in the pattern, in bytes.
+    /// The byte offset in the pattern.
     pub(crate) offset: usize,
     /// One sentence without a full stop.
     pub(crate) message: String,

@@ -1,13 +1,14 @@
-//! A regular expression of ECMA-262 as a grammar of its own, for plain text rather than JSON strings.
+//! A regular expression of ECMA-262 as a grammar of plain text instead of JSON strings.
 
 use std::sync::Arc;
 
-use super::{PatternError, PatternErrorKind, full};
+use super::{PatternError, PatternErrorKind, full_match};
 use crate::strings::string_encoding::{Spelling, Universe};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, Span};
 use grammask_grammar::{Grammar, GrammarBuilder, Terminal};
 
-/// The grammar of the texts that `pattern`, a regular expression of ECMA-262 with the flag `u`, matches as a whole.
+/// The grammar of the texts that `pattern`, a regular expression of ECMA-262 with the flag `u`, matches from start to
+/// end.
 ///
 /// ```
 /// use grammask_diagnostics::Limits;
@@ -19,15 +20,15 @@ use grammask_grammar::{Grammar, GrammarBuilder, Terminal};
 /// ```
 ///
 /// # Errors
-/// If the pattern is not a regular expression, is not regular, takes too much work, or matches nothing.
+/// If the pattern is malformed, not regular, over the work limit, or matches no text.
 pub fn grammar(pattern: &str, limits: &Limits) -> Result<Grammar, GrammarError> {
     if pattern.len() > limits.grammar_bytes {
         return Err(LimitExceeded::new("grammar_bytes", limits.grammar_bytes).diagnostic().into());
     }
     let mut builder = GrammarBuilder::new(pattern);
     let mut spelling = Spelling::within(Universe::Plain);
-    let term =
-        full(builder.terms(), &mut spelling, pattern, limits).map_err(|error| refusal(error, pattern))?;
+    let term = full_match(builder.terms(), &mut spelling, pattern, limits)
+        .map_err(|error| pattern_diagnostic(error, pattern))?;
     let whole = Span::new(0, pattern.len());
     let start = builder.nonterminal("start", Span::default());
     let label = format!("#\"{}\"", pattern.escape_debug());
@@ -36,14 +37,15 @@ pub fn grammar(pattern: &str, limits: &Limits) -> Result<Grammar, GrammarError> 
     Ok(builder.finish(start))
 }
 
-fn refusal(error: PatternError, pattern: &str) -> GrammarError {
+fn pattern_diagnostic(error: PatternError, pattern: &str) -> GrammarError {
     let (code, help) = match error.kind {
         PatternErrorKind::Syntax => (Code::InvalidRegex, "the syntax is that of ECMA-262 with the flag `u`"),
-        PatternErrorKind::Unsupported => {
-            (Code::UnsupportedRegex, "say it without what remembers text or looks around in loops")
-        }
+        PatternErrorKind::Unsupported => (
+            Code::UnsupportedRegex,
+            "rewrite it without back-references and without lookaround in repetitions",
+        ),
         PatternErrorKind::TooLarge => {
-            (Code::LimitExceeded, "split the pattern, or repeat less within repetitions")
+            (Code::LimitExceeded, "split the pattern, or lower the counts of nested repetitions")
         }
     };
     let at = error.offset.min(pattern.len());
@@ -87,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_have_places() {
+    fn errors_have_codes() {
         for (pattern, code) in [("a(b", Code::InvalidRegex), (r"(a)\1", Code::UnsupportedRegex)] {
             assert_eq!(grammar(pattern, &Limits::default()).unwrap_err().code(), code);
         }

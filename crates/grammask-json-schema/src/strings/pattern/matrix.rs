@@ -1,170 +1,182 @@
-//! Loops around assertions about neighbours: `^`, `$`, `\b` and lookbehind.
+//! Repetitions of position assertions: `^`, `$`, `\b` and lookbehind.
 //!
-//! Such a part is a matrix of languages: for two *places*, the texts that lead from one to the other. A place is
-//! the context before it and a guess of what comes next, which the next character or the end of the text has to
-//! confirm; an assertion is the part of the identity where it holds. Matrices are composed like terms, and the
-//! loop is the star of a matrix, by the elimination of Kleene ("Representation of events in nerve nets and finite
-//! automata", 1956).
+//! Such a node is a matrix of languages: for two *boundaries*, the texts between one and the other. A boundary is a
+//! position of the text with its left context and a guess of the next character, which that character or the end of the
+//! text has to confirm. An assertion is the identity matrix restricted to the boundaries where it holds. Matrices are
+//! composed like terms, and a repetition is the star of a matrix, by Kleene's elimination ("Representation of events in
+//! nerve nets and finite automata", 1956).
 
 use rustc_hash::FxHashMap;
 
-use super::ast::{Node, NodeId, Sense};
-use super::contexts::{Bits, spelled};
+use super::ast::{PatternNode, PatternNodeId, Polarity};
+use super::contexts::{Bits, encode_class};
 use super::error::PatternError;
-use super::translate::{Rest, Rests, Translator};
+use super::translate::{PatternTranslator, SuffixLanguage, SuffixLanguages};
 use grammask_automata::TermId;
 
-/// Most multiplications of matrices for one bounded loop.
-const MOST_COPIES: u32 = 256;
+/// Maximum number of matrix multiplications for one bounded repetition.
+const MAX_COPIES: u32 = 256;
 
-/// A guess of what comes next.
+/// A guess of the next character.
 #[derive(Clone, Copy)]
-struct Next {
-    /// A character of these atoms.
+struct NextGuess {
+    /// The atoms that the next character may be in.
     atoms: Bits,
-    /// The end of the text.
+    /// Whether the text may end.
     end: bool,
 }
 
-/// All places of a pattern.
-struct Places {
+/// All boundaries of a pattern, numbered by context and then by guess.
+struct Boundaries {
     contexts: usize,
-    nexts: Vec<Next>,
+    guesses: Vec<NextGuess>,
 }
 
-impl Places {
-    fn of(translator: &Translator) -> Self {
+impl Boundaries {
+    fn of(translator: &PatternTranslator) -> Self {
         let contexts = &translator.contexts;
         let (all, words) = (contexts.all_atoms(), contexts.word_atoms());
-        let end = Next { atoms: 0, end: true };
-        let character = |atoms| Next { atoms, end: false };
-        let nexts = if contexts.has_word_boundary {
+        let end = NextGuess { atoms: 0, end: true };
+        let character = |atoms| NextGuess { atoms, end: false };
+        let guesses = if contexts.has_word_boundary {
             vec![end, character(words), character(all & !words)]
         } else if contexts.has_end {
             vec![end, character(all)]
         } else {
-            vec![Next { atoms: all, end: true }]
+            vec![NextGuess { atoms: all, end: true }]
         };
-        Self { contexts: contexts.len(), nexts }
+        Self { contexts: contexts.len(), guesses }
     }
 
     fn len(&self) -> usize {
-        self.contexts * self.nexts.len()
+        self.contexts * self.guesses.len()
     }
 
-    fn context(&self, place: usize) -> usize {
-        place / self.nexts.len()
+    fn context(&self, boundary: usize) -> usize {
+        boundary / self.guesses.len()
     }
 
-    fn next(&self, place: usize) -> Next {
-        self.nexts[place % self.nexts.len()]
+    fn guess(&self, boundary: usize) -> NextGuess {
+        self.guesses[boundary % self.guesses.len()]
     }
 }
 
-/// The texts from each place to each place, row by row.
-type Matrix = Vec<TermId>;
+/// The texts from each boundary to each boundary, row by row.
+type BoundaryMatrix = Vec<TermId>;
 
-/// The rests before a repetition without lookahead in it.
-pub(super) fn before_loop(
-    translator: &mut Translator,
-    id: NodeId,
-    rests: &Rests,
-) -> Result<Rests, PatternError> {
-    let places = Places::of(translator);
-    let matrix = matrix(translator, &places, id)?;
-    let size = places.len();
-    let per_context = places.nexts.len();
-    let mut before = Vec::with_capacity(rests.len());
-    for context in 0..places.contexts {
-        let mut found = Rest { term: translator.terms.nothing(), closed: true };
-        for (target, &rest) in rests.iter().enumerate() {
-            // Which guess it starts from does not matter: the texts keep their guesses.
+/// The suffixes before a repetition without lookahead in its body.
+pub(super) fn prepend_repetition(
+    translator: &mut PatternTranslator,
+    id: PatternNodeId,
+    suffixes: &SuffixLanguages,
+) -> Result<SuffixLanguages, PatternError> {
+    let boundaries = Boundaries::of(translator);
+    let matrix = node_matrix(translator, &boundaries, id)?;
+    let size = boundaries.len();
+    let per_context = boundaries.guesses.len();
+    let mut before = Vec::with_capacity(suffixes.len());
+    for context in 0..boundaries.contexts {
+        let mut union = SuffixLanguage { term: translator.terms.nothing(), closed: true };
+        for (target, &suffix) in suffixes.iter().enumerate() {
+            // All guesses at the start are united: each text contains the confirmation of its guess.
             let columns: Vec<TermId> = (0..per_context)
-                .map(|next| {
-                    let column = target * per_context + next;
+                .map(|guess| {
+                    let column = target * per_context + guess;
                     let rows = context * per_context..(context + 1) * per_context;
                     let parts: Vec<TermId> = rows.map(|row| matrix[row * size + column]).collect();
                     translator.terms.union(&parts)
                 })
                 .collect();
             if columns.iter().all(|column| *column == columns[0]) {
-                let part = translator.before(columns[0], rest);
-                found = translator.either(found, part);
+                let part = translator.prepend(columns[0], suffix);
+                union = translator.unite_pair(union, part);
                 continue;
             }
-            for (next, column) in columns.into_iter().enumerate() {
-                let rest = confirmed(translator, rest, places.nexts[next]);
-                let part = translator.before(column, rest);
-                found = translator.either(found, part);
+            for (guess, column) in columns.into_iter().enumerate() {
+                let suffix = confirmed(translator, suffix, boundaries.guesses[guess]);
+                let part = translator.prepend(column, suffix);
+                union = translator.unite_pair(union, part);
             }
         }
-        before.push(found);
+        before.push(union);
     }
     Ok(before)
 }
 
-/// The part of a rest that a guess is right about.
-fn confirmed(translator: &mut Translator, rest: Rest, next: Next) -> Rest {
-    match next {
-        Next { end: true, atoms: 0 } if translator.terms.is_nullable(rest.term) => {
-            Rest { term: translator.terms.epsilon(), closed: true }
+/// The texts of a suffix that confirm a guess.
+fn confirmed(translator: &mut PatternTranslator, suffix: SuffixLanguage, guess: NextGuess) -> SuffixLanguage {
+    match guess {
+        NextGuess { end: true, atoms: 0 } if translator.terms.is_nullable(suffix.term) => {
+            SuffixLanguage { term: translator.terms.epsilon(), closed: true }
         }
-        Next { end: true, atoms: 0 } => Rest { term: translator.terms.nothing(), closed: true },
-        Next { end: true, .. } => rest,
-        Next { atoms, .. } => Rest { term: translator.starting_in(rest.term, atoms), closed: rest.closed },
+        NextGuess { end: true, atoms: 0 } => {
+            SuffixLanguage { term: translator.terms.nothing(), closed: true }
+        }
+        NextGuess { end: true, .. } => suffix,
+        NextGuess { atoms, .. } => {
+            SuffixLanguage { term: translator.starting_in(suffix.term, atoms), closed: suffix.closed }
+        }
     }
 }
 
-/// The matrix of a node, whose parts are computed before it.
-fn matrix(translator: &mut Translator, places: &Places, root: NodeId) -> Result<Matrix, PatternError> {
+/// The matrix of a node. The matrices of its descendants are computed first.
+fn node_matrix(
+    translator: &mut PatternTranslator,
+    boundaries: &Boundaries,
+    root: PatternNodeId,
+) -> Result<BoundaryMatrix, PatternError> {
     let pattern = translator.pattern;
     let mut needed = vec![root];
     let mut next = 0;
     while let Some(&id) = needed.get(next) {
         next += 1;
-        if translator.pure(id).is_none() && !matches!(pattern.node(id), Node::LookBehind(..)) {
-            pattern.node(id).for_each_part(|part| needed.push(part));
+        if translator.assertion_free(id).is_none() && !matches!(pattern.node(id), PatternNode::LookBehind(..))
+        {
+            pattern.node(id).for_each_child(|child| needed.push(child));
         }
     }
-    // Parts have smaller ids than what they are parts of.
+    // Children have smaller ids than their parents.
     needed.sort_unstable();
-    let mut known: FxHashMap<NodeId, Matrix> = FxHashMap::default();
+    let mut known: FxHashMap<PatternNodeId, BoundaryMatrix> = FxHashMap::default();
     for id in needed {
-        translator.spend(id, places.len().pow(2))?;
+        translator.spend(id, boundaries.len().pow(2))?;
         let matrix = match pattern.node(id) {
-            _ if translator.pure(id).is_some() => pure(translator, places, id),
-            Node::Concat(parts) => {
-                let mut product = identity(translator, places, |_, _| true);
+            _ if translator.assertion_free(id).is_some() => assertion_free_matrix(translator, boundaries, id),
+            PatternNode::Concat(parts) => {
+                let mut product = identity(translator, boundaries, |_, _| true);
                 for part in parts {
                     product = multiply(translator, id, &product, &known[part])?;
                 }
                 product
             }
-            Node::Alternation(branches) => {
-                let mut sum = vec![translator.terms.nothing(); places.len().pow(2)];
+            PatternNode::Alternation(branches) => {
+                let mut sum = vec![translator.terms.nothing(); boundaries.len().pow(2)];
                 for branch in branches {
                     sum = add(translator, &sum, &known[branch]);
                 }
                 sum
             }
-            &Node::Repeat { body, min, max } => power(translator, places, id, &known[&body], (min, max))?,
-            Node::Start => identity(translator, places, |context, _| context == 0),
-            Node::End => identity(translator, places, |_, next| next.end),
-            Node::WordBoundary(sense) => {
+            &PatternNode::Repeat { body, min, max } => {
+                power(translator, boundaries, id, &known[&body], min, max)?
+            }
+            PatternNode::Start => identity(translator, boundaries, |context, _| context == 0),
+            PatternNode::End => identity(translator, boundaries, |_, guess| guess.end),
+            PatternNode::WordBoundary(polarity) => {
                 let words = translator.contexts.word_atoms();
-                let after: Vec<bool> =
-                    (0..places.contexts).map(|context| translator.contexts.is_after_word(context)).collect();
-                identity(translator, places, |context, next| {
-                    let differs = after[context] != (next.atoms & words != 0);
-                    differs == (*sense == Sense::Positive)
+                let after: Vec<bool> = (0..boundaries.contexts)
+                    .map(|context| translator.contexts.is_after_word(context))
+                    .collect();
+                identity(translator, boundaries, |context, guess| {
+                    let differs = after[context] != (guess.atoms & words != 0);
+                    differs == (*polarity == Polarity::Positive)
                 })
             }
-            &Node::LookBehind(sense, body) => {
-                let holds = translator.contexts.behind(pattern, sense, body)?;
-                identity(translator, places, |context, _| holds >> context & 1 == 1)
+            &PatternNode::LookBehind(polarity, body) => {
+                let holds = translator.contexts.lookbehind_contexts(pattern, polarity, body)?;
+                identity(translator, boundaries, |context, _| holds >> context & 1 == 1)
             }
-            Node::Class(_) | Node::LookAhead(..) => {
-                unreachable!("a class is pure, and the loop has no lookahead")
+            PatternNode::Class(_) | PatternNode::LookAhead(..) => {
+                unreachable!("a class has no assertion, and the repetition no lookahead")
             }
         };
         known.insert(id, matrix);
@@ -172,52 +184,61 @@ fn matrix(translator: &mut Translator, places: &Places, root: NodeId) -> Result<
     Ok(known.remove(&root).expect("the root is needed"))
 }
 
-/// The empty text at each place where something holds.
-fn identity(translator: &Translator, places: &Places, holds: impl Fn(usize, Next) -> bool) -> Matrix {
-    let size = places.len();
+/// The identity matrix restricted to the boundaries where `holds`.
+fn identity(
+    translator: &PatternTranslator,
+    boundaries: &Boundaries,
+    holds: impl Fn(usize, NextGuess) -> bool,
+) -> BoundaryMatrix {
+    let size = boundaries.len();
     let mut matrix = vec![translator.terms.nothing(); size * size];
-    for place in 0..size {
-        if holds(places.context(place), places.next(place)) {
-            matrix[place * size + place] = translator.terms.epsilon();
+    for boundary in 0..size {
+        if holds(boundaries.context(boundary), boundaries.guess(boundary)) {
+            matrix[boundary * size + boundary] = translator.terms.epsilon();
         }
     }
     matrix
 }
 
-/// The matrix of a part without assertions.
-fn pure(translator: &mut Translator, places: &Places, id: NodeId) -> Matrix {
-    let pure = translator.pure(id).expect("the caller has looked");
-    let nullable = translator.terms.is_nullable(pure.term);
-    let mut matrix = identity(translator, places, |_, _| nullable);
-    let nonempty = translator.nonempty(id, pure.term);
-    let size = places.len();
-    for next in 0..places.nexts.len() {
-        let firsts = places.nexts[next].atoms;
-        if firsts & pure.firsts == 0 {
+/// The matrix of a node without assertions.
+fn assertion_free_matrix(
+    translator: &mut PatternTranslator,
+    boundaries: &Boundaries,
+    id: PatternNodeId,
+) -> BoundaryMatrix {
+    let assertion_free =
+        translator.assertion_free(id).expect("the caller has checked that the node is free of assertions");
+    let nullable = translator.terms.is_nullable(assertion_free.term);
+    let mut matrix = identity(translator, boundaries, |_, _| nullable);
+    let nonempty = translator.nonempty(id, assertion_free.term);
+    let size = boundaries.len();
+    for guess in 0..boundaries.guesses.len() {
+        let firsts = boundaries.guesses[guess].atoms;
+        if firsts & assertion_free.firsts == 0 {
             continue;
         }
-        for atom in (0..places.contexts - 1).filter(|atom| pure.lasts >> atom & 1 == 1) {
+        for atom in (0..boundaries.contexts - 1).filter(|atom| assertion_free.lasts >> atom & 1 == 1) {
             let term = match translator.pattern.node(id) {
-                Node::Class(_) if firsts >> atom & 1 == 0 => continue,
-                Node::Class(class) => {
+                PatternNode::Class(_) if firsts >> atom & 1 == 0 => continue,
+                PatternNode::Class(class) => {
                     let part = translator.contexts.part(class, 1 << atom);
-                    spelled(translator.terms, translator.spelling, &part)
+                    encode_class(translator.terms, translator.spelling, &part)
                 }
                 _ => {
                     let mut term = nonempty;
-                    if pure.firsts & !firsts != 0 {
+                    if assertion_free.firsts & !firsts != 0 {
                         term = translator.starting_in(term, firsts);
                     }
-                    if pure.lasts != 1 << atom {
+                    if assertion_free.lasts != 1 << atom {
                         term = translator.ending_in(term, 1 << atom);
                     }
                     term
                 }
             };
-            for context in 0..places.contexts {
-                let row = context * places.nexts.len() + next;
-                for target in 0..places.nexts.len() {
-                    let cell = row * size + (atom + 1) * places.nexts.len() + target;
+            for context in 0..boundaries.contexts {
+                let row = context * boundaries.guesses.len() + guess;
+                for target in 0..boundaries.guesses.len() {
+                    let cell = row * size + (atom + 1) * boundaries.guesses.len() + target;
                     matrix[cell] = translator.terms.union(&[matrix[cell], term]);
                 }
             }
@@ -226,16 +247,16 @@ fn pure(translator: &mut Translator, places: &Places, id: NodeId) -> Matrix {
     matrix
 }
 
-fn add(translator: &mut Translator, one: &Matrix, other: &Matrix) -> Matrix {
+fn add(translator: &mut PatternTranslator, one: &BoundaryMatrix, other: &BoundaryMatrix) -> BoundaryMatrix {
     one.iter().zip(other).map(|(&one, &other)| translator.terms.union(&[one, other])).collect()
 }
 
 fn multiply(
-    translator: &mut Translator,
-    id: NodeId,
-    one: &Matrix,
-    other: &Matrix,
-) -> Result<Matrix, PatternError> {
+    translator: &mut PatternTranslator,
+    id: PatternNodeId,
+    one: &BoundaryMatrix,
+    other: &BoundaryMatrix,
+) -> Result<BoundaryMatrix, PatternError> {
     let size = one.len().isqrt();
     translator.spend(id, size.pow(3))?;
     let nothing = translator.terms.nothing();
@@ -255,20 +276,21 @@ fn multiply(
     Ok(product)
 }
 
-/// `body` from `min` to `max` times.
+/// `body` repeated `min` to `max` times.
 fn power(
-    translator: &mut Translator,
-    places: &Places,
-    id: NodeId,
-    body: &Matrix,
-    (min, max): (u32, Option<u32>),
-) -> Result<Matrix, PatternError> {
-    if max.unwrap_or(min) > MOST_COPIES {
+    translator: &mut PatternTranslator,
+    boundaries: &Boundaries,
+    id: PatternNodeId,
+    body: &BoundaryMatrix,
+    min: u32,
+    max: Option<u32>,
+) -> Result<BoundaryMatrix, PatternError> {
+    if max.unwrap_or(min) > MAX_COPIES {
         let message =
-            format!("a loop around assertions is supported up to {MOST_COPIES} times, or without end");
+            format!("a repeated assertion is supported up to {MAX_COPIES} times, or without an upper bound");
         return Err(PatternError::unsupported(translator.pattern.offset(id), message));
     }
-    let once = identity(translator, places, |_, _| true);
+    let once = identity(translator, boundaries, |_, _| true);
     let mut product = match max {
         None => star(translator, id, body)?,
         Some(max) => {
@@ -286,8 +308,12 @@ fn power(
     Ok(product)
 }
 
-/// `body` any number of times: places are allowed on the way one after the other.
-fn star(translator: &mut Translator, id: NodeId, body: &Matrix) -> Result<Matrix, PatternError> {
+/// The star of `body`: boundaries are admitted as intermediate points one after the other.
+fn star(
+    translator: &mut PatternTranslator,
+    id: PatternNodeId,
+    body: &BoundaryMatrix,
+) -> Result<BoundaryMatrix, PatternError> {
     let size = body.len().isqrt();
     translator.spend(id, size.pow(3))?;
     let nothing = translator.terms.nothing();
@@ -306,8 +332,8 @@ fn star(translator: &mut Translator, id: NodeId, body: &Matrix) -> Result<Matrix
             }
         }
     }
-    for place in 0..size {
-        let cell = place * size + place;
+    for boundary in 0..size {
+        let cell = boundary * size + boundary;
         paths[cell] = translator.terms.union(&[paths[cell], translator.terms.epsilon()]);
     }
     Ok(paths)

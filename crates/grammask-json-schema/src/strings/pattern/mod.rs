@@ -1,11 +1,11 @@
-//! Regular expressions of ECMA-262 as languages of spellings.
+//! Regular expressions of ECMA-262 as languages of encoded strings.
 //!
-//! A pattern is parsed (`parse`, `ast`), its parts without assertions become plain terms, and assertions are
-//! translated from the right: what may stand behind a part is known as a language before the part is (`translate`).
-//! Loops around `^`, `$`, `\b` and lookbehind are solved as automata over contexts (`contexts`, `matrix`).
+//! A pattern is parsed (`parse`, `ast`). Subexpressions without assertions become plain terms. Assertions are
+//! translated from right to left, each with the language of the text that may follow it (`translate`). Repetitions that
+//! contain `^`, `$`, `\b` or lookbehind are solved as automata over left contexts (`contexts`, `matrix`).
 //!
-//! Refused are back-references, loops around a lookahead except in front of one character and at the end of the
-//! text, as in `^((?!foo).)*$`, and lookbehind over more than one character.
+//! Unsupported: back-references; a repeated lookahead, except before a single character at the end of the text, as in
+//! `^((?!foo).)*$`; lookbehind over more than one character.
 
 mod ast;
 mod classes;
@@ -23,36 +23,36 @@ use crate::strings::string_encoding::Spelling;
 use grammask_automata::{TermId, Terms};
 use grammask_diagnostics::Limits;
 
-/// The texts in which `source` matches somewhere.
+/// The texts that contain a match of `source`.
 ///
-/// # Errors
-/// If the pattern is no pattern, is not regular, or takes too much work.
-pub(crate) fn pattern(
+/// If the pattern is malformed, not regular, or over the work limit.
+/// If the pattern is malformed, not regular, or over the work limit.
+pub(crate) fn search(
     terms: &mut Terms,
     spelling: &mut Spelling,
     source: &str,
     limits: &Limits,
 ) -> Result<TermId, PatternError> {
     let pattern = parse(source, limits)?;
-    translate::searched(terms, spelling, &pattern)
+    translate::search(terms, spelling, &pattern)
 }
 
-/// The texts that `source` matches as a whole.
+/// The texts that `source` matches from start to end.
 ///
 /// # Errors
-/// If the pattern is no pattern, is not regular, or takes too much work.
-pub(crate) fn full(
+/// If the pattern is malformed, not regular, or over the work limit.
+pub(crate) fn full_match(
     terms: &mut Terms,
     spelling: &mut Spelling,
     source: &str,
     limits: &Limits,
 ) -> Result<TermId, PatternError> {
     let pattern = parse(source, limits)?;
-    translate::matched(terms, spelling, &pattern)
+    translate::full_match(terms, spelling, &pattern)
 }
 
-fn parse(source: &str, limits: &Limits) -> Result<ast::Pattern, PatternError> {
-    // A syntax tree takes some hundred times the space of its text.
+fn parse(source: &str, limits: &Limits) -> Result<ast::PatternAst, PatternError> {
+    // A syntax tree takes up to about 1,000 times the space of its source.
     if source.len() > limits.memory_bytes / 1024 {
         return Err(PatternError::too_large(0));
     }

@@ -1,61 +1,67 @@
 //! Parses regular expressions of ECMA-262, edition 2025, with the `u` flag.
 //!
-//! Where real schemas need it the parser is as lenient as Annex B: a lone `]`, `}` or `{` is a character, any
-//! punctuation may be escaped, and `-` next to a class such as `\w` is a character. Common spellings of other
-//! dialects are taken where they have one meaning: `\A`, `\Z` and `\z` are the ends of the text, `(?P<name>...)`
-//! is a group, `(?i)` applies to the rest of its group. What has different meanings in different dialects, such
-//! as `\a` or `x{,3}`, is refused. Open groups stand on an explicit stack.
+//! Where real schemas need it, the parser is as lenient as Annex B: a lone `]`, `}` or `{` is a literal, any
+//! punctuation may be escaped, and `-` next to a class such as `\w` is a literal. Syntax of other dialects is accepted
+//! where its meaning is unambiguous: `\A`, `\Z` and `\z` match at the ends of the text, `(?P<name>...)` is a group,
+//! `(?i)` applies to the remainder of its group. Syntax whose meaning differs between dialects, such as `\a` or
+//! `x{,3}`, is an error. Open groups are kept on an explicit stack, so nesting does not recurse.
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
-use super::ast::{Node, NodeId, Pattern, Sense};
+use super::ast::{PatternAst, PatternNode, PatternNodeId, Polarity};
 use super::classes;
 use super::error::PatternError;
 
-/// Most open groups at once.
-const NEST_LIMIT: usize = 250;
+/// Maximum depth of nested groups.
+const MAX_OPEN_GROUPS: usize = 250;
 
-/// What flags change.
+/// The supported flags.
 #[derive(Clone, Copy, Default)]
-struct Flags {
+struct PatternFlags {
     ignore_case: bool,
     dot_all: bool,
 }
 
-/// What an open group becomes.
+/// The kind of node that an open group becomes.
 #[derive(Clone, Copy)]
 enum GroupKind {
     Plain,
-    LookAhead(Sense),
-    LookBehind(Sense),
+    LookAhead(Polarity),
+    LookBehind(Polarity),
 }
 
-struct Group {
+struct OpenGroup {
     kind: GroupKind,
     offset: usize,
-    /// Flags outside it.
-    flags: Flags,
-    branches: Vec<NodeId>,
-    parts: Vec<NodeId>,
+    /// The flags in effect outside the group.
+    flags: PatternFlags,
+    branches: Vec<PatternNodeId>,
+    parts: Vec<PatternNodeId>,
 }
 
-/// An element of a bracketed class.
-enum Element {
+/// An element of a bracketed character class.
+enum ClassElement {
     Character(char),
     Set(ClassUnicode),
 }
 
-struct Parser<'s> {
+struct PatternParser<'s> {
     source: &'s str,
     at: usize,
-    nodes: Vec<(Node, usize)>,
-    groups: Vec<Group>,
-    flags: Flags,
+    nodes: Vec<(PatternNode, usize)>,
+    groups: Vec<OpenGroup>,
+    flags: PatternFlags,
 }
 
 /// The syntax tree of `source`.
-pub(super) fn parse(source: &str) -> Result<Pattern, PatternError> {
-    let mut parser = Parser { source, at: 0, nodes: Vec::new(), groups: Vec::new(), flags: Flags::default() };
+pub(super) fn parse(source: &str) -> Result<PatternAst, PatternError> {
+    let mut parser = PatternParser {
+        source,
+        at: 0,
+        nodes: Vec::new(),
+        groups: Vec::new(),
+        flags: PatternFlags::default(),
+    };
     parser.open(GroupKind::Plain, 0)?;
     while let Some(character) = parser.peek() {
         parser.element(character)?;
@@ -64,16 +70,16 @@ pub(super) fn parse(source: &str) -> Result<Pattern, PatternError> {
         return Err(PatternError::syntax(unclosed.offset, "the group is not closed"));
     }
     let root = parser.close();
-    Ok(Pattern::new(parser.nodes, root))
+    Ok(PatternAst::new(parser.nodes, root))
 }
 
-impl Parser<'_> {
-    fn rest(&self) -> &str {
+impl PatternParser<'_> {
+    fn remaining(&self) -> &str {
         &self.source[self.at..]
     }
 
     fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
+        self.remaining().chars().next()
     }
 
     fn next(&mut self) -> Option<char> {
@@ -83,28 +89,28 @@ impl Parser<'_> {
     }
 
     fn eat(&mut self, text: &str) -> bool {
-        let found = self.rest().starts_with(text);
+        let found = self.remaining().starts_with(text);
         if found {
             self.at += text.len();
         }
         found
     }
 
-    fn add(&mut self, node: Node, offset: usize) -> NodeId {
+    fn add(&mut self, node: PatternNode, offset: usize) -> PatternNodeId {
         self.nodes.push((node, offset));
-        NodeId::new(self.nodes.len() - 1)
+        PatternNodeId::new(self.nodes.len() - 1)
     }
 
-    fn group(&mut self) -> &mut Group {
+    fn group(&mut self) -> &mut OpenGroup {
         self.groups.last_mut().expect("the group of the whole pattern is closed last")
     }
 
     fn open(&mut self, kind: GroupKind, offset: usize) -> Result<(), PatternError> {
-        if self.groups.len() > NEST_LIMIT {
+        if self.groups.len() > MAX_OPEN_GROUPS {
             return Err(PatternError::too_large(offset));
         }
         let flags = self.flags;
-        self.groups.push(Group { kind, offset, flags, branches: Vec::new(), parts: Vec::new() });
+        self.groups.push(OpenGroup { kind, offset, flags, branches: Vec::new(), parts: Vec::new() });
         Ok(())
     }
 
@@ -114,24 +120,24 @@ impl Parser<'_> {
         let parts = std::mem::take(&mut group.parts);
         let branch = match parts[..] {
             [only] => only,
-            _ => self.add(Node::Concat(parts), offset),
+            _ => self.add(PatternNode::Concat(parts), offset),
         };
         self.group().branches.push(branch);
     }
 
-    /// The node of the innermost group, which ends here.
-    fn close(&mut self) -> NodeId {
+    /// Closes the innermost group and returns its node.
+    fn close(&mut self) -> PatternNodeId {
         self.end_branch();
         let group = self.groups.pop().expect("a group is open");
         self.flags = group.flags;
         let body = match group.branches[..] {
             [only] => only,
-            _ => self.add(Node::Alternation(group.branches), group.offset),
+            _ => self.add(PatternNode::Alternation(group.branches), group.offset),
         };
         match group.kind {
             GroupKind::Plain => body,
-            GroupKind::LookAhead(sense) => self.add(Node::LookAhead(sense, body), group.offset),
-            GroupKind::LookBehind(sense) => self.add(Node::LookBehind(sense, body), group.offset),
+            GroupKind::LookAhead(sense) => self.add(PatternNode::LookAhead(sense, body), group.offset),
+            GroupKind::LookBehind(sense) => self.add(PatternNode::LookBehind(sense, body), group.offset),
         }
     }
 
@@ -152,15 +158,15 @@ impl Parser<'_> {
                 let node = self.close();
                 return self.quantified(node, start);
             }
-            '^' => self.add(Node::Start, offset),
-            '$' => self.add(Node::End, offset),
+            '^' => self.add(PatternNode::Start, offset),
+            '$' => self.add(PatternNode::End, offset),
             '.' => {
                 let class = if self.flags.dot_all { classes::all() } else { classes::dot() };
-                self.add(Node::Class(class), offset)
+                self.add(PatternNode::Class(class), offset)
             }
             '[' => {
                 let class = self.brackets(offset)?;
-                self.add(Node::Class(class), offset)
+                self.add(PatternNode::Class(class), offset)
             }
             '\\' => self.escape(offset)?,
             '*' | '+' | '?' => return Err(PatternError::syntax(offset, "there is nothing to repeat")),
@@ -173,9 +179,9 @@ impl Parser<'_> {
         self.quantified(node, offset)
     }
 
-    fn character(&mut self, character: char, offset: usize) -> NodeId {
+    fn character(&mut self, character: char, offset: usize) -> PatternNodeId {
         let class = self.folded(classes::single(character));
-        self.add(Node::Class(class), offset)
+        self.add(PatternNode::Class(class), offset)
     }
 
     fn folded(&self, mut class: ClassUnicode) -> ClassUnicode {
@@ -185,8 +191,8 @@ impl Parser<'_> {
         class
     }
 
-    /// Adds `node` to the innermost group, repeated as a quantifier after it says.
-    fn quantified(&mut self, node: NodeId, offset: usize) -> Result<(), PatternError> {
+    /// Adds `node` to the innermost group, with the quantifier that follows it, if there is one.
+    fn quantified(&mut self, node: PatternNodeId, offset: usize) -> Result<(), PatternError> {
         let at = self.at;
         let counts = match self.peek() {
             Some('*') => Some((0, None)),
@@ -209,32 +215,34 @@ impl Parser<'_> {
             None => None,
         };
         let Some((min, max)) = counts else {
-            if !matches!(&self.nodes[node.index()].0, Node::Concat(parts) if parts.is_empty()) {
+            if !matches!(&self.nodes[node.index()].0, PatternNode::Concat(parts) if parts.is_empty()) {
                 self.group().parts.push(node);
             }
             return Ok(());
         };
-        let is_assertion =
-            matches!(self.nodes[node.index()].0, Node::Start | Node::End | Node::WordBoundary(_));
-        // A group may hold an assertion only, and be repeated.
+        let is_assertion = matches!(
+            self.nodes[node.index()].0,
+            PatternNode::Start | PatternNode::End | PatternNode::WordBoundary(_)
+        );
+        // A group that contains nothing but an assertion may be repeated.
         if is_assertion && !self.source[..at].ends_with(')') {
             return Err(PatternError::syntax(at, "an assertion cannot be repeated"));
         }
-        // Which match is found first does not matter, so neither does laziness.
+        // Laziness changes which match is preferred, not which texts match.
         self.eat("?");
         if matches!(self.peek(), Some('*' | '+' | '?')) {
             return Err(PatternError::syntax(self.at, "there is nothing to repeat"));
         }
-        let repeat = self.add(Node::Repeat { body: node, min, max }, offset);
+        let repeat = self.add(PatternNode::Repeat { body: node, min, max }, offset);
         self.group().parts.push(repeat);
         Ok(())
     }
 
-    /// The counts after a `{`; none if it is a character. After them the `}` is read too.
+    /// Parses the counts of a quantifier and its `}`, after the `{`. `None` if the `{` is a literal.
     fn counts(&mut self, offset: usize) -> Result<Option<(u32, Option<u32>)>, PatternError> {
-        let length = self.rest().bytes().take_while(|byte| matches!(byte, b'0'..=b'9' | b',')).count();
-        let text = &self.rest()[..length];
-        if !self.rest()[length..].starts_with('}') {
+        let length = self.remaining().bytes().take_while(|byte| matches!(byte, b'0'..=b'9' | b',')).count();
+        let text = &self.remaining()[..length];
+        if !self.remaining()[length..].starts_with('}') {
             return Ok(None);
         }
         let (low, high) = match text.split_once(',') {
@@ -269,18 +277,18 @@ impl Parser<'_> {
         }
         for (mark, kind) in [
             (":", GroupKind::Plain),
-            ("=", GroupKind::LookAhead(Sense::Positive)),
-            ("!", GroupKind::LookAhead(Sense::Negative)),
-            ("<=", GroupKind::LookBehind(Sense::Positive)),
-            ("<!", GroupKind::LookBehind(Sense::Negative)),
+            ("=", GroupKind::LookAhead(Polarity::Positive)),
+            ("!", GroupKind::LookAhead(Polarity::Negative)),
+            ("<=", GroupKind::LookBehind(Polarity::Positive)),
+            ("<!", GroupKind::LookBehind(Polarity::Negative)),
         ] {
             if self.eat(mark) {
                 return self.open(kind, offset);
             }
         }
         if self.eat("<") || self.eat("P<") {
-            let name_length = self.rest().find('>');
-            let name = name_length.map(|length| &self.rest()[..length]).unwrap_or_default();
+            let name_length = self.remaining().find('>');
+            let name = name_length.map(|length| &self.remaining()[..length]).unwrap_or_default();
             let is_name = name
                 .chars()
                 .all(|character| character.is_alphanumeric() || character == '_' || character == '$');
@@ -323,37 +331,37 @@ impl Parser<'_> {
         }
     }
 
-    /// What an escape outside brackets stands for.
-    fn escape(&mut self, offset: usize) -> Result<NodeId, PatternError> {
+    /// Parses an escape outside a bracketed class, after the backslash.
+    fn escape(&mut self, offset: usize) -> Result<PatternNodeId, PatternError> {
         let node = match self.peek() {
             Some('b') | Some('B') if self.flags.ignore_case => {
                 let message = "word boundaries that ignore case are not supported";
                 return Err(PatternError::unsupported(offset, message));
             }
-            Some('b') => Node::WordBoundary(Sense::Positive),
-            Some('B') => Node::WordBoundary(Sense::Negative),
-            Some('A') => Node::Start,
-            Some('Z' | 'z') => Node::End,
+            Some('b') => PatternNode::WordBoundary(Polarity::Positive),
+            Some('B') => PatternNode::WordBoundary(Polarity::Negative),
+            Some('A') => PatternNode::Start,
+            Some('Z' | 'z') => PatternNode::End,
             Some('1'..='9' | 'k') => return Err(back_reference(offset)),
             _ => {
                 let class = match self.class_escape(offset)? {
-                    Element::Character(character) => self.folded(classes::single(character)),
-                    Element::Set(class) => class,
+                    ClassElement::Character(character) => self.folded(classes::single(character)),
+                    ClassElement::Set(class) => class,
                 };
-                return Ok(self.add(Node::Class(class), offset));
+                return Ok(self.add(PatternNode::Class(class), offset));
             }
         };
         self.at += 1;
         Ok(self.add(node, offset))
     }
 
-    /// What an escape stands for, after the backslash, where it is a character or a set of them.
-    fn class_escape(&mut self, offset: usize) -> Result<Element, PatternError> {
+    /// Parses an escape, after the backslash, that denotes a character or a set of characters.
+    fn class_escape(&mut self, offset: usize) -> Result<ClassElement, PatternError> {
         let Some(character) = self.next() else {
             return Err(PatternError::syntax(offset, "a backslash cannot end a pattern"));
         };
-        let set = |class| Ok(Element::Set(class));
-        Ok(Element::Character(match character {
+        let set = |class| Ok(ClassElement::Set(class));
+        Ok(ClassElement::Character(match character {
             'd' => return set(classes::digit()),
             'D' => return set(classes::complement(classes::digit())),
             'w' => return set(self.folded(classes::word())),
@@ -375,12 +383,12 @@ impl Parser<'_> {
                 Some(letter @ ('a'..='z' | 'A'..='Z')) => char::from(letter as u8 % 32),
                 _ => return Err(PatternError::syntax(offset, "`\\c` needs a letter")),
             },
-            'x' => self.hex(2, offset)?.and_then(char::from_u32).ok_or_else(|| wrong_hex(offset))?,
+            'x' => self.hex(2, offset)?.and_then(char::from_u32).ok_or_else(|| invalid_hex(offset))?,
             'u' => self.unicode_escape(offset)?,
             _ if character.is_ascii_alphanumeric() => {
                 return Err(PatternError::syntax(
                     offset,
-                    format!("`\\{character}` is no escape of ECMA-262"),
+                    format!("`\\{character}` is not an escape of ECMA-262"),
                 ));
             }
             _ => character,
@@ -388,9 +396,9 @@ impl Parser<'_> {
     }
 
     fn property(&mut self, offset: usize) -> Result<ClassUnicode, PatternError> {
-        let name = match (self.rest().strip_prefix('{'), self.rest().find('}')) {
+        let name = match (self.remaining().strip_prefix('{'), self.remaining().find('}')) {
             (Some(_), Some(end)) => {
-                let name = self.rest()[1..end].to_owned();
+                let name = self.remaining()[1..end].to_owned();
                 self.at += end + 1;
                 name
             }
@@ -405,28 +413,28 @@ impl Parser<'_> {
             .ok_or_else(|| PatternError::syntax(offset, format!("Unicode has no property `{name}`")))
     }
 
-    /// The value of exactly `count` hexadecimal digits; none if they are not there.
+    /// The value of exactly `count` hexadecimal digits, or `None` if fewer follow.
     fn hex(&mut self, count: usize, offset: usize) -> Result<Option<u32>, PatternError> {
-        let Some(digits) = self.rest().get(..count) else { return Ok(None) };
+        let Some(digits) = self.remaining().get(..count) else { return Ok(None) };
         if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(None);
         }
-        let value = u32::from_str_radix(digits, 16).map_err(|_| wrong_hex(offset))?;
+        let value = u32::from_str_radix(digits, 16).map_err(|_| invalid_hex(offset))?;
         self.at += count;
         Ok(Some(value))
     }
 
     fn unicode_escape(&mut self, offset: usize) -> Result<char, PatternError> {
         if self.eat("{") {
-            let length = self.rest().find('}').ok_or_else(|| wrong_hex(offset))?;
-            let digits = &self.rest()[..length];
+            let length = self.remaining().find('}').ok_or_else(|| invalid_hex(offset))?;
+            let digits = &self.remaining()[..length];
             let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
             let value = u32::from_str_radix(digits, 16).ok().filter(|_| is_hex);
             self.at += length + 1;
-            let value = value.filter(|value| *value <= 0x10_ffff).ok_or_else(|| wrong_hex(offset))?;
-            return char::from_u32(value).ok_or_else(|| half_pair(offset));
+            let value = value.filter(|value| *value <= 0x10_ffff).ok_or_else(|| invalid_hex(offset))?;
+            return char::from_u32(value).ok_or_else(|| lone_surrogate(offset));
         }
-        let first = self.hex(4, offset)?.ok_or_else(|| wrong_hex(offset))?;
+        let first = self.hex(4, offset)?.ok_or_else(|| invalid_hex(offset))?;
         if let Some(character) = char::from_u32(first) {
             return Ok(character);
         }
@@ -437,10 +445,10 @@ impl Parser<'_> {
                 return Ok(char::from_u32(code).expect("a pair of surrogates is a character"));
             }
         }
-        Err(half_pair(offset))
+        Err(lone_surrogate(offset))
     }
 
-    /// A class in brackets, after the opening one.
+    /// Parses a bracketed class after its opening bracket.
     fn brackets(&mut self, offset: usize) -> Result<ClassUnicode, PatternError> {
         let negated = self.eat("^");
         let mut class = ClassUnicode::empty();
@@ -450,46 +458,46 @@ impl Parser<'_> {
             }
             let at = self.at;
             let first = self.class_element(offset)?;
-            let is_range = self.rest().starts_with('-') && !self.rest().starts_with("-]");
+            let is_range = self.remaining().starts_with('-') && !self.remaining().starts_with("-]");
             match first {
-                Element::Character(first) if is_range => {
+                ClassElement::Character(first) if is_range => {
                     self.at += 1;
                     match self.class_element(offset)? {
-                        Element::Character(last) if last < first => {
+                        ClassElement::Character(last) if last < first => {
                             return Err(PatternError::syntax(at, "the range of characters is out of order"));
                         }
-                        Element::Character(last) => class.push(ClassUnicodeRange::new(first, last)),
-                        Element::Set(set) => {
+                        ClassElement::Character(last) => class.push(ClassUnicodeRange::new(first, last)),
+                        ClassElement::Set(set) => {
                             class.union(&classes::of_ranges(&[(first, first), ('-', '-')]));
                             class.union(&set);
                         }
                     }
                 }
-                Element::Character(first) => class.push(ClassUnicodeRange::new(first, first)),
-                Element::Set(set) => class.union(&set),
+                ClassElement::Character(first) => class.push(ClassUnicodeRange::new(first, first)),
+                ClassElement::Set(set) => class.union(&set),
             }
         }
         let class = self.folded(class);
         Ok(if negated { classes::complement(class) } else { class })
     }
 
-    fn class_element(&mut self, offset: usize) -> Result<Element, PatternError> {
+    fn class_element(&mut self, offset: usize) -> Result<ClassElement, PatternError> {
         let at = self.at;
         match self.next() {
             None => Err(PatternError::syntax(offset, "the class is not closed")),
-            Some('\\') if self.eat("b") => Ok(Element::Character('\u{8}')),
+            Some('\\') if self.eat("b") => Ok(ClassElement::Character('\u{8}')),
             Some('\\') => self.class_escape(at),
-            Some(character) => Ok(Element::Character(character)),
+            Some(character) => Ok(ClassElement::Character(character)),
         }
     }
 }
 
-fn wrong_hex(offset: usize) -> PatternError {
+fn invalid_hex(offset: usize) -> PatternError {
     PatternError::syntax(offset, "the escape needs hexadecimal digits of a code point")
 }
 
-fn half_pair(offset: usize) -> PatternError {
-    let message = "half of a surrogate pair is no character; write the range of characters that is meant";
+fn lone_surrogate(offset: usize) -> PatternError {
+    let message = "half of a surrogate pair is not a character; write the range of characters that is meant";
     PatternError::unsupported(offset, message)
 }
 

@@ -4,27 +4,29 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::ast::{Node, NodeId, Pattern, Sense};
+use super::ast::{PatternAst, PatternNode, PatternNodeId, Polarity};
 use super::*;
 use crate::options::Escapes;
 use crate::strings::lengths::bounded;
 use grammask_automata::Automata;
 
 /// All ends of matches of a node that start at `start`.
-fn ends(pattern: &Pattern, id: NodeId, text: &[char], start: usize) -> BTreeSet<usize> {
+fn ends(pattern: &PatternAst, id: PatternNodeId, text: &[char], start: usize) -> BTreeSet<usize> {
     let is_word = |at: Option<&char>| at.is_some_and(|c| c.is_ascii_alphanumeric() || *c == '_');
     let before = start.checked_sub(1).and_then(|at| text.get(at));
     let holds = |holds: bool| if holds { BTreeSet::from([start]) } else { BTreeSet::new() };
     match pattern.node(id) {
-        Node::Class(class) => {
+        PatternNode::Class(class) => {
             let is_member = |c: &char| class.iter().any(|range| range.start() <= *c && *c <= range.end());
             text.get(start).filter(|c| is_member(c)).map(|_| start + 1).into_iter().collect()
         }
-        Node::Concat(parts) => {
+        PatternNode::Concat(parts) => {
             parts.iter().fold([start].into(), |starts, part| all_ends(pattern, *part, text, &starts))
         }
-        Node::Alternation(parts) => parts.iter().flat_map(|part| ends(pattern, *part, text, start)).collect(),
-        &Node::Repeat { body, min, max } => {
+        PatternNode::Alternation(parts) => {
+            parts.iter().flat_map(|part| ends(pattern, *part, text, start)).collect()
+        }
+        &PatternNode::Repeat { body, min, max } => {
             let mut current = BTreeSet::from([start]);
             let mut found = BTreeSet::new();
             let enough = min + text.len() as u32 + 1;
@@ -36,26 +38,31 @@ fn ends(pattern: &Pattern, id: NodeId, text: &[char], start: usize) -> BTreeSet<
             }
             found
         }
-        Node::Start => holds(start == 0),
-        Node::End => holds(start == text.len()),
-        Node::WordBoundary(sense) => {
-            holds((is_word(before) != is_word(text.get(start))) == (*sense == Sense::Positive))
+        PatternNode::Start => holds(start == 0),
+        PatternNode::End => holds(start == text.len()),
+        PatternNode::WordBoundary(polarity) => {
+            holds((is_word(before) != is_word(text.get(start))) == (*polarity == Polarity::Positive))
         }
-        &Node::LookAhead(sense, body) => {
-            holds(ends(pattern, body, text, start).is_empty() == (sense == Sense::Negative))
+        &PatternNode::LookAhead(polarity, body) => {
+            holds(ends(pattern, body, text, start).is_empty() == (polarity == Polarity::Negative))
         }
-        &Node::LookBehind(sense, body) => {
+        &PatternNode::LookBehind(polarity, body) => {
             let found = (0..=start).any(|at| ends(pattern, body, text, at).contains(&start));
-            holds(found == (sense == Sense::Positive))
+            holds(found == (polarity == Polarity::Positive))
         }
     }
 }
 
-fn all_ends(pattern: &Pattern, id: NodeId, text: &[char], starts: &BTreeSet<usize>) -> BTreeSet<usize> {
+fn all_ends(
+    pattern: &PatternAst,
+    id: PatternNodeId,
+    text: &[char],
+    starts: &BTreeSet<usize>,
+) -> BTreeSet<usize> {
     starts.iter().flat_map(|&start| ends(pattern, id, text, start)).collect()
 }
 
-fn is_found(pattern: &Pattern, text: &[char]) -> bool {
+fn is_found(pattern: &PatternAst, text: &[char]) -> bool {
     (0..=text.len()).any(|start| !ends(pattern, pattern.root(), text, start).is_empty())
 }
 
@@ -82,26 +89,26 @@ fn accepts(automata: &mut Automata, term: TermId, word: &str) -> bool {
     state.is_some_and(|state| automata.is_accepting(state))
 }
 
-struct Scene {
+struct PatternScene {
     terms: Terms,
     spelling: Spelling,
 }
 
-impl Scene {
+impl PatternScene {
     fn new() -> Self {
         Self { terms: Terms::new(), spelling: Spelling::new(Escapes::Natural) }
     }
 
     fn search(&mut self, source: &str) -> Result<TermId, PatternError> {
-        pattern(&mut self.terms, &mut self.spelling, source, &Limits::default())
+        search(&mut self.terms, &mut self.spelling, source, &Limits::default())
     }
 
-    fn full(&mut self, source: &str) -> TermId {
-        full(&mut self.terms, &mut self.spelling, source, &Limits::default()).unwrap()
+    fn full_match(&mut self, source: &str) -> TermId {
+        full_match(&mut self.terms, &mut self.spelling, source, &Limits::default()).unwrap()
     }
 }
 
-/// How many states there are that can be reached from `term`.
+/// The number of states reachable from `term`.
 fn states(terms: &Terms, term: TermId) -> usize {
     let mut automata = Automata::new(terms.clone(), 1_000_000);
     let start = automata.start(term).unwrap().unwrap();
@@ -117,7 +124,7 @@ fn states(terms: &Terms, term: TermId) -> usize {
 }
 
 #[test]
-fn patterns_match_what_they_say() {
+fn patterns_match_as_specified() {
     let cases: [(&str, &[&str], &[&str]); 46] = [
         ("foo", &["foo", "xfoox", "fofoo"], &["fo", ""]),
         ("^foo", &["foo", "foox"], &["xfoo"]),
@@ -166,7 +173,7 @@ fn patterns_match_what_they_say() {
         ("^[^\\\\\"]+$", &["a/b", "a\\/b"], &["\\\\", "\\\"", "\\u0022"]),
         ("^(a|b|^c)*d$", &["cabd", "d", "abd"], &["acd"]),
     ];
-    let mut scene = Scene::new();
+    let mut scene = PatternScene::new();
     for (source, found, missed) in cases {
         let term = scene.search(source).unwrap();
         let mut automata = Automata::new(scene.terms.clone(), 100_000);
@@ -180,7 +187,7 @@ fn patterns_match_what_they_say() {
 }
 
 #[test]
-fn what_is_no_pattern_is_refused_with_its_place() {
+fn errors_have_kinds_and_offsets() {
     use PatternErrorKind::{Syntax, TooLarge, Unsupported};
     for (source, offset, kind) in [
         ("a(b", 1, Syntax),
@@ -209,22 +216,22 @@ fn what_is_no_pattern_is_refused_with_its_place() {
         ("(?m)^a", 0, Unsupported),
         ("a{9999999999}", 1, TooLarge),
     ] {
-        let error = Scene::new().search(source).unwrap_err();
+        let error = PatternScene::new().search(source).unwrap_err();
         assert_eq!((error.kind, error.offset), (kind, offset), "{source}: {error}");
     }
-    assert_eq!(Scene::new().search(&"(".repeat(100_000)).unwrap_err().kind, TooLarge);
-    assert!(Scene::new().search(&"(a".repeat(200)).is_err());
-    assert!(Scene::new().search(&format!("{}a{}", "(".repeat(200), ")".repeat(200))).is_ok());
+    assert_eq!(PatternScene::new().search(&"(".repeat(100_000)).unwrap_err().kind, TooLarge);
+    assert!(PatternScene::new().search(&"(a".repeat(200)).is_err());
+    assert!(PatternScene::new().search(&format!("{}a{}", "(".repeat(200), ")".repeat(200))).is_ok());
 }
 
 #[test]
 fn simple_patterns_are_simple_terms() {
-    let mut scene = Scene::new();
+    let mut scene = PatternScene::new();
     let letters = scene.spelling.class(&mut scene.terms, &[('a', 'z')]);
     let word = scene.terms.repeat(letters, 1, None);
     assert_eq!(scene.search("^[a-z]+$").unwrap(), word);
     assert_eq!(scene.search("^(?:[a-z]+)$").unwrap(), word);
-    assert_eq!(scene.full("[a-z]+"), word);
+    assert_eq!(scene.full_match("[a-z]+"), word);
     let texts = scene.spelling.texts(&mut scene.terms);
     assert_eq!(scene.search("").unwrap(), texts);
     assert_eq!(scene.search("[a-z]*").unwrap(), texts);
@@ -234,7 +241,7 @@ fn simple_patterns_are_simple_terms() {
     assert_eq!(scene.search("^foo").unwrap(), prefixed);
     let suffixed = scene.terms.concat(&[texts, foo]);
     assert_eq!(scene.search("foo$").unwrap(), suffixed);
-    // Behind a match only the universe is left.
+    // After a match the residual is the universe.
     let containing = scene.search("foo").unwrap();
     let end = b"xfoo".iter().fold(containing, |term, &byte| scene.terms.derivative(term, byte));
     assert_eq!(end, texts);
@@ -242,7 +249,7 @@ fn simple_patterns_are_simple_terms() {
 
 #[test]
 fn bounds_of_length_become_counts() {
-    let mut scene = Scene::new();
+    let mut scene = PatternScene::new();
     let letters = scene.spelling.class(&mut scene.terms, &[('a', 'z')]);
     let cases = [
         ("^[a-z]+$", (100_000, None), "", (100_000, None), ""),
@@ -274,16 +281,16 @@ fn bounds_of_length_become_counts() {
 
 #[test]
 fn automata_of_common_patterns_are_small() {
-    for (source, most) in [
+    for (source, max_states) in [
         ("^[a-z]+$", 2),
         ("^(?!interactive|name|style)[a-z]+$", 25),
         ("^[a-zA-Z0-9_.+-]+@[a-zA-Z0-9-]+\\.[a-zA-Z0-9-.]+$", 6),
         ("^(https?|ftp)://[^\\s/$.?#].[^\\s]*$", 120),
     ] {
-        let mut scene = Scene::new();
+        let mut scene = PatternScene::new();
         let term = scene.search(source).unwrap();
         let count = states(&scene.terms, term);
-        assert!(count <= most, "{source}: {count}");
+        assert!(count <= max_states, "{source}: {count}");
     }
 }
 
@@ -313,16 +320,16 @@ proptest! {
     #[test]
     fn patterns_are_searched_and_matched_by_definition(source in patterns(), min in 0u32..3, more in 0u32..3) {
         let tree = parse(&source, &Limits::default()).unwrap();
-        let mut scene = Scene::new();
+        let mut scene = PatternScene::new();
         let limits = Limits::default();
         let found = scene.search(&source);
-        let matched = full(&mut scene.terms, &mut scene.spelling, &source, &limits);
+        let matched = full_match(&mut scene.terms, &mut scene.spelling, &source, &limits);
         let mut checks = Vec::new();
         for (result, is_search) in [(found, true), (matched, false)] {
             match result {
                 Ok(term) => {
-                    let most = Some(min + more);
-                    let short = bounded(&mut scene.terms, &mut scene.spelling, term, min, most);
+                    let max = Some(min + more);
+                    let short = bounded(&mut scene.terms, &mut scene.spelling, term, min, max);
                     checks.push((term, short, is_search));
                 }
                 Err(error) => prop_assert_eq!(error.kind, PatternErrorKind::Unsupported, "{}: {}", source, error),
@@ -349,7 +356,7 @@ proptest! {
 }
 
 #[test]
-fn hostile_patterns_end_soon() {
+fn hostile_patterns_terminate_quickly() {
     for source in [
         "^(((?=a)x){1000}){1000}$".to_owned(),
         "^((((\\bx){200}){200}){200}){200}$".to_owned(),
@@ -362,7 +369,7 @@ fn hostile_patterns_end_soon() {
         "(?=a*b)".repeat(2_000),
     ] {
         let start = std::time::Instant::now();
-        let outcome = Scene::new().search(&source);
+        let outcome = PatternScene::new().search(&source);
         assert!(start.elapsed().as_secs() < 20, "{source:.40}: {outcome:?}");
     }
 }

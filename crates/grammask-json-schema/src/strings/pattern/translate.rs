@@ -1,131 +1,143 @@
-//! Translates patterns from right to left: the language of a part and all that may follow it.
+//! Translation of patterns from right to left: the language of a node followed by the remainder of the text.
 //!
-//! An assertion speaks of the whole text, not of what a part matches. So a part is translated together with a
-//! *rest*: for each context (what stands before, see [`super::contexts`]) the language of what may follow up to the
-//! end of the text. A character puts itself in front of the rest of the context that it makes; `^` keeps the rest
-//! of the start only; `$` keeps the empty text; a lookahead intersects the rest with what it asks for. Parts
-//! without assertions are plain terms, and where the rests of all contexts are one, they are put in front of it
-//! as they are, so that patterns with assertions at their ends only become terms without any set operation.
+//! An assertion constrains the whole text, not the part that a node matches. A node is therefore translated together
+//! with the *suffix languages* of the position after it: for each left context (see [`super::contexts`]) the language
+//! of the text from there to the end. A character class is prepended to the suffix of the context that its character
+//! creates; `^` retains the suffix of the start context only; `$` retains the empty text; a lookahead intersects the
+//! suffix with the language of its body. Nodes without assertions are plain terms. Where the suffixes of all contexts
+//! are equal, the term is prepended unchanged, so a pattern whose only assertions are at its ends needs no set
+//! operation.
 //!
-//! A rest that goes on with any text is written as all byte strings, which absorb what stands before them; the
-//! result is then intersected with the universe, and behind a match only the universe is left.
+//! A suffix that admits any continuation is represented as all byte strings, which absorb the terms before them. The
+//! result is then intersected with the universe, so after a match the residual is the universe itself.
 
-use super::ast::{Node, NodeId, Pattern, Sense};
-use super::contexts::{Bits, Contexts, spelled};
+use super::ast::{PatternAst, PatternNode, PatternNodeId, Polarity};
+use super::contexts::{Bits, Contexts, encode_class};
 use super::error::PatternError;
 use super::{classes, matrix};
-use crate::strings::lengths::{LengthRange, Piece, Unit, add_lengths};
+use crate::strings::lengths::{LengthRange, RepeatedUnit, SizedPiece};
 use crate::strings::string_encoding::Spelling;
 use grammask_automata::{TermId, Terms};
 
-/// An alternation with so many literal branches becomes one automaton of them.
-const MANY_WORDS: usize = 16;
+/// Number of literal branches from which an alternation becomes one automaton of literals.
+const MIN_LITERALS: usize = 16;
 
-/// Steps of work for one pattern.
-const FUEL: usize = 2_000_000;
+/// Maximum steps of work for one pattern.
+const MAX_WORK: usize = 2_000_000;
 
-/// Most copies of a part with assertions that are written out.
-const MOST_COPIES: u32 = 1000;
+/// Maximum number of copies into which the repetition of a node with assertions is unrolled.
+const MAX_COPIES: u32 = 1000;
 
-/// What may follow up to the end of the text.
+/// The texts that may follow a position, up to the end of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rest {
+pub(super) struct SuffixLanguage {
     pub(super) term: TermId,
-    /// Whether it holds spellings only. Where it does not, the universe is to be intersected at the end.
+    /// Whether all elements are encoded texts. If not, the result has to be intersected with the universe.
     pub(super) closed: bool,
 }
 
-/// The rest for each context.
-pub(super) type Rests = Vec<Rest>;
+/// The suffix language for each context.
+pub(super) type SuffixLanguages = Vec<SuffixLanguage>;
 
-/// What is known of a part without assertions.
+/// A node without assertions.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pure {
+pub(super) struct AssertionFree {
     pub(super) term: TermId,
-    /// The atoms that a nonempty text of it can begin with, and perhaps others.
+    /// Superset of the atoms with which a nonempty text of the node can begin.
     pub(super) firsts: Bits,
-    /// The atoms that a nonempty text of it can end with, and perhaps others.
+    /// Superset of the atoms with which a nonempty text of the node can end.
     pub(super) lasts: Bits,
     length: Option<LengthRange>,
 }
 
-/// What is known of any part.
+/// Properties of any node.
 #[derive(Clone, Copy, Debug, Default)]
-struct Traits {
+struct NodeTraits {
     zero_width: bool,
     has_lookahead: bool,
 }
 
-enum Task {
-    /// Replaces the rests on top by those before the node.
-    Node(NodeId),
-    Push(Rests),
-    /// Unites so many rests on top.
-    Join(usize),
-    /// Unites the rests on top with these.
-    Or(Rests),
-    /// Keeps those of these rests that a lookahead, which is on top, lets through.
-    Look(Sense, Rests),
-    /// Repeats one character with these lookaheads around it, whose languages are on top, in order.
-    Temper(Temper, Rests),
+/// An entry of the translation agenda. Entries pop operands from the value stack and push one result.
+enum TranslationTask {
+    /// Replaces the suffixes on top with those of the position before the node.
+    Translate(PatternNodeId),
+    Push(SuffixLanguages),
+    /// Replaces this number of values with their union.
+    Unite(usize),
+    /// Unites the value on top with this one.
+    UniteWith(SuffixLanguages),
+    /// Intersects these suffixes with the lookahead whose language is on top.
+    ApplyLookAhead(Polarity, SuffixLanguages),
+    /// Repeats one character with lookaheads around it, whose languages are on top, in order.
+    RepeatTempered(TemperedRepeat, SuffixLanguages),
 }
 
-/// A repetition of one character, each time with lookaheads before or behind it.
-struct Temper {
-    repeat: NodeId,
-    character: NodeId,
+/// The repetition of one character with lookaheads before or after it, as in the "tempered" `((?!foo).)*`.
+struct TemperedRepeat {
+    repeat: PatternNodeId,
+    character: PatternNodeId,
     counts: LengthRange,
-    lookaheads: Vec<(Side, Sense)>,
+    lookaheads: Vec<(LookAheadSide, Polarity)>,
 }
 
+/// The position of a lookahead relative to the repeated character.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum LookAheadSide {
     Before,
-    Behind,
+    After,
 }
 
-pub(super) struct Translator<'a> {
+/// A pattern as a concatenation of nodes without assertions.
+struct PieceSequence {
+    /// Whether a `^` precedes the pieces.
+    starts: bool,
+    pieces: Vec<SizedPiece>,
+    /// Whether a `$` follows the pieces.
+    ends: bool,
+}
+
+pub(super) struct PatternTranslator<'a> {
     pub(super) terms: &'a mut Terms,
     pub(super) spelling: &'a mut Spelling,
-    pub(super) pattern: &'a Pattern,
+    pub(super) pattern: &'a PatternAst,
     pub(super) contexts: Contexts,
-    pure: Vec<Option<Pure>>,
-    traits: Vec<Traits>,
-    fuel: usize,
+    assertion_free: Vec<Option<AssertionFree>>,
+    traits: Vec<NodeTraits>,
+    remaining_work: usize,
 }
 
-/// The texts that the pattern matches as a whole.
-pub(super) fn matched(
+/// The texts that the pattern matches from start to end.
+pub(super) fn full_match(
     terms: &mut Terms,
     spelling: &mut Spelling,
-    pattern: &Pattern,
+    pattern: &PatternAst,
 ) -> Result<TermId, PatternError> {
-    let mut translator = Translator::new(terms, spelling, pattern)?;
-    let end = Rest { term: translator.terms.epsilon(), closed: true };
-    let rests = translator.translate(pattern.root(), vec![end; translator.contexts.len()])?;
-    let term = translator.within_texts(rests[0]);
-    if let Some((_, pieces, _)) = translator.pieces() {
-        spelling.pieces.insert(term, pieces);
+    let mut translator = PatternTranslator::new(terms, spelling, pattern)?;
+    let end = SuffixLanguage { term: translator.terms.epsilon(), closed: true };
+    let suffixes = translator.translate(pattern.root(), vec![end; translator.contexts.len()])?;
+    let term = translator.within_texts(suffixes[0]);
+    if let Some(sequence) = translator.sequence() {
+        spelling.pieces.insert(term, sequence.pieces);
     }
     Ok(term)
 }
 
-/// The texts in which the pattern matches somewhere.
-pub(super) fn searched(
+/// The texts that contain a match of the pattern.
+pub(super) fn search(
     terms: &mut Terms,
     spelling: &mut Spelling,
-    pattern: &Pattern,
+    pattern: &PatternAst,
 ) -> Result<TermId, PatternError> {
-    let mut translator = Translator::new(terms, spelling, pattern)?;
+    let mut translator = PatternTranslator::new(terms, spelling, pattern)?;
     if let Some(term) = translator.simple_search() {
         return Ok(term);
     }
-    let open = translator.open();
-    let rests = translator.translate(pattern.root(), vec![open; translator.contexts.len()])?;
-    let mut found = rests[0];
-    let groups = translator.grouped(&rests, translator.contexts.all_atoms());
+    let open = translator.any_text();
+    let suffixes = translator.translate(pattern.root(), vec![open; translator.contexts.len()])?;
+    let mut found = suffixes[0];
+    let groups = translator.grouped_by_suffix(&suffixes, translator.contexts.all_atoms());
     let is_uniform = groups.len() == 1 && groups[0].0 == found;
-    for (rest, atoms) in groups {
+    for (suffix, atoms) in groups {
         let before = if is_uniform {
             translator.spelling.texts(translator.terms)
         } else if atoms == translator.contexts.all_atoms() {
@@ -133,74 +145,82 @@ pub(super) fn searched(
         } else {
             let texts = translator.spelling.texts(translator.terms);
             let atom = translator.contexts.part(&classes::all(), atoms);
-            let atom = spelled(translator.terms, translator.spelling, &atom);
+            let atom = encode_class(translator.terms, translator.spelling, &atom);
             translator.terms.concat(&[texts, atom])
         };
-        let behind = translator.before(before, rest);
-        found = if is_uniform { behind } else { translator.either(found, behind) };
+        let after = translator.prepend(before, suffix);
+        found = if is_uniform { after } else { translator.unite_pair(found, after) };
     }
     Ok(translator.within_texts(found))
 }
 
-impl<'a> Translator<'a> {
+impl<'a> PatternTranslator<'a> {
     fn new(
         terms: &'a mut Terms,
         spelling: &'a mut Spelling,
-        pattern: &'a Pattern,
+        pattern: &'a PatternAst,
     ) -> Result<Self, PatternError> {
         let contexts = Contexts::of(pattern)?;
-        let (pure, traits) = (Vec::new(), Vec::new());
-        let mut translator = Self { terms, spelling, pattern, contexts, pure, traits, fuel: FUEL };
+        let (assertion_free, traits) = (Vec::new(), Vec::new());
+        let mut translator =
+            Self { terms, spelling, pattern, contexts, assertion_free, traits, remaining_work: MAX_WORK };
         for id in pattern.ids() {
             translator.spend(id, 1)?;
-            let pure = translator.describe(id);
-            translator.pure.push(pure);
+            let assertion_free = translator.assertion_free_of(id);
+            translator.assertion_free.push(assertion_free);
             let traits = translator.traits_of(id);
             translator.traits.push(traits);
         }
         Ok(translator)
     }
 
-    pub(super) fn pure(&self, id: NodeId) -> Option<Pure> {
-        self.pure[id.index()]
+    pub(super) fn assertion_free(&self, id: PatternNodeId) -> Option<AssertionFree> {
+        self.assertion_free[id.index()]
     }
 
-    /// Takes note of some steps of work.
-    pub(super) fn spend(&mut self, id: NodeId, steps: usize) -> Result<(), PatternError> {
-        match self.fuel.checked_sub(steps) {
+    /// Charges `steps` against the work limit.
+    pub(super) fn spend(&mut self, id: PatternNodeId, steps: usize) -> Result<(), PatternError> {
+        match self.remaining_work.checked_sub(steps) {
             Some(left) => {
-                self.fuel = left;
+                self.remaining_work = left;
                 Ok(())
             }
             None => Err(PatternError::too_large(self.pattern.offset(id))),
         }
     }
 
-    fn traits_of(&self, id: NodeId) -> Traits {
+    fn traits_of(&self, id: PatternNodeId) -> NodeTraits {
         let node = self.pattern.node(id);
-        let mut traits = Traits { zero_width: !matches!(node, Node::Class(_)), has_lookahead: false };
-        node.for_each_part(|part| {
-            let part = self.traits[part.index()];
-            traits.zero_width &= part.zero_width;
-            traits.has_lookahead |= part.has_lookahead;
+        let mut traits =
+            NodeTraits { zero_width: !matches!(node, PatternNode::Class(_)), has_lookahead: false };
+        node.for_each_child(|child| {
+            let child = self.traits[child.index()];
+            traits.zero_width &= child.zero_width;
+            traits.has_lookahead |= child.has_lookahead;
         });
         match node {
-            Node::LookAhead(..) => Traits { zero_width: true, has_lookahead: true },
-            Node::LookBehind(..) => Traits { zero_width: true, has_lookahead: false },
+            PatternNode::LookAhead(..) => NodeTraits { zero_width: true, has_lookahead: true },
+            PatternNode::LookBehind(..) => NodeTraits { zero_width: true, has_lookahead: false },
             _ => traits,
         }
     }
 
-    /// The node as a plain term, if it has no assertion.
-    fn describe(&mut self, id: NodeId) -> Option<Pure> {
+    /// The node as a plain term, or `None` if it contains an assertion.
+    fn assertion_free_of(&mut self, id: PatternNodeId) -> Option<AssertionFree> {
         match self.pattern.node(id) {
-            Node::Class(class) => {
+            PatternNode::Class(class) => {
                 let atoms = self.contexts.atoms_in(class);
-                let term = spelled(self.terms, self.spelling, class);
-                Some(Pure { term, firsts: atoms, lasts: atoms, length: Some((1, Some(1))) })
+                let term = encode_class(self.terms, self.spelling, class);
+                Some(AssertionFree {
+                    term,
+                    firsts: atoms,
+                    lasts: atoms,
+                    length: Some(LengthRange::exactly(1)),
+                })
             }
-            Node::Concat(parts) => {
-                let parts: Vec<Pure> = parts.iter().map(|part| self.pure(*part)).collect::<Option<_>>()?;
+            PatternNode::Concat(parts) => {
+                let parts: Vec<AssertionFree> =
+                    parts.iter().map(|part| self.assertion_free(*part)).collect::<Option<_>>()?;
                 let terms: Vec<TermId> = parts.iter().map(|part| part.term).collect();
                 let (mut firsts, mut lasts) = (0, 0);
                 for part in &parts {
@@ -215,255 +235,278 @@ impl<'a> Translator<'a> {
                         break;
                     }
                 }
-                let length = parts.iter().try_fold((0, Some(0)), |sum, part| add_lengths(sum, part.length?));
-                Some(Pure { term: self.terms.concat(&terms), firsts, lasts, length })
+                let length =
+                    parts.iter().try_fold(LengthRange::exactly(0), |sum, part| sum.checked_add(part.length?));
+                Some(AssertionFree { term: self.terms.concat(&terms), firsts, lasts, length })
             }
-            Node::Alternation(branches) => {
-                let parts: Vec<Pure> =
-                    branches.iter().map(|branch| self.pure(*branch)).collect::<Option<_>>()?;
-                let longest = |one: Option<u32>, other: Option<u32>| Some(one?.max(other?));
+            PatternNode::Alternation(branches) => {
+                let parts: Vec<AssertionFree> =
+                    branches.iter().map(|branch| self.assertion_free(*branch)).collect::<Option<_>>()?;
                 let length = parts
                     .iter()
                     .map(|part| part.length)
-                    .reduce(|one, other| {
-                        let (one, other) = (one?, other?);
-                        Some((one.0.min(other.0), longest(one.1, other.1)))
-                    })
+                    .reduce(|one, other| Some(one?.union(other?)))
                     .flatten();
-                let union = |of: fn(&Pure) -> Bits| parts.iter().fold(0, |bits, part| bits | of(part));
+                let union =
+                    |of: fn(&AssertionFree) -> Bits| parts.iter().fold(0, |bits, part| bits | of(part));
                 let (firsts, lasts) = (union(|part| part.firsts), union(|part| part.lasts));
-                Some(Pure { term: self.branches(branches, &parts), firsts, lasts, length })
+                Some(AssertionFree { term: self.branches(branches, &parts), firsts, lasts, length })
             }
-            &Node::Repeat { body, min, max } => {
-                let body = self.pure(body)?;
+            &PatternNode::Repeat { body, min, max } => {
+                let body = self.assertion_free(body)?;
                 let times = |length: u32, count: u32| length.checked_mul(count);
-                let most = match (body.length.and_then(|length| length.1), max) {
+                let longest = match (body.length.and_then(|length| length.max), max) {
                     (Some(length), Some(max)) => times(length, max).map(Some),
                     _ => Some(None),
                 };
-                let fewest = body.length.and_then(|length| times(length.0, min));
-                let length = fewest.zip(most);
-                Some(Pure { term: self.terms.repeat(body.term, min, max), length, ..body })
+                let shortest = body.length.and_then(|length| times(length.min, min));
+                let length = shortest.zip(longest).map(|(min, max)| LengthRange { min, max });
+                Some(AssertionFree { term: self.terms.repeat(body.term, min, max), length, ..body })
             }
             _ => None,
         }
     }
 
-    fn branches(&mut self, branches: &[NodeId], parts: &[Pure]) -> TermId {
+    fn branches(&mut self, branches: &[PatternNodeId], parts: &[AssertionFree]) -> TermId {
         let mut union: Vec<TermId> = Vec::new();
-        let mut words: Vec<String> = Vec::new();
+        let mut literals: Vec<String> = Vec::new();
         for (&branch, part) in branches.iter().zip(parts) {
-            match self.word(branch) {
-                Some(word) if branches.len() >= MANY_WORDS => words.push(word),
+            match self.literal(branch) {
+                Some(literal) if branches.len() >= MIN_LITERALS => literals.push(literal),
                 _ => union.push(part.term),
             }
         }
-        union.push(self.spelling.words(self.terms, words.iter().map(String::as_str)));
+        union.push(self.spelling.words(self.terms, literals.iter().map(String::as_str)));
         self.terms.union(&union)
     }
 
-    /// The only text of a node, if it is a plain word.
-    fn word(&self, id: NodeId) -> Option<String> {
-        let character = |id: &NodeId| match self.pattern.node(*id) {
-            Node::Class(class) => match class.ranges() {
+    /// The only text of a node, if the node is a literal.
+    fn literal(&self, id: PatternNodeId) -> Option<String> {
+        let character = |id: &PatternNodeId| match self.pattern.node(*id) {
+            PatternNode::Class(class) => match class.ranges() {
                 [only] if only.start() == only.end() => Some(only.start()),
                 _ => None,
             },
             _ => None,
         };
         match self.pattern.node(id) {
-            Node::Concat(parts) => parts.iter().map(character).collect(),
+            PatternNode::Concat(parts) => parts.iter().map(character).collect(),
             _ => character(&id).map(String::from),
         }
     }
 
-    fn nothing(&self) -> Rest {
-        Rest { term: self.terms.nothing(), closed: true }
+    fn nothing(&self) -> SuffixLanguage {
+        SuffixLanguage { term: self.terms.nothing(), closed: true }
     }
 
-    /// Any rest.
-    fn open(&self) -> Rest {
-        Rest { term: self.terms.anything(), closed: false }
+    /// The suffix language of all texts.
+    fn any_text(&self) -> SuffixLanguage {
+        SuffixLanguage { term: self.terms.anything(), closed: false }
     }
 
-    /// `term` and then `rest`.
-    pub(super) fn before(&mut self, term: TermId, rest: Rest) -> Rest {
-        let term = self.terms.concat(&[term, rest.term]);
-        Rest { term, closed: rest.closed || term == self.terms.nothing() }
+    /// `term` followed by `suffix`.
+    pub(super) fn prepend(&mut self, term: TermId, suffix: SuffixLanguage) -> SuffixLanguage {
+        let term = self.terms.concat(&[term, suffix.term]);
+        SuffixLanguage { term, closed: suffix.closed || term == self.terms.nothing() }
     }
 
-    pub(super) fn either(&mut self, one: Rest, other: Rest) -> Rest {
-        Rest { term: self.terms.union(&[one.term, other.term]), closed: one.closed && other.closed }
+    pub(super) fn unite_pair(&mut self, one: SuffixLanguage, other: SuffixLanguage) -> SuffixLanguage {
+        SuffixLanguage { term: self.terms.union(&[one.term, other.term]), closed: one.closed && other.closed }
     }
 
-    fn within_texts(&mut self, rest: Rest) -> TermId {
-        if rest.closed {
-            return rest.term;
+    fn within_texts(&mut self, suffix: SuffixLanguage) -> TermId {
+        if suffix.closed {
+            return suffix.term;
         }
         let texts = self.spelling.texts(self.terms);
-        let term = self.terms.intersection(&[texts, rest.term]);
-        self.spelling.remember_open(term, rest.term);
+        let term = self.terms.intersection(&[texts, suffix.term]);
+        self.spelling.record_open_ended(term, suffix.term);
         term
     }
 
-    /// The rests before `root`, given those behind it.
-    fn translate(&mut self, root: NodeId, rests: Rests) -> Result<Rests, PatternError> {
-        let mut values = vec![rests];
-        let mut tasks = vec![Task::Node(root)];
+    /// The suffixes before `root`, from those after it.
+    fn translate(
+        &mut self,
+        root: PatternNodeId,
+        suffixes: SuffixLanguages,
+    ) -> Result<SuffixLanguages, PatternError> {
+        let mut values = vec![suffixes];
+        let mut tasks = vec![TranslationTask::Translate(root)];
         while let Some(task) = tasks.pop() {
-            if let Task::Push(rests) = task {
-                values.push(rests);
+            if let TranslationTask::Push(suffixes) = task {
+                values.push(suffixes);
                 continue;
             }
-            let top = values.pop().expect("a task works on the value on top");
+            let top = values.pop().expect("an agenda entry works on the value on top");
             let result = match task {
-                Task::Node(id) => {
+                TranslationTask::Translate(id) => {
                     self.spend(id, self.contexts.len())?;
                     self.node(id, top, &mut tasks)?
                 }
-                Task::Join(count) => {
+                TranslationTask::Unite(count) => {
                     let others = values.split_off(values.len() + 1 - count);
                     others.iter().fold(top, |union, other| self.unite(&union, other))
                 }
-                Task::Or(others) => self.unite(&top, &others),
-                Task::Look(sense, rests) => {
-                    let asked = top.iter().zip(rests);
-                    asked.map(|(asked, rest)| self.look(sense, asked.term, rest)).collect()
+                TranslationTask::UniteWith(others) => self.unite(&top, &others),
+                TranslationTask::ApplyLookAhead(polarity, suffixes) => {
+                    let pairs = top.iter().zip(suffixes);
+                    pairs.map(|(body, suffix)| self.apply_lookahead(polarity, body.term, suffix)).collect()
                 }
-                Task::Temper(temper, rests) => {
-                    let mut asked = values.split_off(values.len() + 1 - temper.lookaheads.len());
-                    asked.push(top);
-                    self.temper(&temper, &asked, &rests)?
+                TranslationTask::RepeatTempered(temper, suffixes) => {
+                    let mut bodies = values.split_off(values.len() + 1 - temper.lookaheads.len());
+                    bodies.push(top);
+                    self.translate_tempered(&temper, &bodies, &suffixes)?
                 }
-                Task::Push(rests) => rests,
+                TranslationTask::Push(suffixes) => suffixes,
             };
             values.push(result);
         }
-        Ok(values.pop().expect("every task leaves one value"))
+        Ok(values.pop().expect("every agenda entry pushes one value"))
     }
 
-    fn unite(&mut self, one: &Rests, other: &Rests) -> Rests {
-        one.iter().zip(other).map(|(&one, &other)| self.either(one, other)).collect()
+    fn unite(&mut self, one: &SuffixLanguages, other: &SuffixLanguages) -> SuffixLanguages {
+        one.iter().zip(other).map(|(&one, &other)| self.unite_pair(one, other)).collect()
     }
 
-    fn look(&mut self, sense: Sense, asked: TermId, rest: Rest) -> Rest {
-        let asked = match sense {
-            Sense::Positive => asked,
-            Sense::Negative => self.terms.complement(asked),
+    fn apply_lookahead(
+        &mut self,
+        polarity: Polarity,
+        body: TermId,
+        suffix: SuffixLanguage,
+    ) -> SuffixLanguage {
+        let body = match polarity {
+            Polarity::Positive => body,
+            Polarity::Negative => self.terms.complement(body),
         };
-        let term = self.terms.intersection(&[asked, rest.term]);
-        Rest { term, closed: rest.closed || term == self.terms.nothing() }
+        let term = self.terms.intersection(&[body, suffix.term]);
+        SuffixLanguage { term, closed: suffix.closed || term == self.terms.nothing() }
     }
 
-    /// The rests before one node; or those that the tasks it adds start from.
-    fn node(&mut self, id: NodeId, rests: Rests, tasks: &mut Vec<Task>) -> Result<Rests, PatternError> {
-        if let Some(pure) = self.pure(id)
-            && let Some(before) = self.before_pure(id, pure, &rests)
+    /// The suffixes before one node, or the operand of the agenda entries that it adds.
+    fn node(
+        &mut self,
+        id: PatternNodeId,
+        suffixes: SuffixLanguages,
+        tasks: &mut Vec<TranslationTask>,
+    ) -> Result<SuffixLanguages, PatternError> {
+        if let Some(assertion_free) = self.assertion_free(id)
+            && let Some(before) = self.prepend_assertion_free(id, assertion_free, &suffixes)
         {
             return Ok(before);
         }
         let pattern = self.pattern;
         match pattern.node(id) {
-            Node::Class(_) => unreachable!("a class is always pure"),
-            Node::Concat(parts) => {
-                tasks.extend(parts.iter().map(|&part| Task::Node(part)));
-                Ok(rests)
+            PatternNode::Class(_) => unreachable!("a class has no assertion"),
+            PatternNode::Concat(parts) => {
+                tasks.extend(parts.iter().map(|&part| TranslationTask::Translate(part)));
+                Ok(suffixes)
             }
-            Node::Alternation(branches) => {
-                tasks.push(Task::Join(branches.len()));
+            PatternNode::Alternation(branches) => {
+                tasks.push(TranslationTask::Unite(branches.len()));
                 let (first, others) = branches.split_first().expect("an alternation has branches");
                 for &branch in others {
-                    tasks.push(Task::Node(branch));
-                    tasks.push(Task::Push(rests.clone()));
+                    tasks.push(TranslationTask::Translate(branch));
+                    tasks.push(TranslationTask::Push(suffixes.clone()));
                 }
-                tasks.push(Task::Node(*first));
-                Ok(rests)
+                tasks.push(TranslationTask::Translate(*first));
+                Ok(suffixes)
             }
-            &Node::Repeat { body, min, max } => self.repeat(id, body, (min, max), rests, tasks),
-            Node::Start => Ok(self.only(&rests, |context| context == 0)),
-            Node::End => Ok(rests
+            &PatternNode::Repeat { body, min, max } => {
+                self.repeat(id, body, LengthRange { min, max }, suffixes, tasks)
+            }
+            PatternNode::Start => Ok(self.only_in(&suffixes, |context| context == 0)),
+            PatternNode::End => Ok(suffixes
                 .iter()
-                .map(|rest| match self.terms.is_nullable(rest.term) {
-                    true => Rest { term: self.terms.epsilon(), closed: true },
+                .map(|suffix| match self.terms.is_nullable(suffix.term) {
+                    true => SuffixLanguage { term: self.terms.epsilon(), closed: true },
                     false => self.nothing(),
                 })
                 .collect()),
-            Node::WordBoundary(sense) => Ok(self.word_boundary(*sense, &rests)),
-            &Node::LookBehind(sense, body) => {
-                let holds = self.contexts.behind(pattern, sense, body)?;
-                Ok(self.only(&rests, |context| holds >> context & 1 == 1))
+            PatternNode::WordBoundary(polarity) => Ok(self.word_boundary(*polarity, &suffixes)),
+            &PatternNode::LookBehind(polarity, body) => {
+                let holds = self.contexts.lookbehind_contexts(pattern, polarity, body)?;
+                Ok(self.only_in(&suffixes, |context| holds >> context & 1 == 1))
             }
-            &Node::LookAhead(sense, body) => {
-                let open = vec![self.open(); self.contexts.len()];
-                tasks.push(Task::Look(sense, rests));
-                tasks.push(Task::Node(body));
+            &PatternNode::LookAhead(polarity, body) => {
+                let open = vec![self.any_text(); self.contexts.len()];
+                tasks.push(TranslationTask::ApplyLookAhead(polarity, suffixes));
+                tasks.push(TranslationTask::Translate(body));
                 Ok(open)
             }
         }
     }
 
-    fn only(&self, rests: &Rests, holds: impl Fn(usize) -> bool) -> Rests {
-        let keep = |(context, &rest)| if holds(context) { rest } else { self.nothing() };
-        rests.iter().enumerate().map(keep).collect()
+    fn only_in(&self, suffixes: &SuffixLanguages, holds: impl Fn(usize) -> bool) -> SuffixLanguages {
+        let keep = |(context, &suffix)| if holds(context) { suffix } else { self.nothing() };
+        suffixes.iter().enumerate().map(keep).collect()
     }
 
-    fn word_boundary(&mut self, sense: Sense, rests: &Rests) -> Rests {
-        let word = spelled(self.terms, self.spelling, &classes::word());
-        let other = spelled(self.terms, self.spelling, &classes::complement(classes::word()));
+    fn word_boundary(&mut self, polarity: Polarity, suffixes: &SuffixLanguages) -> SuffixLanguages {
+        let word = encode_class(self.terms, self.spelling, &classes::word());
+        let other = encode_class(self.terms, self.spelling, &classes::complement(classes::word()));
         let anything = self.terms.anything();
         let word = self.terms.concat(&[word, anything]);
         let other = self.terms.concat(&[other, anything]);
         let other = self.terms.union(&[other, self.terms.epsilon()]);
-        let next = |context| match (self.contexts.is_after_word(context), sense) {
-            (true, Sense::Positive) | (false, Sense::Negative) => other,
-            (false, Sense::Positive) | (true, Sense::Negative) => word,
+        let next = |context| match (self.contexts.is_after_word(context), polarity) {
+            (true, Polarity::Positive) | (false, Polarity::Negative) => other,
+            (false, Polarity::Positive) | (true, Polarity::Negative) => word,
         };
-        let asked: Vec<TermId> = (0..rests.len()).map(next).collect();
-        asked.into_iter().zip(rests).map(|(asked, &rest)| self.look(Sense::Positive, asked, rest)).collect()
+        let nexts: Vec<TermId> = (0..suffixes.len()).map(next).collect();
+        nexts
+            .into_iter()
+            .zip(suffixes)
+            .map(|(next, &suffix)| self.apply_lookahead(Polarity::Positive, next, suffix))
+            .collect()
     }
 
-    /// The different rests behind characters of some atoms, each with the atoms that it is behind of.
-    fn grouped(&self, rests: &Rests, atoms: Bits) -> Vec<(Rest, Bits)> {
-        let mut groups: Vec<(Rest, Bits)> = Vec::new();
-        for (atom, &rest) in rests[1..].iter().enumerate().filter(|(atom, _)| atoms >> atom & 1 == 1) {
-            match groups.iter_mut().find(|(known, _)| *known == rest) {
+    /// The distinct suffixes after characters of `atoms`, each with its atoms.
+    fn grouped_by_suffix(&self, suffixes: &SuffixLanguages, atoms: Bits) -> Vec<(SuffixLanguage, Bits)> {
+        let mut groups: Vec<(SuffixLanguage, Bits)> = Vec::new();
+        for (atom, &suffix) in suffixes[1..].iter().enumerate().filter(|(atom, _)| atoms >> atom & 1 == 1) {
+            match groups.iter_mut().find(|(group, _)| *group == suffix) {
                 Some((_, atoms)) => *atoms |= 1 << atom,
-                None => groups.push((rest, 1 << atom)),
+                None => groups.push((suffix, 1 << atom)),
             }
         }
         groups
     }
 
-    /// The rests before a part without assertions; none where its own parts have to be looked at.
-    fn before_pure(&mut self, id: NodeId, pure: Pure, rests: &Rests) -> Option<Rests> {
-        if pure.term == self.terms.epsilon() {
-            return Some(rests.clone());
+    /// The suffixes before a node without assertions, or `None` if its children have to be translated one by one.
+    fn prepend_assertion_free(
+        &mut self,
+        id: PatternNodeId,
+        assertion_free: AssertionFree,
+        suffixes: &SuffixLanguages,
+    ) -> Option<SuffixLanguages> {
+        if assertion_free.term == self.terms.epsilon() {
+            return Some(suffixes.clone());
         }
-        let groups = self.grouped(rests, pure.lasts);
-        let nullable = self.terms.is_nullable(pure.term);
-        if let [(rest, _)] = groups[..] {
-            let whole = self.before(pure.term, rest);
-            if !nullable || rests.iter().all(|other| *other == rest) {
-                return Some(vec![whole; rests.len()]);
+        let groups = self.grouped_by_suffix(suffixes, assertion_free.lasts);
+        let nullable = self.terms.is_nullable(assertion_free.term);
+        if let [(suffix, _)] = groups[..] {
+            let whole = self.prepend(assertion_free.term, suffix);
+            if !nullable || suffixes.iter().all(|other| *other == suffix) {
+                return Some(vec![whole; suffixes.len()]);
             }
-            let nonempty = self.nonempty(id, pure.term);
-            let nonempty = self.before(nonempty, rest);
+            let nonempty = self.nonempty(id, assertion_free.term);
+            let nonempty = self.prepend(nonempty, suffix);
             return Some(
-                rests
+                suffixes
                     .iter()
-                    .map(|&own| if own == rest { whole } else { self.either(nonempty, own) })
+                    .map(|&own| if own == suffix { whole } else { self.unite_pair(nonempty, own) })
                     .collect(),
             );
         }
         if groups.is_empty() {
-            return Some(if nullable { rests.clone() } else { vec![self.nothing(); rests.len()] });
+            return Some(if nullable { suffixes.clone() } else { vec![self.nothing(); suffixes.len()] });
         }
         let pattern = self.pattern;
         let (class, head) = match pattern.node(id) {
-            Node::Class(class) => (Some(class), None),
-            &Node::Repeat { body, min, max } => match pattern.node(body) {
-                Node::Class(class) => {
-                    let body = self.pure(body)?.term;
+            PatternNode::Class(class) => (Some(class), None),
+            &PatternNode::Repeat { body, min, max } => match pattern.node(body) {
+                PatternNode::Class(class) => {
+                    let body = self.assertion_free(body)?.term;
                     let head = self.terms.repeat(body, min.saturating_sub(1), max.map(|max| max.max(1) - 1));
                     (Some(class), Some(head))
                 }
@@ -472,31 +515,31 @@ impl<'a> Translator<'a> {
             _ => return None,
         };
         let mut before = self.nothing();
-        for (rest, atoms) in groups {
+        for (suffix, atoms) in groups {
             let part = match class {
                 Some(class) => {
                     let last = self.contexts.part(class, atoms);
-                    let last = spelled(self.terms, self.spelling, &last);
+                    let last = encode_class(self.terms, self.spelling, &last);
                     self.terms.concat(&[head.unwrap_or(self.terms.epsilon()), last])
                 }
-                None => self.ending_in(pure.term, atoms),
+                None => self.ending_in(assertion_free.term, atoms),
             };
-            let part = self.before(part, rest);
-            before = self.either(before, part);
+            let part = self.prepend(part, suffix);
+            before = self.unite_pair(before, part);
         }
         if !nullable {
-            return Some(vec![before; rests.len()]);
+            return Some(vec![before; suffixes.len()]);
         }
-        Some(rests.iter().map(|&rest| self.either(before, rest)).collect())
+        Some(suffixes.iter().map(|&suffix| self.unite_pair(before, suffix)).collect())
     }
 
     /// The nonempty texts of a node without assertions.
-    pub(super) fn nonempty(&mut self, id: NodeId, term: TermId) -> TermId {
+    pub(super) fn nonempty(&mut self, id: PatternNodeId, term: TermId) -> TermId {
         if !self.terms.is_nullable(term) {
             return term;
         }
-        if let &Node::Repeat { body, min: 0, max } = self.pattern.node(id)
-            && let Some(body) = self.pure(body)
+        if let &PatternNode::Repeat { body, min: 0, max } = self.pattern.node(id)
+            && let Some(body) = self.assertion_free(body)
             && !self.terms.is_nullable(body.term)
         {
             return self.terms.repeat(body.term, 1, max);
@@ -505,181 +548,205 @@ impl<'a> Translator<'a> {
         self.terms.intersection(&[term, nonempty])
     }
 
-    /// The texts of `term` whose last character is of some atoms.
+    /// The texts of `term` whose last character is in `atoms`.
     pub(super) fn ending_in(&mut self, term: TermId, atoms: Bits) -> TermId {
         let texts = self.spelling.texts(self.terms);
         let last = self.contexts.part(&classes::all(), atoms);
-        let last = spelled(self.terms, self.spelling, &last);
+        let last = encode_class(self.terms, self.spelling, &last);
         let ending = self.terms.concat(&[texts, last]);
         self.terms.intersection(&[term, ending])
     }
 
-    /// The texts of `term` whose first character is of some atoms.
+    /// The texts of `term` whose first character is in `atoms`.
     pub(super) fn starting_in(&mut self, term: TermId, atoms: Bits) -> TermId {
         let first = self.contexts.part(&classes::all(), atoms);
-        let first = spelled(self.terms, self.spelling, &first);
+        let first = encode_class(self.terms, self.spelling, &first);
         let starting = self.terms.concat(&[first, self.terms.anything()]);
         self.terms.intersection(&[term, starting])
     }
 
-    /// A repetition of a part with assertions.
+    /// The repetition of a node with assertions.
     fn repeat(
         &mut self,
-        id: NodeId,
-        body: NodeId,
-        (min, max): LengthRange,
-        rests: Rests,
-        tasks: &mut Vec<Task>,
-    ) -> Result<Rests, PatternError> {
+        id: PatternNodeId,
+        body: PatternNodeId,
+        counts: LengthRange,
+        suffixes: SuffixLanguages,
+        tasks: &mut Vec<TranslationTask>,
+    ) -> Result<SuffixLanguages, PatternError> {
+        let LengthRange { min, max } = counts;
         let traits = self.traits[body.index()];
         if traits.zero_width {
-            // It holds as often as it holds once.
+            // An assertion that holds once holds any number of times.
             if min > 0 {
-                tasks.push(Task::Node(body));
+                tasks.push(TranslationTask::Translate(body));
             }
-            return Ok(rests);
+            return Ok(suffixes);
         }
-        if min <= MOST_COPIES && rests.iter().all(|rest| *rest == self.open()) {
-            // Before any text, more copies than must be make no difference.
-            tasks.extend((0..min).map(|_| Task::Node(body)));
-            return Ok(rests);
+        if min <= MAX_COPIES && suffixes.iter().all(|suffix| *suffix == self.any_text()) {
+            // If any text may follow, copies beyond the minimum make no difference.
+            tasks.extend((0..min).map(|_| TranslationTask::Translate(body)));
+            return Ok(suffixes);
         }
         if (min, max) == (0, Some(1)) {
-            tasks.push(Task::Or(rests.clone()));
-            tasks.push(Task::Node(body));
-            return Ok(rests);
+            tasks.push(TranslationTask::UniteWith(suffixes.clone()));
+            tasks.push(TranslationTask::Translate(body));
+            return Ok(suffixes);
         }
         if !traits.has_lookahead {
-            return matrix::before_loop(self, id, &rests);
+            return matrix::prepend_repetition(self, id, &suffixes);
         }
         match max {
-            Some(max) if max <= MOST_COPIES => {
-                tasks.extend((0..min).map(|_| Task::Node(body)));
+            Some(max) if max <= MAX_COPIES => {
+                tasks.extend((0..min).map(|_| TranslationTask::Translate(body)));
                 for _ in min..max {
-                    tasks.push(Task::Or(rests.clone()));
-                    tasks.push(Task::Node(body));
+                    tasks.push(TranslationTask::UniteWith(suffixes.clone()));
+                    tasks.push(TranslationTask::Translate(body));
                 }
-                Ok(rests)
+                Ok(suffixes)
             }
-            _ => self.tempered(id, body, (min, max), rests, tasks),
+            _ => self.parse_tempered(id, body, counts, suffixes, tasks),
         }
     }
 
-    /// A repetition of one character with lookaheads beside it.
-    fn tempered(
+    /// Recognises the repetition of one character with adjacent lookaheads, and adds the agenda entries for them.
+    fn parse_tempered(
         &mut self,
-        repeat: NodeId,
-        body: NodeId,
+        repeat: PatternNodeId,
+        body: PatternNodeId,
         counts: LengthRange,
-        rests: Rests,
-        tasks: &mut Vec<Task>,
-    ) -> Result<Rests, PatternError> {
-        let refused = || {
-            let message = "a loop around a lookahead is supported in front of one character only";
+        suffixes: SuffixLanguages,
+        tasks: &mut Vec<TranslationTask>,
+    ) -> Result<SuffixLanguages, PatternError> {
+        let unsupported = || {
+            let message = "a repeated lookahead is supported only before a single character";
             PatternError::unsupported(self.pattern.offset(repeat), message)
         };
         let (mut character, mut lookaheads, mut bodies) = (None, Vec::new(), Vec::new());
         let mut stack = vec![body];
         while let Some(id) = stack.pop() {
             match self.pattern.node(id) {
-                Node::Concat(parts) => stack.extend(parts.iter().rev()),
-                Node::LookAhead(sense, body) => {
-                    lookaheads.push((if character.is_none() { Side::Before } else { Side::Behind }, *sense));
+                PatternNode::Concat(parts) => stack.extend(parts.iter().rev()),
+                PatternNode::LookAhead(polarity, body) => {
+                    lookaheads.push((
+                        if character.is_none() { LookAheadSide::Before } else { LookAheadSide::After },
+                        *polarity,
+                    ));
                     bodies.push(*body);
                 }
-                _ => match self.pure(id) {
-                    Some(pure) if pure.length == Some((1, Some(1))) && character.is_none() => {
+                _ => match self.assertion_free(id) {
+                    Some(assertion_free)
+                        if assertion_free.length == Some(LengthRange::exactly(1)) && character.is_none() =>
+                    {
                         character = Some(id);
                     }
-                    _ => return Err(refused()),
+                    _ => return Err(unsupported()),
                 },
             }
         }
-        let character = character.ok_or_else(refused)?;
-        let open = vec![self.open(); self.contexts.len()];
-        tasks.push(Task::Temper(Temper { repeat, character, counts, lookaheads }, rests));
-        let (first, others) = bodies.split_first().ok_or_else(refused)?;
+        let character = character.ok_or_else(unsupported)?;
+        let open = vec![self.any_text(); self.contexts.len()];
+        tasks.push(TranslationTask::RepeatTempered(
+            TemperedRepeat { repeat, character, counts, lookaheads },
+            suffixes,
+        ));
+        let (first, others) = bodies.split_first().ok_or_else(unsupported)?;
         for &body in others.iter().rev() {
-            tasks.push(Task::Node(body));
-            tasks.push(Task::Push(open.clone()));
+            tasks.push(TranslationTask::Translate(body));
+            tasks.push(TranslationTask::Push(open.clone()));
         }
-        tasks.push(Task::Node(*first));
+        tasks.push(TranslationTask::Translate(*first));
         Ok(open)
     }
 
-    /// At the end of the text, all suffixes of what is repeated have to pass the lookaheads.
-    fn temper(&mut self, temper: &Temper, asked: &[Rests], rests: &Rests) -> Result<Rests, PatternError> {
-        let rest = rests[0];
-        let is_uniform = |rests: &Rests| rests.iter().all(|other| *other == rests[0]);
-        let is_end = rest.term == self.terms.epsilon() && is_uniform(rests);
-        if !is_end || !asked.iter().all(is_uniform) {
-            let message =
-                "a loop around a lookahead is supported at the end of the text only, followed by `$`";
+    /// Translates a tempered repetition at the end of the text: all suffixes of the repeated text must satisfy the
+    /// lookaheads.
+    fn translate_tempered(
+        &mut self,
+        temper: &TemperedRepeat,
+        bodies: &[SuffixLanguages],
+        suffixes: &SuffixLanguages,
+    ) -> Result<SuffixLanguages, PatternError> {
+        let suffix = suffixes[0];
+        let is_uniform = |suffixes: &SuffixLanguages| suffixes.iter().all(|other| *other == suffixes[0]);
+        let is_end = suffix.term == self.terms.epsilon() && is_uniform(suffixes);
+        if !is_end || !bodies.iter().all(is_uniform) {
+            let message = "a repeated lookahead is supported only at the end of the text, followed by `$`";
             return Err(PatternError::unsupported(self.pattern.offset(temper.repeat), message));
         }
-        let character = self.pure(temper.character).expect("a tempered character is pure").term;
-        let mut parts = vec![self.terms.repeat(character, temper.counts.0, temper.counts.1)];
+        let character =
+            self.assertion_free(temper.character).expect("a tempered character has no assertion").term;
+        let mut parts = vec![self.terms.repeat(character, temper.counts.min, temper.counts.max)];
         let texts = self.spelling.texts(self.terms);
         let nonempty = self.spelling.length(self.terms, 1, None);
-        for (&(side, sense), asked) in temper.lookaheads.iter().zip(asked) {
-            let refused = match sense {
-                Sense::Positive => self.terms.complement(asked[0].term),
-                Sense::Negative => asked[0].term,
+        for (&(side, polarity), body) in temper.lookaheads.iter().zip(bodies) {
+            let refused = match polarity {
+                Polarity::Positive => self.terms.complement(body[0].term),
+                Polarity::Negative => body[0].term,
             };
             let wrong = match side {
-                Side::Before => {
+                LookAheadSide::Before => {
                     let refused = self.terms.intersection(&[refused, nonempty]);
                     self.terms.concat(&[texts, refused])
                 }
-                Side::Behind => self.terms.concat(&[nonempty, refused]),
+                LookAheadSide::After => self.terms.concat(&[nonempty, refused]),
             };
             parts.push(self.terms.complement(wrong));
         }
-        let before = Rest { term: self.terms.intersection(&parts), closed: true };
-        Ok(vec![before; rests.len()])
+        let before = SuffixLanguage { term: self.terms.intersection(&parts), closed: true };
+        Ok(vec![before; suffixes.len()])
     }
 
-    /// The pattern as pieces in a row, and whether it starts with `^` and ends in `$`, if nothing else in it is an
-    /// assertion.
-    fn pieces(&self) -> Option<(bool, Vec<Piece>, bool)> {
+    /// The pattern as a sequence of pieces, or `None` if it has an assertion other than a leading `^` and a trailing
+    /// `$`.
+    fn sequence(&self) -> Option<PieceSequence> {
         let (mut starts, mut ends) = (false, false);
         let mut pieces = Vec::new();
         let mut stack = vec![self.pattern.root()];
         while let Some(id) = stack.pop() {
             match self.pattern.node(id) {
-                Node::Concat(parts) => stack.extend(parts.iter().rev()),
-                Node::Start if pieces.is_empty() && !ends => starts = true,
-                Node::End => ends = true,
+                PatternNode::Concat(parts) => stack.extend(parts.iter().rev()),
+                PatternNode::Start if pieces.is_empty() && !ends => starts = true,
+                PatternNode::End => ends = true,
                 _ if ends => return None,
                 node => {
-                    let pure = self.pure(id)?;
+                    let assertion_free = self.assertion_free(id)?;
                     let mut unit = None;
-                    if let &Node::Repeat { body, min, max } = node
-                        && let Pure { term, length: Some((fewest, most)), .. } = self.pure(body)?
-                        && most == Some(fewest)
-                        && fewest > 0
+                    if let &PatternNode::Repeat { body, min, max } = node
+                        && let AssertionFree {
+                            term,
+                            length: Some(LengthRange { min: shortest, max: longest }),
+                            ..
+                        } = self.assertion_free(body)?
+                        && longest == Some(shortest)
+                        && shortest > 0
                     {
-                        unit = Some(Unit { term, length: fewest, counts: (min, max) });
+                        unit =
+                            Some(RepeatedUnit { term, length: shortest, counts: LengthRange { min, max } });
                     }
-                    pieces.push(Piece { term: pure.term, length: pure.length?, unit });
+                    pieces.push(SizedPiece {
+                        term: assertion_free.term,
+                        length: assertion_free.length?,
+                        unit,
+                    });
                 }
             }
         }
-        Some((starts, pieces, ends))
+        Some(PieceSequence { starts, pieces, ends })
     }
 
-    /// The search for a pattern that needs no set operation.
+    /// The search for a pattern that needs no set operation, or `None` if the pattern is not of that form.
     fn simple_search(&mut self) -> Option<TermId> {
-        let (starts, mut pieces, ends) = self.pieces()?;
+        let PieceSequence { starts, mut pieces, ends } = self.sequence()?;
         let any = self.spelling.any(self.terms);
         let term = self.spelling.texts(self.terms);
-        let unit = Some(Unit { term: any, length: 1, counts: (0, None) });
-        let texts = Piece { term, length: (0, None), unit };
-        let is_fixed = pieces.iter().all(|piece| piece.length.1 == Some(piece.length.0));
+        let unit = Some(RepeatedUnit { term: any, length: 1, counts: LengthRange { min: 0, max: None } });
+        let texts = SizedPiece { term, length: LengthRange { min: 0, max: None }, unit };
+        let is_fixed = pieces.iter().all(|piece| piece.length.is_exact());
         match (starts, ends) {
             (true, true) => {}
             (false, true) => pieces.insert(0, texts),
-            // Where a match ends is certain, so what follows needs no care.
+            // The end of the match is at a fixed position, so any text may follow.
             (true, false) if is_fixed => pieces.push(texts),
             _ => return None,
         }
@@ -688,7 +755,7 @@ impl<'a> Translator<'a> {
         if !ends && let Some(last) = terms.last_mut() {
             *last = self.terms.anything();
             let open = self.terms.concat(&terms);
-            self.spelling.remember_open(term, open);
+            self.spelling.record_open_ended(term, open);
         }
         self.spelling.pieces.insert(term, pieces);
         Some(term)
