@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from grammask._grammask import CompiledGrammar, Vocabulary
+    from grammask.sources import SourceKey
 
 __all__ = ["CompileCache", "default_compile_cache"]
 
@@ -100,7 +101,7 @@ class CompileCache:
     def find(
         self,
         vocabulary: Vocabulary,
-        text: bytes,
+        text: bytes | SourceKey,
         options: tuple[Hashable, ...],
         make: Callable[[], CompiledGrammar],
     ) -> CompiledGrammar:
@@ -108,7 +109,7 @@ class CompileCache:
 
         Args:
             vocabulary: The vocabulary, known by identity.
-            text: The grammar's text.
+            text: The grammar's text or source.
             options: Everything else that makes a difference.
             make: Compiles the grammar. What it raises is raised here, and not kept.
         """

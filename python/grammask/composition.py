@@ -8,7 +8,6 @@ deep as memory allows. What contains itself is written with rules, which refer t
 from __future__ import annotations
 
 import hashlib
-import pickle
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from grammask import _grammask
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from grammask.grammar import Grammar
+    from grammask.sources import EngineGrammar, Source
 
 __all__ = [
     "Part",
@@ -38,32 +37,89 @@ __all__ = [
 
 
 class Part:
-    """A part of a grammar.
+    """A part of a grammar. Immutable; equal parts have equal digests. A part is also a source of a grammar.
 
     Attributes:
-        kind: The name of the method of ``_grammask.Composition`` that makes it.
-        arguments: What else the method takes.
-        parts: The parts that it is made of.
-        digest: A hash of all of it.
+        kind: The name of the method of ``_grammask.Composition`` that adds the part, or ``"source"``.
+        arguments: The arguments of the method; for ``"source"`` the source of a grammar.
+        parts: The parts that it consists of.
+        digest: A hash of all of these.
     """
 
-    __slots__ = ("arguments", "digest", "kind", "parts")
+    __slots__ = ("_grammar", "arguments", "digest", "kind", "parts")
 
+    kind: str
+    arguments: tuple[Any, ...]
+    parts: tuple[Part, ...]
     digest: bytes
+    _grammar: EngineGrammar | None
 
     def __init__(self, kind: str, arguments: tuple[Any, ...], parts: tuple[Part, ...] = ()) -> None:
-        """Makes a part; the functions of this module check what they are given."""
+        """Makes a part; the functions of this module check their arguments first."""
         self.kind = kind
         self.arguments = arguments
         self.parts = parts
         content = hashlib.sha256(kind.encode())
-        if kind == "grammar":
-            content.update(arguments[0].digest())
-        else:
-            content.update(pickle.dumps(arguments, protocol=5))
+        content.update(ascii(arguments).encode())
         for part in parts:
             content.update(part.digest)
         self.digest = content.digest()
+        self._grammar = None
+
+    @classmethod
+    def of_source(cls, source: Source, grammar: EngineGrammar | None = None) -> Part:
+        """Returns the part that matches the texts of a grammar, which is built here unless it is given.
+
+        Raises:
+            GrammarError: As of the reader of the source.
+        """
+        if isinstance(source, Part):
+            return source
+        part = cls("source", (source,))
+        part._grammar = source.build() if grammar is None else grammar
+        return part
+
+    def build(self) -> EngineGrammar:
+        """Builds the grammar of the part, at the first call.
+
+        Raises:
+            GrammarError: Of an inner grammar, after unpickling.
+        """
+        if self._grammar is None:
+            self._grammar = self.arguments[0].build() if self.kind == "source" else build(self)
+        return self._grammar
+
+    def graft_into(self, composition: _grammask.Composition) -> int:
+        """Adds the grammar of the part to a composition, and returns its number there.
+
+        Raises:
+            TypeError: It has a lexer.
+        """
+        grammar = self.build()
+        if isinstance(grammar, _grammask.LexedGrammar):
+            raise no_part()
+        return composition.grammar(grammar)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Part) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"<Part {self.kind} {self.digest.hex()}>"
+
+    def __getstate__(self) -> tuple[str, tuple[Any, ...], tuple[Part, ...], bytes]:
+        return self.kind, self.arguments, self.parts, self.digest
+
+    def __setstate__(self, state: tuple[str, tuple[Any, ...], tuple[Part, ...], bytes]) -> None:
+        self.kind, self.arguments, self.parts, self.digest = state
+        self._grammar = None
+
+
+def no_part() -> TypeError:
+    """Returns the error for a grammar with a lexer as a part."""
+    return TypeError("a grammar with a lexer (from_lark, bundled) cannot be a part of another grammar")
 
 
 def literal(text: str | bytes) -> Part:
@@ -243,8 +299,8 @@ def _make(
     match part.kind:
         case "literal":
             return composition.literal(*arguments)
-        case "grammar":
-            return _grafted(composition, arguments[0])
+        case "source":
+            return part.graft_into(composition)
         case "token":
             return composition.token(*arguments)
         case "tokens":
@@ -286,7 +342,3 @@ def _matching(
         others = composition.complement_language(composition.union_language(outside))
         language = composition.intersection_language([language, others])
     return composition.terminal(language, "text")
-
-
-def _grafted(composition: _grammask.Composition, grammar: Grammar) -> int:
-    return grammar.graft_into(composition)

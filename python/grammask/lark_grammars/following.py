@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from grammask.lark_grammars.loading import ProductionTuple
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Following:
     """Pairs of terminals of which the second can come right after the first; found when they are first asked for."""
 
-    def __init__(self, productions: list[ProductionTuple], silent: Collection[str]) -> None:
+    def __init__(self, productions: Sequence[ProductionTuple], silent: Collection[str]) -> None:
         """Make the relation of some productions.
 
         Args:
@@ -33,7 +33,7 @@ class Following:
         return _pairs(self._productions, self._silent)
 
 
-def _pairs(productions: list[ProductionTuple], silent: Collection[str]) -> set[tuple[str, str]]:
+def _pairs(productions: Sequence[ProductionTuple], silent: Collection[str]) -> set[tuple[str, str]]:
     rules = {lhs for lhs, _, _ in productions}
     nullable = set(silent)
     first: dict[str, set[str]] = {rule: set() for rule in rules}

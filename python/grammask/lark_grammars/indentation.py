@@ -10,7 +10,7 @@ from grammask.lark_grammars.refused_terminals import RefusedTerminals
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-IndentationTuple: TypeAlias = tuple[str, str, str, int, list[str], list[str]]
+IndentationTuple: TypeAlias = tuple[str, str, str, int, tuple[str, ...], tuple[str, ...]]
 """Newline, indent, dedent, columns of a tab, opening and closing brackets: as the engine takes it."""
 
 EXPECTED = ("NL_type", "INDENT_type", "DEDENT_type", "tab_len", "OPEN_PAREN_types", "CLOSE_PAREN_types")
@@ -82,7 +82,7 @@ def layout_of(postlex: PostLexer | None) -> tuple[IndentationTuple | None, list[
     if int(tab_length) < 1:
         message = f"a tab of the indenter `{kind.__name__}` counts {tab_length} columns"
         raise unsupported(message)
-    indentation = (str(newline), str(indent), str(dedent), int(tab_length), list(opening), list(closing))
+    indentation = (str(newline), str(indent), str(dedent), int(tab_length), tuple(opening), tuple(closing))
     return indentation, [name for name in accepted if name != newline]
 
 
@@ -99,5 +99,5 @@ def with_brackets_of(indentation: IndentationTuple, names: Collection[str]) -> I
         names: The terminals of the grammar.
     """
     newline, indent, dedent, tab_length, opening, closing = indentation
-    kept = [[name for name in brackets if name in names] for brackets in (opening, closing)]
-    return newline, indent, dedent, tab_length, kept[0], kept[1]
+    opening, closing = (tuple(name for name in brackets if name in names) for brackets in (opening, closing))
+    return newline, indent, dedent, tab_length, opening, closing

@@ -22,7 +22,7 @@ Lexer: TypeAlias = Literal["contextual", "basic", "dynamic", "dynamic_complete"]
 Parser: TypeAlias = Literal["lalr", "earley"]
 """The library's names of parsers."""
 
-ProductionTuple: TypeAlias = tuple[str, list[str], int]
+ProductionTuple: TypeAlias = tuple[str, tuple[str, ...], int]
 """Left side, right side, priority: as the engine takes it."""
 
 
@@ -35,8 +35,8 @@ class LarkDefinition:
         productions: In the order of the text, with the operators written out.
     """
 
-    terminals: list[TerminalTuple]
-    productions: list[ProductionTuple]
+    terminals: tuple[TerminalTuple, ...]
+    productions: tuple[ProductionTuple, ...]
 
 
 def lark_text(grammar: str | os.PathLike[str]) -> tuple[str, str]:
@@ -129,16 +129,20 @@ def lark_definition(
     if lexer == "contextual" and len(refused) < len(always_accepted):
         message = "the post-lexer always accepts a terminal that a rule uses"
         raise unsupported(message, advice="use the basic lexer, which looks for all terminals everywhere")
-    productions = [
-        (str(rule.origin.name), [str(symbol.name) for symbol in rule.expansion], rule.options.priority or 0)
+    productions = tuple(
+        (
+            str(rule.origin.name),
+            tuple(str(symbol.name) for symbol in rule.expansion),
+            rule.options.priority or 0,
+        )
         for rule in rules
-    ]
+    )
     roles = {**({newline: "newline"} if newline else {}), **dict.fromkeys(refused, "refused")}
     roles.update(dict.fromkeys(ignored, "ignored"))
     follows = None if is_dynamic else Following(productions, declared)
     tuples = terminal_tuples(terminals, roles, follows)
     return LarkDefinition(
-        [*tuples, *((name, "declared", "", "", 0, "parsed") for name in declared)], productions
+        (*tuples, *((name, "declared", "", "", 0, "parsed") for name in declared)), productions
     )
 
 

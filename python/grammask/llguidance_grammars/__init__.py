@@ -5,6 +5,6 @@ looks at what follows a ``stop=``, ``imported_terminals`` holds the terminals of
 is wrong. What the dialect means here is in ``docs/llguidance_lark.md``.
 """
 
-from grammask.llguidance_grammars.translation import llguidance_grammar
+from grammask.llguidance_grammars.source import LlguidanceLarkSource
 
-__all__ = ["llguidance_grammar"]
+__all__ = ["LlguidanceLarkSource"]

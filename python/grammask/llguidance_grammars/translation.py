@@ -16,12 +16,13 @@ from grammask.llguidance_grammars.refusals import Refusals
 from grammask.llguidance_grammars.stops import Stops
 from grammask.llguidance_grammars.syntax import Definition, Node, read, read_tokens
 from grammask.llguidance_grammars.syntax import Grammar as Statements
+from grammask.readers.json_schema import json_schema_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from grammask._grammask import Limits
-    from grammask.grammar import Grammar
+    from grammask.composition import Part
 
 __all__ = ["llguidance_grammar"]
 
@@ -39,23 +40,19 @@ _MOST_INSTANCES = 1 << 20
 
 
 def llguidance_grammar(
-    text: str,
-    grammars: type[Grammar],
-    limits: Limits | None,
-    named: Mapping[str, str | Grammar] | None = None,
+    text: str, limits: Limits | None, named: Mapping[str, str | Part] | None = None
 ) -> _grammask.Grammar:
     """Returns the grammar of a text.
 
     Args:
         text: The grammar.
-        grammars: The class that reads schemas inside.
         limits: Budgets for schemas and expressions.
         named: The grammars that ``@name`` stands for; texts are in the same dialect.
 
     Raises:
         GrammarError: Everything that is wrong, all at once.
     """
-    whole = _Whole(grammars, limits, named or {})
+    whole = _Whole(limits, named or {})
     top = whole.scope_of_text(text)
     # Scopes are added while others are read.
     for scope in whole.scopes:
@@ -81,10 +78,7 @@ def _bottom_up(root: Node, parameter: int | None = None) -> Iterator[Node]:
 class _Whole:
     """What the scopes of a grammar share: itself, the grammars inside of it, and those that it names."""
 
-    def __init__(
-        self, grammars: type[Grammar], limits: Limits | None, named: Mapping[str, str | Grammar]
-    ) -> None:
-        self.grammars = grammars
+    def __init__(self, limits: Limits | None, named: Mapping[str, str | Part]) -> None:
         self.limits = limits
         self.named = named
         self.composition = _grammask.Composition()
@@ -124,7 +118,6 @@ class _Scope:
         self.terminals = statements.terminals
         self.begun = statements.begun
         self.refusals = refusals
-        self.grammars = whole.grammars
         self.limits = whole.limits
         self.composition = whole.composition
         self.start = self.composition.rule("start")
@@ -579,13 +572,13 @@ class _Scope:
                         "unsupported-grammar", node.span, f"`{name}` of `x-guidance` is not supported"
                     )
         try:
-            grammar = self.grammars.from_json_schema(schema, **options)
+            part = json_schema_part(schema, **options)
         except GrammarError as error:
             self.refusals.of_part(node.span, error)
         except (TypeError, ValueError) as error:
             self.refusals.add("invalid-schema", node.span, str(error))
         else:
-            return grammar.graft_into(self.composition)
+            return part.graft_into(self.composition)
         return self.composition.literal(b"")
 
     def undefined(self, node: Node, name: str) -> None:

@@ -6,13 +6,17 @@ these rules; whoever sends the same schema to that service wants to hear of all 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from grammask.errors import Diagnostic
+from grammask.errors import Diagnostic, SchemaNotStrict
 from grammask.schemas.keywords import escaped
 
-__all__ = ["strict_violations"]
+if TYPE_CHECKING:
+    from grammask.schemas.json_text import Schema
+
+__all__ = ["check_strict", "strict_violations"]
 
 MOST_PROPERTIES = 5_000
 DEEPEST_NESTING = 10
@@ -34,6 +38,27 @@ _FORMATS = frozenset(
 )
 _NAMED = ("properties", "$defs", "definitions")
 """Keywords whose values are schemas by name."""
+
+
+def check_strict(schema: Schema, text: str) -> None:
+    """Refuses a schema outside of the strict subset. Text that is no JSON is left to the engine's reader.
+
+    Args:
+        schema: The schema as a value or as JSON text.
+        text: The schema as JSON text.
+
+    Raises:
+        SchemaNotStrict: All violations.
+    """
+    value: Any = schema
+    if isinstance(schema, str | bytes):
+        try:
+            value = json.loads(text)
+        except (json.JSONDecodeError, RecursionError):
+            return
+    violations = strict_violations(value)
+    if violations:
+        raise SchemaNotStrict("\n\n".join(violation.rendered for violation in violations), violations)
 
 
 def strict_violations(schema: Any) -> list[Diagnostic]:

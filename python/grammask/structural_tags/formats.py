@@ -18,6 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from grammask import _grammask, composition
 from grammask.errors import GrammarError
+from grammask.readers.gbnf import xgrammar_ebnf_part
+from grammask.readers.json_schema import json_schema_part
+from grammask.readers.regex import regex_part
 from grammask.schemas.keywords import escaped
 from grammask.structural_tags.nested_parameters import NESTED_STYLES, nested_parameters_part
 from grammask.structural_tags.parameters import PARAMETER_STYLES, parameters_part
@@ -26,7 +29,6 @@ from grammask.structural_tags.places import Refusals
 if TYPE_CHECKING:
     from grammask._grammask import Limits
     from grammask.composition import Part
-    from grammask.grammar import Grammar
 
 __all__ = ["structural_tag_part"]
 
@@ -56,13 +58,12 @@ class _Frame:
     """What the finished part is known by: its place, and what follows it if that makes a difference."""
 
 
-def structural_tag_part(tag: Mapping[str, Any], grammars: type[Grammar], limits: Limits | None) -> Part:
+def structural_tag_part(tag: Mapping[str, Any], limits: Limits | None) -> Part:
     """Returns the part that matches what a structural tag describes.
 
     Args:
         tag: ``{"type": "structural_tag", "format": ...}``, or the older form with ``structures`` and ``triggers``, or
             a format alone.
-        grammars: The class whose methods read the grammars and schemas inside.
         limits: Budgets for each of them; once the time is over none is begun.
 
     Raises:
@@ -72,7 +73,7 @@ def structural_tag_part(tag: Mapping[str, Any], grammars: type[Grammar], limits:
     """
     refusals = Refusals()
     root, pointer = _root_format(tag, refusals)
-    translator = _Translator(grammars, limits, refusals)
+    translator = _Translator(limits, refusals)
     part = translator.translate(root, pointer)
     refusals.raise_all()
     return part
@@ -123,8 +124,7 @@ def _schema_of(schema: Any) -> Any:
 
 
 class _Translator:
-    def __init__(self, grammars: type[Grammar], limits: Limits | None, refusals: Refusals) -> None:
-        self.grammars = grammars
+    def __init__(self, limits: Limits | None, refusals: Refusals) -> None:
         self.limits = limits
         self.refusals = refusals
         self.seconds = (limits or _grammask.Limits()).seconds
@@ -229,9 +229,9 @@ class _Translator:
             return []
         return value
 
-    def _grammar(self, pointer: str, make: Callable[[], Grammar]) -> Part:
+    def _grammar(self, pointer: str, make: Callable[[], Part]) -> Part:
         try:
-            return make().as_part()
+            return make()
         except GrammarError as error:
             self.refusals.of_part(pointer, error)
         except (TypeError, ValueError) as error:
@@ -263,16 +263,16 @@ class _Translator:
         if self._flag(node, "any_order", pointer):
             options["key_order"] = "any"
         if style == "json":
-            return _leaf(self._grammar(place, lambda: self.grammars.from_json_schema(schema, **options)))
+            return _leaf(self._grammar(place, lambda: json_schema_part(schema, **options)))
         if style not in PARAMETER_STYLES and style not in NESTED_STYLES:
             known = ", ".join(["json", *PARAMETER_STYLES, *NESTED_STYLES])
             self.refusals.unsupported(f"{pointer}/style", f"there is no style {style!r}", f"styles: {known}")
             return _leaf(_EMPTY)
         if style in NESTED_STYLES:
             nested = NESTED_STYLES[style]
-            return _leaf(nested_parameters_part(schema, nested, place, self.refusals, self.grammars, options))
+            return _leaf(nested_parameters_part(schema, nested, place, self.refusals, options))
         flat = PARAMETER_STYLES[style]
-        return _leaf(parameters_part(schema, flat, place, self.refusals, self.grammars, options))
+        return _leaf(parameters_part(schema, flat, place, self.refusals, options))
 
     def format_qwen_xml_parameter(
         self, node: Mapping[str, Any], pointer: str, following: _Following
@@ -282,17 +282,11 @@ class _Translator:
     def format_regex(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
         # XGrammar's classes know ASCII, and its dot matches line ends.
         pattern = _grammask.xgrammar_expression(self._text(node, "pattern", pointer))
-        return _leaf(
-            self._grammar(f"{pointer}/pattern", lambda: self.grammars.from_regex(pattern, limits=self.limits))
-        )
+        return _leaf(self._grammar(f"{pointer}/pattern", lambda: regex_part(pattern, self.limits)))
 
     def format_grammar(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
         text = self._text(node, "grammar", pointer)
-        return _leaf(
-            self._grammar(
-                f"{pointer}/grammar", lambda: self.grammars.from_xgrammar_ebnf(text, limits=self.limits)
-            )
-        )
+        return _leaf(self._grammar(f"{pointer}/grammar", lambda: xgrammar_ebnf_part(text, self.limits)))
 
     def format_any_text(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
         return _leaf(

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 from grammask import composition
 from grammask.errors import GrammarError
+from grammask.readers.json_schema import json_schema_part, string_schema_part
+from grammask.readers.regex import regex_part
 from grammask.schemas.json_text import json_text
 from grammask.schemas.keywords import CONSTRAINTS
 from grammask.structural_tags.shapes import Items, Members, Place, Scalar, Shape, Shapes, Text, Words
 
 if TYPE_CHECKING:
     from grammask.composition import Part
-    from grammask.grammar import Grammar
     from grammask.structural_tags.places import Refusals
 
 __all__ = ["NESTED_STYLES", "NestedStyle", "nested_parameters_part", "object_schema", "with_entities"]
@@ -101,7 +102,6 @@ def nested_parameters_part(
     style: NestedStyle,
     pointer: str,
     refusals: Refusals,
-    grammars: type[Grammar],
     options: Mapping[str, Any],
 ) -> Part:
     """Returns the part that matches the properties of an object, in the order of the schema.
@@ -111,11 +111,10 @@ def nested_parameters_part(
         style: How properties are written.
         pointer: Where the schema stands.
         refusals: Where refusals go.
-        grammars: The class that reads the schemas of values.
-        options: The options for doing so.
+        options: The options for reading the schemas of values.
     """
     try:
-        return _Writer(object_schema(schema, style), style, pointer, refusals, grammars, options).parameters()
+        return _Writer(object_schema(schema, style), style, pointer, refusals, options).parameters()
     except (TypeError, ValueError) as error:  # What JSON has not, and texts that have no bytes.
         refusals.invalid(pointer, str(error))
         return _EMPTY
@@ -149,19 +148,17 @@ class _Writer:
         style: NestedStyle,
         pointer: str,
         refusals: Refusals,
-        grammars: type[Grammar],
         options: Mapping[str, Any],
     ) -> None:
         self.style = style
         self.root = Place(schema, pointer)
         self.refusals = refusals
-        self.grammars = grammars
         self.options = options
         self.shapes = Shapes(schema, pointer, refusals, has_anything=style.tells_types)
         most = options.get("max_whitespace", 32)
         self.excludes: list[str] = list(options.get("excludes", ()))
         self.is_any_order = options.get("key_order") == "any"
-        self.space = grammars.from_regex(rf"[ \n\r\t]{{0,{most}}}").as_part()
+        self.space = regex_part(rf"[ \n\r\t]{{0,{most}}}")
         # Rules are known by what they are made from.
         made_from = pickle.dumps((style, json_text(schema), sorted(options.items())), protocol=5)
         self.key = hashlib.sha256(made_from).hexdigest()
@@ -384,9 +381,7 @@ class _Writer:
                 schema = {"type": "string", **shape.constraints}
                 excludes = [*self.excludes, self.style.text_end]
                 try:
-                    return self.grammars.from_string_schema(
-                        schema, excludes=excludes, limits=self.options.get("limits")
-                    ).as_part()
+                    return string_schema_part(schema, excludes=excludes, limits=self.options.get("limits"))
                 except GrammarError as error:
                     self.refusals.of_part(shape.pointer, error)
                     return _EMPTY
@@ -394,7 +389,7 @@ class _Writer:
                 return composition.choice(composition.literal(word) for word in self.allowed(shape))
             case Scalar():
                 try:
-                    value = self.grammars.from_json_schema(shape.schema, **self.options).as_part()
+                    value = json_schema_part(shape.schema, **self.options)
                 except GrammarError as error:
                     self.refusals.of_part(pointer, error)
                     return _EMPTY

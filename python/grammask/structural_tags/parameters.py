@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from grammask import composition
 from grammask.errors import GrammarError, GrammarSemanticError
+from grammask.readers.json_schema import json_schema_part, string_schema_part
+from grammask.readers.regex import regex_part
 from grammask.schemas.keywords import CONSTRAINTS, escaped
 from grammask.structural_tags.shapes import ABOUT_OTHERS_THAN_STRINGS
 
 if TYPE_CHECKING:
     from grammask.composition import Part
-    from grammask.grammar import Grammar
     from grammask.structural_tags.places import Refusals
 
 __all__ = ["PARAMETER_STYLES", "ParameterStyle", "parameters_part"]
@@ -71,7 +72,6 @@ def parameters_part(
     style: ParameterStyle,
     pointer: str,
     refusals: Refusals,
-    grammars: type[Grammar],
     options: Mapping[str, Any],
 ) -> Part:
     """Returns the part that matches the properties of an object in a style, in the order of the schema or in any.
@@ -81,11 +81,10 @@ def parameters_part(
         style: How a property is written.
         pointer: Where the schema stands.
         refusals: Where refusals go.
-        grammars: The class that reads the schemas of values.
-        options: The options for doing so. The order of names is that of parameters too, and no string and no name of a
-            parameter has an excluded word either.
+        options: The options for reading the schemas of values. The order of names is that of parameters too, and no
+            string and no name of a parameter has an excluded word either.
     """
-    space = grammars.from_regex(rf"[ \n\r\t]{{0,{options.get('max_whitespace', 32)}}}").as_part()
+    space = regex_part(rf"[ \n\r\t]{{0,{options.get('max_whitespace', 32)}}}")
     if not isinstance(schema, Mapping) or not isinstance(schema.get("properties", {}), Mapping):
         refusals.unsupported(pointer, "parameters need a schema with `properties`")
         return composition.literal("")
@@ -109,7 +108,7 @@ def parameters_part(
             )
     definitions = {name: schema[name] for name in ("$defs", "definitions") if name in schema}
     excludes: Sequence[str] = options.get("excludes", ())
-    writer = _Values(style, definitions, refusals, grammars, options, space, excludes)
+    writer = _Values(style, definitions, refusals, options, space, excludes)
     before, after = style.begin.split("{key}")
     end = composition.literal(style.end)
     # Each from its name on, and whether it must come.
@@ -160,7 +159,6 @@ class _Values:
     style: ParameterStyle
     definitions: Mapping[str, Any]
     refusals: Refusals
-    grammars: type[Grammar]
     options: Mapping[str, Any]
     space: Part
     excludes: Sequence[str]
@@ -240,9 +238,9 @@ class _Values:
         """
         excludes = [*self.excludes, self.style.end]
         try:
-            return self.grammars.from_string_schema(
+            return string_schema_part(
                 {**schema, **self.definitions}, excludes=excludes, limits=self.options.get("limits")
-            ).as_part()
+            )
         except GrammarSemanticError as error:
             if pointer is not None:
                 self.refusals.of_part(pointer, error)
@@ -278,11 +276,11 @@ class _Values:
         found = []
         for kind, schema in schemas.items():
             try:
-                value = self.grammars.from_json_schema({**schema, **self.definitions}, **self.options)
+                value = json_schema_part({**schema, **self.definitions}, **self.options)
             except GrammarError as error:
                 self.refusals.of_part(pointer, error)
                 return []
-            found.append((kind, composition.sequence([self.space, value.as_part(), self.space])))
+            found.append((kind, composition.sequence([self.space, value, self.space])))
         return found
 
 

@@ -23,7 +23,7 @@ from grammask.templates.joining import any_of, free_text
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from grammask.schemas.spelling import SchemaKeywords
+    from grammask.schemas.options import SchemaKeywords
     from grammask.templates.joining import Joining
     from grammask.templates.results import Place
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from grammask import composition
+from grammask.composition import Part
 from grammask.errors import GrammarError
+from grammask.readers.json_schema import json_schema_part
+from grammask.readers.regex import regex_part
 from grammask.structural_tags.nested_parameters import NESTED_STYLES, nested_parameters_part
 from grammask.structural_tags.parameters import PARAMETER_STYLES, parameters_part
 from grammask.structural_tags.places import Refusals
@@ -13,14 +16,12 @@ from grammask.tool_styles import tool_style, tool_styles
 from grammask.tools.custom_inputs import input_schema
 from grammask.tools.definitions import Tool
 from grammask.tools.following import spelled_name
-from grammask.tools.response_formats import text_format_grammar
+from grammask.tools.response_formats import text_format_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from grammask._grammask import Vocabulary
-    from grammask.composition import Part
-    from grammask.grammar import Grammar
     from grammask.tools.definitions import Choice
 
 __all__ = ["calls_part"]
@@ -32,7 +33,6 @@ def calls_part(
     tools: list[Tool],
     choice: Choice,
     style: Mapping[str, Any],
-    grammars: type[Grammar],
     *,
     most_calls: int | None,
     vocabulary: Vocabulary | None,
@@ -44,7 +44,6 @@ def calls_part(
         tools: The tools that may be called.
         choice: Whether one must be, or none may be.
         style: How calls are written; see :mod:`grammask.tool_styles`.
-        grammars: The class that reads schemas and grammars.
         most_calls: The most calls; None if any number will do.
         vocabulary: Decides which marks are special tokens; without it, those that the style lists.
         schema_options: Options for schemas of arguments.
@@ -52,7 +51,7 @@ def calls_part(
     Raises:
         GrammarError: Everything about the tools that cannot be enforced exactly, each with its JSON pointer.
     """
-    writer = _Writer(style, grammars, vocabulary, schema_options)
+    writer = _Writer(style, vocabulary, schema_options)
     part = writer.output(tools, choice, most_calls)
     writer.refusals.raise_all()
     return part
@@ -62,12 +61,10 @@ class _Writer:
     def __init__(
         self,
         style: Mapping[str, Any],
-        grammars: type[Grammar],
         vocabulary: Vocabulary | None,
         schema_options: Mapping[str, Any],
     ) -> None:
         self.style = style
-        self.grammars = grammars
         self.schema_options = schema_options
         self.refusals = Refusals()
         self.known_arguments: dict[tuple[str, str], Part] = {}
@@ -143,7 +140,7 @@ class _Writer:
             case {"optional": text}:
                 return composition.choice([_EMPTY, composition.literal(text)])
             case {"number": _}:
-                return self.grammars.from_regex("0|[1-9][0-9]{0,3}").as_part()
+                return regex_part("0|[1-9][0-9]{0,3}")
             case {"text": _}:
                 return composition.free_text(without=self.triggers)
             case {"text_before": mark}:
@@ -161,24 +158,24 @@ class _Writer:
 
     def arguments(self, form: str, tool: Tool, pointer: str) -> Part:
         if form == "custom":
-            return text_format_grammar(tool.custom_format or {"type": "text"}, self.grammars).as_part()
+            return Part.of_source(text_format_source(tool.custom_format or {"type": "text"}))
         schema = {"type": "object"} if tool.parameters in (None, True) else tool.parameters
         place = f"{pointer}/parameters"
         options = dict(self.schema_options)
         strict = options.pop("strict", False) or tool.is_strict
         if form == "json" or strict:
             try:
-                grammar = self.grammars.from_json_schema(schema, strict=strict, **options)
+                part = json_schema_part(schema, strict=strict, **options)
             except GrammarError as error:
                 self.refusals.of_part(place, error)
                 return _EMPTY
             if form == "json":
-                return grammar.as_part()
+                return part
         if form in NESTED_STYLES:
             nested = NESTED_STYLES[form]
-            return nested_parameters_part(schema, nested, place, self.refusals, self.grammars, options)
+            return nested_parameters_part(schema, nested, place, self.refusals, options)
         style = PARAMETER_STYLES[form]
-        return parameters_part(schema, style, place, self.refusals, self.grammars, options)
+        return parameters_part(schema, style, place, self.refusals, options)
 
 
 def _text_of(piece: Any) -> str:
