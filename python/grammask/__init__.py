@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from grammask import formatron as formatron
     from grammask import integrations as integrations
     from grammask import kbnf as kbnf
-    from grammask import streaming as streaming
     from grammask import streamlining as streamlining
     from grammask import templates as templates
     from grammask import tools as tools
-    from grammask.streaming import PartialJson, partial_json
+    from grammask.partial_objects import PartialJson, partial_json
+    from grammask.schemas.options import SchemaOptions
     from grammask.templates import Template, TemplateMismatch, TemplateResult, TemplateStream
 
 __all__ = [
@@ -66,6 +66,7 @@ __all__ = [
     "Matcher",
     "PartialJson",
     "SchemaNotStrict",
+    "SchemaOptions",
     "Template",
     "TemplateMismatch",
     "TemplateResult",
@@ -86,7 +87,8 @@ __all__ = [
 ]
 
 _IMPORTED_WHEN_USED = {
-    **dict.fromkeys(("PartialJson", "partial_json"), "grammask.streaming"),
+    **dict.fromkeys(("PartialJson", "partial_json"), "grammask.partial_objects"),
+    "SchemaOptions": "grammask.schemas.options",
     **dict.fromkeys(
         ("Template", "TemplateMismatch", "TemplateResult", "TemplateStream"), "grammask.templates"
     ),
@@ -94,7 +96,7 @@ _IMPORTED_WHEN_USED = {
 """Names whose modules would make importing the package slower."""
 
 _MODULES_IMPORTED_WHEN_USED = frozenset(
-    {"compat", "formatron", "integrations", "kbnf", "streaming", "streamlining", "templates", "tools"}
+    {"compat", "formatron", "integrations", "kbnf", "streamlining", "templates", "tools"}
 )
 """Modules that need no import of their own: ``grammask.kbnf.Engine``."""
 

@@ -11,19 +11,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from grammask import (
-    CompiledGrammar,
-    Grammar,
-    GrammarError,
-    GrammarSyntaxError,
-    Matcher,
-    Vocabulary,
-    _grammask,
-)
-from grammask._grammask import quote_bytes
+from grammask import _grammask
+from grammask._grammask import CompiledGrammar, Matcher, quote_bytes
 from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR
-from grammask.vocabulary import file_kinds
+from grammask.errors import GrammarError, GrammarSyntaxError
+from grammask.grammar import Grammar
+from grammask.vocabulary import Vocabulary, file_kinds
 from grammask.vocabulary.tiktoken import END_OF_TEXT
 from grammask.vocabulary.token_table import TokenTable
 

@@ -5,10 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from grammask import Diagnostic, Grammar, GrammarError
 from grammask.cli import arguments
 from grammask.cli.failures import Failure
 from grammask.cli.terminal import OUT, show
+from grammask.errors import Diagnostic, GrammarError
+from grammask.grammar import Grammar
 from grammask.schemas import keywords
 
 _LISTED_PLACES = 60

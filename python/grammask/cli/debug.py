@@ -7,10 +7,11 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from grammask import _grammask, allocate_mask
+from grammask import _grammask
 from grammask.cli import arguments
 from grammask.cli.failures import ReportingGroup
 from grammask.cli.terminal import ERR, OUT, styled
+from grammask.masks import allocate_mask
 
 debug = typer.Typer(
     cls=ReportingGroup, no_args_is_help=True, help="Print a grammar's stages on the way to a mask."

@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from grammask import Vocabulary
 from grammask._grammask import quote_bytes
 from grammask.cli import arguments
 from grammask.cli.failures import Failure
 from grammask.cli.terminal import OUT
+from grammask.vocabulary import Vocabulary
 
 
 def explain(

@@ -10,8 +10,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from grammask import GrammarError, VocabularyError
 from grammask.cli.terminal import ERR, styled
+from grammask.errors import GrammarError, VocabularyError
 from grammask.language_models import ModelNotFound
 
 

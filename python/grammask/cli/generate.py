@@ -7,13 +7,14 @@ import numpy as np
 import typer
 from rich.text import Text
 
-from grammask import CompiledGrammar, Vocabulary
+from grammask._grammask import CompiledGrammar
 from grammask.cli import arguments
 from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR, OUT, token_label
 from grammask.language_models import LanguageModel, open_model
 from grammask.language_models.generation import Step, generate, is_text_of
 from grammask.language_models.remote import LeftTheGrammar, RemoteModel
+from grammask.vocabulary import Vocabulary
 
 _TOKEN_STYLES = ("", "on grey30")
 _PIECE_STYLES = {"model": "", "forced": "dim", "alternative": "underline"}

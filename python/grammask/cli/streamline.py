@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from grammask import Vocabulary
 from grammask.cli import arguments
 from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR, OUT
 from grammask.streamlining import entries_by_state, entries_by_step, streamlining_report
+from grammask.vocabulary import Vocabulary
 
 PRINTABLE = frozenset(range(32, 127)) | {10}
 """Bytes of printable ASCII and line breaks."""

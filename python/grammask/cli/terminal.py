@@ -13,7 +13,8 @@ from rich.text import Text
 from grammask._grammask import quote_bytes
 
 if TYPE_CHECKING:
-    from grammask import Diagnostic, Vocabulary
+    from grammask.errors import Diagnostic
+    from grammask.vocabulary import Vocabulary
 
 OUT = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 """Results."""

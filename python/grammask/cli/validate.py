@@ -4,9 +4,10 @@ from typing import Annotated
 
 import typer
 
-from grammask import CompiledGrammar, Vocabulary
+from grammask._grammask import CompiledGrammar
 from grammask.cli import arguments
 from grammask.cli.terminal import OUT, styled
+from grammask.vocabulary import Vocabulary
 
 _EXCERPT_BYTES = 40
 """Bytes of a line that are shown on each side of an error."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from grammask import _grammask
@@ -98,6 +98,7 @@ class SchemaOptions:
     openapi_nullable: bool = False
     excludes: Sequence[str] = ()
     strict: bool = False
+    _engine_options: _grammask.SchemaOptions = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.whitespace not in ("flexible", "compact"):
@@ -115,18 +116,10 @@ class SchemaOptions:
         if self.separators is not None:
             object.__setattr__(self, "separators", _checked_separators(self.separators))
         object.__setattr__(self, "excludes", _checked_words(self.excludes))
-        self.for_engine()
-
-    def for_engine(self) -> _grammask.SchemaOptions:
-        """Returns the options in the engine's form, without the resolver's documents.
-
-        Raises:
-            ValueError: An option has no such value.
-        """
         escapes = self.escapes
         if self.ensure_ascii is not None:
             escapes = "ascii" if self.ensure_ascii else "raw"
-        return _grammask.SchemaOptions(
+        engine_options = _grammask.SchemaOptions(
             draft=self.draft,
             max_whitespace=self.max_whitespace if self.whitespace == "flexible" else None,
             separators=self.separators,
@@ -140,6 +133,11 @@ class SchemaOptions:
             resources=[],
             excludes=list(self.excludes),
         )
+        object.__setattr__(self, "_engine_options", engine_options)
+
+    def for_engine(self) -> _grammask.SchemaOptions:
+        """Returns the options in the engine's form, without the resolver's documents."""
+        return self._engine_options
 
 
 def with_keywords(options: SchemaOptions | None, keywords: Any) -> SchemaOptions:
@@ -149,9 +147,9 @@ def with_keywords(options: SchemaOptions | None, keywords: Any) -> SchemaOptions
         TypeError: There is no such option.
         ValueError: An option has no such value, or contradicts another.
     """
-    if options is None:
-        return SchemaOptions(**keywords)
-    return replace(options, **keywords) if keywords else options
+    if not keywords:
+        return options or _DEFAULT
+    return SchemaOptions(**keywords) if options is None else replace(options, **keywords)
 
 
 def _checked_words(words: Sequence[str]) -> tuple[str, ...]:
@@ -191,3 +189,6 @@ def _checked_separators(separators: tuple[str, str]) -> tuple[str, str]:
             msg = f"the {name} separator {separator!r} is not a {sign!r} with white space around it"
             raise ValueError(msg)
     return item, key
+
+
+_DEFAULT = SchemaOptions()

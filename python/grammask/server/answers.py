@@ -13,9 +13,9 @@ from grammask.tools.growing_text import without_beginning_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grammask import Vocabulary
     from grammask.language_models.generation import Step
     from grammask.tools import Call, CallFragment
+    from grammask.vocabulary import Vocabulary
 
 
 def error_of(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from grammask import _grammask, composition
 from grammask.errors import UnsupportedType
 from grammask.grammar import Grammar
-from grammask.streaming import partial_json
+from grammask.partial_objects import partial_json
 from grammask.templates.calendar_dates import date_words
 from grammask.templates.joining import any_of, free_text
 

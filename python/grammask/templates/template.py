@@ -25,7 +25,8 @@ from grammask.templates.results import FieldName, Place, TemplateResult, places_
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from grammask import CompiledGrammar, Limits, Matcher, Vocabulary
+    from grammask._grammask import CompiledGrammar, Limits, Matcher
+    from grammask.vocabulary import Vocabulary
 
 _MOST_PARSERS = 4
 """A template is used with few vocabularies."""

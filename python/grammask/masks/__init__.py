@@ -126,7 +126,7 @@ def _apply_to_torch(torch: Any, logits: Any, mask: Any, rows: Sequence[int] | No
 
 def _triton_kernel() -> Any:
     try:
-        from grammask.integrations.torch_triton import refuse
+        from grammask.masks.triton import refuse
     except ImportError:
         return None
     return refuse
