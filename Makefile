@@ -68,6 +68,7 @@ lint: $(DEVELOPMENT)
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/python -m ruff check
 	$(BIN)/python -m ruff format --check
+	PYTHONPATH=python $(BIN)/lint-imports --no-cache
 
 # The site goes to target/site, the crate's pages to target/doc.
 docs: $(PACKAGE) $(DOCUMENTATION)
