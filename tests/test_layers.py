@@ -1,4 +1,4 @@
-"""The layers of the package, written down in ``pyproject.toml``: no import goes upwards, or through the package root."""
+"""The layers of the package, as ``pyproject.toml`` lists them: no import goes upwards, or through the package root."""
 
 from __future__ import annotations
 

@@ -70,8 +70,10 @@ class GrammarReaders:
             limits: Budgets for reading.
 
         Raises:
-            GrammarError: The text is not KBNF, has undefined symbols or expressions that are not regular, or, with a
-                lexer, terminals that rules cannot use.
+            GrammarSyntaxError: The text is not KBNF; all mistakes at once.
+            GrammarSemanticError: A symbol is undefined, or has no sensible definition.
+            UnsupportedGrammar: An expression is not regular; with a lexer, rules cannot use a terminal.
+            LimitExceeded: The text exceeds a limit.
             ValueError: There is no such parser or lexer.
         """
         from grammask.readers.kbnf import kbnf_source
@@ -107,8 +109,10 @@ class GrammarReaders:
         Raises:
             ImportError: The lark library is not installed.
             OSError: The file cannot be read.
-            GrammarError: The library refuses the text, or a terminal is not regular or depends on the text outside its
-                lexeme. Conflicts of rules are found by :meth:`compile` and :meth:`check`.
+            GrammarSyntaxError: The lark library refuses the text.
+            UnsupportedGrammar: A terminal is not regular, or depends on the text outside its lexeme; or another feature
+                has no exact form. Conflicts of rules are found by :meth:`compile` and :meth:`check`.
+            LimitExceeded: The grammar exceeds a limit.
             ValueError: There is no such parser or lexer.
         """
         from grammask.readers.lark import lark_source
@@ -137,7 +141,29 @@ class GrammarReaders:
         parser: Parser | None = None,
         limits: Limits | None = None,
     ) -> Self:
-        """Reads a grammar of llama.cpp. See ``docs/gbnf.md``. Arguments and errors are those of :meth:`from_kbnf`."""
+        r"""Reads a grammar of llama.cpp. See ``docs/gbnf.md``.
+
+        >>> import grammask
+        >>> grammar = grammask.Grammar.from_gbnf(r'root ::= "yes" | "no" [.!]?')
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> grammar.compile(bytes_only).is_valid(b"no!")
+        True
+
+        Args:
+            text: The grammar; bytes must be UTF-8.
+            start: The start symbol.
+            lexer: A lexer, as of :meth:`from_kbnf`.
+            parser: The parser of the lexer's terminals, as of :meth:`from_lark`.
+            limits: Budgets for reading.
+
+        Raises:
+            GrammarSyntaxError: The text is not GBNF; all mistakes at once.
+            GrammarSemanticError: A rule is undefined, or defined twice.
+            UnsupportedGrammar: With a lexer, a terminal is not regular, or rules cannot use it.
+            LimitExceeded: The text exceeds a limit.
+            UnicodeDecodeError: The bytes are not UTF-8.
+            ValueError: There is no such parser or lexer.
+        """
         from grammask.readers.gbnf import gbnf_source
 
         return cls.of_source(gbnf_source(text, start, lexer, parser, limits))
@@ -154,8 +180,11 @@ class GrammarReaders:
             limits: Budgets for reading.
 
         Raises:
-            GrammarError: The text is not in this notation, or has undefined rules, options of rules, ``Regex`` or
-                ``Substring``.
+            GrammarSyntaxError: The text is not in this notation; all mistakes at once.
+            GrammarSemanticError: A rule is undefined, or defined twice.
+            UnsupportedGrammar: The text has options of rules, ``Regex`` or ``Substring``.
+            LimitExceeded: The text exceeds a limit.
+            UnicodeDecodeError: The bytes are not UTF-8.
         """
         from grammask.readers.gbnf import xgrammar_ebnf_source
 
@@ -177,8 +206,10 @@ class GrammarReaders:
             limits: Budgets for reading expressions and schemas, and for rules with parameters.
 
         Raises:
-            GrammarError: The text is not in this notation, has undefined names or priorities, or uses ``stop`` in a way
-                that would take text back.
+            GrammarSyntaxError: The text is not in this notation; all mistakes at once.
+            GrammarSemanticError: A name is undefined, or a terminal contains itself.
+            UnsupportedGrammar: The text has priorities or templates, or a ``stop`` that would take text back.
+            LimitExceeded: The text exceeds a limit.
         """
         from grammask.llguidance_grammars import LlguidanceLarkSource
 
@@ -201,7 +232,9 @@ class GrammarReaders:
             limits: Budgets for each inner grammar and schema. No further one is read after ``limits.seconds``.
 
         Raises:
-            GrammarError: A mistake in the tag, or in an inner grammar or schema, each with its JSON pointer.
+            StructuralTagError: The tag, or an inner grammar or schema, has mistakes, each with its JSON pointer.
+            UnsupportedGrammar: Parts cannot be enforced exactly, and there are no other mistakes.
+            LimitExceeded: Reading exceeds a limit.
         """
         from grammask.structural_tags import json_object, structural_tag_part
 
@@ -274,14 +307,22 @@ class GrammarReaders:
     ) -> Self:
         """Makes the grammar of the texts that match a regular expression as a whole.
 
+        >>> import grammask
+        >>> vocabulary = grammask.Vocabulary([b"0", b"1", b"12", b"-", None], eos=4)
+        >>> compiled = grammask.Grammar.from_regex("-?[1-9][0-9]*").compile(vocabulary)
+        >>> compiled.matcher().allowed_ids().tolist()
+        [1, 2, 3]
+
         Args:
-            pattern: A regular expression.
+            pattern: A regular expression; ``^`` and ``$`` are the ends of the text.
             syntax: ``"rust"``: that of the Rust crate ``regex``, with Unicode. ``"ecma"``: that of ECMA-262
                 (JavaScript) with the flag ``u``, including look-around that is regular.
             limits: Budgets for reading.
 
         Raises:
-            GrammarError: It is no regular expression, or uses features that are not regular.
+            GrammarSyntaxError: It is no regular expression.
+            UnsupportedGrammar: It uses features that are not regular.
+            LimitExceeded: It exceeds a limit.
             ValueError: There is no such syntax.
         """
         from grammask.readers.regex import RegexSource
@@ -292,8 +333,14 @@ class GrammarReaders:
     def from_choices(cls, choices: Iterable[str | bytes], *, limits: Limits | None = None) -> Self:
         """Makes the grammar of some texts. 100,000 texts take about 10 ms.
 
+        >>> import grammask
+        >>> vocabulary = grammask.Vocabulary([b"y", b"es", b"no", None], eos=3)
+        >>> grammask.Grammar.from_choices(["yes", "no"]).compile(vocabulary).matcher().allowed_ids().tolist()
+        [0, 2]
+
         Raises:
-            GrammarError: There are no choices, or they are too long together.
+            GrammarSemanticError: There are no choices.
+            LimitExceeded: Their total length exceeds a limit.
             TypeError: A choice is neither str nor bytes.
         """
         from grammask.readers.choices import choices_source
@@ -310,15 +357,25 @@ class GrammarReaders:
     ) -> Self:
         """Makes the grammar of the JSON texts that are valid under a JSON Schema. See ``docs/json_schema.md``.
 
+        >>> import grammask
+        >>> schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+        >>> grammar = grammask.Grammar.from_json_schema(schema, separators=(", ", ": "))
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> compiled = grammar.compile(bytes_only)
+        >>> compiled.is_valid(b'{"a": 12}'), compiled.first_error(b'{"a": "12"}')
+        (True, 6)
+
         Args:
             schema: The schema, or its JSON text. The order of its properties is the order in texts.
             options: How the schema is read, and how values are written.
             keywords: Fields of :class:`grammask.SchemaOptions`, which replace those of ``options``; and ``limits``.
 
         Raises:
-            UnsupportedSchema: A keyword that cannot be enforced exactly, each with its JSON pointer.
-            GrammarError: The text is no schema, a reference has no target, or no value is valid.
+            UnsupportedSchema: Keywords cannot be enforced exactly, each with its JSON pointer.
+            GrammarSyntaxError: The text is no JSON, or no schema.
+            GrammarSemanticError: A reference has no target, or no value is valid.
             SchemaNotStrict: With ``strict``, the schema is outside OpenAI's strict subset.
+            LimitExceeded: Reading exceeds a limit.
             TypeError: ``schema`` holds a value that JSON does not have, or there is no such keyword.
             ValueError: An option has no such value, or contradicts another.
         """
@@ -337,6 +394,13 @@ class GrammarReaders:
     ) -> Self:
         """Makes the grammar of the strings that are valid under a JSON Schema, written without quotes and escapes.
 
+        >>> import grammask
+        >>> grammar = grammask.Grammar.from_string_schema({"format": "date", "not": {"const": "2000-01-01"}})
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> compiled = grammar.compile(bytes_only)
+        >>> compiled.is_valid(b"2000-01-02"), compiled.is_valid(b"2000-01-01")
+        (True, False)
+
         Args:
             schema: The schema, or its JSON text. Constraints on other values have no effect.
             formats: Whether ``format`` constrains strings.
@@ -344,7 +408,9 @@ class GrammarReaders:
             limits: Budgets for reading.
 
         Raises:
-            GrammarError, TypeError, ValueError: As of :meth:`from_json_schema`; also if no string is valid.
+            GrammarError: As of :meth:`from_json_schema`; also if no string is valid.
+            TypeError: ``schema`` holds a value that JSON does not have.
+            ValueError: A word is empty.
         """
         from grammask.readers.json_schema import string_schema_source
 
@@ -374,6 +440,16 @@ class GrammarReaders:
         cls, tp: Any, *, options: SchemaOptions | None = None, **keywords: Unpack[SchemaKeywords]
     ) -> Self:
         """Makes the grammar of the JSON texts of the values of a Python type; see ``docs/json_schema.md``.
+
+        >>> import dataclasses, grammask
+        >>> @dataclasses.dataclass
+        ... class Point:
+        ...     x: int
+        ...     y: int = 0
+        >>> grammar = grammask.Grammar.from_type(list[Point], whitespace="compact")
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> grammar.compile(bytes_only).is_valid(b'[{"x":1},{"x":2,"y":3}]')
+        True
 
         Args:
             tp: A dataclass, TypedDict, NamedTuple, enumeration, Literal, union, container, ``Annotated`` type, model of

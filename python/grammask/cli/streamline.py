@@ -1,4 +1,4 @@
-"""``grammask streamline``: how many entries the tables of a lexed grammar need, and the charts of that."""
+"""``grammask streamline``: the number of table entries of a lexed grammar after each step of streamlining."""
 
 from pathlib import Path
 from typing import Annotated
@@ -29,12 +29,12 @@ def streamline(
     charts: Annotated[
         Path | None,
         typer.Option(
-            help="Write PATH-steps.svg and PATH-states.svg, and both as *.png where Pillow is.",
+            help="Write PATH-steps.svg and PATH-states.svg, and both as *.png if Pillow is installed.",
             metavar="PATH",
         ),
     ] = None,
 ) -> None:
-    """Count what streamlining leaves of the tables of a grammar with a lexer."""
+    """Count the table entries of a grammar with a lexer after each step of streamlining."""
     vocabulary = arguments.open_vocabulary(vocab)
     if ascii_only:
         vocabulary = in_ascii(vocabulary)
