@@ -1,7 +1,7 @@
-"""Exact next-token masks for grammars: constrained decoding at memory speed.
+"""Exact next-token masks for grammars, for constrained decoding of language models.
 
-A grammar says which texts are legal, a vocabulary which tokens the model has; a matcher says after each token which
-tokens can come next:
+A grammar defines the legal texts, and a vocabulary the tokens of the model. A matcher follows a text and computes after
+each token the set of legal next tokens:
 
 >>> import grammask
 >>> vocabulary = grammask.Vocabulary([b"1", b"12", b"+", b"x", None], eos=4)
@@ -93,16 +93,16 @@ _IMPORTED_WHEN_USED = {
         ("Template", "TemplateMismatch", "TemplateResult", "TemplateStream"), "grammask.templates"
     ),
 }
-"""Names whose modules would make importing the package slower."""
+"""Names whose modules are imported when they are first used, to keep the import of the package fast."""
 
 _MODULES_IMPORTED_WHEN_USED = frozenset(
     {"compat", "formatron", "integrations", "kbnf", "streamlining", "templates", "tools"}
 )
-"""Modules that need no import of their own: ``grammask.kbnf.Engine``."""
+"""Modules that are attributes of the package without an import of their own: ``grammask.kbnf.Engine``."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import what was not imported with the package."""
+    """Import the module of a lazy attribute."""
     if name in _MODULES_IMPORTED_WHEN_USED:
         return import_module(f"{__name__}.{name}")
     if name not in _IMPORTED_WHEN_USED:

@@ -1,8 +1,8 @@
-"""Grammars made of grammars: sequences, choices, repetitions, and plain parts between them.
+"""Compositions of grammars: sequences, choices, repetitions, and plain parts.
 
-A :class:`Part` is an immutable description; :func:`build` turns it into one grammar of the engine. Parts are known by a
-digest of their content, so what occurs several times is built once. Nothing here recurses: parts may be nested as
-deep as memory allows. What contains itself is written with rules, which refer to each other by their names.
+A :class:`Part` is an immutable description; :func:`build` turns it into one grammar of the engine. Parts are identified
+by a digest of their content, so equal parts are built once. No function recurses, so memory bounds the depth of parts.
+Recursive languages are written with :func:`rules`, which refer to each other by name.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Part:
     _grammar: EngineGrammar | None
 
     def __init__(self, kind: str, arguments: tuple[Any, ...], parts: tuple[Part, ...] = ()) -> None:
-        """Makes a part; the functions of this module check their arguments first."""
+        """Makes a part. The functions of this module check the arguments."""
         self.kind = kind
         self.arguments = arguments
         self.parts = parts
@@ -123,19 +123,19 @@ def no_part() -> TypeError:
 
 
 def literal(text: str | bytes) -> Part:
-    """Returns the part that matches exactly a text."""
+    """Returns the part that matches one text."""
     return Part("literal", (text.encode() if isinstance(text, str) else bytes(text),))
 
 
 def token(reference: int | str) -> Part:
-    """Returns the part that matches one token as a whole, by id, or by the name or text that it has alone."""
+    """Returns the part that matches one token by id; the token may be given by its unique name or text."""
     return Part("token", (reference,))
 
 
 def tokens(
     listed: Iterable[int | str], *, others: bool = False, ranges: Iterable[tuple[int, int]] = ()
 ) -> Part:
-    """Returns the part that matches any of some tokens as a whole, or any of all others."""
+    """Returns the part that matches any of some tokens by id, or with ``others`` any other token."""
     return Part("tokens", (list(listed), others, list(ranges)))
 
 
@@ -147,14 +147,14 @@ def free_text(
     max_characters: int | None = None,
     max_tokens: int | None = None,
 ) -> Part:
-    """Returns the part that matches any text, up to the first of some words, without others.
+    """Returns the part that matches any text up to the first occurrence of one of some words.
 
     Args:
-        before: The word that must follow; it is no part of the text.
-        stops: Other words at which the text would have ended.
-        without: Words that are not in the text.
-        max_characters: The most characters.
-        max_tokens: The most tokens of the model.
+        before: The word that must follow. The text does not include it.
+        stops: Other words whose occurrence would end the text as well.
+        without: Words that the text does not contain.
+        max_characters: The maximum number of characters.
+        max_tokens: The maximum number of the model's tokens.
 
     Raises:
         ValueError: A word is empty, or a bound negative.
@@ -173,19 +173,19 @@ def free_text(
 
 
 def matching(pattern: str, *, without: Sequence[str] = (), excludes: Sequence[str] = ()) -> Part:
-    """Returns the part that matches what an expression matches as a whole, but for some texts.
+    """Returns the part that matches the texts of a regular expression except for some.
 
     Args:
         pattern: The expression, in the syntax of the Rust crate ``regex``.
-        without: The texts.
-        excludes: Words; texts that contain one are left out too.
+        without: Excluded texts.
+        excludes: Words; texts that contain one of them are excluded.
     """
     lists = (tuple(text.encode() for text in listed) for listed in (without, excludes))
     return Part("matching", (pattern, *lists))
 
 
 def sequence(parts: Iterable[Part]) -> Part:
-    """Returns the part that matches all parts in order; sequences in it are taken apart."""
+    """Returns the concatenation of parts. Nested sequences are flattened."""
     flat: list[Part] = []
     for part in parts:
         flat.extend(part.parts if part.kind == "sequence" else (part,))
@@ -193,7 +193,7 @@ def sequence(parts: Iterable[Part]) -> Part:
 
 
 def choice(parts: Iterable[Part]) -> Part:
-    """Returns the part that matches any of some parts.
+    """Returns the union of parts. Nested choices are flattened.
 
     Raises:
         ValueError: There are no parts.
@@ -210,15 +210,15 @@ def choice(parts: Iterable[Part]) -> Part:
 def selection(
     parts: Sequence[Part], *, required: Iterable[int], repeatable: Iterable[int] = (), separator: Part
 ) -> Part:
-    """Returns the part that matches some of several parts, at least one, in any order, each at most once.
+    """Returns the part that matches one or more of some parts in any order, each at most once.
 
     Neither a part nor the separator may match the empty text.
 
     Args:
         parts: The parts.
-        required: The positions of those that must come.
-        repeatable: The positions of those that may come any number of times, which are not required.
-        separator: What is between each two.
+        required: The positions of required parts.
+        repeatable: The positions of parts that may occur any number of times, none of them required.
+        separator: The part between every two.
 
     Raises:
         ValueError: There are no parts.
@@ -230,7 +230,7 @@ def selection(
 
 
 def repeat(part: Part, least: int, most: int | None) -> Part:
-    """Returns the part that matches copies of a part in a row.
+    """Returns the part that matches ``least`` to ``most`` copies of a part in a row; None is no upper bound.
 
     Raises:
         ValueError: The bounds are negative, too large or contradict each other.
@@ -242,22 +242,21 @@ def repeat(part: Part, least: int, most: int | None) -> Part:
 
 
 def named(part: Part, name: str) -> Part:
-    """Returns the part under a name of its own, which explanations and printed grammars show."""
+    """Returns the part with a name, which explanations and printed grammars show."""
     return Part("named", (name,), (part,))
 
 
 def reference(rule: str) -> Part:
-    """Returns the part that matches what a rule does; a part of :func:`rules` around it has the rule."""
+    """Returns the part that matches a rule of a surrounding part made by :func:`rules`."""
     return Part("reference", (rule,))
 
 
 def rules(parts: Mapping[str, Part], start: str) -> Part:
-    """Returns the part that matches what a rule does, with rules that may refer to each other and to themselves.
+    """Returns the part that matches one of several rules, which may refer to each other and to themselves.
 
     Args:
-        parts: The rules by their names. These must not be those of other rules in the same grammar, so names hold a
-            hash of what the rules are made from.
-        start: The rule to begin with.
+        parts: The rules by name. Names must be unique in the whole grammar, so they should contain a hash of the rules.
+        start: The name of the rule.
     """
     return Part("rules", (tuple(parts), start), tuple(parts.values()))
 

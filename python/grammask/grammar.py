@@ -160,5 +160,5 @@ class Grammar(GrammarReaders, GrammarAlgebra):
 
 
 def _restore(source: Source) -> Grammar:
-    # A module's function is what TensorRT-LLM can approve, see `approve_pickles`.
+    # A function of the module, since unpicklers with a list of approved names cannot approve class methods.
     return Grammar.of_source(source)

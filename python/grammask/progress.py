@@ -1,4 +1,4 @@
-"""A progress bar for work that makes masks ahead."""
+"""A progress bar for the precomputation of masks."""
 
 from __future__ import annotations
 

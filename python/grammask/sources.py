@@ -33,7 +33,7 @@ class Source(Protocol):
 
 def source_digest(source: Source) -> bytes:
     """Returns a SHA-256 hash of a source, equal in all processes."""
-    # `ascii` escapes what `repr` would escape or not depending on Python's version of Unicode.
+    # `ascii`, because the characters that `repr` escapes depend on Python's version of Unicode.
     return hashlib.sha256(ascii(source).encode()).digest()
 
 
