@@ -80,7 +80,7 @@ class CompileCache:
         return self._max_bytes
 
     def stats(self) -> dict[str, int]:
-        """Return the numbers of ``hits``, ``misses``, ``evictions`` and ``entries``, and the ``bytes`` of all entries."""
+        """Return counts: ``hits``, ``misses``, ``evictions``, ``entries``, and the ``bytes`` of all entries."""
         with self._lock:
             self._drop_dead_vocabularies()
             self._measure()
