@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 from grammask import _grammask, composition
 from grammask.errors import GrammarError
 from grammask.schemas.keywords import escaped
-from grammask.structural_tags.nested_parameters import NESTED_STYLES, nested_parameters_part
-from grammask.structural_tags.parameters import PARAMETER_STYLES, parameters_part
-from grammask.structural_tags.places import Refusals
+from grammask.structural_tags.diagnostics import DiagnosticList
+from grammask.structural_tags.parameters import PARAMETER_STYLES, EncodingContext
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits
@@ -70,15 +69,15 @@ def structural_tag_part(tag: Mapping[str, Any], grammars: type[Grammar], limits:
         StructuralTagError: Everything that is wrong, each with its JSON pointer.
         UnsupportedGrammar: Only things that cannot be enforced exactly.
     """
-    refusals = Refusals()
-    root, pointer = _root_format(tag, refusals)
-    translator = _Translator(grammars, limits, refusals)
+    diagnostics = DiagnosticList()
+    root, pointer = _root_format(tag, diagnostics)
+    translator = _Translator(grammars, limits, diagnostics)
     part = translator.translate(root, pointer)
-    refusals.raise_all()
+    diagnostics.raise_all()
     return part
 
 
-def _root_format(tag: Any, refusals: Refusals) -> tuple[Any, str]:
+def _root_format(tag: Any, diagnostics: DiagnosticList) -> tuple[Any, str]:
     if isinstance(tag, Mapping) and tag.get("type", "structural_tag") == "structural_tag":
         if "format" in tag:
             return tag["format"], "#/format"
@@ -96,7 +95,7 @@ def _root_format(tag: Any, refusals: Refusals) -> tuple[Any, str]:
                 for one in structures
             ]
             for name in tag.keys() - _LEGACY_FIELDS:
-                refusals.invalid(
+                diagnostics.invalid(
                     f"#/{escaped(str(name))}", f"the older form of structural tags has no field `{name}`"
                 )
             # Not of XGrammar: SGLang adds it, and asks so for calls that are required.
@@ -107,7 +106,7 @@ def _root_format(tag: Any, refusals: Refusals) -> tuple[Any, str]:
                 "tags": tags,
                 "at_least_one": required,
             }, "#"
-        refusals.invalid("#", "a structural tag has a `format`, or `structures` and `triggers`")
+        diagnostics.invalid("#", "a structural tag has a `format`, or `structures` and `triggers`")
         return {"type": "any_text"}, "#"
     return tag, "#"
 
@@ -123,10 +122,10 @@ def _schema_of(schema: Any) -> Any:
 
 
 class _Translator:
-    def __init__(self, grammars: type[Grammar], limits: Limits | None, refusals: Refusals) -> None:
+    def __init__(self, grammars: type[Grammar], limits: Limits | None, diagnostics: DiagnosticList) -> None:
         self.grammars = grammars
         self.limits = limits
-        self.refusals = refusals
+        self.diagnostics = diagnostics
         self.seconds = (limits or _grammask.Limits()).seconds
         self.end = time.monotonic() + self.seconds
 
@@ -159,20 +158,22 @@ class _Translator:
     def _open(self, node: Any, pointer: str, following: _Following) -> _Frame:
         # Each grammar inside has the time of a call for itself, so all of them take twice that at the most.
         if time.monotonic() >= self.end:
-            self.refusals.late(pointer, self.seconds)
+            self.diagnostics.raise_timeout(pointer, self.seconds)
         if not isinstance(node, Mapping):
-            self.refusals.invalid(pointer, "a format is an object with a `type`")
+            self.diagnostics.invalid(pointer, "a format is an object with a `type`")
             return _leaf(_EMPTY)
         kind = node.get("type")
         if not isinstance(kind, str) or kind not in _FIELDS:
             help = f"formats: {', '.join(_FIELDS)}"
-            self.refusals.invalid(f"{pointer}/type", f"there is no format {kind!r}", help)
+            self.diagnostics.invalid(f"{pointer}/type", f"there is no format {kind!r}", help)
             return _leaf(_EMPTY)
         known = _FIELDS[kind]
         for name in node:
             if name not in known and name != "type":
                 place = f"{pointer}/{escaped(str(name))}"
-                self.refusals.invalid(place, f"`{kind}` has no field `{name}`", f"fields: {', '.join(known)}")
+                self.diagnostics.invalid(
+                    place, f"`{kind}` has no field `{name}`", f"fields: {', '.join(known)}"
+                )
         method: _Format = getattr(self, f"format_{kind}")
         return method(node, pointer, following)
 
@@ -181,27 +182,29 @@ class _Translator:
     def _text(self, node: Mapping[str, Any], name: str, pointer: str) -> str:
         value = node.get(name)
         if not isinstance(value, str):
-            self.refusals.invalid(f"{pointer}/{name}", f"`{name}` is a string")
+            self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a string")
             return ""
         return value
 
     def _words(self, node: Mapping[str, Any], name: str, pointer: str) -> list[str]:
         value = node.get(name, [])
         if not isinstance(value, list) or not all(isinstance(word, str) and word for word in value):
-            self.refusals.invalid(f"{pointer}/{name}", f"`{name}` is a list of strings that are not empty")
+            self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a list of strings that are not empty")
             return []
         return value
 
     def _flag(self, node: Mapping[str, Any], name: str, pointer: str) -> bool:
         value = node.get(name, False)
         if not isinstance(value, bool):
-            self.refusals.invalid(f"{pointer}/{name}", f"`{name}` is true or false")
+            self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is true or false")
         return value is True
 
     def _bound(self, node: Mapping[str, Any], name: str, pointer: str) -> int | None:
         value = node.get(name)
         if value is not None and not _is_count(value):
-            self.refusals.invalid(f"{pointer}/{name}", f"`{name}` is a number from 0 to 2147483647, or null")
+            self.diagnostics.invalid(
+                f"{pointer}/{name}", f"`{name}` is a number from 0 to 2147483647, or null"
+            )
             return None
         return value
 
@@ -211,31 +214,32 @@ class _Translator:
             or not isinstance(value, int | str)
             or (isinstance(value, int) and value < 0)
         ):
-            self.refusals.invalid(pointer, "a token is an id or a string")
+            self.diagnostics.invalid(pointer, "a token is an id or a string")
             return 0
         return value
 
     def _tokens(self, node: Mapping[str, Any], name: str, pointer: str) -> list[int | str]:
         value = node.get(name, [])
         if not isinstance(value, list):
-            self.refusals.invalid(f"{pointer}/{name}", f"`{name}` is a list of tokens")
+            self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a list of tokens")
             return []
         return [self._token(token, f"{pointer}/{name}/{index}") for index, token in enumerate(value)]
 
     def _formats(self, node: Mapping[str, Any], name: str, pointer: str) -> list[Any]:
         value = node.get(name)
         if not isinstance(value, list) or not value:
-            self.refusals.invalid(f"{pointer}/{name}", f"`{name}` is a list with at least one format")
+            self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a list with at least one format")
             return []
         return value
 
-    def _grammar(self, pointer: str, make: Callable[[], Grammar]) -> Part:
+    def _part(self, pointer: str, make: Callable[[], Part]) -> Part:
+        """Returns the part of an embedded text; records what its reader raises."""
         try:
-            return make().as_part()
+            return make()
         except GrammarError as error:
-            self.refusals.of_part(pointer, error)
+            self.diagnostics.embedded(pointer, error)
         except (TypeError, ValueError) as error:
-            self.refusals.invalid(pointer, str(error))
+            self.diagnostics.invalid(pointer, str(error))
         return _EMPTY
 
     # Text, grammars and schemas ---------------------------------------------------------------------------------
@@ -247,32 +251,31 @@ class _Translator:
         schema = node.get("json_schema")
         place = f"{pointer}/json_schema"
         if not isinstance(schema, bool | Mapping):
-            self.refusals.invalid(place, "`json_schema` is a schema: an object, true or false")
+            self.diagnostics.invalid(place, "`json_schema` is a schema: an object, true or false")
             return _leaf(_EMPTY)
-        style = node.get("style", "json")
+        style_name = node.get("style", "json")
         excludes = self._words(node, "excludes", pointer)
-        if style != "json" and any(word.strip() != word for word in excludes):
-            self.refusals.unsupported(
+        if style_name != "json" and any(word.strip() != word for word in excludes):
+            self.diagnostics.unsupported(
                 f"{pointer}/excludes",
                 "words with white space at an end, since there may be some around values",
             )
-        most = self._bound(node, "max_whitespace_cnt", pointer)
+        max_whitespace = self._bound(node, "max_whitespace_cnt", pointer)
         options: dict[str, Any] = {"limits": self.limits, "excludes": excludes}
-        if most is not None:
-            options["max_whitespace"] = most
+        if max_whitespace is not None:
+            options["max_whitespace"] = max_whitespace
         if self._flag(node, "any_order", pointer):
             options["key_order"] = "any"
-        if style == "json":
-            return _leaf(self._grammar(place, lambda: self.grammars.from_json_schema(schema, **options)))
-        if style not in PARAMETER_STYLES and style not in NESTED_STYLES:
-            known = ", ".join(["json", *PARAMETER_STYLES, *NESTED_STYLES])
-            self.refusals.unsupported(f"{pointer}/style", f"there is no style {style!r}", f"styles: {known}")
+        style = PARAMETER_STYLES.get(style_name)
+        if style is None:
+            self.diagnostics.unsupported(
+                f"{pointer}/style",
+                f"there is no style {style_name!r}",
+                f"styles: {', '.join(PARAMETER_STYLES)}",
+            )
             return _leaf(_EMPTY)
-        if style in NESTED_STYLES:
-            nested = NESTED_STYLES[style]
-            return _leaf(nested_parameters_part(schema, nested, place, self.refusals, self.grammars, options))
-        flat = PARAMETER_STYLES[style]
-        return _leaf(parameters_part(schema, flat, place, self.refusals, self.grammars, options))
+        context = EncodingContext(place, self.diagnostics, self.grammars, options)
+        return _leaf(self._part(place, lambda: style.encode(schema, context)))
 
     def format_qwen_xml_parameter(
         self, node: Mapping[str, Any], pointer: str, following: _Following
@@ -283,14 +286,18 @@ class _Translator:
         # XGrammar's classes know ASCII, and its dot matches line ends.
         pattern = _grammask.xgrammar_expression(self._text(node, "pattern", pointer))
         return _leaf(
-            self._grammar(f"{pointer}/pattern", lambda: self.grammars.from_regex(pattern, limits=self.limits))
+            self._part(
+                f"{pointer}/pattern",
+                lambda: self.grammars.from_regex(pattern, limits=self.limits).as_part(),
+            )
         )
 
     def format_grammar(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
         text = self._text(node, "grammar", pointer)
         return _leaf(
-            self._grammar(
-                f"{pointer}/grammar", lambda: self.grammars.from_xgrammar_ebnf(text, limits=self.limits)
+            self._part(
+                f"{pointer}/grammar",
+                lambda: self.grammars.from_xgrammar_ebnf(text, limits=self.limits).as_part(),
             )
         )
 
@@ -338,7 +345,7 @@ class _Translator:
         least: Any = node.get("min")
         most: Any = node.get("max")
         if not (_is_count(least) and ((_is_count(most) and least <= most) or most == -1)):
-            self.refusals.invalid(
+            self.diagnostics.invalid(
                 pointer, "`min` and `max` are numbers, `max` not below `min` or -1 for any number"
             )
             least, most = 0, 1
@@ -376,7 +383,7 @@ class _Translator:
             )
         words = [end] if isinstance(end, str) else end
         if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
-            self.refusals.invalid(f"{pointer}/end", "`end` is a string, a list of strings or a token")
+            self.diagnostics.invalid(f"{pointer}/end", "`end` is a string, a list of strings or a token")
             words = [""]
         words = list(dict.fromkeys(words))
         if "" in words:
@@ -407,7 +414,7 @@ class _Translator:
             if isinstance(tag, Mapping) and tag.get("type", "tag") == "tag":
                 tags.append((tag, place))
             else:
-                self.refusals.invalid(place, "this is a tag, `{'type': 'tag', ...}`")
+                self.diagnostics.invalid(place, "this is a tag, `{'type': 'tag', ...}`")
         return tags
 
     def format_tags_with_separator(
@@ -430,7 +437,7 @@ class _Translator:
     def format_triggered_tags(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
         triggers = self._words(node, "triggers", pointer)
         if not triggers:
-            self.refusals.invalid(f"{pointer}/triggers", "there is at least one trigger")
+            self.diagnostics.invalid(f"{pointer}/triggers", "there is at least one trigger")
         text = _FreeText(following.words, tuple(triggers), tuple(self._words(node, "excludes", pointer)))
         required = self._flag(node, "at_least_one", pointer)
         once = self._flag(node, "stop_after_first", pointer)
@@ -441,7 +448,7 @@ class _Translator:
             matching = [trigger for trigger in triggers if begin.startswith(trigger)]
             if len(matching) != 1 and triggers:
                 count = "several triggers" if matching else "no trigger"
-                self.refusals.invalid(
+                self.diagnostics.invalid(
                     f"{place}/begin", f"{begin!r} begins with {count}, and not with exactly one"
                 )
             found.append(matching[0] if matching else "")
@@ -473,7 +480,7 @@ class _Translator:
                 patterns.append(rule[0])
                 inner.append((rule[1], f"{place}/1", _NOTHING))
             else:
-                self.refusals.invalid(place, "a rule is a pair of a string that is not empty and a format")
+                self.diagnostics.invalid(place, "a rule is a pair of a string that is not empty and a format")
         text = _FreeText((), tuple(patterns), tuple(self._words(node, "excludes", pointer)))
         once = not self._flag({"loop": True, **node}, "loop", pointer)
 
@@ -508,7 +515,7 @@ class _Translator:
             begin = tag.get("begin")
             token = begin.get("token") if isinstance(begin, Mapping) else None
             if token is None or token not in triggers:
-                self.refusals.invalid(f"{place}/begin", "the tag begins with one of the trigger tokens")
+                self.diagnostics.invalid(f"{place}/begin", "the tag begins with one of the trigger tokens")
         required = self._flag(node, "at_least_one", pointer)
         once = self._flag(node, "stop_after_first", pointer)
         excluded = [*triggers, *self._tokens(node, "exclude_tokens", pointer), *following.tokens]
@@ -526,7 +533,7 @@ class _Translator:
                 patterns.append(self._token(rule[0], f"{place}/0"))
                 inner.append((rule[1], f"{place}/1", _NOTHING))
             else:
-                self.refusals.invalid(place, "a rule is a pair of a token and a format")
+                self.diagnostics.invalid(place, "a rule is a pair of a token and a format")
         once = not self._flag({"loop": True, **node}, "loop", pointer)
         excluded = [*patterns, *self._tokens(node, "exclude_tokens", pointer)]
 
