@@ -287,14 +287,13 @@ class GrammarReaders:
             ValueError: There is no such style or tool, or two tools have one name.
             GrammarError: A constraint that cannot be enforced exactly, each with its JSON pointer.
         """
-        from grammask.tool_styles import tool_style
         from grammask.tools import calls_part, chosen_tools
 
         chosen, choice, is_forced = chosen_tools(tools, tool_choice)
         part = calls_part(
             chosen,
             choice,
-            tool_style(style) if isinstance(style, str) else style,
+            style,
             most_calls=None if parallel and not is_forced else 1,
             vocabulary=vocabulary,
             schema_options=keywords,

@@ -17,7 +17,7 @@ import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from grammask.integrations.request_matcher import RequestMatcher
+from grammask.integrations.serving.request_matcher import RequestMatcher
 from grammask.masks import allocate_mask, apply_mask
 from grammask.vocabulary import Vocabulary
 

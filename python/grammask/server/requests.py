@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grammask.grammar import Grammar
-from grammask.integrations import request_grammars
+from grammask.integrations.serving import request_grammars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

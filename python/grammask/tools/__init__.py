@@ -1,8 +1,8 @@
 """OpenAI's ``response_format``, ``tools`` and ``tool_choice`` as grammars.
 
-``definitions`` reads tools, ``calls`` writes their calls in the style of a family of models, ``response_formats`` reads
-formats, ``reading`` reads the calls of an output and ``call_stream`` those of a growing one, ``custom_inputs`` makes
-functions of custom tools. See ``docs/tools.md``.
+``definitions`` reads tools, ``style`` parses the style of a family of models, and ``calls`` encodes calls in it.
+``reading`` decodes the calls of a complete output, ``call_stream`` those of a growing one; both use ``piece_matcher``.
+``custom_inputs`` translates custom tools to functions, ``response_formats`` reads formats. See ``docs/tools.md``.
 """
 
 from grammask.tools.call_stream import CallFragment, CallStream

@@ -25,14 +25,14 @@ def response_format_source(response_format: Mapping[str, Any], schema_options: M
         schema_options: Options for schemas.
 
     Raises:
-        ValueError: There is no such type, or what it needs is missing.
-        GrammarError: As of the schema, grammar or structural tag inside.
+        ValueError: The type is unknown, or a field that it needs is missing.
+        GrammarError: From the embedded schema, grammar or structural tag.
     """
     kind = response_format.get("type")
     if kind == "json_object":
         return json_schema_source({"type": "object"}, **schema_options)
     if kind == "json_schema":
-        # Chat Completions nests what Responses writes flat.
+        # Chat Completions nests the fields below the type, Responses does not.
         body = response_format.get("json_schema", response_format)
         if not isinstance(body, Mapping) or "schema" not in body:
             msg = "a response format of the type json_schema has a `schema`"
@@ -45,11 +45,11 @@ def response_format_source(response_format: Mapping[str, Any], schema_options: M
 
 
 def text_format_source(text_format: Mapping[str, Any]) -> Source:
-    """Returns the source of a format of text: ``text``, or ``grammar`` with a syntax of ``lark`` or ``regex``.
+    """Returns the source of a text format: ``text``, or ``grammar`` with the syntax ``lark`` or ``regex``.
 
     Raises:
-        ValueError: There is no such type or syntax.
-        GrammarError: As of the grammar inside.
+        ValueError: The type or syntax is unknown.
+        GrammarError: From the embedded grammar.
     """
     kind = text_format.get("type")
     if kind == "text":
