@@ -229,16 +229,16 @@ def selection(
     return Part("selection", (tuple(required), tuple(repeatable)), (*parts, separator))
 
 
-def repeat(part: Part, least: int, most: int | None) -> Part:
-    """Returns the part that matches ``least`` to ``most`` copies of a part in a row; None is no upper bound.
+def repeat(part: Part, minimum: int, maximum: int | None) -> Part:
+    """Returns the part that matches ``minimum`` to ``maximum`` copies of a part in a row; None is no upper bound.
 
     Raises:
         ValueError: The bounds are negative, too large or contradict each other.
     """
-    if not 0 <= least <= (most if most is not None else least) < 1 << 32:
-        msg = f"{least} to {most} copies cannot be"
+    if not 0 <= minimum <= (minimum if maximum is None else maximum) < 1 << 32:
+        msg = f"{minimum} to {maximum} copies are no range of numbers below {1 << 32}"
         raise ValueError(msg)
-    return Part("repeat", (least, most), (part,))
+    return Part("repeat", (minimum, maximum), (part,))
 
 
 def named(part: Part, name: str) -> Part:

@@ -365,10 +365,10 @@ def typed(reader: PartialJson, value: Any, tp: Any) -> Any:
     if isinstance(tp, type) and issubclass(tp, pydantic.BaseModel):
         return tp.model_construct(None, **members)
     if dataclasses.is_dataclass(tp) and isinstance(tp, type):
-        made = object.__new__(tp)
+        instance = object.__new__(tp)
         for name, member in members.items():
-            object.__setattr__(made, name, member)
-        return made
+            object.__setattr__(instance, name, member)
+        return instance
     return members
 
 

@@ -18,7 +18,7 @@ def explain(
         str, typer.Argument(help="An id, a text, a special token's name; a number in quotes is a text.")
     ],
 ) -> None:
-    """Say why a token can or cannot come next, and what the grammar expects."""
+    """Explain why a token can or cannot come next, and list the expected terminals."""
     for id in _ids(position.vocabulary, token):
         OUT.print(str(position.matcher.explain(id)))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,16 +72,24 @@ class Expression:
                 return parameter
 
 
+class ConditionStep(NamedTuple):
+    """A test of bits of the parameter, which pushes a truth value; or an operator on the last truth values."""
+
+    function: str
+    bits: Range = (0, 0)
+    number: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """The condition of an alternative: steps for a stack of truth values, each a function, a bit range and a number."""
+    """The condition of an alternative, in postfix notation."""
 
-    steps: tuple[tuple[str, Range, int], ...]
+    steps: tuple[ConditionStep, ...]
 
     @property
     def needs_parameter(self) -> bool:
         """Whether the condition depends on the parameter."""
-        return any(function not in ("true", "and", "or", "not") for function, _, _ in self.steps)
+        return any(step.function not in ("true", "and", "or", "not") for step in self.steps)
 
     def holds(self, parameter: int) -> bool:
         """Returns whether the condition holds for a parameter."""
@@ -148,8 +156,7 @@ class ParameterReader:
 
     def condition(self) -> Condition:
         """Reads the condition after ``%if``."""
-        steps: list[tuple[str, Range, int]] = []
-        no_range = (0, 0)
+        steps: list[ConditionStep] = []
         # The operators with open brackets, each with the number of its missing operands.
         open_operators: list[tuple[str, int]] = []
         while True:
@@ -167,29 +174,28 @@ class ParameterReader:
                     open_operators.append((operator_name, missing - 1))
                     break
                 self._expect(")")
-                steps.append((operator_name, no_range, 0))
+                steps.append(ConditionStep(operator_name))
             else:
                 return Condition(tuple(steps))
 
-    def _test(self, function: str) -> tuple[str, Range, int]:
+    def _test(self, function: str) -> ConditionStep:
         if function == "true":
             self._take()
-            return function, (0, 0), 0
+            return ConditionStep(function)
         if function in ("bit_clear", "bit_set"):
             bit = self._argument(lambda: self._number(_BITS - 1))
-            return function, (bit, bit + 1), 0
+            return ConditionStep(function, (bit, bit + 1))
         if function in ("is_ones", "is_zeros"):
-            return function, self._argument(self._range), 0
+            return ConditionStep(function, self._argument(self._range))
         if function.removeprefix("bit_count_") in _COMPARISONS:
             maximum = _BITS if function.startswith("bit_count_") else _ALL
 
-            def compared() -> tuple[Range, int]:
+            def comparison() -> ConditionStep:
                 bits = self._range()
                 self._expect(",")
-                return bits, self._number(maximum)
+                return ConditionStep(function, bits, self._number(maximum))
 
-            bits, number = self._argument(compared)
-            return function, bits, number
+            return self._argument(comparison)
         raise self._error("a condition is expected, such as `bit_clear(0)` or `lt([0:3], 5)`")
 
     def _argument(self, read: Callable[[], _Value]) -> _Value:

@@ -155,7 +155,7 @@ class _StatementReader:
                 self.statement()
                 if self.token.kind not in ("newline", "end"):
                     raise self.error(
-                        "a statement ends with its line", "a rule goes on at a line that begins with `|`"
+                        "a statement ends with its line", "a rule continues on a line that begins with `|`"
                     )
             except _StatementError:
                 self.skip()
@@ -198,12 +198,12 @@ class _StatementReader:
         attributes = self.attributes() if self.is_symbol("[") else {}
         self.expect(":")
         body = self.expansions(token)
-        known = self.result.rules if token.kind == "rule" else self.result.terminals
-        if name in known:
+        definitions = self.result.rules if token.kind == "rule" else self.result.terminals
+        if name in definitions:
             self.errors.add("duplicate-rule", token.span, f"`{name}` is defined twice")
         if token.kind == "terminal" and attributes:
             self.errors.add("unexpected-input", token.span, "attributes belong to rules, not to terminals")
-        known[name] = Definition(name, token.span, body, attributes, is_parametric)
+        definitions[name] = Definition(name, token.span, body, attributes, is_parametric)
 
     def attributes(self) -> dict[str, tuple[Any, Span]]:
         """Reads ``[name, name=value]``; values are strings, numbers, or terminals as nodes."""

@@ -117,6 +117,14 @@ def _with_definitions(schema: _Schema, definitions: dict[str, _Schema]) -> _Sche
     return {**schema, "$defs": definitions} if definitions else schema
 
 
+class _Property(typing.NamedTuple):
+    """A declared name of an object."""
+
+    name: str
+    hint: Any
+    is_required: bool
+
+
 class _SchemaWriter:
     """Writes schemas and collects the definitions of named types."""
 
@@ -277,26 +285,26 @@ class _SchemaWriter:
 
     def _dataclass(self, kind: Any, variables: dict[Any, Any]) -> _Schema:
         hints = _hints(kind)
-        entries = []
+        properties = []
         for field in dataclasses.fields(kind):
             if not field.init:
                 continue
             has_default = (
                 field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
             )
-            entries.append((field.name, hints[field.name], not has_default))
-        return self._object(entries, _name(kind), variables)
+            properties.append(_Property(field.name, hints[field.name], not has_default))
+        return self._object(properties, _name(kind), variables)
 
     def _typed_dict(self, kind: Any, variables: dict[Any, Any]) -> _Schema:
-        entries = []
+        properties = []
         for name, hint in _hints(kind).items():
             is_required = name in kind.__required_keys__
             # If annotations are strings, only the resolved hints have the marks.
             marks = {_special_name(typing.get_origin(form)) for form in _forms_around(hint)}
             if "Required" in marks or "NotRequired" in marks:
                 is_required = "Required" in marks
-            entries.append((name, hint, is_required))
-        return self._object(entries, _name(kind), variables)
+            properties.append(_Property(name, hint, is_required))
+        return self._object(properties, _name(kind), variables)
 
     def _named_tuple(self, kind: Any, variables: dict[Any, Any]) -> _Schema:
         hints = _hints(kind)
@@ -314,7 +322,7 @@ class _SchemaWriter:
             msg = f"{path} does not say what parameters it has"
             raise UnsupportedType(msg) from error
         hints = _hints(getattr(function, "func", function))
-        entries = []
+        properties = []
         others: _Schema | bool = False
         for parameter in parameters:
             hint = hints.get(parameter.name, Any)
@@ -324,20 +332,22 @@ class _SchemaWriter:
                 msg = f"{path}: the parameter {parameter.name} cannot be given by name"
                 raise UnsupportedType(msg)
             else:
-                entries.append((parameter.name, hint, parameter.default is parameter.empty))
-        schema = self._object(entries, path, {})
+                properties.append(_Property(parameter.name, hint, parameter.default is parameter.empty))
+        schema = self._object(properties, path, {})
         schema["additionalProperties"] = others
         return schema
 
-    def _object(self, entries: list[tuple[str, Any, bool]], path: str, variables: dict[Any, Any]) -> _Schema:
+    def _object(self, properties: list[_Property], path: str, variables: dict[Any, Any]) -> _Schema:
         schema: _Schema = {
             "type": "object",
             "properties": {
-                constraints.alias(hint) or name: self.schema(hint, f"{path}.{name}", variables)
-                for name, hint, _ in entries
+                constraints.alias(each.hint) or each.name: self.schema(
+                    each.hint, f"{path}.{each.name}", variables
+                )
+                for each in properties
             },
             "required": [
-                constraints.alias(hint) or name for name, hint, is_required in entries if is_required
+                constraints.alias(each.hint) or each.name for each in properties if each.is_required
             ],
             "additionalProperties": False,
         }

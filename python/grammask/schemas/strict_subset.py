@@ -66,26 +66,26 @@ def check_strict(schema: Schema, text: str) -> None:
 
 def strict_violations(schema: Any) -> list[Diagnostic]:
     """Returns all violations of OpenAI's strict subset in a schema, each with its JSON pointer."""
-    found = _Violations()
+    violations = _Violations()
     if not isinstance(schema, Mapping) or schema.get("type") != "object":
-        found.add(
+        violations.add(
             "#",
             "the root of a strict schema has the type `object`",
             "wrap it into an object with one property",
         )
     elif "anyOf" in schema:
-        found.add(
+        violations.add(
             "#/anyOf", "the root of a strict schema is no `anyOf`", "wrap it into an object with one property"
         )
     stack: list[tuple[Any, str, int]] = [(schema, "#", 1)]
     while stack:
         node, pointer, depth = stack.pop()
         if isinstance(node, Mapping):
-            stack.extend(reversed(found.check(node, pointer, depth)))
+            stack.extend(reversed(violations.check(node, pointer, depth)))
         elif node is not schema or isinstance(node, bool):
-            found.add(pointer, "a strict schema has no `true` or `false` in place of a schema", None)
-    found.check_totals()
-    return found.diagnostics
+            violations.add(pointer, "a strict schema has no `true` or `false` in place of a schema", None)
+    violations.check_totals()
+    return violations.diagnostics
 
 
 class _Violations:
