@@ -95,10 +95,10 @@ impl Beginning {
             let mut spelling = Spelling::within(universe);
             let texts = spelling.texts(&mut terms);
             let character = spelling.any(&mut terms);
-            let is_code = Automata::new(terms.clone(), MOST_STATES_OF_A_CHARACTER)
-                .is_code(character, MOST_STATES_OF_A_CHARACTER);
-            if is_code == Ok(true) {
-                terms.record_code(character);
+            let is_prefix_code = Automata::new(terms.clone(), MOST_STATES_OF_A_CHARACTER)
+                .is_prefix_code(character, MOST_STATES_OF_A_CHARACTER);
+            if is_prefix_code == Ok(true) {
+                terms.record_prefix_code(character);
             }
             let any_number = NumberSet::any(&mut terms, numbers);
             let any_string = StringSet { yes: texts, no: terms.nothing() };

@@ -150,7 +150,7 @@ impl<'s> Parser<'s> {
             words.push((self.scanner.text(self.current.span), self.current.span));
             self.advance();
         }
-        match directives::read((self.scanner.text(keyword), keyword), &words) {
+        match directives::parse(self.scanner.text(keyword), keyword, &words) {
             Ok(read) => self.directives.extend(read),
             Err(diagnostic) => self.scanner.report(*diagnostic),
         }

@@ -145,7 +145,7 @@ impl<'s> Scanner<'s> {
             ';' => "a rule ends with its line, without a semicolon",
             '/' => "a comment is written `# ...`",
             '%' if self.dialect == Dialect::LlamaCpp && self.directives == DirectiveMode::Refused => {
-                directives::ADVICE
+                directives::HELP_READ_WITH_LEXER
             }
             ':' => "a rule is written `name ::= ...`",
             '.' if self.dialect == Dialect::XGrammar => "for any character write `[^]`",

@@ -32,7 +32,7 @@ pub(super) fn advice(kind: Kind, text: &str) -> Option<&'static str> {
         Kind::Directive => "a directive stands between definitions; is a `;` missing before it?",
         Kind::Pattern { .. } => "for a text in which a regex matches nowhere write `#ex\"...\"`",
         Kind::Unknown => match text.chars().next()? {
-            '%' => directives::ADVICE,
+            '%' => directives::HELP_READ_WITH_LEXER,
             '^' => "for a character class write a regex, for example `#r\"[^a-z]\"`",
             '.' => "for a range of characters, or any character, write a regex: `#r\"[a-z]\"`, `#r\".\"`",
             '-' | '!' | '~' | '&' => {

@@ -243,7 +243,7 @@ impl<'s> Parser<'s> {
             }
             self.take();
         }
-        match directives::read((self.text(keyword), keyword), &words) {
+        match directives::parse(self.text(keyword), keyword, &words) {
             Ok(read) => self.directives.extend(read),
             Err(diagnostic) => self.report(*diagnostic),
         }

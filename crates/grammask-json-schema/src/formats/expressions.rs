@@ -39,7 +39,7 @@ pub(super) fn regex(maker: &mut Maker) -> Result<TermId, PatternError> {
 pub(super) fn table(maker: &mut Maker, most_states: usize) -> Result<Option<Table>, PatternError> {
     let hole = maker.terms.literal(&[HOLE]);
     let flat = around(maker, hole)?;
-    Ok(maker.terms.determinized(flat, most_states).map(|flat| nested(&flat)))
+    Ok(maker.terms.determinize(flat, most_states).map(|flat| nested(&flat)))
 }
 
 /// A copy of the automaton of one depth.

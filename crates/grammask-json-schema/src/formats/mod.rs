@@ -57,7 +57,7 @@ pub(super) fn format(
         let table = if name == "regex" && writes_itself(maker.spelling.universe()) {
             expressions::table(maker, MOST_STATES)
         } else {
-            made(maker, name, draft)?.map(|term| scratch.determinized(term, MOST_STATES))
+            made(maker, name, draft)?.map(|term| scratch.determinize(term, MOST_STATES))
         };
         table.unwrap_or_else(|error| {
             failed = Some(error);

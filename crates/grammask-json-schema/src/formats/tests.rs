@@ -156,7 +156,7 @@ fn expressions_made_of_one_depth_are_those_made_at_once() {
     let mut maker = Maker { terms: &mut terms, spelling: &mut spelling, limits: &limits };
     let made = expressions::table(&mut maker, MOST_STATES).unwrap().unwrap();
     let at_once = expressions::regex(&mut maker).unwrap();
-    let at_once = terms.determinized(at_once, MOST_STATES).unwrap();
+    let at_once = terms.determinize(at_once, MOST_STATES).unwrap();
     let [made, at_once] = [made, at_once].map(|table| terms.table(table));
     assert_eq!(made, at_once);
 }

@@ -248,7 +248,7 @@ fn all_spellings(terms: &mut Terms) -> TermId {
     known(terms, Subject::All, || {
         let mut scratch = Terms::new();
         let all = every_number(&mut scratch);
-        scratch.determinized(all, MOST_STATES).unwrap_or_else(|| explore(&Everything, Numbers::Any))
+        scratch.determinize(all, MOST_STATES).unwrap_or_else(|| explore(&Everything, Numbers::Any))
     })
 }
 
