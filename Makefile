@@ -76,6 +76,7 @@ lint: $(DEVELOPMENT) ## formatting and lints only
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/python -m ruff check
 	$(BIN)/python -m ruff format --check
+	PYTHONPATH=python $(BIN)/lint-imports --no-cache
 
 # Skipped where rustup cannot install the release. Clippy checks the standard library's items against it in any case.
 msrv: ## checks the crates with the oldest supported Rust

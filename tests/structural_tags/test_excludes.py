@@ -10,7 +10,7 @@ from typing import Any
 import grammask
 import pytest
 from grammask import Grammar
-from grammask.structural_tags.places import StructuralTagError
+from grammask.structural_tags.diagnostics import StructuralTagError
 from nested_samples import COHERE, MINIMAX, cohere, minimax
 from peer_verdicts import BYTES
 from schema_oracle import Oracle, string_bodies

@@ -9,9 +9,8 @@ import grammask
 import jsonschema
 import pytest
 from grammask import Grammar
-from grammask.structural_tags.nested_parameters import NESTED_STYLES
-from grammask.structural_tags.places import StructuralTagError
-from grammask.tools.nested_values import NestedParameters
+from grammask.structural_tags.diagnostics import StructuralTagError
+from grammask.structural_tags.parameters import NESTED_STYLES
 from nested_samples import COHERE, MINIMAX, STYLES, Samples, cohere, minimax, tag
 from peer_verdicts import BYTES
 
@@ -47,7 +46,7 @@ def test_what_is_read_satisfies_the_schema(style: str) -> None:
         validator = jsonschema.Draft202012Validator(samples.schema)
         for _ in range(12):
             text = samples.text()
-            parameters = NestedParameters(0, NESTED_STYLES[style], samples.schema, "<end>")
+            parameters = NESTED_STYLES[style].decoder(samples.schema, 0, "<end>")
             end = parameters.end(text + "<end>", is_whole=True)
             if compiled.is_valid(text.encode()):
                 assert end == len(text), text

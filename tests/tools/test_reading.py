@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from grammask import Grammar, Vocabulary
-from grammask.structural_tags.nested_parameters import NESTED_STYLES
-from grammask.structural_tags.parameters import PARAMETER_STYLES
+from grammask.structural_tags.parameters import FLAT_STYLES, NESTED_STYLES
 from grammask.tool_styles import tool_style, tool_styles
 from grammask.tools import Call, CallFragment, CallStream, read_calls
 from peer_verdicts import BYTES
@@ -45,7 +44,7 @@ DEFINITIONS = {
         "additionalProperties": False,
     }
 }
-ENDS = [style.end for style in PARAMETER_STYLES.values()] + [
+ENDS = [style.end for style in FLAT_STYLES.values()] + [
     style.end.replace("{key}", "") for style in NESTED_STYLES.values()
 ]
 
@@ -58,7 +57,7 @@ def random_tools(rng: random.Random, style: str) -> list[dict[str, Any]]:
         if isinstance(piece, dict) and "arguments" in piece
     }
     parameters = PARAMETERS + (NESTED if form in NESTED_STYLES else [])
-    if form in NESTED_STYLES and not NESTED_STYLES[form].tells_types:
+    if form in NESTED_STYLES and not NESTED_STYLES[form].has_type:
         parameters = [schema for schema in parameters if schema != {"description": "anything"}]
     for name in rng.sample(["get", "get_all", 'say "é"', "now"], 2):
         properties = {
@@ -243,3 +242,24 @@ def test_values_of_parameters(schema: Any, written: str, value: Any) -> None:
         assert written in call.arguments
     else:
         assert json.loads(call.arguments) == {"p": value}
+
+
+def test_a_stream_does_not_skip_a_required_parameter() -> None:
+    """Parameters are read in the order of the schema; a stream stops at another order instead of dropping one."""
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}, "c": {"type": "integer"}},
+        "required": ["a", "b"],
+    }
+    tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+    stream = CallStream("qwen3_coder", [tool])
+    told: list[str | CallFragment] = []
+    for text in (
+        "<tool_call>\n<function=f>\n",
+        "<parameter=b>1</parameter>",
+        "<parameter=c>2</parameter>",
+        "\n",
+    ):
+        told += stream.push(text)
+    told += stream.finish()
+    assert "".join(part.arguments for part in told if isinstance(part, CallFragment)) == "{"

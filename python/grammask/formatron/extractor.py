@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from grammask import composition
-    from grammask.templates.joining import Joining
-    from grammask.templates.results import Place
+    from grammask.templates.captures import CaptureBuilder
+    from grammask.templates.results import Capture
 
 __all__ = ["ChoiceExtractor", "Extractor", "LiteralExtractor", "NonterminalExtractor", "SubstringExtractor"]
 
@@ -68,13 +68,13 @@ class ExtractorPart(Part):
         self.extractor = extractor
         self._part = extractor.part()
 
-    def build(self, joining: Joining) -> composition.Part:
-        return self._part.build(joining)
+    def build(self, captures: CaptureBuilder) -> composition.Part:
+        return self._part.build(captures)
 
-    def value(self, text: bytes, place: Place) -> Any:
+    def value(self, text: bytes, capture: Capture) -> Any:
         if isinstance(self.extractor, ChoiceExtractor):
-            return self._part.value(text, place)
-        return self.extractor.value_of(text[place.start : place.end].decode("utf-8", "replace"))
+            return self._part.value(text, capture)
+        return self.extractor.value_of(text[capture.start : capture.end].decode("utf-8", "replace"))
 
 
 class NonterminalExtractor(Extractor):

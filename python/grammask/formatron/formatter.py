@@ -21,8 +21,8 @@ from grammask.formatron.formats.json import JsonExtractor
 from grammask.formatron.formats.regex import RegexComplementExtractor, RegexExtractor, StringExtractor
 from grammask.grammar import Grammar
 from grammask.kbnf.outcomes import AcceptTokenResult
-from grammask.templates.joining import Joining
-from grammask.templates.results import places_of
+from grammask.templates.captures import CaptureBuilder
+from grammask.templates.results import capture_trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -121,13 +121,13 @@ class Formatter(FormatterBase):
     def _values(self, captures: list[tuple[int, int, int, bool, int | None]]) -> dict[str, Any]:
         found: dict[str, list[Any]] = {}
         text = bytes(self._text)
-        pending = places_of(captures, self._layout.marks)[::-1]
+        pending = capture_trees(captures, self._layout.marks)[::-1]
         while pending:
-            place = pending.pop()
-            pending.extend(place.places[::-1])
-            name = place.part.extractor.capture_name if isinstance(place.part, ExtractorPart) else None
-            if name is not None and place.is_closed:
-                found.setdefault(name, []).append(place.part.value(text, place))
+            capture = pending.pop()
+            pending.extend(capture.inner[::-1])
+            name = capture.part.extractor.capture_name if isinstance(capture.part, ExtractorPart) else None
+            if name is not None and capture.is_closed:
+                found.setdefault(name, []).append(capture.part.value(text, capture))
         return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
 
     def compute_allowed_tokens(self) -> None:
@@ -186,15 +186,16 @@ class Layout:
             for extractor in extractors
         ]
 
-        def build(joining: Joining) -> composition.Part:
+        def build(captures: CaptureBuilder) -> composition.Part:
             return composition.sequence(
-                composition.literal(part) if isinstance(part, str) else part.place(joining) for part in parts
+                composition.literal(part) if isinstance(part, str) else part.captured(captures)
+                for part in parts
             )
 
-        root, joining = Joining.of(build)
-        self.marks: list[Part] = joining.marks
+        root, captures = CaptureBuilder.of(build)
+        self.marks: list[Part] = captures.marks
         self.grammar = Grammar.of_part(root)
-        self.parser = joining.parser(root)
+        self.parser = captures.parser(root)
 
 
 class FormatterBuilder:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grammask.errors import GrammarError
-from grammask.integrations.followed_texts import FollowedRow
+from grammask.integrations.serving.row_tracking import TrackedRow
 from grammask.masks import apply_mask
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class GrammarLogitsProcessor:
         self._compiled = compiled
         self._llama = llama
         self._error: Exception | None = None
-        self._row = FollowedRow(None)
+        self._row = TrackedRow(None)
         self._text: npt.NDArray[np.integer] | None = None
 
     def reset(self) -> None:
@@ -100,7 +100,7 @@ class GrammarLogitsProcessor:
     def _follow(self, ids: npt.NDArray[np.intc]) -> None:
         text = self._text
         if text is None or not self._goes_on(text, ids):
-            self._row = FollowedRow(self._compiled.matcher())
+            self._row = TrackedRow(self._compiled.matcher())
             self._text = ids.copy()
 
     def _goes_on(self, text: npt.NDArray[np.integer], ids: npt.NDArray[np.intc]) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grammask.integrations.followed_texts import RecentBatches
+from grammask.integrations.serving.row_tracking import RecentBatches
 from grammask.masks import apply_mask
 
 if TYPE_CHECKING:

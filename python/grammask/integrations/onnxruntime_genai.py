@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grammask.integrations.followed_texts import FollowedBatch, grammars_of
+from grammask.integrations.serving.row_tracking import TrackedBatch, grammars_of
 from grammask.masks import allocate_mask, apply_mask, fill_masks
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class ConstrainedGenerator:
         """
         self._generator = generator
         self._grammars, self._size = grammars_of(grammars)
-        self._batch: FollowedBatch | None = None
+        self._batch: TrackedBatch | None = None
 
     def __iter__(self) -> Iterator[npt.NDArray[np.int32]]:
         """Yield the tokens of each step, shape ``[rows]``, until the generator is done."""
@@ -74,7 +74,7 @@ class ConstrainedGenerator:
         logits = np.array(generator.get_logits(), np.float32)
         rows = logits.reshape(-1, logits.shape[-1])
         if self._batch is None:
-            self._batch = FollowedBatch(np.empty((len(rows), 0), np.int64), self._grammars)
+            self._batch = TrackedBatch(np.empty((len(rows), 0), np.int64), self._grammars)
         constrained = [(index, row.matcher) for index, row in enumerate(self._batch.rows) if row.matcher]
         if constrained:
             mask = allocate_mask(len(constrained), self._size)
@@ -105,7 +105,7 @@ class ConstrainedGenerator:
         self._generator.rewind_to(length - 1)
         self._generator.append_tokens(np.array(last, np.int32))
         if self._batch:
-            self._batch.follow(self._batch.ids[:, :kept].copy())
+            self._batch.advance_to(self._batch.ids[:, :kept].copy())
 
     def _append(self, tokens: list[int]) -> None:
         batch = self._batch

@@ -24,9 +24,9 @@ from sglang.srt.runtime_context import get_serving
 
 from grammask.errors import GrammarError
 from grammask.grammar import Grammar
-from grammask.integrations import request_grammars
-from grammask.integrations.request_matcher import RequestMatcher
-from grammask.integrations.server_vocabulary import vocabulary_of
+from grammask.integrations.serving import request_grammars
+from grammask.integrations.serving.request_matcher import RequestMatcher
+from grammask.integrations.serving.server_vocabulary import vocabulary_of
 from grammask.masks import apply_mask, fill_masks
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grammask.errors import GrammarError, LimitExceeded
-from grammask.integrations.followed_texts import FollowedBatch, RecentBatches, grammars_of
+from grammask.integrations.serving.row_tracking import RecentBatches, TrackedBatch, grammars_of
 from grammask.masks import allocate_mask, apply_mask, fill_masks
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class GrammarLogitsProcessor:
         self._mask_rows(result, constrained, self._buffer(len(constrained), is_page_locked=has_waited))
         return result
 
-    def _batch(self, ids: Any) -> FollowedBatch:
+    def _batch(self, ids: Any) -> TrackedBatch:
         """The texts that a call goes on with; of many ids on a device only new ones are copied where rows just grow."""
         if ids.device.type == "cpu" or ids.numel() <= FEW_IDS:
             self._shown = None
@@ -140,7 +140,7 @@ class GrammarLogitsProcessor:
         self._shown = ids.clone()
         return batch
 
-    def _appended(self, ids: Any, shown: Any) -> FollowedBatch | None:
+    def _appended(self, ids: Any, shown: Any) -> TrackedBatch | None:
         """The latest texts, if the ids on a device are those shown last and a token more for each row."""
         latest = self._batches.latest
         if latest is None or shown is None or ids.shape[1] != shown.shape[1] + 1 or len(ids) != len(shown):

@@ -24,9 +24,9 @@ from vllm.v1.structured_output.request import get_structured_output_key
 
 from grammask.errors import GrammarError, VocabularyError
 from grammask.grammar import Grammar
-from grammask.integrations import request_grammars
-from grammask.integrations.request_matcher import RequestMatcher
-from grammask.integrations.server_vocabulary import vocabulary_of
+from grammask.integrations.serving import request_grammars
+from grammask.integrations.serving.request_matcher import RequestMatcher
+from grammask.integrations.serving.server_vocabulary import vocabulary_of
 
 if TYPE_CHECKING:
     from vllm.sampling_params import SamplingParams

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from grammask import Vocabulary
+    from grammask.vocabulary import Vocabulary
 
     Message: TypeAlias = Mapping[str, Any]
     """A message of a chat, as OpenAI's API has it: ``{"role": ..., "content": ...}``."""
@@ -73,9 +73,9 @@ def open_model(name: str, vocabulary: Vocabulary | None, rng: np.random.Generato
         from grammask.language_models.gguf import LlamaModel
 
         return LlamaModel(place)
-    from grammask import Vocabulary
     from grammask.language_models.demo import DemoModel
     from grammask.language_models.noise import RandomModel
+    from grammask.vocabulary import Vocabulary
 
     if name == "demo":
         return DemoModel(vocabulary or Vocabulary.default())

@@ -8,14 +8,14 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from grammask.tools.growing_text import without_beginning_of
+from grammask.partial_match import without_partial_match
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grammask import Vocabulary
     from grammask.language_models.generation import Step
     from grammask.tools import Call, CallFragment
+    from grammask.vocabulary import Vocabulary
 
 
 def error_of(
@@ -45,7 +45,7 @@ class StopText:
             self.is_stopped = True
             out, self._held = self._held[: min(found)], ""
             return out
-        out = self._held if final else without_beginning_of(self._stops, self._held)
+        out = self._held if final else without_partial_match(self._stops, self._held)
         self._held = self._held[len(out) :]
         return out
 

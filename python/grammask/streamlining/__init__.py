@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grammask import _grammask
-from grammask.lark_grammars.refusals import unsupported
+from grammask.lark_grammars.errors import unsupported
 from grammask.streamlining.charts import entries_by_state, entries_by_step
 from grammask.streamlining.drawing import Drawing
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from grammask import Grammar
-from grammask.structural_tags.nested_parameters import NESTED_STYLES
-from grammask.tools.nested_values import NestedParameters
+from grammask.structural_tags.parameters import NESTED_STYLES
 from nested_samples import COHERE, MARK, MINIMAX, Samples, tag
 from peer_verdicts import BYTES
 
@@ -20,7 +19,7 @@ SEEDS = 120
 
 def read_by_us(text: str, style: str, schema: Any) -> Any:
     end = "<end>"
-    parameters = NestedParameters(0, NESTED_STYLES[style], schema, end)
+    parameters = NESTED_STYLES[style].decoder(schema, 0, end)
     assert parameters.end(text + end, is_whole=True) == len(text)
     return json.loads(parameters.written(text))
 

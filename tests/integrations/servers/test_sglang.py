@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from grammask import Grammar
 from grammask.integrations import sglang_plugin
-from grammask.integrations.server_vocabulary import vocabulary_of
+from grammask.integrations.serving.server_vocabulary import vocabulary_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

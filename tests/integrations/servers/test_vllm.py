@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from grammask import Grammar, GrammarError, Vocabulary
 from grammask.integrations import vllm_plugin
-from grammask.integrations.server_vocabulary import vocabulary_of
+from grammask.integrations.serving.server_vocabulary import vocabulary_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

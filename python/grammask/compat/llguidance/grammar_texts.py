@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from grammask.grammar import Grammar
-from grammask.integrations import request_grammars
+from grammask.integrations.serving import request_grammars
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits

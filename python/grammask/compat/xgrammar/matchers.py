@@ -9,7 +9,7 @@ import numpy as np
 
 from grammask.compat.xgrammar.compilers import CompiledGrammar
 from grammask.compat.xgrammar.exceptions import grammar_errors
-from grammask.integrations.request_matcher import RequestMatcher
+from grammask.integrations.serving.request_matcher import RequestMatcher
 from grammask.masks import fill_masks
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from grammask.compat.xgrammar.exceptions import DeserializeFormatError, InvalidJSONError
 from grammask.errors import VocabularyError
-from grammask.integrations.server_vocabulary import vocabulary_of
+from grammask.integrations.serving.server_vocabulary import vocabulary_of
 from grammask.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

@@ -1,10 +1,9 @@
-"""The matcher of one request to a server: its own end tokens, refusals in place of exceptions, no steps after the end.
+"""A matcher for one request to a server, with end tokens of its own and results instead of exceptions.
 
-A server knows more about where a request may stop than the tokenizer does: a request can name stop tokens, or turn the
-tokenizer's end token off. An end token has no text and is legal exactly when the text is complete; all other rules are
-those of :class:`grammask.Matcher`. Making a vocabulary with other end tokens would give the same masks, but would learn
-everything about the terminals again, so they are exchanged here, in a copy of the mask: some ten microseconds where
-they differ from the vocabulary's own, nothing where they do not.
+A request can name stop tokens, or disable the tokenizer's end token. An end token has no text and is legal exactly when
+the text is complete; all other rules are those of :class:`grammask.Matcher`. A vocabulary with other end tokens would
+give the same masks, but would not share the cached summaries of terminals. Therefore end tokens are exchanged in a copy
+of the mask, which takes about 10 us if they differ from the vocabulary's, and no time otherwise.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ class RequestMatcher:
     """A matcher whose text ends with the end tokens of a request.
 
     Args:
-        compiled: What the request asks for, compiled with ``end="eos"``.
+        compiled: The grammar of the request, compiled with ``end="eos"``.
         vocabulary: The vocabulary that it was compiled for.
-        end_tokens: The ids that may end the text; the vocabulary's own if there are none. Ids that the vocabulary
-            does not have are left out.
+        end_tokens: The ids that may end the text; the vocabulary's end tokens if there are none. Ids that the
+            vocabulary lacks are ignored.
     """
 
-    __slots__ = ("_as_end", "_ends", "_is_plain", "_matcher", "_never", "_size", "_with_text")
+    __slots__ = ("_disabled_ends", "_ends", "_is_plain", "_matcher", "_size", "_substitute_end", "_text_ends")
 
     def __init__(
         self, compiled: CompiledGrammar, vocabulary: Vocabulary, end_tokens: Collection[int] | None = None
@@ -42,13 +41,14 @@ class RequestMatcher:
         self._size = vocabulary.size
         own = frozenset(vocabulary.eos)
         ends = frozenset(token for token in end_tokens or () if 0 <= token < self._size) or own
-        self._as_end = vocabulary.eos[0]
-        """What the inner matcher is told in place of the request's end tokens."""
+        self._substitute_end = vocabulary.eos[0]
+        """The token that the inner matcher accepts in place of an end token of the request."""
         self._ends = ends
-        self._never = own - ends
-        """End tokens of the tokenizer that the request does not want."""
-        self._with_text = frozenset(token for token in ends if vocabulary.token(token) is not None)
-        """End tokens that would be text otherwise; the others stay legal where the grammar itself names them."""
+        self._disabled_ends = own - ends
+        """End tokens of the tokenizer that do not end this request; they are never legal."""
+        self._text_ends = frozenset(token for token in ends if vocabulary.token(token) is not None)
+        """End tokens with a text in the vocabulary, which are legal only as ends. Other end tokens remain legal where
+        the grammar names them."""
         self._is_plain = ends == own
 
     @property
@@ -63,12 +63,12 @@ class RequestMatcher:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the end tokens are the vocabulary's own, so that the masks of :attr:`inner` are the request's."""
+        """Whether the end tokens are those of the vocabulary, so that masks of :attr:`inner` need no change."""
         return self._is_plain
 
     @property
     def inner(self) -> Matcher:
-        """The engine's matcher."""
+        """The matcher with the end tokens of the vocabulary."""
         return self._matcher
 
     @property
@@ -83,33 +83,35 @@ class RequestMatcher:
 
     @property
     def step_count(self) -> int:
-        """How many tokens can be rolled back."""
+        """The number of tokens that can be rolled back."""
         return self._matcher.step_count
 
     def accept(self, token: int) -> bool:
-        """Append a token; False, and nothing changes, if it cannot come next or there is no such token.
+        """Appends a token; returns False, and changes nothing, for an illegal or unknown token.
 
         Raises:
-            LimitExceeded: A budget was passed; the matcher is unchanged.
+            LimitExceeded: A budget was exceeded; the matcher is unchanged.
         """
         if not 0 <= token < self._size:
             return False
         if self._is_plain:
             return self._matcher.accept(token)
-        if token in self._never:
+        if token in self._disabled_ends:
             return False
         if token in self._ends:
             if self._matcher.is_complete or self._matcher.is_finished:
-                return self._matcher.accept(self._as_end)
-            if token in self._with_text:
+                return self._matcher.accept(self._substitute_end)
+            if token in self._text_ends:
                 return False
         return self._matcher.accept(token)
 
     def accepted_prefix(self, tokens: Iterable[int]) -> int:
-        """How many of the tokens could be accepted, up to and with the one that ends the text. Changes nothing.
+        """Returns the number of leading tokens that are legal, up to and including one that ends the text.
+
+        The matcher is unchanged afterwards.
 
         Raises:
-            LimitExceeded: A budget was passed.
+            LimitExceeded: A budget was exceeded.
         """
         count = 0
         try:
@@ -122,19 +124,19 @@ class RequestMatcher:
         return count
 
     def rollback(self, count: int) -> None:
-        """Take back the last tokens, also across the end.
+        """Removes the last tokens, end tokens included.
 
         Raises:
-            ValueError: Fewer were accepted.
+            ValueError: Fewer tokens were accepted.
         """
         self._matcher.rollback(count)
 
     def reset(self) -> None:
-        """Go back to the beginning of the text."""
+        """Returns to the beginning of the text."""
         self._matcher.reset()
 
     def fork(self) -> RequestMatcher:
-        """An independent matcher with the same text."""
+        """Returns an independent matcher with the same text."""
         other = object.__new__(RequestMatcher)
         for name in RequestMatcher.__slots__:
             setattr(other, name, getattr(self, name))
@@ -142,18 +144,18 @@ class RequestMatcher:
         return other
 
     def fill_mask(self, mask: Any, row: int = 0) -> None:
-        """Write the mask of the next token into a row of an int32 numpy array or CPU tensor.
+        """Writes the mask of the next token into a row of an int32 numpy array or CPU tensor.
 
         Raises:
-            DeadEnd: No token can come next although the text has not ended. The row is unchanged.
-            LimitExceeded: A budget was passed. The row is unchanged.
+            DeadEnd: No token is legal, and the text has not ended. The row is unchanged.
+            LimitExceeded: A budget was exceeded. The row is unchanged.
         """
         if self._is_plain:
             self._matcher.fill_mask(mask, row)
             return
         words = self._matcher.mask().copy()
         bits = words.view(np.uint32)
-        for token in self._never | self._with_text:
+        for token in self._disabled_ends | self._text_ends:
             bits[token >> 5] &= ~np.uint32(1 << (token & 31))
         if self._matcher.is_complete or self._matcher.is_finished:
             for token in self._ends:

@@ -1,6 +1,6 @@
-"""Masks as arrays: bit ``i & 31`` of 32-bit word ``i >> 5`` of a row is set if token ``i`` is allowed.
+"""Masks as arrays: bit ``i & 31`` of 32-bit word ``i >> 5`` of a row is set if token ``i`` is legal.
 
-The layout ``[rows, ceil(vocab_size / 32)]`` of little-endian int32 words is the one of vLLM, SGLang and TensorRT-LLM.
+The layout ``[rows, ceil(vocab_size / 32)]`` of little-endian int32 words is that of vLLM, SGLang and TensorRT-LLM.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ _BFLOAT16_REFUSED = 0xFF80
 
 
 def allocate_mask(rows: int, vocab_size: int) -> npt.NDArray[np.int32]:
-    """An int32 array of shape ``[rows, ceil(vocab_size / 32)]`` with every token refused.
+    """Returns an int32 array of shape ``[rows, ceil(vocab_size / 32)]`` in which no token is legal.
 
     >>> allocate_mask(2, 100).shape
     (2, 4)
 
     Raises:
-        ValueError: A negative number of rows or tokens.
+        ValueError: ``rows`` or ``vocab_size`` is negative.
     """
     return np.zeros((rows, -(-vocab_size // 32)), dtype=np.int32)
 
 
 def apply_mask(logits: Any, mask: Any, *, rows: Sequence[int] | None = None) -> Any:
-    """Sets the logits of refused tokens to negative infinity, in place, and returns the logits.
+    """Sets the logits of illegal tokens to negative infinity, in place, and returns the logits.
 
-    Arrays of MLX are not changed: what is returned is a new array. Columns of ``logits`` beyond the mask's last word,
-    which padding of a model's head makes, are refused.
+    For MLX the result is a new array, since its arrays are immutable. Columns of ``logits`` beyond the mask's last
+    word, the padding of a model's head, are illegal.
 
     >>> import numpy as np
     >>> apply_mask(np.zeros(4, np.float32), np.array([0b0110], np.int32)).tolist()
@@ -48,17 +48,17 @@ def apply_mask(logits: Any, mask: Any, *, rows: Sequence[int] | None = None) -> 
 
     Args:
         logits: A floating-point numpy array, torch tensor or MLX array of shape ``[vocab]`` or ``[rows, vocab]``. A
-            numpy array of dtype uint16 is taken for the bits of bfloat16, as is one of ``ml_dtypes.bfloat16``.
-        mask: An int32 array or tensor of shape ``[words]`` or ``[rows, words]``. A row of the mask belongs to the
-            same row of the logits; a mask of one row is applied to all.
-        rows: The different rows of the logits that the rows of the mask belong to; other rows are left as they are.
+            numpy array of dtype uint16 or ``ml_dtypes.bfloat16`` holds the bits of bfloat16 numbers.
+        mask: An int32 array or tensor of shape ``[words]`` or ``[rows, words]``. Row ``i`` of the mask applies to row
+            ``i`` of the logits; a mask of one row applies to all.
+        rows: The distinct rows of the logits to which the rows of the mask apply; other rows are unchanged.
 
     Raises:
-        TypeError: ``logits`` is none of these, or not floating point.
-        ValueError: The shapes do not fit: other numbers of rows, or a mask that is wider than the logits need.
+        TypeError: ``logits`` has another type, or another dtype than floating point.
+        ValueError: The numbers of rows differ, or the mask is wider than the logits need.
         IndexError: There is no such row.
 
-    Cost: a pass over the logits. CUDA tensors: one Triton kernel where triton is installed, else some torch operations.
+    Cost: a pass over the logits. For CUDA tensors one Triton kernel if triton is installed, else some torch operations.
     """
     if isinstance(logits, np.ndarray):
         _apply_to_numpy(logits, np.asarray(mask), rows)
@@ -126,7 +126,7 @@ def _apply_to_torch(torch: Any, logits: Any, mask: Any, rows: Sequence[int] | No
 
 def _triton_kernel() -> Any:
     try:
-        from grammask.integrations.torch_triton import refuse
+        from grammask.masks.triton import refuse
     except ImportError:
         return None
     return refuse
@@ -158,7 +158,7 @@ def _not_floating(dtype: Any) -> str:
 
 
 def _check(logits: tuple[int, ...], mask: tuple[int, ...], rows: Sequence[int] | None) -> list[int] | None:
-    """The chosen rows of logits with shape ``logits``, counted from the first, once everything fits together."""
+    """Checks the shapes of logits and mask; returns the chosen rows of the logits as indices that are not negative."""
     chosen = None if rows is None else [int(row) for row in rows]
     count = (logits[0] if len(logits) == 2 else 1) if chosen is None else len(chosen)
     fits = (

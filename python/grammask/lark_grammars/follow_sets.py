@@ -1,4 +1,4 @@
-"""Which terminals can follow which by the rules of a grammar."""
+"""The pairs of terminals that can follow each other by the productions of a grammar."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from grammask.lark_grammars.loading import ProductionTuple
 
 
-class Following:
-    """Pairs of terminals of which the second can come right after the first; found when they are first asked for."""
+class FollowPairs:
+    """The pairs of terminals of which the second can come directly after the first; computed at the first use."""
 
-    def __init__(self, productions: list[ProductionTuple], silent: Collection[str]) -> None:
-        """Make the relation of some productions.
+    def __init__(self, productions: Sequence[ProductionTuple], silent: Collection[str]) -> None:
+        """Makes the relation of some productions.
 
         Args:
             productions: The productions.
-            silent: Terminals without a text; they count as nothing.
+            silent: Terminals without a text, such as the ends of blocks; they are treated as empty.
         """
         self._productions = productions
         self._silent = silent
 
     def __call__(self, before: str, after: str) -> bool:
-        """Return whether ``after`` can come right after ``before``."""
+        """Whether ``after`` can come directly after ``before``."""
         return (before, after) in self._pairs
 
     @cached_property
@@ -33,7 +33,7 @@ class Following:
         return _pairs(self._productions, self._silent)
 
 
-def _pairs(productions: list[ProductionTuple], silent: Collection[str]) -> set[tuple[str, str]]:
+def _pairs(productions: Sequence[ProductionTuple], silent: Collection[str]) -> set[tuple[str, str]]:
     rules = {lhs for lhs, _, _ in productions}
     nullable = set(silent)
     first: dict[str, set[str]] = {rule: set() for rule in rules}
@@ -59,8 +59,8 @@ def _pairs(productions: list[ProductionTuple], silent: Collection[str]) -> set[t
             changed = changed or len(first[lhs]) + len(last[lhs]) + len(nullable) > before
     pairs: set[tuple[str, str]] = set()
     for _, rhs, _ in productions:
-        for place, symbol in enumerate(rhs):
-            for after in rhs[place + 1 :]:
+        for position, symbol in enumerate(rhs):
+            for after in rhs[position + 1 :]:
                 pairs.update((left, right) for left in ends(symbol, last) for right in ends(after, first))
                 if after not in nullable:
                     break

@@ -1,7 +1,7 @@
-"""Vocabularies of the tokenizers that servers hold, exactly as wide as the logits of the model.
+"""Vocabularies of the tokenizers of servers, with the width of the model's logits.
 
-A model's head is often wider than its tokenizer (padding), and sometimes narrower (tokens that the model only reads).
-Loading 200,000 tokens takes some hundred milliseconds, so a vocabulary is kept as long as its tokenizer.
+The head of a model is often wider than its tokenizer (padding), and sometimes narrower (tokens that occur only in
+prompts). Loading 200,000 tokens takes some 100 ms, so a vocabulary is cached for the lifetime of its tokenizer.
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ from grammask.vocabulary import Vocabulary
 
 __all__ = ["vocabulary_of"]
 
-_KNOWN: weakref.WeakKeyDictionary[Any, dict[tuple[Any, ...], Vocabulary]] = weakref.WeakKeyDictionary()
+_CACHE: weakref.WeakKeyDictionary[Any, dict[tuple[Any, ...], Vocabulary]] = weakref.WeakKeyDictionary()
 
 
 def vocabulary_of(tokenizer: Any, width: int, *, eos: tuple[int, ...] | None = None) -> Vocabulary:
-    """The vocabulary of a tokenizer for logits of a width.
+    """Returns the vocabulary of a tokenizer for logits of a given width.
 
     Args:
         tokenizer: A fast tokenizer of transformers, a ``tokenizers.Tokenizer``, a ``Tekkenizer`` of mistral-common, or
-            a wrapper around one of them, as vLLM and SGLang have them.
-        width: Number of columns of the logits: the model's ``vocab_size``.
-        eos: The end tokens; the tokenizer's own if None. Those beyond the width are left out.
+            a wrapper of vLLM or SGLang around one of them.
+        width: The number of columns of the logits: the model's ``vocab_size``.
+        eos: The end tokens; the tokenizer's own if None. Ids beyond the width are ignored.
 
     Raises:
-        VocabularyError: The tokenizer's tokens cannot be mapped to bytes, or it names no end token.
+        VocabularyError: The tokens cannot be mapped to bytes, or the tokenizer names no end token.
     """
     try:
-        of_tokenizer = _KNOWN.setdefault(tokenizer, {})
+        by_width = _CACHE.setdefault(tokenizer, {})
     except TypeError:
-        of_tokenizer = {}  # It cannot be a key.
+        by_width = {}  # The tokenizer is not hashable, or has no weak references.
     key = (width, eos)
-    found = of_tokenizer.get(key)
-    # Threads that read at the same time all get the vocabulary of the first: grammars are compiled for one object.
-    return of_tokenizer.setdefault(key, _wide(tokenizer, eos, width)) if found is None else found
+    cached = by_width.get(key)
+    # Concurrent calls return the object that is stored first: compiled grammars are cached by vocabulary object.
+    return by_width.setdefault(key, _of_width(tokenizer, eos, width)) if cached is None else cached
 
 
-def _wide(tokenizer: Any, eos: tuple[int, ...] | None, width: int) -> Vocabulary:
+def _of_width(tokenizer: Any, eos: tuple[int, ...] | None, width: int) -> Vocabulary:
     try:
         return _read(tokenizer, eos, width)
     except VocabularyError as error:
         if error.code != "size-too-small":
             raise
-        return _cut(_read(tokenizer, eos, None), width)
+        return _truncated(_read(tokenizer, eos, None), width)
 
 
 def _read(tokenizer: Any, eos: tuple[int, ...] | None, size: int | None) -> Vocabulary:
@@ -55,7 +55,7 @@ def _read(tokenizer: Any, eos: tuple[int, ...] | None, size: int | None) -> Voca
     return Vocabulary.from_huggingface(tokenizer, eos=eos, size=size)
 
 
-def _cut(vocabulary: Vocabulary, width: int) -> Vocabulary:
+def _truncated(vocabulary: Vocabulary, width: int) -> Vocabulary:
     eos = [id for id in vocabulary.eos if id < width]
     if not eos:
         msg = f"the end tokens {list(vocabulary.eos)} are beyond the model's {width} logits"
@@ -65,7 +65,7 @@ def _cut(vocabulary: Vocabulary, width: int) -> Vocabulary:
 
 
 def _tekkenizer(tokenizer: Any) -> Any:
-    """The Tekkenizer in a tokenizer, told by its methods, so that mistral-common need not be there."""
+    """Returns the Tekkenizer in a tokenizer, recognised by its methods, so that mistral-common is not imported."""
     for candidate in (tokenizer, getattr(tokenizer, "tokenizer", None)):
         if hasattr(candidate, "id_to_byte_piece") and hasattr(candidate, "num_special_tokens"):
             return candidate

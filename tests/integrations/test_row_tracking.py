@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from grammask import CompiledGrammar, Grammar, Vocabulary
-from grammask.integrations.followed_texts import FollowedBatch, RecentBatches, Relation, grammars_of
+from grammask.integrations.serving.row_tracking import RecentBatches, Relation, TrackedBatch, grammars_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,18 +90,18 @@ def test_drafts_that_are_refused_do_not_push_out_the_text() -> None:
 
 
 def test_a_token_that_all_rows_refuse_begins_new_texts() -> None:
-    batch = FollowedBatch(shown([5], [[], []]), [GRAMMARS[0]])
-    assert batch.follow(shown([5], [[1], [3]])) is Relation.REFUSED
+    batch = TrackedBatch(shown([5], [[], []]), [GRAMMARS[0]])
+    assert batch.advance_to(shown([5], [[1], [3]])) is Relation.REFUSED
     assert not batch.append([1, 99])
     assert batch.shape == (2, 1)
-    assert batch.follow(shown([5], [[0], [3]])) is Relation.CONTINUES, "a beam without a chance"
+    assert batch.advance_to(shown([5], [[0], [3]])) is Relation.CONTINUES, "a beam without a chance"
     assert [row.is_refused for row in batch.rows] == [False, True]
-    assert batch.follow(shown([5], [[0, 5], [3, 0]])) is Relation.REFUSED
+    assert batch.advance_to(shown([5], [[0, 5], [3, 0]])) is Relation.REFUSED
     assert batch.append([3, 0])
     assert batch.rows[0].matcher.tokens == [0, 3]
-    assert batch.follow(shown([5], [[0, 3, 0]])) is Relation.UNRELATED, "another number of rows"
-    assert batch.follow(shown([3], [[0, 3, 0], [3, 0, 0]])) is Relation.UNRELATED, "another prompt"
-    assert batch.follow(np.zeros((2, 0), np.int64)) is Relation.UNRELATED, "less than the prompt"
+    assert batch.advance_to(shown([5], [[0, 3, 0]])) is Relation.UNRELATED, "another number of rows"
+    assert batch.advance_to(shown([3], [[0, 3, 0], [3, 0, 0]])) is Relation.UNRELATED, "another prompt"
+    assert batch.advance_to(np.zeros((2, 0), np.int64)) is Relation.UNRELATED, "less than the prompt"
 
 
 def test_grammars_of_rows() -> None:
@@ -109,7 +109,7 @@ def test_grammars_of_rows() -> None:
     assert grammars_of([None]) == ([None], 0)
     with pytest.raises(ValueError, match="there is no grammar"):
         grammars_of([])
-    batch = FollowedBatch(np.zeros((4, 1), np.int64), [GRAMMARS[0], None])
+    batch = TrackedBatch(np.zeros((4, 1), np.int64), [GRAMMARS[0], None])
     assert [row.matcher is None for row in batch.rows] == [False, False, True, True]
     with pytest.raises(ValueError, match="3 rows cannot"):
-        FollowedBatch(np.zeros((3, 1), np.int64), [GRAMMARS[0], None])
+        TrackedBatch(np.zeros((3, 1), np.int64), [GRAMMARS[0], None])

@@ -1,8 +1,8 @@
-"""Partial objects: the value of a JSON text that is still being written, after each piece of it.
+"""Partial objects: the value of an incomplete JSON text, after each piece of it.
 
-A reader keeps the value so far and a stack of the containers that are open, so a piece costs what is in it, however
-long the text is by now. What is there is exact: strings show the characters that are complete, numbers and names are
-shown when it is certain that they have ended, and nothing is guessed.
+A reader holds the value so far and a stack of the open containers, so the cost of a piece depends on its length and not
+on that of the text. The value never guesses: a string has its complete characters, and numbers and names appear when
+they have ended.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NONE = object()
 
 
 class PartialJson:
-    """Reads a JSON text piece by piece.
+    """A reader of a JSON text in pieces.
 
     >>> from grammask import PartialJson
     >>> reader = PartialJson()
@@ -39,7 +39,7 @@ class PartialJson:
     >>> reader.value, reader.is_complete
     ({'name': 'Ada', 'age': 36}, True)
 
-    The value is changed in place as more is read; copy it to keep it.
+    Reading changes the value in place; copy it to keep it.
     """
 
     def __init__(self) -> None:
@@ -58,12 +58,12 @@ class PartialJson:
 
     @property
     def has_value(self) -> bool:
-        """Whether a value has begun to show."""
+        """Whether a part of the value is known."""
         return self._value is not _NONE or (self._step == self._read_string and not self._stack)
 
     @property
     def is_complete(self) -> bool:
-        """Whether the value has ended. A number at the top ends with the text, so it never has."""
+        """Whether the value has ended. A number at the top level ends only with the text, see :meth:`finish`."""
         return self._is_done
 
     @property
@@ -71,7 +71,7 @@ class PartialJson:
         """The value so far.
 
         Raises:
-            ValueError: Nothing of it has shown yet.
+            ValueError: No part of it is known.
         """
         self._show_string()
         if self._value is _NONE:
@@ -80,10 +80,10 @@ class PartialJson:
         return self._value
 
     def feed(self, text: bytes) -> None:
-        """Read more; characters and escapes may be split between pieces.
+        """Reads a piece, which may begin and end inside of a character or an escape.
 
         Raises:
-            ValueError: That is no JSON. It names the byte.
+            ValueError: The text is no JSON; the message has the byte.
         """
         index = 0
         while index < len(text):
@@ -92,10 +92,10 @@ class PartialJson:
             self._position += index - before
 
     def finish(self) -> Any:
-        """Give the value of a whole text; a number at the top has ended then.
+        """Returns the value of a complete text, which ends a number at the top level.
 
         Raises:
-            ValueError: The text is not whole.
+            ValueError: The text is incomplete.
         """
         if self._scalar:
             self._end_scalar()
@@ -131,7 +131,7 @@ class PartialJson:
         return index + 1
 
     def _read_item(self, text: bytes, index: int) -> int:
-        """A value behind a comma."""
+        """Reads a value after a comma."""
         if text[index] == 0x5D:
             self._refuse(text, index)
         if text[index] not in _WHITESPACE:
@@ -160,7 +160,7 @@ class PartialJson:
         return index + 1
 
     def _read_more(self, text: bytes, index: int) -> int:
-        """A comma or the end of a container; white space behind the whole value."""
+        """Reads a comma, the end of a container, or white space after the whole value."""
         byte = text[index]
         if byte in _WHITESPACE:
             return index + 1
@@ -231,7 +231,7 @@ class PartialJson:
         return index + 1
 
     def _unit(self, unit: int) -> None:
-        """A unit of UTF-16; a high surrogate waits for its low one, as in ``json.loads``."""
+        """Adds a unit of UTF-16. A high surrogate is combined with a low one, as in ``json.loads``."""
         if self._high is not None and 0xDC00 <= unit < 0xE000:
             self._string.append(chr(0x10000 + ((self._high - 0xD800) << 10) + unit - 0xDC00))
             self._high = None
@@ -268,7 +268,7 @@ class PartialJson:
         self._ended()
 
     def _show_string(self) -> None:
-        """Put the characters of an open string into the value."""
+        """Copies the characters of an open string to the value."""
         if self._step in (self._read_string, self._read_escape) and not self._is_name:
             self._string = ["".join(self._string)]
             if not self._stack:
@@ -296,7 +296,7 @@ class PartialJson:
         self._is_done = not self._stack
 
     def is_open(self, container: Any) -> bool:
-        """Whether a container of the value, found by identity, is still being written."""
+        """Whether a container of the value, compared by identity, has not ended."""
         return any(container is open_one for open_one in self._stack)
 
 
@@ -305,22 +305,23 @@ def _refuse_constant(name: str) -> typing.NoReturn:
 
 
 def partial_json(text: str | bytes, tp: Any = None, *, default: Any = None) -> Any:
-    """Give the value of the beginning of a JSON text, as an object of a type if one is given.
+    """Returns the value of an incomplete JSON text, as an object of a type if one is given.
 
     >>> from grammask import partial_json
     >>> partial_json('{"name": "Ada", "tags": ["x", "y')
     {'name': 'Ada', 'tags': ['x', 'y']}
 
-    With a type, what has ended is validated by Pydantic and is a real object of its type; what is still being written
-    is one of which only the fields so far are set (a model's ``model_fields_set`` says which), and is not validated.
+    With a type, Pydantic validates the parts that have ended. Open objects are not validated and have only the fields
+    so far; a model's ``model_fields_set`` lists them.
 
     Args:
-        text: The text so far. For a text that grows keep a :class:`PartialJson`, which costs less per piece.
-        tp: A model of Pydantic, a dataclass, a container of them; None, or a schema as a dictionary, for plain values.
-        default: What to return before anything of the value has shown.
+        text: The text so far. For a growing text keep a :class:`PartialJson`, which costs less per piece.
+        tp: A model of Pydantic, a dataclass, or a container of them. None, or a schema as a dictionary, is for plain
+            values.
+        default: The result before any part of the value is known.
 
     Raises:
-        ValueError: It is not the beginning of a JSON text, or a part that has ended is not valid for its type.
+        ValueError: No JSON text begins with this, or a part that has ended is not valid for its type.
     """
     reader = PartialJson()
     reader.feed(text.encode() if isinstance(text, str) else text)
@@ -337,7 +338,7 @@ def partial_json(text: str | bytes, tp: Any = None, *, default: Any = None) -> A
 
 
 def typed(reader: PartialJson, value: Any, tp: Any) -> Any:
-    """Make an object of a type of a reader's value, or of a part of it. Its depth is that of the type's values."""
+    """Returns an object of a type for a reader's value, or a part of it. Recurses to the depth of the value."""
     import pydantic
 
     if not isinstance(value, (dict, list)) or not reader.is_open(value):
@@ -364,15 +365,15 @@ def typed(reader: PartialJson, value: Any, tp: Any) -> Any:
     if isinstance(tp, type) and issubclass(tp, pydantic.BaseModel):
         return tp.model_construct(None, **members)
     if dataclasses.is_dataclass(tp) and isinstance(tp, type):
-        made = object.__new__(tp)
+        instance = object.__new__(tp)
         for name, member in members.items():
-            object.__setattr__(made, name, member)
-        return made
+            object.__setattr__(instance, name, member)
+        return instance
     return members
 
 
 def _without_annotations(tp: Any) -> Any:
-    """The type behind ``Annotated`` and optional ones."""
+    """Returns the type inside of ``Annotated`` and ``Optional``."""
     while True:
         origin = typing.get_origin(tp)
         if origin is typing.Annotated:
@@ -387,7 +388,7 @@ def _without_annotations(tp: Any) -> Any:
 
 
 def _field_types(tp: Any) -> dict[str, tuple[str, Any]] | None:
-    """For each name in JSON the attribute and its type; None if the type has no fields."""
+    """Returns the attribute and its type for each name in JSON; None if the type has no fields."""
     import pydantic
 
     if not isinstance(tp, type):

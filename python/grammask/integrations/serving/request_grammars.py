@@ -1,7 +1,7 @@
-"""What the requests of servers ask for, as grammars: schemas, expressions, choices, texts of grammar languages, tags.
+"""The constraints of requests to servers as grammars: schemas, expressions, choices, grammar texts, structural tags.
 
-Servers hand over a kind and a text. The languages of grammars are told apart by their start symbols: KBNF begins with
-``start``, GBNF and xgrammar's EBNF with ``root``, both with ``::=``; what has no ``::=`` is llguidance's Lark.
+A request has a kind and a text. The language of a grammar text is recognised by its start symbol: ``start`` for KBNF,
+``root`` for GBNF and xgrammar's EBNF, all with ``::=``; a text without ``::=`` is llguidance's Lark.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
 
 _RULE = re.compile(r"^\s*([\w.-]+)\s*::=", re.MULTILINE)
 
-_MAPS_OF_SCHEMAS = (
+_SCHEMA_MAPS = (
     *("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"),
 )
 _SCHEMAS = (
@@ -41,17 +41,17 @@ def json_schema(
     max_whitespace: int | None = None,
     additional_properties: bool = True,
 ) -> Grammar:
-    """The grammar of the JSON texts that are valid under a schema.
+    """Returns the grammar of the JSON texts that are valid under a schema.
 
     Args:
         schema: The schema, or its JSON text.
-        whitespace: Whether white space may stand between the parts of the JSON.
-        max_whitespace: How much of it in a row; grammask's own bound if None.
-        additional_properties: False closes every object that lists properties and does not say whether there
-            may be others.
+        whitespace: Whether white space is permitted between the tokens of the JSON.
+        max_whitespace: The maximum number of consecutive characters of white space; grammask's default if None.
+        additional_properties: False closes every object schema that declares properties and has no keyword about
+            others.
 
     Raises:
-        GrammarError: As :meth:`grammask.Grammar.from_json_schema`.
+        GrammarError: From :meth:`grammask.Grammar.from_json_schema`.
     """
     if not additional_properties:
         schema = closed_objects(schema)
@@ -63,32 +63,32 @@ def json_schema(
 
 
 def any_json(*, whitespace: bool = True, max_whitespace: int | None = None) -> Grammar:
-    """The grammar of all JSON texts."""
+    """Returns the grammar of all JSON texts."""
     return json_schema({}, whitespace=whitespace, max_whitespace=max_whitespace)
 
 
 def closed_objects(schema: Any) -> Any:
-    """A copy of a schema in which objects that list properties have no others, unless the schema says something of it.
+    """Returns a copy of a schema in which objects that declare properties admit no others, unless a keyword says so.
 
-    A text that is no JSON is returned as it is, for the reader of schemas to refuse.
+    A text that is not JSON is returned unchanged; the reader of schemas reports the error.
     """
     try:
-        # A copy in any case, through text: as deep as the parser goes, which refuses what is deeper.
+        # Copying through text bounds the nesting: a deeper schema raises here, and its reader refuses it.
         copy = json.loads(schema if isinstance(schema, str | bytes) else json.dumps(schema))
     except (ValueError, RecursionError):
         return schema
-    open_schemas = [copy]
-    while open_schemas:
-        schema = open_schemas.pop()
+    pending = [copy]
+    while pending:
+        schema = pending.pop()
         if isinstance(schema, list):
-            open_schemas.extend(schema)
+            pending.extend(schema)
         if not isinstance(schema, dict):
             continue
-        for keyword in _MAPS_OF_SCHEMAS:
+        for keyword in _SCHEMA_MAPS:
             schemas = schema.get(keyword)
             if isinstance(schemas, dict):
-                open_schemas.extend(schemas.values())
-        open_schemas.extend(schema[keyword] for keyword in _SCHEMAS if keyword in schema)
+                pending.extend(schemas.values())
+        pending.extend(schema[keyword] for keyword in _SCHEMAS if keyword in schema)
         if (
             "additionalProperties" not in schema
             and "unevaluatedProperties" not in schema
@@ -99,11 +99,11 @@ def closed_objects(schema: Any) -> Any:
 
 
 def choice(texts: str | list[str]) -> Grammar:
-    """The grammar of some texts, given as a list or as the JSON text of one.
+    """Returns the grammar of a list of texts, or of the JSON text of such a list.
 
     Raises:
-        GrammarSyntaxError: It is no list of texts.
-        GrammarSemanticError: There are no choices.
+        GrammarSyntaxError: The argument is not a list of texts.
+        GrammarSemanticError: The list is empty.
     """
     if isinstance(texts, str):
         try:
@@ -116,11 +116,11 @@ def choice(texts: str | list[str]) -> Grammar:
 
 
 def grammar_text(text: str) -> Grammar:
-    """The grammar of a text in KBNF, GBNF, xgrammar's EBNF or llguidance's Lark, whichever it is.
+    """Returns the grammar of a text in KBNF, GBNF, xgrammar's EBNF or llguidance's Lark.
 
     Raises:
-        UnsupportedGrammar: It has neither ``root`` nor ``start``.
-        GrammarError: As the method of :class:`grammask.Grammar` that reads the language.
+        UnsupportedGrammar: The text has rules, but neither ``root`` nor ``start``.
+        GrammarError: From the method of :class:`grammask.Grammar` that reads the language.
     """
     names = set(_RULE.findall(text))
     if not names:
@@ -132,18 +132,18 @@ def grammar_text(text: str) -> Grammar:
         raise _error(UnsupportedGrammar, "no-start-rule", message)
     try:
         return Grammar.from_gbnf(text)
-    except GrammarError as refused:
+    except GrammarError as gbnf_error:
         try:
             return Grammar.from_xgrammar_ebnf(text)
         except GrammarError:
-            raise refused from None
+            raise gbnf_error from None
 
 
 def structural_tag(tag: str | dict[str, Any]) -> Grammar:
-    """The grammar of a structural tag in xgrammar's JSON, or in the older form with ``structures`` and ``triggers``.
+    """Returns the grammar of a structural tag in xgrammar's JSON, or in the older form with ``structures``.
 
     Raises:
-        GrammarError: As :meth:`grammask.Grammar.from_structural_tag`.
+        GrammarError: From :meth:`grammask.Grammar.from_structural_tag`.
     """
     return Grammar.from_structural_tag(tag)
 
