@@ -1,7 +1,7 @@
-"""Masks applied to logits of torch on a CUDA device, by one Triton kernel.
+"""Applies masks to torch logits on a CUDA device with one Triton kernel.
 
-The kernel writes only what is refused and reads no logits: it costs about as much as writing the refused half of them.
-It needs nothing of grammask but this file.
+The kernel reads no logits, and writes only those of illegal tokens; its cost is that of these writes. The file imports
+nothing from grammask.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import triton.language as tl
 __all__ = ["refuse"]
 
 BLOCK = 4096
-"""Columns that one program of the kernel handles."""
+"""Number of columns per program of the kernel."""
 
 
-# Triton reads annotations as code of the device, so tensors and numbers have none.
+# Triton interprets annotations as device code, so tensors and numbers have none.
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
 def _refuse_block(  # type: ignore[no-untyped-def]
     logits,  # noqa: ANN001
@@ -40,12 +40,12 @@ def _refuse_block(  # type: ignore[no-untyped-def]
 
 
 def refuse(logits: torch.Tensor, mask: torch.Tensor, rows: torch.Tensor | None = None) -> None:
-    """Set the logits of refused tokens to negative infinity, in place, on the current stream.
+    """Sets the logits of illegal tokens to negative infinity, in place, on the current stream.
 
     Args:
-        logits: Floating point, shape ``[rows, width]``, contiguous columns; columns beyond the mask are refused.
+        logits: Floating point, shape ``[rows, width]``, contiguous columns; columns beyond the mask are illegal.
         mask: int32, shape ``[rows, words]`` or ``[1, words]`` for all rows, contiguous columns, on the same device.
-        rows: int64, on the same device: the row of the logits that each row of the mask belongs to.
+        rows: int64, on the same device: for each row of the mask, its row of the logits.
     """
     count = logits.shape[0] if rows is None else rows.shape[0]
     if count == 0 or logits.shape[1] == 0:
