@@ -48,12 +48,12 @@ impl FormatAutomaton {
 }
 
 #[derive(Deserialize)]
-struct Cases {
-    format: Vec<Case>,
+struct FormatCases {
+    format: Vec<FormatCase>,
 }
 
 #[derive(Deserialize)]
-struct Case {
+struct FormatCase {
     name: String,
     valid: Vec<String>,
     invalid: Vec<String>,
@@ -62,7 +62,7 @@ struct Case {
 #[test]
 fn formats_match_their_cases() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/json_schema/formats.toml");
-    let cases: Cases = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let cases: FormatCases = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     for case in cases.format {
         let mut known = FormatAutomaton::new(&case.name, Draft::Draft2020).unwrap();
         for text in case.valid {
