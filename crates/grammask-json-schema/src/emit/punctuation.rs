@@ -80,9 +80,7 @@ impl PunctuationTable {
             return known;
         }
         let punctuation = match self.whitespace {
-            Whitespace::Flexible { max } if max > MAX_AUTOMATON_SPACES => {
-                counted_by_rule(terms, rules, max)
-            }
+            Whitespace::Flexible { max } if max > MAX_AUTOMATON_SPACES => counted_by_rule(terms, rules, max),
             _ => self.counted_by_automata(terms, rules, depth),
         };
         self.by_depth[index] = Some(punctuation);
