@@ -108,7 +108,7 @@ pub fn grammar(
     let root = sets.root();
     let start = emitter.emit(&mut sets, root).map_err(exceeded)?;
     let ValueSets { mut reader, languages, .. } = sets;
-    reader.findings.spread(&reader.library);
+    reader.findings.copy_to_duplicates(&reader.library);
     let errors = reader.findings.take_errors(options.on_unsupported);
     if !errors.is_empty() {
         return Err(fail(errors));

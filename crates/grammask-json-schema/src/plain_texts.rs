@@ -43,7 +43,7 @@ pub fn grammar(
     let mut sets = ValueSets::new(EncodingKind::Plain, library, options, limits);
     let strings = strings(&mut sets).map_err(exceeded)?;
     let ValueSets { mut reader, languages, .. } = sets;
-    reader.findings.spread(&reader.library);
+    reader.findings.copy_to_duplicates(&reader.library);
     let errors = reader.findings.take_errors(options.on_unsupported);
     if !errors.is_empty() {
         return Err(fail(errors));
@@ -71,5 +71,5 @@ fn strings(sets: &mut ValueSets<'_>) -> Result<Option<TermId>, LimitExceeded> {
     if sets.languages.is_empty(set.string.yes)? {
         return Ok(None);
     }
-    sets.languages.written(set.string.yes)
+    sets.languages.without_excluded_words(set.string.yes)
 }

@@ -184,7 +184,7 @@ impl<'o> Library<'o> {
     }
 
     /// The first schema of the same resource that is structurally equal to the one at `location`.
-    pub(crate) fn first_of_the_same(&self, location: Location) -> Location {
+    pub(crate) fn representative(&self, location: Location) -> Location {
         let value = self.documents[location.document.0 as usize].representatives[location.value.index()];
         let first = Location { value, ..location };
         if self.resource_of(first) == self.resource_of(location) { first } else { location }

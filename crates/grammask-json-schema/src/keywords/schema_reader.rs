@@ -72,9 +72,9 @@ impl<'o> SchemaReader<'o> {
     /// The schema at `location`, entered under `scope`. Structurally equal schemas are one.
     pub(crate) fn schema_at(&mut self, location: Location, scope: Id<Scope>) -> Id<Schema> {
         let scope = self.library.enter(location, scope);
-        let first = self.library.first_of_the_same(location);
+        let first = self.library.representative(location);
         if first != location {
-            self.findings.repeat(first, location);
+            self.findings.record_copy(first, location);
         }
         self.schemas.intern(Schema::At(first, scope))
     }

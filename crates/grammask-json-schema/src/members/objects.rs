@@ -642,7 +642,7 @@ pub(super) fn declared_member(
     let name = sets.formulas.names.get(name);
     let languages = &mut sets.languages;
     let word = languages.encoding.literal(languages.automata.terms_mut(), name);
-    let Some(word) = languages.written(word)? else { return Ok(None) };
+    let Some(word) = languages.without_excluded_words(word)? else { return Ok(None) };
     let terms = languages.automata.terms_mut();
     let quote = terms.literal(b"\"");
     let key = terms.concat(&[quote, word, quote]);
@@ -662,7 +662,7 @@ pub(super) fn other_member(
 ) -> Result<Option<PartSequence>, LimitExceeded> {
     let Some(value) = emitter.value_parts(sets, value, shape.depth)? else { return Ok(None) };
     let languages = &mut sets.languages;
-    let Some(names) = languages.written(class.names)? else { return Ok(None) };
+    let Some(names) = languages.without_excluded_words(class.names)? else { return Ok(None) };
     let terms = languages.automata.terms_mut();
     let quote = terms.literal(b"\"");
     let name = terms.concat(&[quote, names, quote]);
