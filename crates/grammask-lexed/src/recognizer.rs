@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
+use crate::definition::grammar::{LexedProduction, LexedSymbol};
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::lexer::open_lexemes::OpenTerminalsId;
 use crate::masks::follow_cache::FollowCache;
@@ -17,7 +18,7 @@ use crate::masks::spanner_subset::{SpannerSubsets, SubsetSources};
 use crate::masks::spanner_table::{ColumnTracker, LexemeColumn, SpannerTable, TriePosition};
 use crate::masks::stack_automaton::{StackAutomaton, StackReader};
 use crate::masks::token_partition::TokenPartitions;
-use crate::parser::lr_automaton::LrState;
+use crate::parser::lr_automaton::{LrItem, LrState};
 use crate::parser::stacks::{ParseState, TerminalParser};
 use crate::prepared::PreparedGrammar;
 use grammask_collections::state_table::{StateTable, Transition};
@@ -65,7 +66,7 @@ struct Builder {
     automaton: StackAutomaton,
     set_ids: FxHashMap<Arc<[Run]>, SetId>,
     /// Whether the parser accepts one of the open terminals.
-    alive: FxHashMap<(ParseState, OpenTerminalsId), bool>,
+    liveness: FxHashMap<(ParseState, OpenTerminalsId), bool>,
     /// The number of run masks from cached transitions only, and of others.
     mask_counts: (u64, u64),
     /// Masks with end tokens, by the address of the mask without them. Each entry holds that mask, so addresses stay
@@ -113,7 +114,7 @@ impl LexedRecognizer {
             follow_cache: FollowCache::new(prepared.grammar.clone(), prepared.tables.clone()),
             automaton: StackAutomaton::default(),
             set_ids: FxHashMap::default(),
-            alive: FxHashMap::default(),
+            liveness: FxHashMap::default(),
             mask_counts: (0, 0),
             masks_with_end: FxHashMap::default(),
             memory_bytes: 0,
@@ -198,18 +199,15 @@ impl LexedRecognizer {
     fn rule_that_needs(&self, state: LrState, terminal: TerminalId) -> Arc<str> {
         let grammar = &self.prepared.grammar;
         let Some(table) = self.prepared.table() else {
-            let needs = |production: &&crate::LexedProduction| {
-                production.rhs.contains(&crate::LexedSymbol::Terminal(terminal))
-            };
+            let needs =
+                |production: &&LexedProduction| production.rhs.contains(&LexedSymbol::Terminal(terminal));
             let production = grammar.productions.iter().find(needs);
             let lhs = production.map_or(grammar.start, |production| production.lhs);
             return grammar.nonterminals[lhs.index()].clone();
         };
         let automaton = &table.automaton;
         let closure = automaton.closure(state);
-        let scans = |item: &&crate::parser::lr_automaton::LrItem| {
-            automaton.symbol_after(**item) == Some(crate::LexedSymbol::Terminal(terminal))
-        };
+        let scans = |item: &&LrItem| automaton.symbol_after(**item) == Some(LexedSymbol::Terminal(terminal));
         let item = closure.iter().find(scans).or(closure.first());
         let lhs = item.map(|item| automaton.productions[item.production as usize].lhs);
         lhs.and_then(|lhs| grammar.nonterminals.get(lhs.index()))
@@ -243,7 +241,7 @@ impl LexedRecognizer {
     }
 
     /// Whether the parser accepts one of the open terminals.
-    fn is_alive(&self, parser: &mut TerminalParser, parse: ParseState, open: OpenTerminalsId) -> bool {
+    fn is_live(&self, parser: &mut TerminalParser, parse: ParseState, open: OpenTerminalsId) -> bool {
         self.prepared.open_terminals.get(open).accepted_by(parser, parse, self.prepared.grammar.end())
     }
 
@@ -305,7 +303,7 @@ impl Engine for LexedRecognizer {
         let mut builder = self.lock();
         let mut expected = Vec::new();
         for run in &runs[..] {
-            let begun: Vec<TerminalId> = if builder.lexer.is_start(run.configuration) {
+            let open: Vec<TerminalId> = if builder.lexer.is_start(run.configuration) {
                 Vec::new()
             } else {
                 builder.lexer.live(run.configuration).collect()
@@ -316,7 +314,7 @@ impl Engine for LexedRecognizer {
                     expected.push(Expectation {
                         terminal: self.prepared.grammar.terminal_name(terminal).to_owned(),
                         rule: self.rule_that_needs(state, terminal).to_string(),
-                        has_begun: begun.contains(&terminal),
+                        has_begun: open.contains(&terminal),
                     });
                 }
             }
@@ -426,13 +424,13 @@ impl Builder {
         byte: u8,
         next: &mut Vec<Run>,
     ) -> Result<(), LimitExceeded> {
-        let steps = self.lexer.step(run.configuration, byte)?;
-        if let Some(configuration) = steps.extended {
+        let step = self.lexer.step(run.configuration, byte)?;
+        if let Some(configuration) = step.extended {
             let column = LexemeColumn::At(run.column);
             let column = recognizer.columns.step(&self.lexer, configuration, column, byte).resolve(0);
             self.push_live(recognizer, Run { configuration, column, ..run }, next);
         }
-        if let (Some(guards), Some(terminal)) = (steps.commit, self.lexer.label(run.configuration))
+        if let (Some(guards), Some(terminal)) = (step.commit, self.lexer.label(run.configuration))
             && let Some(parse) = self.parser.feed_lexeme(run.parse, terminal, run.column)
         {
             self.enter(recognizer, parse, guards, byte, next)?;
@@ -468,22 +466,22 @@ impl Builder {
         }
         let mode = recognizer.mode_at(self.parser.top(run.parse.stack));
         if let Some(open) = recognizer.prepared.open_terminals.of(run.configuration, mode)
-            && self.is_alive(recognizer, run.parse, open)
+            && self.is_live(recognizer, run.parse, open)
         {
             next.push(run);
         }
     }
 
-    /// As [`LexedRecognizer::is_alive`], memoised, because all configurations inside a lexeme ask it.
-    fn is_alive(&mut self, recognizer: &LexedRecognizer, parse: ParseState, open: OpenTerminalsId) -> bool {
-        if let Some(&cached) = self.alive.get(&(parse, open)) {
+    /// As [`LexedRecognizer::is_live`], memoised, because all configurations inside a lexeme ask it.
+    fn is_live(&mut self, recognizer: &LexedRecognizer, parse: ParseState, open: OpenTerminalsId) -> bool {
+        if let Some(&cached) = self.liveness.get(&(parse, open)) {
             return cached;
         }
-        let is_alive = recognizer.is_alive(&mut self.parser, parse, open);
+        let is_live = recognizer.is_live(&mut self.parser, parse, open);
         if !self.parser.has_failed() {
-            self.alive.insert((parse, open), is_alive);
+            self.liveness.insert((parse, open), is_live);
         }
-        is_alive
+        is_live
     }
 
     fn reader<'a>(
@@ -508,7 +506,7 @@ impl Builder {
             },
             prepared: &recognizer.prepared,
             memory_limit: self.limits.memory_bytes,
-            memory_elsewhere: self.memory_bytes + self.alive.capacity() * 20,
+            memory_elsewhere: self.memory_bytes + self.liveness.capacity() * 20,
         }
     }
 
@@ -567,7 +565,7 @@ impl Builder {
 
     fn total_memory(&self) -> usize {
         self.memory_bytes
-            + self.alive.capacity() * 20
+            + self.liveness.capacity() * 20
             + self.parser.memory_bytes()
             + self.spanners.memory_bytes()
             + self.subsets.memory_bytes()

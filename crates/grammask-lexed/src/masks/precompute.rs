@@ -167,10 +167,10 @@ impl<'a> Precomputation<'a> {
         for index in 0..self.states_of_mode[mode.index()].len() {
             let top = self.states_of_mode[mode.index()][index];
             let stack = reader.parser.open_stack(top);
-            let is_alive = terminals
+            let is_live = terminals
                 .iter()
                 .any(|&terminal| !matches!(reader.parser.probe(stack, terminal), Attempt::Refused));
-            if !is_alive {
+            if !is_live {
                 continue;
             }
             let root = match root {
@@ -275,9 +275,9 @@ fn by_first_token(
             }
             for child in trie.children(node) {
                 let byte = trie.byte(child);
-                let steps = lexer.step(configuration, byte)?;
-                pending.extend(steps.extended.map(|next| (child, next)));
-                if let Some(guards) = steps.commit {
+                let step = lexer.step(configuration, byte)?;
+                pending.extend(step.extended.map(|next| (child, next)));
+                if let Some(guards) = step.commit {
                     let entered = lexer.enter(mode, byte, guards)?;
                     pending.extend(entered.into_iter().map(|next| (child, next)));
                 }
