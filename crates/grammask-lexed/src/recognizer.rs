@@ -56,7 +56,7 @@ type Sets = StateTable<OnceLock<RunSet>, INLINE_TRANSITIONS>;
 
 /// The tables that compute new sets and masks.
 #[derive(Debug)]
-struct Builder {
+struct RecognizerTables {
     lexer: Lexer,
     parser: TerminalParser,
     spanners: SpannerTable,
@@ -88,7 +88,7 @@ pub struct LexedRecognizer {
     new_steps: AtomicUsize,
     /// The number of masks computed by a walk.
     walked_masks: AtomicU64,
-    builder: Mutex<Builder>,
+    tables: Mutex<RecognizerTables>,
 }
 
 impl LexedRecognizer {
@@ -105,7 +105,7 @@ impl LexedRecognizer {
         let mut lexer = Lexer::clone(&prepared.lexer);
         let mode = prepared.lex_modes.of_state[LrState::START.index()];
         let starts = lexer.starts(mode)?;
-        let mut builder = Builder {
+        let mut tables = RecognizerTables {
             lexer,
             parser: TerminalParser::new(prepared.grammar.clone(), prepared.tables.clone(), limits)?,
             spanners: SpannerTable::new(columns, vocabulary_size),
@@ -121,23 +121,23 @@ impl LexedRecognizer {
             limits: limits.clone(),
         };
         let sets = Sets::default();
-        let parse = builder.parser.start();
+        let parse = tables.parser.start();
         let runs = starts.into_iter().map(|configuration| Run {
             parse,
             configuration,
             column: LexemeColumn::NO_BREAK,
         });
-        let start = builder.intern(&sets, runs.collect())?;
+        let start = tables.intern(&sets, runs.collect())?;
         Ok(Self {
             prepared: prepared.clone(),
             columns,
-            class_of_byte: Box::new(*builder.lexer.class_of_byte()),
-            byte_of_class: builder.lexer.byte_of_class().into(),
+            class_of_byte: Box::new(*tables.lexer.class_of_byte()),
+            byte_of_class: tables.lexer.byte_of_class().into(),
             sets,
             start,
             new_steps: AtomicUsize::new(0),
             walked_masks: AtomicU64::new(0),
-            builder: Mutex::new(builder),
+            tables: Mutex::new(tables),
         })
     }
 
@@ -158,13 +158,13 @@ impl LexedRecognizer {
         deadline: &Deadline,
     ) -> Result<Arc<TokenSet>, LimitExceeded> {
         let runs = self.set(set).runs.clone();
-        let mut builder = self.lock();
+        let mut tables = self.lock();
         if let [run] = runs[..] {
-            return builder.mask_of_run(self, run, vocabulary, deadline);
+            return tables.mask_of_run(self, run, vocabulary, deadline);
         }
         let mut mask = TokenSet::new(vocabulary.size());
         for &run in &runs[..] {
-            mask.union_with(&*builder.mask_of_run(self, run, vocabulary, deadline)?);
+            mask.union_with(&*tables.mask_of_run(self, run, vocabulary, deadline)?);
         }
         Ok(Arc::new(mask))
     }
@@ -180,16 +180,16 @@ impl LexedRecognizer {
         let Some(end_tokens) = request.end_tokens.filter(|_| self.is_complete(set)) else {
             return Ok(mask);
         };
-        let mut builder = self.lock();
-        if let Some((_, cached)) = builder.masks_with_end.get(&Arc::as_ptr(&mask).addr()) {
+        let mut tables = self.lock();
+        if let Some((_, cached)) = tables.masks_with_end.get(&Arc::as_ptr(&mask).addr()) {
             return Ok(cached.clone());
         }
         let mut with_end = (*mask).clone();
         end_tokens.add_to(&mut with_end);
         let with_end = Arc::new(with_end);
         if self.set(set).runs.len() == 1 {
-            builder.memory_bytes += size_of_val(mask.words());
-            builder.masks_with_end.insert(Arc::as_ptr(&mask).addr(), (mask, with_end.clone()));
+            tables.memory_bytes += size_of_val(mask.words());
+            tables.masks_with_end.insert(Arc::as_ptr(&mask).addr(), (mask, with_end.clone()));
         }
         Ok(with_end)
     }
@@ -218,16 +218,16 @@ impl LexedRecognizer {
     #[cold]
     fn compute_step(&self, set: SetId, byte: u8, class: usize) -> Result<Option<SetId>, LimitExceeded> {
         let entry = self.set(set);
-        let mut builder = self.lock();
+        let mut tables = self.lock();
         let mut next = Vec::new();
         for &run in &entry.runs[..] {
-            builder.step_run(self, run, byte, &mut next)?;
+            tables.step_run(self, run, byte, &mut next)?;
         }
-        builder.parser.check()?;
-        let next = if next.is_empty() { None } else { Some(builder.intern(&self.sets, next)?) };
+        tables.parser.check()?;
+        let next = if next.is_empty() { None } else { Some(tables.intern(&self.sets, next)?) };
         self.new_steps.fetch_add(1, Ordering::Relaxed);
         let state = self.sets.get(set.index());
-        builder.memory_bytes += state.memoise(class, next.map(SetId::index), self.byte_of_class.len());
+        tables.memory_bytes += state.memoise(class, next.map(SetId::index), self.byte_of_class.len());
         Ok(next)
     }
 
@@ -235,9 +235,9 @@ impl LexedRecognizer {
         self.sets.get(set.index()).data.get().expect("a set is filled in before its id is known")
     }
 
-    fn lock(&self) -> MutexGuard<'_, Builder> {
+    fn lock(&self) -> MutexGuard<'_, RecognizerTables> {
         // After a panic the tables are still consistent: they only grow, by complete entries.
-        self.builder.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the parser accepts one of the open terminals.
@@ -300,17 +300,17 @@ impl Engine for LexedRecognizer {
 
     fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
         let runs = self.set(set).runs.clone();
-        let mut builder = self.lock();
+        let mut tables = self.lock();
         let mut expected = Vec::new();
         for run in &runs[..] {
-            let open: Vec<TerminalId> = if builder.lexer.is_start(run.configuration) {
+            let open: Vec<TerminalId> = if tables.lexer.is_start(run.configuration) {
                 Vec::new()
             } else {
-                builder.lexer.live(run.configuration).collect()
+                tables.lexer.live(run.configuration).collect()
             };
-            let state = builder.parser.top(run.parse.stack);
+            let state = tables.parser.top(run.parse.stack);
             for terminal in (0..self.prepared.grammar.terminals.len()).map(TerminalId::new) {
-                if builder.parser.accepts(run.parse.stack, terminal) {
+                if tables.parser.accepts(run.parse.stack, terminal) {
                     expected.push(Expectation {
                         terminal: self.prepared.grammar.terminal_name(terminal).to_owned(),
                         rule: self.rule_that_needs(state, terminal).to_string(),
@@ -320,7 +320,7 @@ impl Engine for LexedRecognizer {
             }
         }
         // Terminals whose check exceeded a limit are omitted.
-        let _ = builder.parser.check();
+        let _ = tables.parser.check();
         expected.sort_by_key(|expected| !expected.has_begun);
         expected.dedup();
         Ok(expected)
@@ -328,19 +328,19 @@ impl Engine for LexedRecognizer {
 
     fn describe(&self, set: SetId) -> String {
         let entry = self.set(set);
-        let builder = self.lock();
+        let tables = self.lock();
         let grammar = &self.prepared.grammar;
         let mut text = format!("set {}", set.as_u32());
         text.push_str(if entry.is_complete { ", the text may be complete\n" } else { "\n" });
         for run in &entry.runs[..] {
-            let live: Vec<&str> = builder
+            let live: Vec<&str> = tables
                 .lexer
                 .live(run.configuration)
                 .map(|terminal| grammar.terminal_name(terminal))
                 .collect();
             let mut stack: Vec<&str> = Vec::new();
             if let Some(table) = self.prepared.table() {
-                let states = builder.parser.states(run.parse.stack);
+                let states = tables.parser.states(run.parse.stack);
                 let symbols = states.filter_map(|state| table.automaton.entered_by[state.index()]);
                 stack.extend(symbols.map(|symbol| grammar.symbol_name(symbol)));
             }
@@ -405,17 +405,17 @@ impl MaskSource for LexedRecognizer {
             if done == count || !proceed(done, count) {
                 return Ok(Some(done));
             }
-            let mut builder = self.lock();
-            if builder.total_memory().max(precomputation.memory_bytes()) > budget.max_bytes {
+            let mut tables = self.lock();
+            if tables.total_memory().max(precomputation.memory_bytes()) > budget.max_bytes {
                 return Ok(Some(done));
             }
             let deadline = Deadline::after_first_check(budget.step_time);
-            precomputation.make_batch(&mut builder.reader(self, vocabulary, &deadline))?;
+            precomputation.make_batch(&mut tables.reader(self, vocabulary, &deadline))?;
         }
     }
 }
 
-impl Builder {
+impl RecognizerTables {
     /// Adds the live runs after a byte.
     fn step_run(
         &mut self,
@@ -495,7 +495,7 @@ impl Builder {
             parser: &mut self.parser,
             subsets: &mut self.subsets,
             partitions: &mut self.partitions,
-            tables: SubsetSources {
+            sources: SubsetSources {
                 spanners: &mut self.spanners,
                 lexer: &mut self.lexer,
                 open_terminals: &recognizer.prepared.open_terminals,
@@ -520,7 +520,7 @@ impl Builder {
         let mode = recognizer.mode_at(self.parser.top(run.parse.stack));
         let mut reader = self.reader(recognizer, vocabulary, deadline);
         let position = TriePosition::before_token(run.configuration);
-        let root = reader.subsets.root(position, mode, &mut reader.tables)?;
+        let root = reader.subsets.root(position, mode, &mut reader.sources)?;
         let (mask, was_cached) = reader.mask(root, run.column, run.parse)?;
         let (cached, computed) = &mut self.mask_counts;
         *(if was_cached { cached } else { computed }) += 1;

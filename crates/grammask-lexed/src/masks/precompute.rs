@@ -122,7 +122,7 @@ impl<'a> Precomputation<'a> {
     /// # Errors
     /// When a limit is exceeded.
     pub(crate) fn make_batch(&mut self, reader: &mut StackReader<'_>) -> Result<(), LimitExceeded> {
-        reader.tables.deadline.check()?;
+        reader.sources.deadline.check()?;
         let next = self.priority(self.started, 0);
         match self.queue.first_entry() {
             Some(mut first) if self.started == self.configurations.len() || *first.key() < next => {
@@ -177,7 +177,7 @@ impl<'a> Precomputation<'a> {
                 Some(root) => root,
                 None => {
                     let position = TriePosition::before_token(configuration);
-                    let subset = reader.subsets.root(position, mode, &mut reader.tables)?;
+                    let subset = reader.subsets.root(position, mode, &mut reader.sources)?;
                     *root.insert(reader.automaton.unread(subset, 0, layout))
                 }
             };
