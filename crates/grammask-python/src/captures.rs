@@ -9,8 +9,8 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::errors::grammar_error;
 use crate::forks::OutsideForks;
-use crate::grammar::{PyGrammar, or_default};
-use crate::limits::PyLimits;
+use crate::grammar::PyGrammar;
+use crate::limits::{PyLimits, or_default};
 use crate::vocabulary::PyVocabulary;
 
 /// Part, first byte, behind the last byte, whether it ended, the capture around it.

@@ -14,8 +14,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::grammar_error;
-use crate::grammar::{PyGrammar, or_default};
-use crate::limits::PyLimits;
+use crate::grammar::PyGrammar;
+use crate::limits::{PyLimits, or_default};
 
 /// Parts are made from the leaves up and known by numbers; the last one is the grammar.
 #[pyclass(name = "Composition", module = "grammask._grammask")]

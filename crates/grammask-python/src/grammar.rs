@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use grammask::grammar::{Diagnostic, Grammar, GrammarError};
-use grammask::{CompileOptions, CompiledGrammar, EndMode, EndlessRules, Limits, frontends, lowering};
+use grammask::{CompileOptions, CompiledGrammar, EndlessRules, Limits, frontends, lowering};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::allocator::GivesBack;
-use crate::compiled::PyCompiledGrammar;
+use crate::compiled::{PyCompiledGrammar, end_mode};
 use crate::errors::{diagnostics, grammar_error};
 use crate::forks::OutsideForks;
-use crate::limits::PyLimits;
+use crate::limits::{PyLimits, or_default};
 use crate::vocabulary::PyVocabulary;
 
 /// A grammar in the engine's own representation.
@@ -175,16 +175,4 @@ pub(crate) fn xgrammar_expression(pattern: &str) -> String {
 #[pyfunction]
 pub(crate) fn quote_bytes(bytes: &[u8]) -> String {
     grammask::grammar::quote_bytes(bytes)
-}
-
-pub(crate) fn or_default(limits: Option<&PyLimits>) -> Limits {
-    limits.map_or_else(Limits::default, |limits| limits.limits.clone())
-}
-
-pub(crate) fn end_mode(end: &str) -> PyResult<EndMode> {
-    match end {
-        "eos" => Ok(EndMode::Eos),
-        "eager" => Ok(EndMode::Eager),
-        _ => Err(PyValueError::new_err(format!("end={end:?} is not one of 'eos' and 'eager'"))),
-    }
 }

@@ -9,8 +9,8 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::grammar_error;
 use crate::forks::OutsideForks;
-use crate::grammar::{PyGrammar, or_default};
-use crate::limits::PyLimits;
+use crate::grammar::PyGrammar;
+use crate::limits::{PyLimits, or_default};
 
 /// How a schema is read and how its values are written.
 #[pyclass(name = "SchemaOptions", module = "grammask._grammask", frozen, eq, hash)]

@@ -15,11 +15,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::allocator::GivesBack;
-use crate::compiled::PyCompiledGrammar;
+use crate::compiled::{PyCompiledGrammar, end_mode};
 use crate::errors::{diagnostics, grammar_error};
 use crate::forks::OutsideForks;
-use crate::grammar::{end_mode, or_default};
-use crate::limits::PyLimits;
+use crate::limits::{PyLimits, or_default};
 use crate::vocabulary::PyVocabulary;
 
 /// A checked lexed grammar, before it meets a vocabulary.

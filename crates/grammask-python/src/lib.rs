@@ -2,18 +2,21 @@
 
 #[cfg_attr(target_family = "wasm", path = "system_allocator.rs")]
 mod allocator;
+mod batch;
 mod captures;
 mod compiled;
 mod composition;
 mod counts;
 mod embedded;
 mod errors;
+mod explanation;
 mod forks;
 mod grammar;
 mod json_schema;
 mod lexed;
 mod limits;
 mod mask_array;
+mod matcher;
 mod vocabulary;
 
 use pyo3::prelude::*;
@@ -25,15 +28,17 @@ mod _grammask {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use crate::batch::{fill_masks, set_threads, threads};
+    #[pymodule_export]
     use crate::captures::{PyParse, PyParser};
     #[pymodule_export]
-    use crate::compiled::{
-        PyCompiledGrammar, PyExpectation, PyExplanation, PyMatcher, fill_masks, set_threads, threads,
-    };
+    use crate::compiled::PyCompiledGrammar;
     #[pymodule_export]
     use crate::composition::PyComposition;
     #[pymodule_export]
     use crate::embedded::{embedded_vocabulary, encode_ordinary};
+    #[pymodule_export]
+    use crate::explanation::{PyExpectation, PyExplanation};
     #[pymodule_export]
     use crate::grammar::{PyGrammar, kbnf_syntax_tree, quote_bytes, xgrammar_expression};
     #[pymodule_export]
@@ -42,6 +47,8 @@ mod _grammask {
     use crate::lexed::{PyLexedGrammar, PyStreamliningReport, streamlining_report};
     #[pymodule_export]
     use crate::limits::PyLimits;
+    #[pymodule_export]
+    use crate::matcher::PyMatcher;
     #[pymodule_export]
     use crate::vocabulary::PyVocabulary;
 

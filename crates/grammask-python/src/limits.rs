@@ -102,3 +102,8 @@ impl PyLimits {
         Ok((PyTuple::empty(py), fields))
     }
 }
+
+/// The given limits, or the default ones.
+pub(crate) fn or_default(limits: Option<&PyLimits>) -> Limits {
+    limits.map_or_else(Limits::default, |limits| limits.limits.clone())
+}
