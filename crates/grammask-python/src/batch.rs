@@ -13,7 +13,21 @@ use crate::forks::OutsideForks;
 use crate::mask_array;
 use crate::matcher::PyMatcher;
 
-/// Fills one row of `mask` per matcher.
+/// Write the masks of several matchers into rows of one array.
+///
+/// Args:
+///     matchers: The matchers.
+///     mask: As for :meth:`Matcher.fill_mask`.
+///     rows: The row of each matcher; rows 0, 1, 2, ... if None.
+///
+/// Raises:
+///     DeadEnd, LimitExceeded, TypeError, ValueError: As :meth:`Matcher.fill_mask`; the numbers of rows and matchers
+///         differ, or a row is given twice. If a mask cannot be computed, the exception has the position of the first
+///         such matcher as ``row``, and the array is unchanged.
+///     RuntimeError: Another thread is using one of the matchers.
+///
+/// Cost: copies of the rows for cached masks. Each distinct other mask is computed once, without the interpreter lock,
+/// by the thread pool of the process (:func:`set_threads`).
 #[pyfunction]
 #[pyo3(signature = (matchers, mask, rows=None))]
 pub(crate) fn fill_masks(
@@ -25,14 +39,16 @@ pub(crate) fn fill_masks(
     let in_use = |_| {
         PyRuntimeError::new_err("a matcher is in use by another thread; give each thread a fork of its own")
     };
-    // A batch of one is what a server without load sends all the time.
+    // Fast path for batches of one, which are the common case on a server without load.
     if rows.is_none()
         && let Ok(list) = matchers.cast::<PyList>()
         && list.len() == 1
     {
         let matcher = list.get_item(0)?;
         let matcher = matcher.cast::<PyMatcher>()?.try_borrow().map_err(in_use)?;
-        let tokens = matcher.known_or_made(py).map_err(|error| row_error(py, &RowError { row: 0, error }))?;
+        let tokens = matcher
+            .cached_or_computed_mask(py)
+            .map_err(|error| row_error(py, &RowError { row: 0, error }))?;
         return mask_array::write_row(mask, 0, &tokens);
     }
     let matchers: Vec<Bound<'_, PyMatcher>> = matchers.extract()?;
@@ -47,16 +63,21 @@ pub(crate) fn fill_masks(
     let matchers: Vec<_> =
         matchers.iter().map(Bound::try_borrow).collect::<Result<_, _>>().map_err(in_use)?;
     let matchers: Vec<&Matcher> = matchers.iter().map(|matcher| &matcher.matcher).collect();
-    // All masks first, so that an error leaves the array as it was.
-    let known: Option<Vec<_>> = matchers.iter().map(|matcher| matcher.lookup_mask().cloned()).collect();
-    let masks = match known {
+    // All masks are computed before the first one is written, so that an error leaves the array unchanged.
+    let cached: Option<Vec<_>> = matchers.iter().map(|matcher| matcher.lookup_mask().cloned()).collect();
+    let masks = match cached {
         Some(masks) => masks,
         None => py.outside_forks(|| batch::masks(&matchers)).map_err(|error| row_error(py, &error))?,
     };
     mask_array::write_rows(mask, &rows, &masks)
 }
 
-/// Sets how many threads make the masks of a batch.
+/// Set the number of threads of :func:`fill_masks`; the number of cores if None.
+///
+/// The environment variable ``GRAMMASK_THREADS`` sets it when grammask is imported.
+///
+/// Raises:
+///     ValueError: The number is less than 1.
 #[pyfunction]
 #[pyo3(signature = (count=None))]
 pub(crate) fn set_threads(#[pyo3(from_py_with = optional_count)] count: Option<usize>) -> PyResult<()> {
@@ -66,7 +87,7 @@ pub(crate) fn set_threads(#[pyo3(from_py_with = optional_count)] count: Option<u
     Ok(())
 }
 
-/// How many threads make the masks of a batch.
+/// Return the number of threads of :func:`fill_masks`.
 #[pyfunction]
 pub(crate) fn threads() -> usize {
     batch::threads().get()

@@ -1,4 +1,4 @@
-//! `CompiledGrammar`: a grammar ready for a vocabulary.
+//! `CompiledGrammar`: a grammar compiled for a vocabulary.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,36 +11,40 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict};
 
-use crate::allocator::GivesBack;
+use crate::allocator::PurgeOnDrop;
 use crate::errors::{diagnostics, grammar_error};
 use crate::forks::OutsideForks;
 use crate::limits::{PyLimits, or_default};
 use crate::matcher::PyMatcher;
 use crate::vocabulary::PyVocabulary;
 
-/// How often [`PyCompiledGrammar::precompute`] asks whether to go on for each report.
+/// [`PyCompiledGrammar::precompute`] reports progress once per this number of callbacks of the core.
 const CALLS_PER_REPORT: usize = 16;
 
-/// A grammar made ready for a vocabulary.
+/// A grammar compiled for a vocabulary, shared by its matchers. Thread-safe.
+///
+/// States and masks are computed when a matcher first needs them, and cached for all matchers.
 #[pyclass(name = "CompiledGrammar", module = "grammask._grammask", frozen, weakref)]
 pub(crate) struct PyCompiledGrammar {
     compiled: Arc<CompiledGrammar>,
     relaxations: Vec<Diagnostic>,
-    _last: GivesBack,
+    _purge: PurgeOnDrop,
 }
 
 impl PyCompiledGrammar {
     pub(crate) fn new(compiled: Arc<CompiledGrammar>, relaxations: Vec<Diagnostic>) -> Self {
-        Self { compiled, relaxations, _last: GivesBack }
+        Self { compiled, relaxations, _purge: PurgeOnDrop }
     }
 }
 
 #[pymethods]
 impl PyCompiledGrammar {
+    /// Return a new matcher at the beginning of a text. Cheap: make one per text.
     fn matcher(&self) -> PyMatcher {
         PyMatcher::new(self.compiled.matcher())
     }
 
+    /// When a text ends: ``"eos"``, with an end token, or ``"eager"``, as soon as it is complete.
     #[getter]
     fn end(&self) -> &'static str {
         match self.compiled.options().end {
@@ -49,33 +53,74 @@ impl PyCompiledGrammar {
         }
     }
 
+    /// Number of ids, including padding: the width of a mask in bits.
     #[getter]
     fn vocabulary_size(&self) -> usize {
         self.compiled.vocabulary().size()
     }
 
+    /// Estimated memory of the grammar and its caches, in bytes, without the vocabulary.
     #[getter]
     fn memory_bytes(&self, py: Python<'_>) -> usize {
         py.outside_forks(|| self.compiled.source().len() + self.compiled.cache().memory_bytes())
     }
 
+    /// Return the warnings about the grammar: unused rules, rules that derive infinite texts only, and others.
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         diagnostics(py, self.compiled.warnings(), self.compiled.source())
     }
 
+    /// The constraints of a schema that the grammar does not enforce, with ``on_unsupported="relax"``.
     #[getter]
     fn relaxations(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         diagnostics(py, &self.relaxations, self.compiled.source())
     }
 
+    /// Find the first byte after which no text of the grammar can continue.
+    ///
+    /// Returns:
+    ///     The position of the byte; the number of bytes if the text is incomplete; None if the text is complete.
+    ///
+    /// Raises:
+    ///     LimitExceeded: A limit was exceeded.
     fn first_error(&self, py: Python<'_>, text: &[u8]) -> PyResult<Option<usize>> {
         py.outside_forks(|| self.compiled.first_error(text)).map_err(|error| grammar_error(py, &error))
     }
 
+    /// Return whether bytes are a complete text of the grammar, by the recogniser that computes the masks.
+    ///
+    /// Raises:
+    ///     LimitExceeded: A limit was exceeded.
+    ///
+    /// Cost: one table lookup per byte in memoised states.
     fn is_valid(&self, py: Python<'_>, text: &[u8]) -> PyResult<bool> {
         Ok(self.first_error(py, text)?.is_none())
     }
 
+    /// Fill the caches in advance.
+    ///
+    /// For a context-free grammar these are masks, in order of distance from the beginning of a text. For a lexed
+    /// grammar they are the parts of which masks consist: for each lexer state, in order of the frequency of the
+    /// tokens that end in it, the legal tokens for every stack of the parser. That takes seconds for a programming
+    /// language, and uses up to a quarter of ``Limits.memory_bytes``; afterwards masks of new texts cost little more
+    /// than cached ones. With ``seconds=0.5`` the most frequent states are done, and the 99th percentile of the time
+    /// per token of new texts is halved. For languages with indentation, lines outside of blocks are covered. Lexed
+    /// grammars without LALR(1) tables are treated like context-free ones.
+    ///
+    /// Args:
+    ///     max_sets: Maximum number of states: of texts, or of the lexer. By default 1,000 for a context-free grammar,
+    ///         and all that fit for a lexed one.
+    ///     progress: Called periodically with (states done, states known so far, at most ``max_sets``); stops the call
+    ///         if it returns False. :func:`grammask.progress_bar` draws a bar on the terminal.
+    ///     seconds: Time limit, checked every few milliseconds. None: no limit.
+    ///
+    /// Returns:
+    ///     The number of states that were completed. It is less than ``max_sets`` if the grammar has fewer, or for a
+    ///     lexed grammar if no more fit.
+    ///
+    /// Raises:
+    ///     LimitExceeded: A limit was exceeded; the caches keep the results so far.
+    ///     ValueError: ``seconds`` is negative or not a number.
     #[pyo3(signature = (max_sets=None, progress=None, *, seconds=None))]
     fn precompute(
         &self,
@@ -86,11 +131,11 @@ impl PyCompiledGrammar {
     ) -> PyResult<usize> {
         let time = seconds.map(Duration::try_from_secs_f64).transpose();
         let time = time.map_err(|error| PyValueError::new_err(format!("seconds: {error}")))?;
-        let tables = self.compiled.cache();
+        let cache = self.compiled.cache();
         let (mut failure, mut calls) = (None, 0);
         let result = py.outside_forks(|| {
-            tables.precompute(max_sets, time, |done, known| {
-                // Reporting takes the interpreter's lock, so that is not done each time.
+            cache.precompute(max_sets, time, |done, known| {
+                // A report acquires the interpreter lock.
                 calls += 1;
                 if calls % CALLS_PER_REPORT != 1 {
                     return true;
@@ -120,6 +165,7 @@ impl PyCompiledGrammar {
         }
     }
 
+    /// Return the bytes that :meth:`save` writes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         match py.outside_forks(|| self.compiled.to_bytes()) {
             Some(bytes) => Ok(PyBytes::new(py, &bytes)),
@@ -132,6 +178,7 @@ impl PyCompiledGrammar {
         }
     }
 
+    /// Load the bytes that :meth:`to_bytes` returned. Raises the same exceptions as :meth:`load`.
     #[staticmethod]
     #[pyo3(signature = (saved, vocabulary, limits=None))]
     fn from_bytes(
@@ -146,12 +193,27 @@ impl PyCompiledGrammar {
         Ok(Self::new(compiled, Vec::new()))
     }
 
+    /// Write a lexed grammar to a file, for :meth:`load`.
+    ///
+    /// The file has the grammar and the options of its compilation, but not the caches. Loading it takes tens of
+    /// milliseconds and does not need the lark library.
+    ///
+    /// Raises:
+    ///     OSError: The file cannot be written.
+    ///     UnsupportedGrammar: The grammar is not a lexed one.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let bytes = self.to_bytes(py)?;
         let bytes = bytes.as_bytes();
         Ok(py.detach(|| fs::write(path, bytes))?)
     }
 
+    /// Load a file that :meth:`save` wrote, for an equal vocabulary.
+    ///
+    /// Raises:
+    ///     OSError: The file cannot be read.
+    ///     GrammarSyntaxError: The file is not a saved grammar, is damaged, or has another version of the format.
+    ///     GrammarSemanticError: The grammar was saved for another vocabulary.
+    ///     LimitExceeded: A limit was exceeded.
     #[staticmethod]
     #[pyo3(signature = (path, vocabulary, limits=None))]
     fn load(
@@ -164,6 +226,14 @@ impl PyCompiledGrammar {
         Self::from_bytes(py, &saved, vocabulary, limits)
     }
 
+    /// Return the statistics of the caches.
+    ///
+    /// ``sets``: distinct Earley sets; ``recognizer_bytes``: their estimated memory; ``mask_hits`` and
+    /// ``mask_misses``: lookups in the mask cache (simultaneous misses of several threads may count once); ``masks``:
+    /// distinct cached masks; ``mask_bytes``: their memory; ``masks_composed``, ``masks_recalled`` and
+    /// ``masks_walked``: masks that were computed from summaries, found by the equivalence cache, or computed by a
+    /// walk along the token trie; ``summary_bytes`` and ``vocabulary_bytes``: memory of the summaries of this grammar,
+    /// and of the summaries and masks that are cached with the vocabulary for all grammars.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let masks = self.compiled.cache().statistics();
         let stats = PyDict::new(py);

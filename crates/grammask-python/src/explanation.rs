@@ -1,11 +1,11 @@
-//! `Explanation` and `Expectation`: why a token can or cannot come next.
+//! `Explanation` and `Expectation`: the reasons why a token is legal or not.
 
 use grammask::vocabulary::TokenId;
 use grammask::{Expectation, Explanation};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// A terminal that can come next.
+/// A terminal that the grammar expects.
 #[pyclass(name = "Expectation", module = "grammask._grammask", frozen, eq)]
 #[derive(PartialEq)]
 pub(crate) struct PyExpectation {
@@ -20,16 +20,19 @@ impl PyExpectation {
 
 #[pymethods]
 impl PyExpectation {
+    /// The terminal in the notation of the grammar.
     #[getter]
     fn terminal(&self) -> &str {
         &self.expectation.terminal
     }
 
+    /// The rule in which the terminal is expected.
     #[getter]
     fn rule(&self) -> &str {
         &self.expectation.rule
     }
 
+    /// Whether a part of the terminal has been read.
     #[getter]
     fn has_begun(&self) -> bool {
         self.expectation.has_begun
@@ -45,7 +48,7 @@ fn describe_expectation(expectation: &Expectation) -> String {
     format!("{more}{} in {}", expectation.terminal, expectation.rule)
 }
 
-/// Why a token can or cannot come next.
+/// The reason why a token is legal or not; ``str`` returns a message.
 #[pyclass(name = "Explanation", module = "grammask._grammask", frozen)]
 pub(crate) struct PyExplanation {
     pub(crate) id: TokenId,
@@ -55,21 +58,25 @@ pub(crate) struct PyExplanation {
 
 #[pymethods]
 impl PyExplanation {
+    /// The id of the token.
     #[getter]
     fn id(&self) -> u32 {
         self.id.0
     }
 
+    /// The bytes of the token, if it has text.
     #[getter]
     fn text<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         self.text.as_ref().map(|text| PyBytes::new(py, text))
     }
 
+    /// Whether the token is legal.
     #[getter]
     fn is_allowed(&self) -> bool {
         self.explanation == Explanation::Allowed
     }
 
+    /// One of ``allowed``, ``refused-byte``, ``too-many-tokens``, ``incomplete``, ``no-text``, ``finished``.
     #[getter]
     fn reason(&self) -> &'static str {
         match self.explanation {
@@ -82,6 +89,7 @@ impl PyExplanation {
         }
     }
 
+    /// For ``refused-byte``, the position of the first illegal byte of the token.
     #[getter]
     fn position(&self) -> Option<usize> {
         match self.explanation {
@@ -90,6 +98,7 @@ impl PyExplanation {
         }
     }
 
+    /// The terminals that the grammar expects there.
     #[getter]
     fn expected(&self) -> Vec<PyExpectation> {
         self.expectations().iter().cloned().map(PyExpectation::new).collect()
