@@ -269,8 +269,8 @@ class Composition:
         ends: Sequence[bytes],
         end: int,
         excludes: Sequence[bytes],
-        most_characters: int | None = None,
-        most_tokens: int | None = None,
+        max_characters: int | None = None,
+        max_tokens: int | None = None,
     ) -> int:
         """Make a part of free text before the end word ``ends[end]``, which is the first of ``ends`` to occur.
 
@@ -287,11 +287,11 @@ class Composition:
             ValueError: There are no parts.
         """
 
-    def repeat(self, part: int, least: int, most: int | None = None) -> int:
-        """Make a repetition of a part, ``least`` to ``most`` times.
+    def repeat(self, part: int, min_count: int, max_count: int | None = None) -> int:
+        """Make a repetition of a part, ``min_count`` to ``max_count`` times.
 
         Raises:
-            ValueError: ``most`` is less than ``least``.
+            ValueError: ``max_count`` is less than ``min_count``.
         """
 
     def selection(
@@ -361,14 +361,14 @@ class Composition:
     def complement_language(self, language: int) -> int:
         """Make the complement of a language: the other byte strings, including those that are not UTF-8."""
 
-    def repeated_language(self, language: int, least: int, most: int | None = None) -> int:
-        """Make a repetition of a language, ``least`` to ``most`` times."""
+    def repeated_language(self, language: int, min_count: int, max_count: int | None = None) -> int:
+        """Make a repetition of a language, ``min_count`` to ``max_count`` times."""
 
     def shortest_language(self, language: int) -> int:
         """Make the language of the words without a proper prefix in the language; the empty word if it is nullable."""
 
-    def terminal(self, language: int, label: str, most_tokens: int | None = None) -> int:
-        """Make a part of a language, which may span at most ``most_tokens`` tokens; messages call it ``label``."""
+    def terminal(self, language: int, label: str, max_tokens: int | None = None) -> int:
+        """Make a part of a language, which may span at most ``max_tokens`` tokens; messages call it ``label``."""
 
     def finish(self, part: int) -> Grammar:
         """Return the grammar of a part. The composition is empty afterwards."""

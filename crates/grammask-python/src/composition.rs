@@ -111,16 +111,16 @@ impl PyComposition {
     /// Make a part of free text before the end word ``ends[end]``, which is the first of ``ends`` to occur.
     ///
     /// The text contains no word of ``excludes``, and has the given maximum length.
-    #[pyo3(signature = (ends, end, excludes, most_characters=None, most_tokens=None))]
+    #[pyo3(signature = (ends, end, excludes, max_characters=None, max_tokens=None))]
     fn text(
         &mut self,
         ends: Vec<Vec<u8>>,
         end: usize,
         excludes: Vec<Vec<u8>>,
-        most_characters: Option<u32>,
-        most_tokens: Option<u32>,
+        max_characters: Option<u32>,
+        max_tokens: Option<u32>,
     ) -> usize {
-        let text = FreeText { ends, excludes, most_characters, most_tokens };
+        let text = FreeText { ends, excludes, most_characters: max_characters, most_tokens: max_tokens };
         let node = text.before(&mut self.builder, end);
         self.part(node)
     }
@@ -145,19 +145,19 @@ impl PyComposition {
         Ok(self.part(node))
     }
 
-    /// Make a repetition of a part, ``least`` to ``most`` times.
+    /// Make a repetition of a part, ``min_count`` to ``max_count`` times.
     ///
     /// Raises:
-    ///     ValueError: ``most`` is less than ``least``.
-    #[pyo3(signature = (part, least, most=None))]
-    fn repeat(&mut self, part: usize, least: u32, most: Option<u32>) -> PyResult<usize> {
-        if most.is_some_and(|most| most < least) {
+    ///     ValueError: ``max_count`` is less than ``min_count``.
+    #[pyo3(signature = (part, min_count, max_count=None))]
+    fn repeat(&mut self, part: usize, min_count: u32, max_count: Option<u32>) -> PyResult<usize> {
+        if max_count.is_some_and(|max_count| max_count < min_count) {
             return Err(PyValueError::new_err(format!(
-                "at least {least} copies are more than at most {most:?}"
+                "at least {min_count} copies are more than at most {max_count:?}"
             )));
         }
         let node = self.nodes(&[part])?[0];
-        let node = self.builder.repeat(node, least, most, Span::default());
+        let node = self.builder.repeat(node, min_count, max_count, Span::default());
         Ok(self.part(node))
     }
 
@@ -300,11 +300,16 @@ impl PyComposition {
         Ok(self.language(term))
     }
 
-    /// Make a repetition of a language, ``least`` to ``most`` times.
-    #[pyo3(signature = (language, least, most=None))]
-    fn repeated_language(&mut self, language: usize, least: u32, most: Option<u32>) -> PyResult<usize> {
+    /// Make a repetition of a language, ``min_count`` to ``max_count`` times.
+    #[pyo3(signature = (language, min_count, max_count=None))]
+    fn repeated_language(
+        &mut self,
+        language: usize,
+        min_count: u32,
+        max_count: Option<u32>,
+    ) -> PyResult<usize> {
         let term = self.terms(&[language])?[0];
-        let term = self.builder.terms().repeat(term, least, most);
+        let term = self.builder.terms().repeat(term, min_count, max_count);
         Ok(self.language(term))
     }
 
@@ -322,11 +327,11 @@ impl PyComposition {
         Ok(self.language(term))
     }
 
-    /// Make a part of a language, which may span at most ``most_tokens`` tokens; messages call it ``label``.
-    #[pyo3(signature = (language, label, most_tokens=None))]
-    fn terminal(&mut self, language: usize, label: &str, most_tokens: Option<u32>) -> PyResult<usize> {
+    /// Make a part of a language, which may span at most ``max_tokens`` tokens; messages call it ``label``.
+    #[pyo3(signature = (language, label, max_tokens=None))]
+    fn terminal(&mut self, language: usize, label: &str, max_tokens: Option<u32>) -> PyResult<usize> {
         let term = self.terms(&[language])?[0];
-        let terminal = match most_tokens {
+        let terminal = match max_tokens {
             None => Terminal::Regular(term),
             Some(tokens) => Terminal::Limited { term, tokens },
         };
