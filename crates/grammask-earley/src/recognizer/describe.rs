@@ -21,7 +21,7 @@ impl Recognizer {
         let begun = builder.items(self.set(set));
         let scans = builder.scans(self, set)?;
         drop(builder);
-        let mut seen = FxHashSet::default();
+        let mut distinct = FxHashSet::default();
         let mut expectations = Vec::new();
         for item in &scans {
             let expectation = Expectation {
@@ -29,7 +29,7 @@ impl Recognizer {
                 rule: self.rule_name(item).to_owned(),
                 has_begun: begun.binary_search(item).is_ok(),
             };
-            if seen.insert(expectation.clone()) {
+            if distinct.insert(expectation.clone()) {
                 expectations.push(expectation);
             }
         }
