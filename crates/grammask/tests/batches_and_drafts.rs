@@ -1,4 +1,4 @@
-//! Property: batches, drafts and draft trees hold the masks that single matchers make, on one thread and on many.
+//! Property: the masks of batches, drafts and draft trees equal those of single matchers, on one thread and on many.
 
 mod generators;
 
@@ -12,7 +12,7 @@ use grammask::{CompileOptions, CompiledGrammar, DraftTree, EndMode, Matcher, bat
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// The mask of a matcher, or none at a dead end.
+/// The mask of a matcher; `None` at a dead end.
 fn mask(matcher: &Matcher) -> Option<Arc<Mask>> {
     match matcher.mask() {
         Ok(mask) => Some(mask),
@@ -23,7 +23,7 @@ fn mask(matcher: &Matcher) -> Option<Arc<Mask>> {
     }
 }
 
-/// All matchers that a walk passes by, each made on its own from the beginning.
+/// All matchers along a walk, each created from the beginning of the text.
 fn matchers(compiled: &Arc<CompiledGrammar>, walk: &[Step]) -> Vec<Matcher> {
     let mut passed = vec![compiled.matcher()];
     for step in walk {
@@ -53,7 +53,7 @@ fn batches_equal_single_masks() {
         let compile = || CompiledGrammar::new(&grammar, vocabulary.clone(), CompileOptions::default());
         let Ok(compiled) = compile() else { return Ok(()) };
         let singles: Vec<_> = matchers(&compiled, &walk).iter().map(mask).collect();
-        // The same matchers under a grammar that knows no masks yet.
+        // The same matchers under a grammar without cached masks.
         let fresh = compile().expect("it compiled before");
         let again = matchers(&fresh, &walk);
         let other = compile().expect("it compiled before");
@@ -87,7 +87,7 @@ fn batches_equal_single_masks() {
     });
 }
 
-/// Tokens of a draft: most of them allowed.
+/// The tokens of a draft, most of them legal.
 fn draft(matcher: &Matcher, choices: &[(Index, bool)]) -> Vec<TokenId> {
     let mut ahead = matcher.clone();
     let size = matcher.compiled().vocabulary().size();
@@ -169,7 +169,7 @@ fn check_tree(matcher: &Matcher, choices: &[(Index, bool)], parents: &[Index]) {
     }
 }
 
-/// Many threads use one compiled grammar, in different orders, and see what one thread sees.
+/// Many threads use one compiled grammar in different orders, with the same results as one thread.
 #[test]
 fn threads_share_a_grammar() {
     let text = r#"
