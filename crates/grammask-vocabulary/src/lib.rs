@@ -1,6 +1,6 @@
 //! Vocabularies: the tokens of a model, the trie over their bytes, sets of tokens and trie nodes, and cached summaries.
 //!
-//! A [`Vocabulary`] is immutable and built once per model; all grammars share it behind an `Arc`. It assigns each id
+//! A [`Vocabulary`] is immutable and built once per model; all grammars share it through an `Arc`. It assigns each id
 //! to exactly one class:
 //!
 //! - a *token with text*: matched by its bytes, and a path of the [`TokenTrie`];

@@ -33,7 +33,7 @@ fn matchers(compiled: &Arc<CompiledGrammar>, walk: &[Step]) -> Vec<Matcher> {
                 let Some(allowed) = mask(&next) else { continue };
                 let allowed: Vec<TokenId> = allowed.iter().collect();
                 if !allowed.is_empty() {
-                    assert!(next.accept(*index.get(&allowed)).expect("no limit is passed"));
+                    assert!(next.accept(*index.get(&allowed)).expect("no limit is exceeded"));
                 }
             }
             Step::Rollback(index) => assert!(next.rollback(index.index(next.step_count() + 1))),
@@ -62,7 +62,7 @@ fn batches_equal_single_masks() {
             .map(|matcher| {
                 let mut row = other.matcher();
                 for token in matcher.tokens() {
-                    assert!(row.accept(token).expect("no limit is passed"));
+                    assert!(row.accept(token).expect("no limit is exceeded"));
                 }
                 row
             })
@@ -99,7 +99,7 @@ fn draft(matcher: &Matcher, choices: &[(Index, bool)]) -> Vec<TokenId> {
         } else {
             TokenId(index.index(size) as u32)
         };
-        ahead.accept(token).expect("no limit is passed");
+        ahead.accept(token).expect("no limit is exceeded");
         tokens.push(token);
     }
     tokens
@@ -129,7 +129,7 @@ fn check_draft(matcher: &Matcher, tokens: &[TokenId]) {
     let mut fork = matcher.clone();
     let mut expected = vec![mask(&fork)];
     for &token in tokens {
-        if !fork.accept(token).expect("no limit is passed") {
+        if !fork.accept(token).expect("no limit is exceeded") {
             break;
         }
         expected.push(mask(&fork));
@@ -153,7 +153,7 @@ fn check_tree(matcher: &Matcher, choices: &[(Index, bool)], parents: &[Index]) {
         let token = draft(before, choice.as_slice()).first().copied().unwrap_or(TokenId(0));
         let mut after = texts[parent].clone();
         if let Some(fork) = &mut after
-            && !fork.accept(token).expect("no limit is passed")
+            && !fork.accept(token).expect("no limit is exceeded")
         {
             after = None;
         }
@@ -192,12 +192,12 @@ fn threads_share_a_grammar() {
         let mut state = seed;
         let mut seen = Vec::new();
         for _ in 0..60 {
-            let mask = matcher.mask().expect("no limit is passed");
+            let mask = matcher.mask().expect("no limit is exceeded");
             let allowed: Vec<TokenId> = mask.iter().collect();
             // A linear congruential generator, after Knuth.
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let token = allowed[(state >> 33) as usize % allowed.len()];
-            assert!(matcher.accept(token).expect("no limit is passed"));
+            assert!(matcher.accept(token).expect("no limit is exceeded"));
             seen.push((token, mask));
             if matcher.is_finished() {
                 matcher.reset();

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 /// Maximum number of requested forced tokens, since this encoder is slow.
-const MOST_TOKENS: usize = 6;
+const MAX_TOKENS: usize = 6;
 
 /// A byte pair encoder: merges the pair with the lowest rank until no pair remains.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ impl BytePairs {
 
     fn forced(&self, matcher: &Matcher) -> Vec<TokenId> {
         let encode = |text: &str| Ok::<_, Infallible>(self.encode(text));
-        matcher.forced_tokens_with(MOST_TOKENS, encode).expect("no limit is passed")
+        matcher.forced_tokens_with(MAX_TOKENS, encode).expect("no limit is exceeded")
     }
 }
 
@@ -159,16 +159,16 @@ fn forced_text_begins_every_continuation() {
             let Ok(mask) = matcher.mask() else { return Ok(()) };
             let allowed: Vec<TokenId> = mask.iter().collect();
             if let Step::Accept(index) = step && !allowed.is_empty() {
-                matcher.accept(*index.get(&allowed)).expect("no limit is passed");
+                matcher.accept(*index.get(&allowed)).expect("no limit is exceeded");
             }
         }
-        let text = matcher.forced_bytes(40).expect("no limit is passed");
-        prop_assert_eq!(&text, &matcher.forced_bytes(40).expect("no limit is passed"), "the memo");
+        let text = matcher.forced_bytes(40).expect("no limit is exceeded");
+        prop_assert_eq!(&text, &matcher.forced_bytes(40).expect("no limit is exceeded"), "the memo");
         let tokens = pairs.forced(&matcher);
         // The tokens are legal and spell forced text.
-        prop_assert_eq!(matcher.validate(&tokens).expect("no limit is passed"), tokens.len());
+        prop_assert_eq!(matcher.validate(&tokens).expect("no limit is exceeded"), tokens.len());
         let spelled: Vec<u8> = tokens.iter().flat_map(|id| pairs.texts.get(id.index()).cloned().unwrap_or_default()).collect();
-        let runs_on_tokens = tokens.len() == MOST_TOKENS || text.len() >= 36;
+        let runs_on_tokens = tokens.len() == MAX_TOKENS || text.len() >= 36;
         prop_assert!(spelled.starts_with(&text) || text.starts_with(&spelled) || runs_on_tokens);
         // A random continuation, byte by byte.
         let mut ahead = matcher.clone();
@@ -180,7 +180,7 @@ fn forced_text_begins_every_continuation() {
                 break;
             }
             let token = *choice.get(&single);
-            prop_assert!(ahead.accept(token).expect("no limit is passed"));
+            prop_assert!(ahead.accept(token).expect("no limit is exceeded"));
             continuation.extend_from_slice(&pairs.texts[token.index()]);
         }
         let common = text.len().min(continuation.len());

@@ -93,7 +93,7 @@ fn compare_grammar(grammar: &Grammar, runs: &[&str], texts: usize, steps: usize)
             }
             let token = *random.pick(&allowed);
             for matcher in &mut matchers {
-                assert!(matcher.accept(token).expect("no limit is passed"));
+                assert!(matcher.accept(token).expect("no limit is exceeded"));
             }
         }
     }

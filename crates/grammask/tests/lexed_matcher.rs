@@ -253,7 +253,9 @@ fn walks(compiled: &Arc<CompiledGrammar>, count: u64, length: usize) -> Vec<Matc
             passed.push(matcher.clone());
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             assert!(
-                matcher.accept(allowed[(state >> 33) as usize % allowed.len()]).expect("no limit is passed")
+                matcher
+                    .accept(allowed[(state >> 33) as usize % allowed.len()])
+                    .expect("no limit is exceeded")
             );
             if matcher.is_finished() {
                 break;
@@ -273,7 +275,7 @@ fn masks_of_blocks_equal_the_walk() {
     for matcher in walks(&compiled, 150, 40) {
         let mut other = walked.matcher();
         for token in matcher.tokens() {
-            assert!(other.accept(token).expect("no limit is passed"));
+            assert!(other.accept(token).expect("no limit is exceeded"));
         }
         deepest = deepest.max(matcher.step_count());
         assert_eq!(mask(&matcher), mask(&other), "after {:?}", matcher.tokens());
@@ -292,7 +294,7 @@ fn batches_and_drafts_equal_single_masks() {
             .map(|single| {
                 let mut row = fresh.matcher();
                 for token in single.tokens() {
-                    assert!(row.accept(token).expect("no limit is passed"));
+                    assert!(row.accept(token).expect("no limit is exceeded"));
                 }
                 row
             })
@@ -304,7 +306,7 @@ fn batches_and_drafts_equal_single_masks() {
         let other = compile(&definition, tokens, CompileOptions::default());
         for single in &singles {
             let draft = single.tokens();
-            let along = other.matcher().draft_masks(&draft).expect("no limit is passed");
+            let along = other.matcher().draft_masks(&draft).expect("no limit is exceeded");
             assert_eq!(along.len(), draft.len() + 1);
             assert_eq!(along.last().map(|last| &**last), single.mask().ok().as_deref());
         }

@@ -1,4 +1,4 @@
-//! Continuations: what may follow a nonterminal when it is complete, interned by content.
+//! Continuations: the items that resume when a nonterminal is complete, interned by content.
 //!
 //! A continuation is a set of (dot, continuation) pairs, the items that resume, and a flag for "the text may be
 //! complete". An item at the end of its rule is never stored: it is replaced by the content of its own continuation
@@ -152,19 +152,19 @@ impl Continuations {
     /// Interns the continuation with a core of fresh items and these continuations.
     pub(super) fn intern_parts(&mut self, core: CoreId, parts: &[ContinuationId]) -> ContinuationId {
         let hash = hash_of(core, parts);
-        let known = self.find(hash, core, parts);
-        known.unwrap_or_else(|| {
+        let interned = self.find(hash, core, parts);
+        interned.unwrap_or_else(|| {
             self.by_content.insert(hash, self.list.len());
             self.push(core, parts, None)
         })
     }
 
     fn find(&self, hash: u64, core: CoreId, parts: &[ContinuationId]) -> Option<ContinuationId> {
-        let known = self.by_content.find(hash, |id| {
-            let known = self.list[id];
-            known.core == core && self.parts[known.first as usize..][..parts.len()] == *parts
+        let interned = self.by_content.find(hash, |id| {
+            let other = self.list[id];
+            other.core == core && self.parts[other.first as usize..][..parts.len()] == *parts
         });
-        known.map(ContinuationId::new)
+        interned.map(ContinuationId::new)
     }
 
     fn push(

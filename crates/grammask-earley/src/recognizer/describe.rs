@@ -50,7 +50,7 @@ impl Recognizer {
         let mut text = format!("set {}", set.as_u32());
         text.push_str(if ends { ", the text may be complete\n" } else { "\n" });
         let mut queue: VecDeque<ContinuationId> = VecDeque::new();
-        let mut seen: FxHashSet<ContinuationId> = FxHashSet::default();
+        let mut described: FxHashSet<ContinuationId> = FxHashSet::default();
         for item in builder.items(self.set(set)) {
             let state = self.describe_state(&builder, item);
             let _ =
@@ -58,7 +58,7 @@ impl Recognizer {
             queue.push_back(item.continuation);
         }
         while let Some(id) = queue.pop_front() {
-            if !seen.insert(id) {
+            if !described.insert(id) {
                 continue;
             }
             let continuation = builder.continuations.get(id);

@@ -63,7 +63,7 @@ pub(super) struct CoreTable {
 }
 
 impl SetCore {
-    /// Whether so many sets have this core that its steps are recorded as traces.
+    /// Whether enough sets have this core for its steps to be recorded as traces.
     pub(super) fn is_frequent(&self) -> bool {
         self.sets >= MIN_SETS_FOR_TRACES
     }

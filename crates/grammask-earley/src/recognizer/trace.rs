@@ -377,21 +377,21 @@ impl<'a> Recorder<'a> {
 impl InternContinuations for Recorder<'_> {
     fn add_to(&mut self, content: &mut Content, other: ContinuationId) -> usize {
         let Self { continuations, registers, log, observed, .. } = self;
-        let held = observed.entry(other).or_insert_with(|| {
+        let read = observed.entry(other).or_insert_with(|| {
             let mut observation = Vec::new();
             observe(continuations, registers, other.0, &mut observation);
             let core = continuations.get(registers[other.index()]).core;
             let entry = |item: &super::set_core::CoreItem| {
                 (item.dot, ContinuationId(observation[item.number as usize + 1]))
             };
-            let mut held = Content { ends: core.ends, entries: core.items.iter().map(entry).collect() };
-            held.normalize();
+            let mut read = Content { ends: core.ends, entries: core.items.iter().map(entry).collect() };
+            read.normalize();
             log.push(RecordedEvent::Guard { register: other.0, observation: observation.into() });
-            held
+            read
         });
-        content.ends |= held.ends;
-        content.entries.extend_from_slice(&held.entries);
-        held.entries.len()
+        content.ends |= read.ends;
+        content.entries.extend_from_slice(&read.entries);
+        read.entries.len()
     }
 
     fn intern(&mut self, content: &Content) -> ContinuationId {

@@ -18,12 +18,12 @@ pub(super) fn prune(grammar: &PlainGrammar, leaves: &[Language]) -> (PlainGramma
     let finite =
         SymbolSet::least(grammar, leaves, |leaf| leaf.empty || leaf.nonempty, |rhs| rhs.iter().all(|&x| x));
     let finite_nonempty = {
-        let only_finite = grammar.filtered(|id| finite.hold_all(&grammar.productions[id.index()].rhs));
+        let only_finite = grammar.filtered(|id| finite.contains_all(&grammar.productions[id.index()].rhs));
         SymbolSet::least(&only_finite, leaves, |leaf| leaf.nonempty, |rhs| rhs.iter().any(|&x| x))
     };
     let mut possible = SymbolSet::all(grammar, &finite);
     loop {
-        let remaining = grammar.filtered(|id| possible.hold_all(&grammar.productions[id.index()].rhs));
+        let remaining = grammar.filtered(|id| possible.contains_all(&grammar.productions[id.index()].rhs));
         let endless = endless(&remaining, &finite, &finite_nonempty);
         let mut smaller = finite.clone();
         for (member, endless) in smaller.nonterminals.iter_mut().zip(endless) {
@@ -34,7 +34,7 @@ pub(super) fn prune(grammar: &PlainGrammar, leaves: &[Language]) -> (PlainGramma
             let nonempty =
                 SymbolSet::least(&remaining, leaves, |leaf| leaf.nonempty, |rhs| rhs.iter().any(|&x| x));
             let start = PlainSymbol::Nonterminal(remaining.start);
-            let language = Language { empty: empty.hold(start), nonempty: nonempty.hold(start) };
+            let language = Language { empty: empty.contains(start), nonempty: nonempty.contains(start) };
             return (remaining, language);
         }
         possible = smaller;
@@ -69,8 +69,8 @@ impl SymbolSet {
         loop {
             let mut changed = false;
             for PlainProduction { lhs, rhs } in &grammar.productions {
-                let held: Vec<bool> = rhs.iter().map(|&symbol| set.hold(symbol)).collect();
-                if !set.nonterminals[lhs.index()] && member(&held) {
+                let membership: Vec<bool> = rhs.iter().map(|&symbol| set.contains(symbol)).collect();
+                if !set.nonterminals[lhs.index()] && member(&membership) {
                     set.nonterminals[lhs.index()] = true;
                     changed = true;
                 }
@@ -81,15 +81,15 @@ impl SymbolSet {
         }
     }
 
-    fn hold(&self, symbol: PlainSymbol) -> bool {
+    fn contains(&self, symbol: PlainSymbol) -> bool {
         match symbol {
             PlainSymbol::Terminal(id) => self.terminals[id.index()],
             PlainSymbol::Nonterminal(id) => self.nonterminals[id.index()],
         }
     }
 
-    fn hold_all(&self, symbols: &[PlainSymbol]) -> bool {
-        symbols.iter().all(|&symbol| self.hold(symbol))
+    fn contains_all(&self, symbols: &[PlainSymbol]) -> bool {
+        symbols.iter().all(|&symbol| self.contains(symbol))
     }
 }
 
@@ -110,10 +110,10 @@ fn endless(grammar: &PlainGrammar, finite: &SymbolSet, finite_nonempty: &SymbolS
             if let PlainSymbol::Nonterminal(to) = symbol {
                 edges.push(LeftmostEdge { from: *lhs, to, reads });
             }
-            if !finite.hold(symbol) {
+            if !finite.contains(symbol) {
                 break;
             }
-            reads |= finite_nonempty.hold(symbol);
+            reads |= finite_nonempty.contains(symbol);
         }
     }
     let mut graph = LeftmostGraph::new(grammar.by_lhs.len());
