@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `recognition` | [`Engine`]: steps over bytes and tokens |
 //! | `tokens` | [`TokenEvent`], [`TokenMatch`]: tokens that a grammar names |
-//! | `masks` | [`MaskSource`]: masks of states, with the [`MaskRequest`] that says what to compute |
+//! | `masks` | [`MaskSource`]: masks of states, computed for a [`MaskRequest`] |
 //! | `mask_cache` | [`MaskCache`]: finished masks by state |
 //! | `walk` | [`walk()`]: a mask by stepping along the token trie, for every engine |
 //!
