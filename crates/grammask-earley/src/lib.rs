@@ -2,7 +2,7 @@
 //!
 //! | module | input | output |
 //! |---|---|---|
-//! | [`lowering`] | the intermediate representation of a grammar | the normal form: plain productions, nothing nullable |
+//! | [`lowering`] | the intermediate representation of a grammar | the normal form: plain productions |
 //! | [`recognizer`] | the normal form, bytes and tokens | interned Earley sets, with memoised steps |
 //! | [`masks`] | a set, the trie of a vocabulary | the legal tokens |
 //!

@@ -16,7 +16,7 @@
 //! |---|---|
 //! | `tokens` | [`Vocabulary`], [`TokenId`], [`TokenTexts`] (the bytes of all tokens in two allocations) |
 //! | `trie` | [`TokenTrie`]: flat arrays in preorder, with facts by which walks skip subtrees ([`ByteGroups`]) |
-//! | `sets` | [`TokenSet`] (bitset in the layout of masks), [`LiveTokens`] (list, bitset or delta), [`NodeSet`], [`Mask`] |
+//! | `sets` | [`TokenSet`] (bitset in the mask layout), [`LiveTokens`] (list, bitset or delta), [`NodeSet`], [`Mask`] |
 //! | `summary_cache` | [`SummaryCache`]: summaries of terminals, interned sets, unions, masks; for all grammars |
 //! | `counted_summary` | [`CountedSummary`]: summaries of a repeated prefix code, for all numbers of copies |
 //!
