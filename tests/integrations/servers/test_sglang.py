@@ -257,7 +257,7 @@ def test_dead_ends_fail_the_request(backend, tokenizer) -> None:
 
 
 def test_the_cache_is_bounded(backend, monkeypatch) -> None:
-    monkeypatch.setattr("grammask.integrations.sglang.MOST_CACHED", 3)
+    monkeypatch.setattr("grammask.integrations.sglang.MAX_CACHED_GRAMMARS", 3)
     engine = backend()
     for number in range(6):
         grammar(engine, "regex", f"{number}")

@@ -38,7 +38,7 @@ SCHEMA = {"type": "object", "properties": {"name": {"enum": ["yes", "no"]}}, "re
 @pytest.fixture(autouse=True)
 def installed(monkeypatch):
     """Install the plugin, and take it out again after the test."""
-    for names in vllm_plugin._NAMES.values():
+    for names in vllm_plugin._PATCHES.values():
         for module, name, _ in names:
             monkeypatch.setattr(f"{module}.{name}", getattr(__import__(module, fromlist=["_"]), name))
     monkeypatch.setenv("GRAMMASK_VLLM", "guidance, xgrammar")

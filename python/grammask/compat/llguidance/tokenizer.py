@@ -250,7 +250,7 @@ def _of_text(text: str, n_vocab: int | None, eos: Sequence[int] | None) -> Vocab
     if not text.lstrip().startswith("{"):
         return Vocabulary.from_tokenizer_json(text, eos=eos, size=n_vocab)
     table = tokenizer_json.table(text, "tokenizer", [], "the text names no end token; pass eos_token")
-    ends = table.known_eos() if eos is None else eos
+    ends = table.required_eos() if eos is None else eos
     return Vocabulary(table.with_room_for(()), special=table.special, eos=ends, size=n_vocab)
 
 
