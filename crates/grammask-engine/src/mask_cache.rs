@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::SetId;
-use grammask_collections::append_only::AppendOnly;
-use grammask_collections::slots::Slots;
-use grammask_vocabulary::{LiveTokens, Mask};
+use grammask_collections::append_only_vec::AppendOnlyVec;
+use grammask_collections::segmented_array::SegmentedArray;
+use grammask_vocabulary::{LiveTokens, Mask, TokenSetId};
 
 /// Bytes per state.
 const ENTRY_BYTES: usize = size_of::<AtomicU32>();
@@ -22,8 +22,8 @@ const ENTRY_BYTES: usize = size_of::<AtomicU32>();
 #[derive(Debug)]
 pub struct MaskCache {
     /// For each state the number of its mask plus one; zero if it is not cached.
-    by_set: Slots<AtomicU32>,
-    masks: AppendOnly<Arc<Mask>>,
+    by_set: SegmentedArray<AtomicU32>,
+    masks: AppendOnlyVec<Arc<Mask>>,
     distinct: Mutex<Distinct>,
     /// Bytes of the distinct masks, including the words that are expanded later from masks that the vocabulary does not own.
     bytes: Arc<AtomicUsize>,
@@ -45,34 +45,34 @@ pub struct CachedMask {
 /// The distinct masks.
 #[derive(Debug, Default)]
 struct Distinct {
-    numbers: FxHashMap<ByForm, u32>,
-    /// The large token sets that masks refer to, by id; each is counted once.
-    bases: FxHashSet<usize>,
+    numbers: FxHashMap<ByRepresentation, u32>,
+    /// The bases of the masks' token sets; the memory of each is counted once.
+    bases: FxHashSet<TokenSetId>,
 }
 
 /// A mask, compared by the representation of its tokens.
 #[derive(Clone, Debug)]
-struct ByForm(Arc<Mask>);
+struct ByRepresentation(Arc<Mask>);
 
-impl Hash for ByForm {
+impl Hash for ByRepresentation {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.0.form_hash());
+        state.write_u64(self.0.representation_hash());
     }
 }
 
-impl PartialEq for ByForm {
+impl PartialEq for ByRepresentation {
     fn eq(&self, other: &Self) -> bool {
-        self.0.live_tokens().has_form(other.0.live_tokens())
+        self.0.live_tokens().has_representation_of(other.0.live_tokens())
     }
 }
 
-impl Eq for ByForm {}
+impl Eq for ByRepresentation {}
 
 impl Default for MaskCache {
     fn default() -> Self {
         Self {
-            by_set: Slots::new(),
-            masks: AppendOnly::new(),
+            by_set: SegmentedArray::new(),
+            masks: AppendOnlyVec::new(),
             distinct: Mutex::default(),
             bytes: Arc::default(),
             inserted: AtomicUsize::new(0),
@@ -121,9 +121,9 @@ impl MaskCache {
 
     /// Caches the mask of a state, unless the cache would exceed `max_bytes`; a mask of equal representation is stored once.
     pub fn insert(&self, set: SetId, mask: Arc<Mask>, max_bytes: usize) -> CachedMask {
-        let kept = ByForm(mask);
+        let kept = ByRepresentation(mask);
         let mut distinct = self.distinct.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((ByForm(equal), &number)) = distinct.numbers.get_key_value(&kept) {
+        if let Some((ByRepresentation(equal), &number)) = distinct.numbers.get_key_value(&kept) {
             let equal = CachedMask { mask: equal.clone(), number: Some(number) };
             drop(distinct);
             if self.has_room(ENTRY_BYTES, max_bytes) {
@@ -132,10 +132,7 @@ impl MaskCache {
             return equal;
         }
         let mask = kept.0.clone();
-        let new_base = mask.live_tokens().base().filter(|base| {
-            let place = Arc::as_ptr(base).addr();
-            !distinct.bases.contains(&place)
-        });
+        let new_base = mask.live_tokens().base().filter(|base| !distinct.bases.contains(&base.id()));
         let base_bytes = new_base.map_or(0, |base| size_of_val(base.words()));
         let bytes = size_of::<Mask>() + mask.live_tokens().memory_bytes() + base_bytes;
         if !self.has_room(bytes + ENTRY_BYTES, max_bytes) {
@@ -143,7 +140,7 @@ impl MaskCache {
             return CachedMask { mask: mask.not_counted_in(&self.bytes), number: None };
         }
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        distinct.bases.extend(new_base.map(|base| Arc::as_ptr(base).addr()));
+        distinct.bases.extend(new_base.map(|base| base.id()));
         let number = self.push(mask.clone(), &mut distinct);
         distinct.numbers.insert(kept, number);
         self.set(set, number);
@@ -163,7 +160,7 @@ impl MaskCache {
     /// caller at a time.
     pub fn share(&self, set: SetId, kept: &CachedMask, max_bytes: usize) -> Option<&Arc<Mask>> {
         let number = kept.number.filter(|_| self.has_room(ENTRY_BYTES, max_bytes))?;
-        self.by_set.reach(set.index()).store(number + 1, Ordering::Release);
+        self.by_set.get_or_alloc(set.index()).store(number + 1, Ordering::Release);
         self.sharing.store(self.sharing.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         Some(self.masks.get(number as usize))
     }
@@ -175,7 +172,7 @@ impl MaskCache {
     }
 
     fn set(&self, set: SetId, number: u32) {
-        self.by_set.reach(set.index()).store(number + 1, Ordering::Release);
+        self.by_set.get_or_alloc(set.index()).store(number + 1, Ordering::Release);
         self.inserted.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -1,8 +1,6 @@
 //! Tokens that a grammar names, and the tokens that a text consists of.
 
-use std::sync::Arc;
-
-use grammask_vocabulary::{TokenId, TokenSet};
+use grammask_vocabulary::{TokenId, TokenSetRef};
 
 /// One token, as an engine reads it when a grammar names tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +19,7 @@ pub enum TokenMatch {
     /// Every ordinary token with text.
     AnyWithText,
     /// Any of these.
-    OneOf(Arc<TokenSet>),
+    OneOf(TokenSetRef),
 }
 
 impl TokenMatch {

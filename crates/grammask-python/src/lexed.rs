@@ -1,4 +1,5 @@
-//! `LexedGrammar`: a grammar with a lexer, from plain lists that a front end in Python fills; and its streamlining.
+//! `LexedGrammar`: a grammar with a lexer, from plain lists that a Python front end provides; and the streamlining
+//! report.
 
 use std::time::Instant;
 
@@ -7,8 +8,8 @@ use grammask::frontends::{gbnf, kbnf};
 use grammask::grammar::{Diagnostic, Grammar, GrammarError};
 use grammask::lexing::{
     ConflictPolicy, EntryCounts, IndentationSource, InlinePatterns, LexedDefinition, LexedGrammar,
-    LexedRules, LexerKind, LexingRule, PairCounts, ParserKind, Pattern, PreparedGrammar, ProductionSource,
-    STREAMLINING_STEPS, TerminalRole, TerminalSource, definition_of_rules,
+    LexedOptions, LexerKind, LexingRule, PairCounts, ParserKind, PreparedGrammar, ProductionSource,
+    STREAMLINING_STEPS, TerminalPattern, TerminalRole, TerminalSource, definition_from_rules,
 };
 use grammask::{CompileOptions, CompiledGrammar, Limits};
 use pyo3::exceptions::PyValueError;
@@ -22,7 +23,7 @@ use crate::grammar::{end_mode, or_default};
 use crate::limits::PyLimits;
 use crate::vocabulary::PyVocabulary;
 
-/// A checked lexed grammar, before it meets a vocabulary.
+/// A checked lexed grammar that is not compiled for a vocabulary yet.
 #[pyclass(name = "LexedGrammar", module = "grammask._grammask", frozen)]
 pub(crate) struct PyLexedGrammar {
     grammar: LexedGrammar,
@@ -31,14 +32,18 @@ pub(crate) struct PyLexedGrammar {
 }
 
 impl PyLexedGrammar {
-    fn of_rules(
-        (rules, directives, mut warnings): (Grammar, Vec<Directive>, Vec<Diagnostic>),
-        (inline_patterns, lexer, parser): (InlinePatterns, LexerKind, ParserKind),
+    fn from_rules(
+        rules: &Grammar,
+        directives: &[Directive],
+        mut warnings: Vec<Diagnostic>,
+        inline_patterns: InlinePatterns,
+        lexer: LexerKind,
+        parser: ParserKind,
         limits: &Limits,
     ) -> Result<Self, GrammarError> {
-        let how = LexedRules { directives: &directives, inline_patterns, lexer, parser };
-        let (definition, found) = definition_of_rules(&rules, &how, limits)?;
-        warnings.extend(found);
+        let options = LexedOptions { directives, inline_patterns, lexer, parser };
+        let (definition, more_warnings) = definition_from_rules(rules, &options, limits)?;
+        warnings.extend(more_warnings);
         let grammar = LexedGrammar::new(&definition, limits)?;
         Ok(Self { grammar, source: rules.source().to_string(), warnings })
     }
@@ -67,9 +72,9 @@ fn parser_kind(parser: &str) -> PyResult<ParserKind> {
     }
 }
 
-/// Name, kind of pattern, pattern, the spellings of a literal or nothing, priority, role.
+/// Name, kind of pattern, pattern, spellings of a literal (or empty), priority, role.
 type TerminalTuple = (String, String, String, String, i32, String);
-/// Left side, right side, priority.
+/// Left-hand side, right-hand side, priority.
 type ProductionTuple = (String, Vec<String>, i32);
 /// Newline, indent, dedent, tab length, opening and closing terminals.
 type IndentationTuple = (String, String, String, u32, Vec<String>, Vec<String>);
@@ -94,10 +99,10 @@ impl PyLexedGrammar {
     ) -> PyResult<Self> {
         let terminals = terminals.into_iter().map(|(name, kind, pattern, spellings, priority, role)| {
             let pattern = match &*kind {
-                "literal" if spellings.is_empty() => Pattern::Literal(pattern.into_bytes()),
-                "literal" => Pattern::Spelled { text: pattern.into_bytes(), spellings },
-                "regex" => Pattern::Regex(pattern),
-                "declared" => Pattern::Declared,
+                "literal" if spellings.is_empty() => TerminalPattern::Literal(pattern.into_bytes()),
+                "literal" => TerminalPattern::Spelled { text: pattern.into_bytes(), spellings },
+                "regex" => TerminalPattern::Regex(pattern),
+                "declared" => TerminalPattern::Declared,
                 _ => {
                     return Err(PyValueError::new_err(format!(
                         "{kind:?} is not one of 'literal', 'regex' and 'declared'"
@@ -145,7 +150,7 @@ impl PyLexedGrammar {
         Ok(Self { grammar, source: source.to_owned(), warnings: Vec::new() })
     }
 
-    /// A grammar in KBNF with its directives.
+    /// A KBNF grammar with its directives.
     #[staticmethod]
     #[pyo3(signature = (text, start, lexer, parser, limits=None))]
     fn from_kbnf(
@@ -159,13 +164,13 @@ impl PyLexedGrammar {
         let limits = or_default(limits);
         let (lexer, parser) = (lexer_kind(lexer)?, parser_kind(parser)?);
         py.outside_forks(|| {
-            let read = kbnf::grammar_with_directives(text, start, &limits)?;
-            Self::of_rules(read, (InlinePatterns::Taken, lexer, parser), &limits)
+            let (rules, directives, warnings) = kbnf::grammar_with_directives(text, start, &limits)?;
+            Self::from_rules(&rules, &directives, warnings, InlinePatterns::Accept, lexer, parser, &limits)
         })
         .map_err(|error| grammar_error(py, &error))
     }
 
-    /// A grammar of llama.cpp with directives.
+    /// A GBNF grammar (llama.cpp) with its directives.
     #[staticmethod]
     #[pyo3(signature = (text, start, lexer, parser, limits=None))]
     fn from_gbnf(
@@ -179,8 +184,8 @@ impl PyLexedGrammar {
         let limits = or_default(limits);
         let (lexer, parser) = (lexer_kind(lexer)?, parser_kind(parser)?);
         py.outside_forks(|| {
-            let read = gbnf::grammar_with_directives(text, start, &limits)?;
-            Self::of_rules(read, (InlinePatterns::Refused, lexer, parser), &limits)
+            let (rules, directives, warnings) = gbnf::grammar_with_directives(text, start, &limits)?;
+            Self::from_rules(&rules, &directives, warnings, InlinePatterns::Refuse, lexer, parser, &limits)
         })
         .map_err(|error| grammar_error(py, &error))
     }
@@ -199,7 +204,7 @@ impl PyLexedGrammar {
         Vec::new()
     }
 
-    /// Makes the tables, which finds conflicts; there are no warnings.
+    /// Constructs the static tables, which reports conflicts; there are no warnings.
     #[pyo3(signature = (limits=None))]
     fn check(&self, py: Python<'_>, limits: Option<&PyLimits>) -> PyResult<Vec<Py<PyAny>>> {
         let limits = or_default(limits);
@@ -209,7 +214,7 @@ impl PyLexedGrammar {
         Ok(Vec::new())
     }
 
-    /// The terminals and productions, for people.
+    /// The terminals and productions, for inspection.
     #[pyo3(signature = (limits=None))]
     fn stages(&self, limits: Option<&PyLimits>) -> Vec<(&'static str, String)> {
         let _ = limits;
@@ -228,7 +233,8 @@ impl PyLexedGrammar {
         vec![("terminals", terminals.collect()), ("productions", productions)]
     }
 
-    /// Texts of lexed grammars are finite, so `finite` asks for nothing.
+    /// Compiles the grammar for a vocabulary. `finite` needs no check: rules that never end are dropped or refused when
+    /// the grammar is constructed, and a prefix is viable only if a finite text completes it (`viable_completion`).
     #[pyo3(signature = (vocabulary, end, limits=None, finite=false))]
     fn compile(
         &self,
@@ -252,7 +258,7 @@ impl PyLexedGrammar {
     }
 }
 
-/// What streamlining does to the tables of a lexed grammar on a vocabulary.
+/// The effect of streamlining on the tables of a lexed grammar for a vocabulary.
 #[pyclass(name = "StreamliningReport", module = "grammask._grammask", frozen)]
 pub(crate) struct PyStreamliningReport {
     counts: EntryCounts,

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use grammask::Limits;
 use grammask::automata::{Automata, StateId};
-use grammask::captures::{Capture, Parser, PartId};
+use grammask::captures::{Capture, CaptureParser, PartId};
 use grammask::grammar::{Code, Terminal};
 use grammask::lowering::{self, Body, Derivability, Productions, Symbol};
 use grammask::recognizer::reference::Reference;
@@ -54,7 +54,7 @@ fn compare(
     let parts: Vec<&str> = parts.into_iter().collect();
     let limits = Limits::default();
     // Grammars that name or count tokens, and empty languages, have no parser.
-    let Ok(parser) = Parser::new(&grammar, &parts, &limits) else { return Ok(()) };
+    let Ok(parser) = CaptureParser::new(&grammar, &parts, &limits) else { return Ok(()) };
     let vocabulary = words.build();
     let reference = Reference::new(&grammar, &vocabulary);
     let mut chart = reference.chart();
@@ -385,7 +385,7 @@ fn lists_on_either_hand_are_taken_apart() {
     ] {
         let text = format!("start ::= list; {rules} item ::= #\"[a-z]+\" | \"(\" list \")\";");
         let (grammar, _) = grammask::frontends::kbnf::grammar(text.as_bytes(), "start", &limits).unwrap();
-        let parser = Parser::new(&grammar, &["item"], &limits).unwrap();
+        let parser = CaptureParser::new(&grammar, &["item"], &limits).unwrap();
         let mut parse = parser.parse().unwrap();
         assert_eq!(parse.feed(b"ab,(c,d),e;").unwrap(), 10);
         let spans = |captures: &[Capture]| -> Vec<(usize, usize, bool, Option<usize>)> {

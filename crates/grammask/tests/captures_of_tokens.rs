@@ -6,7 +6,7 @@ mod generators;
 use std::sync::Arc;
 
 use grammask::Limits;
-use grammask::captures::{Parse, Parser};
+use grammask::captures::{CaptureParse, CaptureParser};
 use grammask::frontends::kbnf;
 use grammask::grammar::Grammar;
 use grammask::recognizer::reference::Reference;
@@ -44,8 +44,8 @@ fn compare(
     parts.dedup();
     let limits = Limits::default();
     let shared = vocabulary.clone();
-    let Ok(parser) = Parser::with_vocabulary(grammar, &parts, shared, &limits) else { return Ok(()) };
-    let mut of_bytes = match Parser::new(grammar, &parts, &limits) {
+    let Ok(parser) = CaptureParser::with_vocabulary(grammar, &parts, shared, &limits) else { return Ok(()) };
+    let mut of_bytes = match CaptureParser::new(grammar, &parts, &limits) {
         Ok(parser) => Some(parser.parse()?),
         Err(_) => None,
     };
@@ -97,13 +97,13 @@ fn chat() -> Vocabulary {
     Vocabulary::new(texts, special, vec![8], Some(9)).expect("a sound vocabulary")
 }
 
-fn parse(text: &str, parts: &[&str]) -> Parse {
+fn parse(text: &str, parts: &[&str]) -> CaptureParse {
     let (grammar, _) = kbnf::grammar(text.as_bytes(), "start", &Limits::default()).expect("a sound grammar");
-    let parser = Parser::with_vocabulary(&grammar, parts, Arc::new(chat()), &Limits::default());
+    let parser = CaptureParser::with_vocabulary(&grammar, parts, Arc::new(chat()), &Limits::default());
     parser.expect("a sound parser").parse().expect("small")
 }
 
-fn spans(parse: &Parse) -> Vec<(usize, usize, bool)> {
+fn spans(parse: &CaptureParse) -> Vec<(usize, usize, bool)> {
     parse.growing().iter().map(|capture| (capture.start, capture.end, capture.is_closed)).collect()
 }
 

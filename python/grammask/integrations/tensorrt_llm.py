@@ -187,12 +187,31 @@ def approve_pickles() -> None:
         ImportError: TensorRT-LLM is not installed.
     """
     from grammask import _grammask
+    from grammask.composition import Part
     from grammask.grammar import _restore as restore_grammar
+    from grammask.lark_grammars.loading import LarkDefinition
+    from grammask.llguidance_grammars import LlguidanceLarkSource
+    from grammask.readers.choices import ChoicesSource
+    from grammask.readers.gbnf import GbnfSource
+    from grammask.readers.json_schema import JsonSchemaSource, StringSchemaSource
+    from grammask.readers.kbnf import KbnfSource
+    from grammask.readers.lark import LarkSource
+    from grammask.readers.regex import RegexSource
 
     serialization: Any = importlib.import_module("tensorrt_llm.serialization")
     for each in (
         _restore,
         restore_grammar,
+        ChoicesSource,
+        GbnfSource,
+        JsonSchemaSource,
+        KbnfSource,
+        LarkDefinition,
+        LarkSource,
+        LlguidanceLarkSource,
+        Part,
+        RegexSource,
+        StringSchemaSource,
         VocabularyFile,
         Vocabulary,
         _grammask.SchemaOptions,

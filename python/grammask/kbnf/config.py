@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from grammask import Limits
+from grammask._grammask import Limits
 
 
 class Fsa(IntEnum):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import grammask
+from grammask.errors import GrammarError
+from grammask.grammar import Grammar
 from grammask.kbnf.config import Config
 from grammask.kbnf.outcomes import (
     AcceptTokenResult,
@@ -18,6 +19,7 @@ from grammask.kbnf.outcomes import (
     UnknownTokenID,
 )
 from grammask.kbnf.writable_buffer import writable_buffer
+from grammask.masks import allocate_mask, apply_mask
 
 if TYPE_CHECKING:
     from typing import SupportsIndex
@@ -55,7 +57,7 @@ class Engine:
         """
         config = Config() if config is None else config
         limits = config.limits()
-        self._grammar = grammask.Grammar.from_kbnf(
+        self._grammar = Grammar.from_kbnf(
             kbnf_syntax_grammar_str, start=config.start_nonterminal, limits=limits
         )
         self._matcher = self._grammar.compile(vocabulary.shared, end="eager", limits=limits).matcher()
@@ -212,7 +214,7 @@ class Engine:
             return logits, result
         try:
             self.compute_allowed_token_ids()
-        except grammask.GrammarError:
+        except GrammarError:
             self._matcher.rollback()
             raise
         return self._masked(logits), result
@@ -248,7 +250,7 @@ class Engine:
         return f"Engine({self._grammar!r}, {self._vocabulary!r}, {self._matcher!r})"
 
     def _empty_mask(self) -> npt.NDArray[np.int32]:
-        return grammask.allocate_mask(1, self._vocabulary.get_vocab_size()).reshape(-1)
+        return allocate_mask(1, self._vocabulary.get_vocab_size()).reshape(-1)
 
     def _bits(self) -> npt.NDArray[np.bool_]:
         bits = np.unpackbits(
@@ -285,5 +287,5 @@ class Engine:
                 logits = logits.copy()
         elif not logits.is_floating_point():
             logits = logits.float()
-        grammask.apply_mask(logits, self._allowed)
+        apply_mask(logits, self._allowed)
         return logits

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import TYPE_CHECKING
 
-import grammask
+from grammask import vocabulary
 from grammask.errors import VocabularyError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Vocabulary:
         texts: list[bytes | None] = [None] * self._size
         for id, token in self._tokens.items():
             texts[id] = token.value
-        self._shared = grammask.Vocabulary(texts)
+        self._shared = vocabulary.Vocabulary(texts)
 
     def get_token(self, token_id: SupportsIndex) -> Token | None:
         """Returns the token with an id, or None. Ids may be elements of arrays and tensors, here and elsewhere."""
@@ -84,6 +84,6 @@ class Vocabulary:
         return f"Vocabulary({len(self._tokens)} tokens, {self._size} ids)"
 
     @property
-    def shared(self) -> grammask.Vocabulary:
+    def shared(self) -> vocabulary.Vocabulary:
         """The vocabulary of grammask; an addition to kbnf's interface."""
         return self._shared

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from grammask import Vocabulary
+    from grammask.vocabulary import Vocabulary
 
     Message: TypeAlias = Mapping[str, Any]
     """A message of a chat in the form of OpenAI's API: ``{"role": ..., "content": ...}``."""
@@ -74,9 +74,9 @@ def open_model(name: str, vocabulary: Vocabulary | None, rng: np.random.Generato
         from grammask.language_models.gguf import LlamaModel
 
         return LlamaModel(place)
-    from grammask import Vocabulary
     from grammask.language_models.demo import DemoModel
     from grammask.language_models.random_model import RandomModel
+    from grammask.vocabulary import Vocabulary
 
     if name == "demo":
         return DemoModel(vocabulary or Vocabulary.default())

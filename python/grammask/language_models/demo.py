@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from grammask import Vocabulary
+    from grammask.vocabulary import Vocabulary
 
 _DOCUMENT_END = b"\0"
 _MAX_CONTEXT = 6

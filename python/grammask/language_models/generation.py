@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grammask import allocate_mask, apply_mask
+from grammask.masks import allocate_mask, apply_mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
-    from grammask import CompiledGrammar, Matcher
+    from grammask._grammask import CompiledGrammar, Matcher
     from grammask.language_models import LanguageModel
 
 

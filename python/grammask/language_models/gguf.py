@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grammask import Vocabulary
 from grammask.language_models import ModelNotFound
 from grammask.language_models.greedy_tokenizer import plain_chat
+from grammask.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

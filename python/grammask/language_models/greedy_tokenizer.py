@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from grammask import Vocabulary
+    from grammask.vocabulary import Vocabulary
 
 
 class GreedyTokenizer:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from grammask import Vocabulary
+    from grammask.vocabulary import Vocabulary
 
 
 class RandomModel:

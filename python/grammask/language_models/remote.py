@@ -20,7 +20,7 @@ from grammask.language_models import ModelNotFound
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grammask import Matcher
+    from grammask._grammask import Matcher
 
 _TOKENS_PER_REQUEST = 64
 _ALTERNATIVES = 5

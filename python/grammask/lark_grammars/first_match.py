@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from grammask.lark_grammars.code_points import CodePoints, Partition
-from grammask.lark_grammars.refusals import too_large, unsupported
+from grammask.lark_grammars.errors import too_large, unsupported
 from grammask.lark_grammars.regex_tree import Characters, Choice, Look, Repeat, Sequence
 
 if TYPE_CHECKING:

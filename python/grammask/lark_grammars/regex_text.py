@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grammask.lark_grammars.code_points import CodePoints
-from grammask.lark_grammars.refusals import too_large, unsupported
+from grammask.lark_grammars.errors import too_large, unsupported
 from grammask.lark_grammars.regex_tree import Characters, Choice, Repeat, Sequence
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from grammask.lark_grammars.code_points import LAST, CodePoints
-from grammask.lark_grammars.refusals import invalid, too_large, unsupported
+from grammask.lark_grammars.errors import invalid, too_large, unsupported
 
 if sys.version_info >= (3, 11):
     from re import _compiler as sre_compile

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grammask.lark_grammars.code_points import CodePoints
+from grammask.lark_grammars.errors import unsupported
 from grammask.lark_grammars.first_match import WITHOUT_LOOKS
-from grammask.lark_grammars.refusals import unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable

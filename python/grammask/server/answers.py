@@ -13,9 +13,9 @@ from grammask.partial_match import without_partial_match
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grammask import Vocabulary
     from grammask.language_models.generation import Step
     from grammask.tools import Call, CallFragment
+    from grammask.vocabulary import Vocabulary
 
 
 def error_of(

@@ -19,7 +19,8 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import HTMLResponse, JSONResponse, StreamingResponse
 from starlette.routing import Route
 
-from grammask import DeadEnd, GrammarError, default_compile_cache
+from grammask.compile_cache import default_compile_cache
+from grammask.errors import DeadEnd, GrammarError
 from grammask.language_models.generation import generate
 from grammask.server import requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from grammask import Matcher
+    from grammask._grammask import Matcher
     from grammask.language_models import LanguageModel
     from grammask.language_models.generation import Step
     from grammask.tools import Call

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grammask import Grammar, GrammarError, Limits, default_compile_cache
+from grammask._grammask import Limits
+from grammask.compile_cache import default_compile_cache
+from grammask.errors import GrammarError
+from grammask.grammar import Grammar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from grammask import Matcher, Vocabulary
+    from grammask._grammask import Matcher
+    from grammask.vocabulary import Vocabulary
 
 _MAX_SHOWN_TOKENS = 60
 """Maximum number of legal tokens in an answer."""

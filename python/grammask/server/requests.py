@@ -9,13 +9,13 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from grammask import Grammar
+from grammask.grammar import Grammar
 from grammask.integrations.serving import request_grammars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from grammask import Vocabulary
+    from grammask.vocabulary import Vocabulary
 
 _WITHOUT_EFFECT = {
     "metadata", "model", "prompt_cache_key", "safety_identifier", "service_tier", "store",

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from grammask.errors import (
-    Diagnostic,
-    GrammarError,
-    GrammarSyntaxError,
-    LimitExceeded,
-    UnsupportedGrammar,
-)
+from grammask.diagnostics import error_diagnostic
+from grammask.errors import GrammarError, GrammarSyntaxError, LimitExceeded, UnsupportedGrammar
+
+if TYPE_CHECKING:
+    from grammask.errors import Diagnostic
 
 __all__ = ["DiagnosticList", "StructuralTagError", "json_object"]
 
@@ -84,8 +82,7 @@ class DiagnosticList:
             raise error(message, self.entries)
 
     def _add(self, code: str, pointer: str, message: str, help: str | None) -> None:
-        rendered = f"error[{code}]: {message}\n  at {pointer}" + (f"\n  help: {help}" if help else "")
-        entry = Diagnostic(code, "error", message, None, None, None, [], help, rendered, pointer)
+        entry = error_diagnostic(code, message, pointer=pointer, help=help)
         if entry not in self.entries:
             self.entries.append(entry)
 

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from grammask import _grammask, composition
 from grammask.errors import GrammarError
+from grammask.readers.gbnf import xgrammar_ebnf_part
+from grammask.readers.regex import regex_part
 from grammask.schemas.keywords import escaped
 from grammask.structural_tags.diagnostics import DiagnosticList
 from grammask.structural_tags.parameters import PARAMETER_STYLES, EncodingContext
@@ -25,7 +27,6 @@ from grammask.structural_tags.parameters import PARAMETER_STYLES, EncodingContex
 if TYPE_CHECKING:
     from grammask._grammask import Limits
     from grammask.composition import Part
-    from grammask.grammar import Grammar
 
 __all__ = ["structural_tag_part"]
 
@@ -75,13 +76,12 @@ class _Frame:
     key: tuple[str, _Delimiters] | None = None
 
 
-def structural_tag_part(tag: Mapping[str, Any], grammars: type[Grammar], limits: Limits | None) -> Part:
+def structural_tag_part(tag: Mapping[str, Any], limits: Limits | None) -> Part:
     """Returns the part that matches the outputs of a structural tag.
 
     Args:
         tag: ``{"type": "structural_tag", "format": ...}``, the older form with ``structures`` and ``triggers``, or a
             format alone.
-        grammars: The class whose methods read embedded grammars and schemas.
         limits: Budgets for each embedded grammar and schema; none is begun after ``Limits.seconds``.
 
     Raises:
@@ -91,7 +91,7 @@ def structural_tag_part(tag: Mapping[str, Any], grammars: type[Grammar], limits:
     """
     diagnostics = DiagnosticList()
     root, pointer = _root_format(tag, diagnostics)
-    translator = _Translator(grammars, limits, diagnostics)
+    translator = _Translator(limits, diagnostics)
     part = translator.translate(root, pointer)
     diagnostics.raise_all()
     return part
@@ -144,8 +144,7 @@ def _schema_of(schema: Any) -> Any:
 class _Translator:
     """Translates one tag. The method ``format_X`` translates formats of the type ``X``."""
 
-    def __init__(self, grammars: type[Grammar], limits: Limits | None, diagnostics: DiagnosticList) -> None:
-        self.grammars = grammars
+    def __init__(self, limits: Limits | None, diagnostics: DiagnosticList) -> None:
         self.limits = limits
         self.diagnostics = diagnostics
         self.seconds = (limits or _grammask.Limits()).seconds
@@ -297,7 +296,7 @@ class _Translator:
                 f"styles: {', '.join(PARAMETER_STYLES)}",
             )
             return _leaf(_EMPTY)
-        context = EncodingContext(place, self.diagnostics, self.grammars, options)
+        context = EncodingContext(place, self.diagnostics, options)
         return _leaf(self._part(place, lambda: style.encode(schema, context)))
 
     def format_qwen_xml_parameter(
@@ -308,21 +307,11 @@ class _Translator:
     def format_regex(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
         # In XGrammar's syntax, classes such as `\w` are ASCII, and the dot matches line ends.
         pattern = _grammask.xgrammar_expression(self._text(node, "pattern", pointer))
-        return _leaf(
-            self._part(
-                f"{pointer}/pattern",
-                lambda: self.grammars.from_regex(pattern, limits=self.limits).as_part(),
-            )
-        )
+        return _leaf(self._part(f"{pointer}/pattern", lambda: regex_part(pattern, self.limits)))
 
     def format_grammar(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
         text = self._text(node, "grammar", pointer)
-        return _leaf(
-            self._part(
-                f"{pointer}/grammar",
-                lambda: self.grammars.from_xgrammar_ebnf(text, limits=self.limits).as_part(),
-            )
-        )
+        return _leaf(self._part(f"{pointer}/grammar", lambda: xgrammar_ebnf_part(text, self.limits)))
 
     def format_any_text(self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters) -> _Frame:
         return _leaf(

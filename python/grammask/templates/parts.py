@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 from grammask import _grammask, composition
 from grammask.errors import UnsupportedType
 from grammask.grammar import Grammar
-from grammask.streaming import partial_json
+from grammask.partial_objects import partial_json
 from grammask.templates.calendar_dates import date_words
 from grammask.templates.captures import any_keyword, free_text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from grammask.schemas.spelling import SchemaKeywords
+    from grammask.schemas.options import SchemaKeywords
     from grammask.templates.captures import CaptureBuilder
     from grammask.templates.results import Capture
 

@@ -25,7 +25,8 @@ from grammask.templates.results import Capture, FieldName, TemplateResult, captu
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from grammask import CompiledGrammar, Limits, Matcher, Vocabulary
+    from grammask._grammask import CompiledGrammar, Limits, Matcher
+    from grammask.vocabulary import Vocabulary
 
 _MAX_PARSERS = 4
 """Maximum number of cached parsers, one per vocabulary. A program uses a template with few vocabularies."""

@@ -10,7 +10,7 @@ from grammask.tools.calls import calls_part
 from grammask.tools.custom_inputs import function_of, shown_tools
 from grammask.tools.definitions import Tool, chosen_tools
 from grammask.tools.reading import Call, read_calls
-from grammask.tools.response_formats import response_format_grammar, text_format_grammar
+from grammask.tools.response_formats import response_format_source, text_format_source
 
 __all__ = [
     "Call",
@@ -21,7 +21,7 @@ __all__ = [
     "chosen_tools",
     "function_of",
     "read_calls",
-    "response_format_grammar",
+    "response_format_source",
     "shown_tools",
-    "text_format_grammar",
+    "text_format_source",
 ]

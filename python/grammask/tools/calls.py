@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grammask import composition
+from grammask.composition import Part
 from grammask.errors import GrammarError
+from grammask.readers.json_schema import json_schema_part
+from grammask.readers.regex import regex_part
 from grammask.structural_tags.diagnostics import DiagnosticList
 from grammask.structural_tags.parameters import JSON_STYLE, EncodingContext
 from grammask.tools.custom_inputs import input_schema
 from grammask.tools.definitions import Tool
-from grammask.tools.response_formats import text_format_grammar
+from grammask.tools.response_formats import text_format_source
 from grammask.tools.style import (
     Arguments,
     CallNumber,
@@ -30,8 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from grammask._grammask import Vocabulary
-    from grammask.composition import Part
-    from grammask.grammar import Grammar
     from grammask.tools.definitions import Choice
     from grammask.tools.style import Piece, Pieces
 
@@ -44,7 +45,6 @@ def calls_part(
     tools: list[Tool],
     choice: Choice,
     style: str | Mapping[str, Any],
-    grammars: type[Grammar],
     *,
     most_calls: int | None,
     vocabulary: Vocabulary | None,
@@ -56,7 +56,6 @@ def calls_part(
         tools: The tools that may be called.
         choice: Whether a call is required, permitted or forbidden.
         style: How calls are written: a name, or an object as described in :mod:`grammask.tool_styles`.
-        grammars: The class that reads schemas and grammars.
         most_calls: The maximum number of calls; None for any number.
         vocabulary: Decides which marks are special tokens; without it, those that the style lists.
         schema_options: Options for schemas of arguments.
@@ -65,7 +64,7 @@ def calls_part(
         GrammarError: Everything about the tools that cannot be enforced exactly, each with its JSON pointer.
         ValueError: The style is malformed.
     """
-    encoder = _CallEncoder(style, grammars, vocabulary, schema_options)
+    encoder = _CallEncoder(style, vocabulary, schema_options)
     part = encoder.output(tools, choice, most_calls)
     encoder.diagnostics.raise_all()
     return part
@@ -83,12 +82,10 @@ class _CallEncoder:
     def __init__(
         self,
         style: str | Mapping[str, Any],
-        grammars: type[Grammar],
         vocabulary: Vocabulary | None,
         schema_options: Mapping[str, Any],
     ) -> None:
         self.style = parsed_style(style)
-        self.grammars = grammars
         self.schema_options = schema_options
         self.diagnostics = DiagnosticList()
         self.tokens = self.style.tokens if vocabulary is None else set(vocabulary.special)
@@ -161,7 +158,7 @@ class _CallEncoder:
             case OptionalText(text):
                 return composition.choice([_EMPTY, composition.literal(text)])
             case CallNumber():
-                return self.grammars.from_regex("0|[1-9][0-9]{0,3}").as_part()
+                return regex_part("0|[1-9][0-9]{0,3}")
             case FreeText():
                 return composition.free_text(without=self.style.triggers)
             case TextBefore(mark):
@@ -179,7 +176,7 @@ class _CallEncoder:
     def arguments(self, piece: Arguments | CustomInput, located: _LocatedTool) -> Part:
         tool, pointer = located.tool, f"{located.pointer}/parameters"
         if isinstance(piece, CustomInput):
-            return text_format_grammar(tool.custom_format or {"type": "text"}, self.grammars).as_part()
+            return Part.of_source(text_format_source(tool.custom_format or {"type": "text"}))
         schema = {"type": "object"} if tool.parameters in (None, True) else tool.parameters
         options = dict(self.schema_options)
         is_strict = options.pop("strict", False) or tool.is_strict
@@ -188,8 +185,8 @@ class _CallEncoder:
         elif is_strict:
             # Reading the schema checks that it is in OpenAI's strict subset.
             try:
-                self.grammars.from_json_schema(schema, strict=True, **options)
+                json_schema_part(schema, strict=True, **options)
             except GrammarError as error:
                 self.diagnostics.embedded(pointer, error)
                 return _EMPTY
-        return piece.style.encode(schema, EncodingContext(pointer, self.diagnostics, self.grammars, options))
+        return piece.style.encode(schema, EncodingContext(pointer, self.diagnostics, options))

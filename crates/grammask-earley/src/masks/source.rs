@@ -69,8 +69,7 @@ impl ContextFreeMasks {
         let (mut parts, observation) = summaries.compose(reader, vocabulary, effort, deadline)?;
         self.composed.fetch_add(1, Ordering::Relaxed);
         for tokens in tokens_of_terminals(reader, vocabulary)? {
-            let is_list = matches!(tokens, LiveTokens::List(_));
-            parts.push(if is_list { vocabulary.summaries().share(tokens) } else { tokens });
+            parts.push(if tokens.is_list() { vocabulary.summaries().share(tokens) } else { tokens });
         }
         let is_complete = self.recognizer.is_complete(request.set);
         let Some(cached) = request.finish(parts, is_complete) else { return Ok(MaskOutcome::DeadEnd) };

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import grammask
 from grammask.compat.xgrammar.exceptions import DeserializeFormatError, InvalidJSONError, grammar_errors
 from grammask.compat.xgrammar.grammars import SERIALIZATION_VERSION, Grammar
 from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo
+from grammask.compile_cache import CompileCache
 
 if TYPE_CHECKING:
     from grammask._grammask import CompiledGrammar as CompiledCore
@@ -103,7 +103,7 @@ class GrammarCompiler:
         self._tokenizer_info = tokenizer_info
         self._cache_limit_bytes = cache_limit_bytes
         limit = DEFAULT_CACHE_BYTES if cache_limit_bytes < 0 else cache_limit_bytes
-        self._cache = grammask.CompileCache(max_bytes=limit) if cache_enabled else None
+        self._cache = CompileCache(max_bytes=limit) if cache_enabled else None
 
     def compile_json_schema(self, schema: Any, **options: Any) -> CompiledGrammar:
         """Compiles a JSON schema; the options are those of :meth:`Grammar.from_json_schema`.

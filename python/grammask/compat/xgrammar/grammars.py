@@ -6,7 +6,6 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
-import grammask
 from grammask import _grammask
 from grammask.compat.xgrammar.closed_schemas import closed
 from grammask.compat.xgrammar.exceptions import (
@@ -17,6 +16,7 @@ from grammask.compat.xgrammar.exceptions import (
     grammar_errors,
 )
 from grammask.compat.xgrammar.structural_tag import StructuralTag
+from grammask.grammar import Grammar as CoreGrammar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,12 +34,12 @@ UNLIMITED_WHITESPACE = 2**31 - 1
 class Grammar:
     """A grammar. Made by one of the static methods."""
 
-    def __init__(self, grammar: grammask.Grammar, recipe: tuple[Any, ...]) -> None:
+    def __init__(self, grammar: CoreGrammar, recipe: tuple[Any, ...]) -> None:
         self._grammar = grammar
         self._recipe = recipe
 
     @property
-    def grammar(self) -> grammask.Grammar:
+    def grammar(self) -> CoreGrammar:
         """The grammar of grammask that implements it; an addition to xgrammar's interface."""
         return self._grammar
 
@@ -56,7 +56,7 @@ class Grammar:
             RuntimeError: The text is invalid, or cannot be enforced exactly.
         """
         with grammar_errors():
-            grammar = grammask.Grammar.from_xgrammar_ebnf(ebnf_string, root=root_rule_name)
+            grammar = CoreGrammar.from_xgrammar_ebnf(ebnf_string, root=root_rule_name)
         return Grammar(grammar, ("ebnf", ebnf_string, root_rule_name))
 
     @staticmethod
@@ -117,7 +117,7 @@ class Grammar:
             msg = f"with an indent the separators are ',' and ': ', not {separators}"
             raise RuntimeError(msg)
         with grammar_errors():
-            grammar = grammask.Grammar.from_json_schema(
+            grammar = CoreGrammar.from_json_schema(
                 loaded, key_order="any" if any_order else "declared", **layout
             )
         result = Grammar(grammar, ("json_schema", text, options))
@@ -133,7 +133,7 @@ class Grammar:
             RuntimeError: The expression is invalid, or not regular.
         """
         with grammar_errors():
-            grammar = grammask.Grammar.from_regex(_grammask.xgrammar_expression(regex_string))
+            grammar = CoreGrammar.from_regex(_grammask.xgrammar_expression(regex_string))
         result = Grammar(grammar, ("regex", regex_string))
         if print_converted_ebnf:
             print(result)
@@ -158,7 +158,7 @@ class Grammar:
             TypeError: A named grammar is neither.
         """
         del tokenizer_info
-        named: dict[str, str | grammask.Grammar] = {}
+        named: dict[str, str | CoreGrammar] = {}
         recipes: dict[str, Any] = {}
         given: dict[str, Any] = dict(named_grammars or {})
         for name, value in given.items():
@@ -170,7 +170,7 @@ class Grammar:
                 msg = "named grammar values must be Grammar instances or Lark strings"
                 raise TypeError(msg)
         with grammar_errors():
-            grammar = grammask.Grammar.from_llguidance_lark(lark_string, grammars=named)
+            grammar = CoreGrammar.from_llguidance_lark(lark_string, grammars=named)
         return Grammar(grammar, ("lark", lark_string, recipes))
 
     @staticmethod
@@ -186,14 +186,14 @@ class Grammar:
         """
         tag = _structural_tag(args, kwargs)
         with grammar_errors(InvalidStructuralTagError):
-            grammar = grammask.Grammar.from_structural_tag(tag)
+            grammar = CoreGrammar.from_structural_tag(tag)
         return Grammar(grammar, ("structural_tag", json.dumps(tag)))
 
     @staticmethod
     def builtin_json_grammar() -> Grammar:
         """Returns the grammar of all JSON objects and arrays."""
         with grammar_errors():
-            grammar = grammask.Grammar.from_json_schema(
+            grammar = CoreGrammar.from_json_schema(
                 {"type": ["object", "array"]}, max_whitespace=UNLIMITED_WHITESPACE
             )
         return Grammar(grammar, ("builtin_json",))
@@ -202,14 +202,14 @@ class Grammar:
     def concat(*grammars: Grammar) -> Grammar:
         """Returns the concatenation of grammars."""
         with grammar_errors():
-            joined = grammask.Grammar.concat(*[each.grammar for each in grammars])
+            joined = CoreGrammar.concat(*[each.grammar for each in grammars])
         return Grammar(joined, ("concat", *(each.recipe for each in grammars)))
 
     @staticmethod
     def union(*grammars: Grammar) -> Grammar:
         """Returns the union of grammars."""
         with grammar_errors():
-            joined = grammask.Grammar.union(*[each.grammar for each in grammars])
+            joined = CoreGrammar.union(*[each.grammar for each in grammars])
         return Grammar(joined, ("union", *(each.recipe for each in grammars)))
 
     def __str__(self) -> str:

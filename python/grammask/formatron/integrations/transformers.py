@@ -8,10 +8,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-import grammask
 from grammask import kbnf
 from grammask.formatron.config import EngineGenerationConfig
 from grammask.formatron.formatter import FormatterBase, FormatterBuilder
+from grammask.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ def create_engine_vocabulary(
     """
     spellings = {id: spelling for spelling, id in tokenizer.get_vocab().items()}
     if vocab_processors is None:
-        texts = dict(enumerate(grammask.Vocabulary.from_huggingface(tokenizer).tokens()))
+        texts = dict(enumerate(Vocabulary.from_huggingface(tokenizer).tokens()))
     else:
         table: dict[bytes, bytes] = {}
         for process in vocab_processors:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from grammask import composition
 from grammask.errors import GrammarError
+from grammask.readers.json_schema import json_schema_part, string_schema_part
+from grammask.readers.regex import regex_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from grammask.composition import Part
-    from grammask.grammar import Grammar
     from grammask.structural_tags.diagnostics import DiagnosticList
 
 __all__ = ["EMPTY", "EncodingContext", "Member", "ParameterDecoder", "ParameterStyle", "members_part"]
@@ -72,21 +73,19 @@ class EncodingContext:
     Attributes:
         pointer: The JSON pointer of the schema.
         diagnostics: Receives the errors.
-        grammars: The class that reads schemas.
         options: Options for reading schemas. ``key_order`` and ``excludes`` also apply to the order and the names of
             parameters.
     """
 
     pointer: str
     diagnostics: DiagnosticList
-    grammars: type[Grammar]
     options: Mapping[str, Any]
 
     @cached_property
     def space(self) -> Part:
         """The part that matches the permitted white space between tokens."""
         max_characters = self.options.get("max_whitespace", 32)
-        return self.grammars.from_regex(rf"[ \n\r\t]{{0,{max_characters}}}").as_part()
+        return regex_part(rf"[ \n\r\t]{{0,{max_characters}}}")
 
     @property
     def excludes(self) -> Sequence[str]:
@@ -106,7 +105,7 @@ class EncodingContext:
     def json_part(self, schema: Any, pointer: str) -> Part | None:
         """Returns the part that matches the values of a schema as JSON; None, with a diagnostic, for a bad schema."""
         try:
-            return self.grammars.from_json_schema(schema, **self.options).as_part()
+            return json_schema_part(schema, **self.options)
         except GrammarError as error:
             self.diagnostics.embedded(pointer, error)
             return None
@@ -117,9 +116,7 @@ class EncodingContext:
         Raises:
             GrammarError: The schema is bad, or no string satisfies it.
         """
-        return self.grammars.from_string_schema(
-            schema, excludes=[*self.excludes, end], limits=self.options.get("limits")
-        ).as_part()
+        return string_schema_part(schema, excludes=[*self.excludes, end], limits=self.options.get("limits"))
 
 
 @dataclass(frozen=True)
