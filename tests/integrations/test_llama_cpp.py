@@ -181,7 +181,7 @@ def test_every_completion_is_legal(name: str, temperature: float, gguf_file: Pat
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_drafts(name: str, gguf_file: Path, llama: Any) -> None:
-    """Drafts of prompt lookup change nothing of what is generated greedily."""
+    """Drafts of prompt lookup do not change greedy output."""
     speculation = pytest.importorskip("llama_cpp.llama_speculative")
     vocabulary = Vocabulary.from_gguf(gguf_file)
     compiled = GRAMMARS[name].compile(vocabulary)

@@ -188,7 +188,7 @@ def test_drafts_that_are_taken_back(
 
 
 def test_masks_are_those_of_the_texts(vocabulary: Vocabulary, grammars: dict[str, CompiledGrammar]) -> None:
-    """Rows that are shuffled, copied, cut and extended at random, against matchers that read them anew."""
+    """Rows that are shuffled, copied, cut and extended at random, against matchers that read them from the start."""
     compiled = grammars["list"]
     generator = np.random.default_rng(5)
     processor = GrammarLogitsProcessor(compiled)
@@ -342,7 +342,7 @@ def test_a_real_vocabulary(mode: str) -> None:
 
 
 def test_the_last_scores_are_kept_apart(model: Any, grammars: dict[str, CompiledGrammar]) -> None:
-    """`output_logits` are what the model said, `output_scores` what was left of it."""
+    """`output_logits` are the logits of the model, `output_scores` are masked."""
     outputs = model.generate(
         **prompts(3),
         logits_processor=[GrammarLogitsProcessor(grammars["date"])],

@@ -1,4 +1,4 @@
-"""``kbnf.Engine``: results, errors that change nothing, copies, and the defects of kbnf 0.4.2 seen from Python."""
+"""``kbnf.Engine``: results, errors that change nothing, copies, and defects of kbnf 0.4.2 visible in Python."""
 
 import copy
 import gc

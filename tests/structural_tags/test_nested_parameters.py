@@ -1,4 +1,4 @@
-"""Parameters as nested tags: random schemas and texts against XGrammar, and where the two differ on purpose."""
+"""Parameters as nested tags: random schemas and texts against XGrammar, and intended differences."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ SHORT = {"properties": {"a": {"type": "string", "maxLength": 2}}}
         (COHERE, WORDS, cohere("a", "raw", " x"), False),
         # The first items of an array need not be there, unless `minItems` says so.
         (COHERE, PAIR, cohere("a", "list", ""), True),
-        # What does not say what its items are may have any.
+        # An array without `items` may have any items.
         (
             COHERE,
             {"properties": {"a": {"type": "array"}}},
@@ -135,7 +135,7 @@ def test_schemas_that_refer_to_themselves(style: str) -> None:
     compiled = Grammar.from_structural_tag(tag(link, style)).compile(BYTES)
     assert compiled.is_valid(text.encode())
     assert not compiled.is_valid(text[:-1].encode())
-    # Of an object that requires itself there is no finite text: it is left out, and refused where it is required.
+    # An object that requires itself has no finite text: it is dropped, and refused where it is required.
     endless = {"type": "object", "properties": {"e": {"$ref": "#/$defs/e"}}, "required": ["e"]}
     schema: dict[str, Any] = {
         "type": "object",

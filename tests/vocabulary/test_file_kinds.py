@@ -1,4 +1,4 @@
-"""`Vocabulary.from_file` finds out what a file or a folder is by what is in it, whatever it is called."""
+"""`Vocabulary.from_file` recognises the format of a file or folder by its contents, independently of its name."""
 
 from __future__ import annotations
 
