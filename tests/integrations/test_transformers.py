@@ -248,7 +248,7 @@ def test_a_finished_row_of_a_vocabulary_without_end_tokens_is_free() -> None:
     assert masks(processor, [[1, 0], [1, 0]], 3) == [[0, 1, 2], [0, 1, 2]]
 
 
-def test_what_is_a_new_text() -> None:
+def test_ids_that_begin_a_new_text() -> None:
     processor = GrammarLogitsProcessor(Grammar.from_kbnf(WORDS).compile(small_vocabulary()))
     assert masks(processor, [[3]]) == [[0, 2]]
     assert masks(processor, [[3, 0]]) == [[1, 3, 4]]

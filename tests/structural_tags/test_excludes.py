@@ -209,7 +209,7 @@ def test_nested_tags_have_no_excluded_word() -> None:
         (tag({}, "cohere_xml", excludes=["a "]), "/excludes"),
     ],
 )
-def test_what_cannot_be_exact_is_refused(described: dict[str, Any], pointer: str) -> None:
+def test_inexact_constraints_are_refused(described: dict[str, Any], pointer: str) -> None:
     with pytest.raises(grammask.UnsupportedGrammar) as caught:
         Grammar.from_structural_tag(described)
     assert [found.pointer for found in caught.value.diagnostics] == ["#/format" + pointer]

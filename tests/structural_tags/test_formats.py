@@ -207,7 +207,7 @@ def test_formats_share_the_time_of_a_call() -> None:
     assert "`time` of 0 ms" in str(caught.value)
 
 
-def test_what_is_not_exact_is_unsupported() -> None:
+def test_inexact_constructs_are_unsupported() -> None:
     for schema in (
         {"type": "object", "properties": {"a": {"type": ["string", "integer"], "pattern": "x"}}},
         {"type": "object", "properties": {"a": {"type": ["string", "null"], "not": {"const": "x"}}}},

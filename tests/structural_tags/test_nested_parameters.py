@@ -38,7 +38,7 @@ def test_texts_are_those_of_xgrammar(style: str) -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_what_is_read_satisfies_the_schema(style: str) -> None:
+def test_decoded_values_satisfy_the_schema(style: str) -> None:
     count = 0
     for seed in range(100, 130):
         samples = Samples(style, seed)
@@ -116,7 +116,7 @@ def test_names() -> None:
             is_valid({"properties": {name: {"type": "null"}}}, MINIMAX, "")
 
 
-def test_parameters_that_nobody_declares() -> None:
+def test_undeclared_parameters() -> None:
     for schema in (True, {}, {"type": "object"}):
         assert is_valid(schema, COHERE, cohere("a", "raw", "x"))
         assert is_valid(schema, MINIMAX, "")
@@ -184,7 +184,7 @@ def test_branches_that_share_no_value() -> None:
         (MINIMAX, {"enum": [[1], [2]]}, ""),
     ],
 )
-def test_what_cannot_be_written_exactly_is_refused(style: str, inner: Any, pointer: str) -> None:
+def test_inexact_schemas_are_refused(style: str, inner: Any, pointer: str) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "array", "items": inner}}}
     with pytest.raises(grammask.UnsupportedGrammar) as caught:
         is_valid(schema, style, "")

@@ -36,7 +36,7 @@ def parameters(inner: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("style", FLAT_STYLES)
 @pytest.mark.parametrize("inner", [*SCHEMAS, {"type": "string", "not": {"const": "ab"}}])
-def test_what_is_read_satisfies_the_schema(inner: dict[str, Any], style: str) -> None:
+def test_decoded_values_satisfy_the_schema(inner: dict[str, Any], style: str) -> None:
     schema = parameters(inner)
     compiled = Grammar.from_structural_tag(tag(schema, style)).compile(BYTES)
     oracle = Oracle(schema)
@@ -53,7 +53,7 @@ def test_what_is_read_satisfies_the_schema(inner: dict[str, Any], style: str) ->
 
 @pytest.mark.parametrize("style", NESTED_STYLES)
 @pytest.mark.parametrize("inner", SCHEMAS)
-def test_what_is_read_of_nested_tags_satisfies_the_schema(inner: dict[str, Any], style: str) -> None:
+def test_decoded_values_of_nested_tags_satisfy_the_schema(inner: dict[str, Any], style: str) -> None:
     schema = parameters({"type": "array", "items": inner})
     compiled = Grammar.from_structural_tag(tag(schema, style)).compile(BYTES)
     oracle = Oracle(schema)
@@ -89,7 +89,7 @@ def test_texts_are_those_of_xgrammar(style: str) -> None:
                 assert ours.is_valid(output.encode()) == expected, (output, inner)
 
 
-def test_styles_that_tell_strings_constrain_them_beside_other_values() -> None:
+def test_styles_that_mark_strings_constrain_them_next_to_other_values() -> None:
     inner = {"type": ["string", "integer"], "minLength": 2, "minimum": 3, "not": {"enum": ["xx", 5]}}
     for style in ("deepseek_xml", "deepseek_v4_1_xml", "kimi_k3_xml"):
         compiled = Grammar.from_structural_tag(tag(parameters(inner), style)).compile(BYTES)
@@ -120,7 +120,7 @@ def test_styles_that_tell_strings_constrain_them_beside_other_values() -> None:
         ({"type": "string", "pattern": r"(a)\1"}, COHERE, "/pattern"),
     ],
 )
-def test_what_cannot_be_exact_is_refused(inner: dict[str, Any], style: str, pointer: str) -> None:
+def test_inexact_constraints_are_refused(inner: dict[str, Any], style: str, pointer: str) -> None:
     with pytest.raises(grammask.UnsupportedGrammar) as caught:
         Grammar.from_structural_tag(tag(parameters(inner), style))
     place = "#/format/json_schema/properties/k" + pointer

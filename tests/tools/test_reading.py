@@ -175,7 +175,7 @@ def test_random_outputs(style: str, has_special: bool) -> None:  # noqa: FBT001
 
 
 @pytest.mark.parametrize("style", tool_styles())
-def test_streams_tell_what_is_sure_at_once(style: str) -> None:
+def test_streams_emit_certain_text_at_once(style: str) -> None:
     stream = CallStream(style, TOOLS)
     emitted: list[CallFragment] = []
     output = CALLS[style].replace("Paris", "Paris" * 8)

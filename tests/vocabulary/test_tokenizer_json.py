@@ -157,7 +157,7 @@ def test_added_tokens_are_special_where_the_file_says_so(folder: Path) -> None:
         ("tokenizer_config.json", {"eos_token": {"content": "<tool>"}}, (5,)),
     ],
 )
-def test_end_tokens_come_from_the_files_beside(
+def test_end_tokens_come_from_the_configuration(
     folder: Path, name: str, content: dict[str, Any], eos: tuple[int, ...]
 ) -> None:
     (folder / name).write_text(json.dumps(content))
