@@ -59,7 +59,7 @@ use std::sync::Arc;
 use document::json::Document;
 use document::resources::Library;
 use emit::emitter::Emitter;
-use strings::string_encoding::Universe;
+use strings::string_encoding::EncodingKind;
 use values::value_sets::ValueSets;
 
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
@@ -103,12 +103,12 @@ pub fn grammar(
     let document = read(schema, limits).map_err(|diagnostic| fail(vec![*diagnostic]))?;
     let exceeded = |limit: LimitExceeded| fail(vec![limit.diagnostic()]);
     let library = Library::new(document, options);
-    let mut sets = ValueSets::new(Universe::Json(options.escapes), library, options, limits);
+    let mut sets = ValueSets::new(EncodingKind::Json(options.escapes), library, options, limits);
     let mut emitter = Emitter::new(options.whitespace.clone());
     let root = sets.root();
     let start = emitter.emit(&mut sets, root).map_err(exceeded)?;
     let ValueSets { mut reader, languages, .. } = sets;
-    reader.findings.spread(&reader.library);
+    reader.findings.copy_to_duplicates(&reader.library);
     let errors = reader.findings.take_errors(options.on_unsupported);
     if !errors.is_empty() {
         return Err(fail(errors));

@@ -23,7 +23,7 @@ pub enum Whitespace {
     /// Up to a number of spaces, tabs and line ends wherever JSON allows them, except around the text.
     Flexible {
         /// Maximum number of characters between two tokens. Without a bound, a model may emit spaces without end.
-        most: u32,
+        max: u32,
     },
     /// Exactly these texts between items and between a name and its value.
     Separators {
@@ -135,7 +135,7 @@ impl Default for SchemaOptions {
     fn default() -> Self {
         Self {
             draft: None,
-            whitespace: Whitespace::Flexible { most: 32 },
+            whitespace: Whitespace::Flexible { max: 32 },
             key_order: KeyOrder::default(),
             escapes: Escapes::default(),
             numbers: Numbers::default(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::document::findings::Findings;
 use crate::document::resources::Library;
-use crate::strings::string_encoding::Universe;
+use crate::strings::string_encoding::EncodingKind;
 use crate::values::value_sets::ValueSets;
 use crate::{SchemaGrammar, SchemaOptions, read};
 use grammask_automata::TermId;
@@ -40,10 +40,10 @@ pub fn grammar(
     let document = read(schema, limits).map_err(|diagnostic| fail(vec![*diagnostic]))?;
     let exceeded = |limit: LimitExceeded| fail(vec![limit.diagnostic()]);
     let library = Library::new(document, options);
-    let mut sets = ValueSets::new(Universe::Plain, library, options, limits);
+    let mut sets = ValueSets::new(EncodingKind::Plain, library, options, limits);
     let strings = strings(&mut sets).map_err(exceeded)?;
     let ValueSets { mut reader, languages, .. } = sets;
-    reader.findings.spread(&reader.library);
+    reader.findings.copy_to_duplicates(&reader.library);
     let errors = reader.findings.take_errors(options.on_unsupported);
     if !errors.is_empty() {
         return Err(fail(errors));
@@ -71,5 +71,5 @@ fn strings(sets: &mut ValueSets<'_>) -> Result<Option<TermId>, LimitExceeded> {
     if sets.languages.is_empty(set.string.yes)? {
         return Ok(None);
     }
-    sets.languages.written(set.string.yes)
+    sets.languages.without_excluded_words(set.string.yes)
 }

@@ -6,7 +6,7 @@
 use crate::document::json::{Document, Value};
 use crate::document::resources::Library;
 use crate::emit::emitter::Emitter;
-use crate::strings::string_encoding::Universe;
+use crate::strings::string_encoding::EncodingKind;
 use crate::values::value_sets::ValueSets;
 use crate::{OnUnsupported, SchemaOptions};
 use grammask_diagnostics::{Code, Diagnostic, Limits};
@@ -69,7 +69,7 @@ pub(super) fn conflict(schema: &str, options: &SchemaOptions, limits: &Limits) -
 fn is_unsatisfiable(schema: &str, options: &SchemaOptions, limits: &Limits) -> bool {
     let Ok(document) = Document::parse(schema) else { return false };
     let library = Library::new(document, options);
-    let mut sets = ValueSets::new(Universe::Json(options.escapes), library, options, limits);
+    let mut sets = ValueSets::new(EncodingKind::Json(options.escapes), library, options, limits);
     let mut emitter = Emitter::new(options.whitespace.clone());
     let root = sets.root();
     let Ok(start) = emitter.emit(&mut sets, root) else { return false };

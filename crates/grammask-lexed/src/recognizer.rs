@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
+use crate::definition::grammar::{LexedProduction, LexedSymbol};
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::lexer::open_lexemes::OpenTerminalsId;
 use crate::masks::follow_cache::FollowCache;
@@ -17,7 +18,7 @@ use crate::masks::spanner_subset::{SpannerSubsets, SubsetSources};
 use crate::masks::spanner_table::{ColumnTracker, LexemeColumn, SpannerTable, TriePosition};
 use crate::masks::stack_automaton::{StackAutomaton, StackReader};
 use crate::masks::token_partition::TokenPartitions;
-use crate::parser::lr_automaton::LrState;
+use crate::parser::lr_automaton::{LrItem, LrState};
 use crate::parser::stacks::{ParseState, TerminalParser};
 use crate::prepared::PreparedGrammar;
 use grammask_collections::state_table::{MemoTransition, StateTable};
@@ -55,7 +56,7 @@ type Sets = StateTable<OnceLock<RunSet>, INLINE_TRANSITIONS>;
 
 /// The tables that compute new sets and masks.
 #[derive(Debug)]
-struct Builder {
+struct RecognizerTables {
     lexer: Lexer,
     parser: TerminalParser,
     spanners: SpannerTable,
@@ -65,7 +66,7 @@ struct Builder {
     automaton: StackAutomaton,
     set_ids: FxHashMap<Arc<[Run]>, SetId>,
     /// Whether the parser accepts one of the open terminals.
-    alive: FxHashMap<(ParseState, OpenTerminalsId), bool>,
+    liveness: FxHashMap<(ParseState, OpenTerminalsId), bool>,
     /// The number of run masks from cached transitions only, and of others.
     mask_counts: (u64, u64),
     /// Masks with end tokens, by the address of the mask without them. Each entry holds that mask, so addresses stay
@@ -87,7 +88,7 @@ pub struct LexedRecognizer {
     new_steps: AtomicUsize,
     /// The number of masks computed by a walk.
     walked_masks: AtomicU64,
-    builder: Mutex<Builder>,
+    tables: Mutex<RecognizerTables>,
 }
 
 impl LexedRecognizer {
@@ -104,7 +105,7 @@ impl LexedRecognizer {
         let mut lexer = Lexer::clone(&prepared.lexer);
         let mode = prepared.lex_modes.of_state[LrState::START.index()];
         let starts = lexer.starts(mode)?;
-        let mut builder = Builder {
+        let mut tables = RecognizerTables {
             lexer,
             parser: TerminalParser::new(prepared.grammar.clone(), prepared.tables.clone(), limits)?,
             spanners: SpannerTable::new(columns, vocabulary_size),
@@ -113,30 +114,30 @@ impl LexedRecognizer {
             follow_cache: FollowCache::new(prepared.grammar.clone(), prepared.tables.clone()),
             automaton: StackAutomaton::default(),
             set_ids: FxHashMap::default(),
-            alive: FxHashMap::default(),
+            liveness: FxHashMap::default(),
             mask_counts: (0, 0),
             masks_with_end: FxHashMap::default(),
             memory_bytes: 0,
             limits: limits.clone(),
         };
         let sets = Sets::default();
-        let parse = builder.parser.start();
+        let parse = tables.parser.start();
         let runs = starts.into_iter().map(|configuration| Run {
             parse,
             configuration,
             column: LexemeColumn::NO_BREAK,
         });
-        let start = builder.intern(&sets, runs.collect())?;
+        let start = tables.intern(&sets, runs.collect())?;
         Ok(Self {
             prepared: prepared.clone(),
             columns,
-            class_of_byte: Box::new(*builder.lexer.class_of_byte()),
-            byte_of_class: builder.lexer.byte_of_class().into(),
+            class_of_byte: Box::new(*tables.lexer.class_of_byte()),
+            byte_of_class: tables.lexer.byte_of_class().into(),
             sets,
             start,
             new_steps: AtomicUsize::new(0),
             walked_masks: AtomicU64::new(0),
-            builder: Mutex::new(builder),
+            tables: Mutex::new(tables),
         })
     }
 
@@ -157,13 +158,13 @@ impl LexedRecognizer {
         deadline: &Deadline,
     ) -> Result<Arc<TokenSet>, LimitExceeded> {
         let runs = self.set(set).runs.clone();
-        let mut builder = self.lock();
+        let mut tables = self.lock();
         if let [run] = runs[..] {
-            return builder.mask_of_run(self, run, vocabulary, deadline);
+            return tables.mask_of_run(self, run, vocabulary, deadline);
         }
         let mut mask = TokenSet::new(vocabulary.size());
         for &run in &runs[..] {
-            mask.union_with(&*builder.mask_of_run(self, run, vocabulary, deadline)?);
+            mask.union_with(&*tables.mask_of_run(self, run, vocabulary, deadline)?);
         }
         Ok(Arc::new(mask))
     }
@@ -179,16 +180,16 @@ impl LexedRecognizer {
         let Some(end_tokens) = request.end_tokens.filter(|_| self.is_complete(set)) else {
             return Ok(mask);
         };
-        let mut builder = self.lock();
-        if let Some((_, cached)) = builder.masks_with_end.get(&Arc::as_ptr(&mask).addr()) {
+        let mut tables = self.lock();
+        if let Some((_, cached)) = tables.masks_with_end.get(&Arc::as_ptr(&mask).addr()) {
             return Ok(cached.clone());
         }
         let mut with_end = (*mask).clone();
         end_tokens.add_to(&mut with_end);
         let with_end = Arc::new(with_end);
         if self.set(set).runs.len() == 1 {
-            builder.memory_bytes += size_of_val(mask.words());
-            builder.masks_with_end.insert(Arc::as_ptr(&mask).addr(), (mask, with_end.clone()));
+            tables.memory_bytes += size_of_val(mask.words());
+            tables.masks_with_end.insert(Arc::as_ptr(&mask).addr(), (mask, with_end.clone()));
         }
         Ok(with_end)
     }
@@ -198,18 +199,15 @@ impl LexedRecognizer {
     fn rule_that_needs(&self, state: LrState, terminal: TerminalId) -> Arc<str> {
         let grammar = &self.prepared.grammar;
         let Some(table) = self.prepared.table() else {
-            let needs = |production: &&crate::LexedProduction| {
-                production.rhs.contains(&crate::LexedSymbol::Terminal(terminal))
-            };
+            let needs =
+                |production: &&LexedProduction| production.rhs.contains(&LexedSymbol::Terminal(terminal));
             let production = grammar.productions.iter().find(needs);
             let lhs = production.map_or(grammar.start, |production| production.lhs);
             return grammar.nonterminals[lhs.index()].clone();
         };
         let automaton = &table.automaton;
         let closure = automaton.closure(state);
-        let scans = |item: &&crate::parser::lr_automaton::LrItem| {
-            automaton.symbol_after(**item) == Some(crate::LexedSymbol::Terminal(terminal))
-        };
+        let scans = |item: &&LrItem| automaton.symbol_after(**item) == Some(LexedSymbol::Terminal(terminal));
         let item = closure.iter().find(scans).or(closure.first());
         let lhs = item.map(|item| automaton.productions[item.production as usize].lhs);
         lhs.and_then(|lhs| grammar.nonterminals.get(lhs.index()))
@@ -220,16 +218,16 @@ impl LexedRecognizer {
     #[cold]
     fn compute_step(&self, set: SetId, byte: u8, class: usize) -> Result<Option<SetId>, LimitExceeded> {
         let entry = self.set(set);
-        let mut builder = self.lock();
+        let mut tables = self.lock();
         let mut next = Vec::new();
         for &run in &entry.runs[..] {
-            builder.step_run(self, run, byte, &mut next)?;
+            tables.step_run(self, run, byte, &mut next)?;
         }
-        builder.parser.check()?;
-        let next = if next.is_empty() { None } else { Some(builder.intern(&self.sets, next)?) };
+        tables.parser.check()?;
+        let next = if next.is_empty() { None } else { Some(tables.intern(&self.sets, next)?) };
         self.new_steps.fetch_add(1, Ordering::Relaxed);
         let state = self.sets.get(set.index());
-        builder.memory_bytes += state.memoise(class, next.map(SetId::index), self.byte_of_class.len());
+        tables.memory_bytes += state.memoise(class, next.map(SetId::index), self.byte_of_class.len());
         Ok(next)
     }
 
@@ -237,13 +235,13 @@ impl LexedRecognizer {
         self.sets.get(set.index()).data.get().expect("a set is filled in before its id is known")
     }
 
-    fn lock(&self) -> MutexGuard<'_, Builder> {
+    fn lock(&self) -> MutexGuard<'_, RecognizerTables> {
         // After a panic the tables are still consistent: they only grow, by complete entries.
-        self.builder.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the parser accepts one of the open terminals.
-    fn is_alive(&self, parser: &mut TerminalParser, parse: ParseState, open: OpenTerminalsId) -> bool {
+    fn is_live(&self, parser: &mut TerminalParser, parse: ParseState, open: OpenTerminalsId) -> bool {
         self.prepared.open_terminals.get(open).accepted_by(parser, parse, self.prepared.grammar.end())
     }
 
@@ -302,27 +300,27 @@ impl Engine for LexedRecognizer {
 
     fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
         let runs = self.set(set).runs.clone();
-        let mut builder = self.lock();
+        let mut tables = self.lock();
         let mut expected = Vec::new();
         for run in &runs[..] {
-            let begun: Vec<TerminalId> = if builder.lexer.is_start(run.configuration) {
+            let open: Vec<TerminalId> = if tables.lexer.is_start(run.configuration) {
                 Vec::new()
             } else {
-                builder.lexer.live(run.configuration).collect()
+                tables.lexer.live(run.configuration).collect()
             };
-            let state = builder.parser.top(run.parse.stack);
+            let state = tables.parser.top(run.parse.stack);
             for terminal in (0..self.prepared.grammar.terminals.len()).map(TerminalId::new) {
-                if builder.parser.accepts(run.parse.stack, terminal) {
+                if tables.parser.accepts(run.parse.stack, terminal) {
                     expected.push(Expectation {
                         terminal: self.prepared.grammar.terminal_name(terminal).to_owned(),
                         rule: self.rule_that_needs(state, terminal).to_string(),
-                        has_begun: begun.contains(&terminal),
+                        has_begun: open.contains(&terminal),
                     });
                 }
             }
         }
         // Terminals whose check exceeded a limit are omitted.
-        let _ = builder.parser.check();
+        let _ = tables.parser.check();
         expected.sort_by_key(|expected| !expected.has_begun);
         expected.dedup();
         Ok(expected)
@@ -330,19 +328,19 @@ impl Engine for LexedRecognizer {
 
     fn describe(&self, set: SetId) -> String {
         let entry = self.set(set);
-        let builder = self.lock();
+        let tables = self.lock();
         let grammar = &self.prepared.grammar;
         let mut text = format!("set {}", set.as_u32());
         text.push_str(if entry.is_complete { ", the text may be complete\n" } else { "\n" });
         for run in &entry.runs[..] {
-            let live: Vec<&str> = builder
+            let live: Vec<&str> = tables
                 .lexer
                 .live(run.configuration)
                 .map(|terminal| grammar.terminal_name(terminal))
                 .collect();
             let mut stack: Vec<&str> = Vec::new();
             if let Some(table) = self.prepared.table() {
-                let states = builder.parser.states(run.parse.stack);
+                let states = tables.parser.states(run.parse.stack);
                 let symbols = states.filter_map(|state| table.automaton.entered_by[state.index()]);
                 stack.extend(symbols.map(|symbol| grammar.symbol_name(symbol)));
             }
@@ -407,17 +405,17 @@ impl MaskSource for LexedRecognizer {
             if done == count || !proceed(done, count) {
                 return Ok(Some(done));
             }
-            let mut builder = self.lock();
-            if builder.total_memory().max(precomputation.memory_bytes()) > budget.max_bytes {
+            let mut tables = self.lock();
+            if tables.total_memory().max(precomputation.memory_bytes()) > budget.max_bytes {
                 return Ok(Some(done));
             }
             let deadline = Deadline::after_first_check(budget.step_time);
-            precomputation.make_batch(&mut builder.reader(self, vocabulary, &deadline))?;
+            precomputation.make_batch(&mut tables.reader(self, vocabulary, &deadline))?;
         }
     }
 }
 
-impl Builder {
+impl RecognizerTables {
     /// Adds the live runs after a byte.
     fn step_run(
         &mut self,
@@ -426,13 +424,13 @@ impl Builder {
         byte: u8,
         next: &mut Vec<Run>,
     ) -> Result<(), LimitExceeded> {
-        let steps = self.lexer.step(run.configuration, byte)?;
-        if let Some(configuration) = steps.extended {
+        let step = self.lexer.step(run.configuration, byte)?;
+        if let Some(configuration) = step.extended {
             let column = LexemeColumn::At(run.column);
             let column = recognizer.columns.step(&self.lexer, configuration, column, byte).resolve(0);
             self.push_live(recognizer, Run { configuration, column, ..run }, next);
         }
-        if let (Some(guards), Some(terminal)) = (steps.commit, self.lexer.label(run.configuration))
+        if let (Some(guards), Some(terminal)) = (step.commit, self.lexer.label(run.configuration))
             && let Some(parse) = self.parser.feed_lexeme(run.parse, terminal, run.column)
         {
             self.enter(recognizer, parse, guards, byte, next)?;
@@ -468,22 +466,22 @@ impl Builder {
         }
         let mode = recognizer.mode_at(self.parser.top(run.parse.stack));
         if let Some(open) = recognizer.prepared.open_terminals.of(run.configuration, mode)
-            && self.is_alive(recognizer, run.parse, open)
+            && self.is_live(recognizer, run.parse, open)
         {
             next.push(run);
         }
     }
 
-    /// As [`LexedRecognizer::is_alive`], memoised, because all configurations inside a lexeme ask it.
-    fn is_alive(&mut self, recognizer: &LexedRecognizer, parse: ParseState, open: OpenTerminalsId) -> bool {
-        if let Some(&cached) = self.alive.get(&(parse, open)) {
+    /// As [`LexedRecognizer::is_live`], memoised, because all configurations inside a lexeme ask it.
+    fn is_live(&mut self, recognizer: &LexedRecognizer, parse: ParseState, open: OpenTerminalsId) -> bool {
+        if let Some(&cached) = self.liveness.get(&(parse, open)) {
             return cached;
         }
-        let is_alive = recognizer.is_alive(&mut self.parser, parse, open);
+        let is_live = recognizer.is_live(&mut self.parser, parse, open);
         if !self.parser.has_failed() {
-            self.alive.insert((parse, open), is_alive);
+            self.liveness.insert((parse, open), is_live);
         }
-        is_alive
+        is_live
     }
 
     fn reader<'a>(
@@ -497,7 +495,7 @@ impl Builder {
             parser: &mut self.parser,
             subsets: &mut self.subsets,
             partitions: &mut self.partitions,
-            tables: SubsetSources {
+            sources: SubsetSources {
                 spanners: &mut self.spanners,
                 lexer: &mut self.lexer,
                 open_terminals: &recognizer.prepared.open_terminals,
@@ -508,7 +506,7 @@ impl Builder {
             },
             prepared: &recognizer.prepared,
             memory_limit: self.limits.memory_bytes,
-            memory_elsewhere: self.memory_bytes + self.alive.capacity() * 20,
+            memory_elsewhere: self.memory_bytes + self.liveness.capacity() * 20,
         }
     }
 
@@ -522,7 +520,7 @@ impl Builder {
         let mode = recognizer.mode_at(self.parser.top(run.parse.stack));
         let mut reader = self.reader(recognizer, vocabulary, deadline);
         let position = TriePosition::before_token(run.configuration);
-        let root = reader.subsets.root(position, mode, &mut reader.tables)?;
+        let root = reader.subsets.root(position, mode, &mut reader.sources)?;
         let (mask, was_cached) = reader.mask(root, run.column, run.parse)?;
         let (cached, computed) = &mut self.mask_counts;
         *(if was_cached { cached } else { computed }) += 1;
@@ -567,7 +565,7 @@ impl Builder {
 
     fn total_memory(&self) -> usize {
         self.memory_bytes
-            + self.alive.capacity() * 20
+            + self.liveness.capacity() * 20
             + self.parser.memory_bytes()
             + self.spanners.memory_bytes()
             + self.subsets.memory_bytes()

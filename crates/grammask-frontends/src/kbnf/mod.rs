@@ -115,7 +115,7 @@ fn read(
     }
 }
 
-/// Quotes the source at the span of an error that does not say what was found.
+/// Sets `found` to the source at the span of an error, unless the error has a more specific finding.
 fn fill_in_found(diagnostic: &mut Diagnostic, source: &str) {
     if let (None, Severity::Error, Some(span)) = (&diagnostic.found, diagnostic.severity, diagnostic.span) {
         let next = source[span.start..].chars().next().map_or(0, char::len_utf8);

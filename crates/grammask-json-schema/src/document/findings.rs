@@ -55,12 +55,12 @@ impl Findings {
     }
 
     /// Records that the schema at `copy` is structurally equal to the one at `first`, so it has the same findings.
-    pub(crate) fn repeat(&mut self, first: Location, copy: Location) {
+    pub(crate) fn record_copy(&mut self, first: Location, copy: Location) {
         self.copies.entry(first).or_default().insert(copy);
     }
 
     /// Adds the findings of each schema to its copies.
-    pub(crate) fn spread(&mut self, library: &Library<'_>) {
+    pub(crate) fn copy_to_duplicates(&mut self, library: &Library<'_>) {
         if self.copies.is_empty() {
             return;
         }

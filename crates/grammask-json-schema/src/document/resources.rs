@@ -27,7 +27,7 @@ pub(crate) struct ResourceId(u32);
 
 /// The interpretation of the keywords of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Dialect {
+pub(crate) struct SchemaDialect {
     pub(crate) draft: Draft,
     /// Whether keywords of older drafts keep their meaning, because neither the schema nor the caller names a draft.
     pub(crate) lenient: bool,
@@ -39,7 +39,7 @@ pub(crate) struct Dialect {
 struct Resource {
     uri: String,
     root: Location,
-    dialect: Dialect,
+    dialect: SchemaDialect,
     anchors: FxHashMap<Box<str>, Location>,
     /// In source order. `$recursiveAnchor` is an anchor with an empty name.
     dynamic_anchors: Vec<(Box<str>, Location)>,
@@ -71,7 +71,7 @@ pub(crate) struct Library<'o> {
 
 /// The reasons why a reference cannot be resolved.
 #[derive(Debug)]
-pub(crate) enum Unresolved {
+pub(crate) enum ReferenceError {
     /// The document is not available.
     Document(String),
     /// The document has no such anchor or pointer.
@@ -184,14 +184,14 @@ impl<'o> Library<'o> {
     }
 
     /// The first schema of the same resource that is structurally equal to the one at `location`.
-    pub(crate) fn first_of_the_same(&self, location: Location) -> Location {
+    pub(crate) fn representative(&self, location: Location) -> Location {
         let value = self.documents[location.document.0 as usize].representatives[location.value.index()];
         let first = Location { value, ..location };
         if self.resource_of(first) == self.resource_of(location) { first } else { location }
     }
 
     /// The interpretation of the keywords of the schema at `location`.
-    pub(crate) fn dialect(&self, location: Location) -> Dialect {
+    pub(crate) fn dialect(&self, location: Location) -> SchemaDialect {
         self.resources[self.resource(location).0 as usize].dialect
     }
 
@@ -225,15 +225,15 @@ impl<'o> Library<'o> {
         id
     }
 
-    fn default_dialect(&self) -> Dialect {
+    fn default_dialect(&self) -> SchemaDialect {
         let draft = self.options.draft;
-        Dialect { draft: draft.unwrap_or(Draft::Draft2020), lenient: draft.is_none(), validation: true }
+        SchemaDialect { draft: draft.unwrap_or(Draft::Draft2020), lenient: draft.is_none(), validation: true }
     }
 
-    fn dialect_of_metaschema(&self, metaschema: &str, default: Dialect) -> Dialect {
+    fn dialect_of_metaschema(&self, metaschema: &str, default: SchemaDialect) -> SchemaDialect {
         let known = metaschema.trim_end_matches('#');
         if let Some(draft) = metaschemas::draft_of(known) {
-            return Dialect { draft, lenient: false, validation: true };
+            return SchemaDialect { draft, lenient: false, validation: true };
         }
         // A meta-schema of the caller has the draft of its own meta-schema and its own vocabularies.
         let Some((_, text)) =
@@ -245,7 +245,8 @@ impl<'o> Library<'o> {
         let base = document
             .text_member(document.root(), "$schema")
             .and_then(|uri| metaschemas::draft_of(uri.trim_end_matches('#')));
-        let mut dialect = base.map_or(default, |draft| Dialect { draft, lenient: false, validation: true });
+        let mut dialect =
+            base.map_or(default, |draft| SchemaDialect { draft, lenient: false, validation: true });
         if let Some(vocabularies) = document.member(document.root(), "$vocabulary")
             && let Value::Object(members) = document.get(vocabularies)
         {
@@ -332,7 +333,7 @@ impl<'o> Library<'o> {
         from: Location,
         place: Location,
         reference: &str,
-    ) -> Result<Location, Unresolved> {
+    ) -> Result<Location, ReferenceError> {
         if let Some(&known) = self.resolved.get(&place) {
             return Ok(known);
         }
@@ -341,7 +342,7 @@ impl<'o> Library<'o> {
         Ok(target)
     }
 
-    fn resolve_uncached(&mut self, from: Location, reference: &str) -> Result<Location, Unresolved> {
+    fn resolve_uncached(&mut self, from: Location, reference: &str) -> Result<Location, ReferenceError> {
         let resource = self.resource(from);
         let absolute = uri::resolve(&self.resources[resource.0 as usize].uri, reference);
         let (document, fragment) = uri::split_fragment(&absolute);
@@ -349,7 +350,7 @@ impl<'o> Library<'o> {
         let root = self.resources[resource.0 as usize].root;
         if fragment.is_empty() || fragment.starts_with('/') {
             let value = self.document(root).follow(root.value, &fragment);
-            let Some(value) = value else { return Err(Unresolved::Place(absolute)) };
+            let Some(value) = value else { return Err(ReferenceError::Place(absolute)) };
             let target = Location { value, ..root };
             if self.resource_of(target).is_none() {
                 let around = self.resource(target);
@@ -358,7 +359,7 @@ impl<'o> Library<'o> {
             return Ok(target);
         }
         let anchor = self.resources[resource.0 as usize].anchors.get(&*fragment).copied();
-        anchor.ok_or(Unresolved::Place(absolute))
+        anchor.ok_or(ReferenceError::Place(absolute))
     }
 
     /// The target of a `$dynamicRef` under `scope`, or `None` if it behaves as a plain reference.
@@ -398,16 +399,16 @@ impl<'o> Library<'o> {
         self.scopes.intern(extended)
     }
 
-    fn find_resource(&mut self, uri: &str) -> Result<ResourceId, Unresolved> {
+    fn find_resource(&mut self, uri: &str) -> Result<ResourceId, ReferenceError> {
         if let Some(&resource) = self.by_uri.get(uri) {
             return Ok(resource);
         }
         let given = self.options.resources.iter().find(|(known, _)| known.trim_end_matches('#') == uri);
         let text = given.map(|(_, text)| text.as_str()).or_else(|| metaschemas::text_of(uri));
-        let Some(text) = text else { return Err(Unresolved::Document(uri.to_owned())) };
-        let document = Document::parse(text).map_err(|_| Unresolved::NotJson(uri.to_owned()))?;
+        let Some(text) = text else { return Err(ReferenceError::Document(uri.to_owned())) };
+        let document = Document::parse(text).map_err(|_| ReferenceError::NotJson(uri.to_owned()))?;
         self.add(document, uri);
-        self.by_uri.get(uri).copied().ok_or_else(|| Unresolved::Document(uri.to_owned()))
+        self.by_uri.get(uri).copied().ok_or_else(|| ReferenceError::Document(uri.to_owned()))
     }
 
     /// The URIs of referenced documents that are not available.
@@ -428,7 +429,7 @@ impl<'o> Library<'o> {
                     let Some(reference) = self.text_member(location, keyword).map(str::to_owned) else {
                         continue;
                     };
-                    if let Err(Unresolved::Document(uri)) = self.resolve_uncached(location, &reference)
+                    if let Err(ReferenceError::Document(uri)) = self.resolve_uncached(location, &reference)
                         && !missing.contains(&uri)
                     {
                         missing.push(uri);

@@ -69,11 +69,11 @@ pub(crate) fn representatives(document: &Document) -> Vec<ValueId> {
         hashes[index] = hasher.finish();
     }
     let mut first = FxHashMap::default();
-    let representative = |(index, &is_schema): (usize, &bool)| {
+    let representatives = schemas.iter().enumerate().map(|(index, &is_schema)| {
         let value = ValueId::at(index);
         if is_schema { *first.entry(hashes[index]).or_insert(value) } else { value }
-    };
-    schemas.iter().enumerate().map(representative).collect()
+    });
+    representatives.collect()
 }
 
 /// The values that are annotations. Hashing skips them, since descriptions are long.

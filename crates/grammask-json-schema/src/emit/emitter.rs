@@ -134,7 +134,7 @@ fn scalar_alternatives(
 ) -> Result<Vec<PartSequence>, LimitExceeded> {
     let has_numbers = !languages.is_empty(set.number.yes)?;
     let has_strings = !languages.is_empty(set.string.yes)?;
-    let string = if has_strings { languages.written(set.string.yes)? } else { None };
+    let string = if has_strings { languages.without_excluded_words(set.string.yes)? } else { None };
     let terms = languages.automata.terms_mut();
     let mut literals = Vec::new();
     if set.null {

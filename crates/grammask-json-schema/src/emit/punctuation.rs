@@ -80,9 +80,7 @@ impl PunctuationTable {
             return known;
         }
         let punctuation = match self.whitespace {
-            Whitespace::Flexible { most } if most > MAX_AUTOMATON_SPACES => {
-                counted_by_rule(terms, rules, most)
-            }
+            Whitespace::Flexible { max } if max > MAX_AUTOMATON_SPACES => counted_by_rule(terms, rules, max),
             _ => self.counted_by_automata(terms, rules, depth),
         };
         self.by_depth[index] = Some(punctuation);
@@ -125,9 +123,9 @@ impl PunctuationTable {
                 empty: nothing,
                 colon: terms.literal(key.as_bytes()),
             },
-            &Whitespace::Flexible { most } => {
+            &Whitespace::Flexible { max } => {
                 let space = terms.bytes(white_space());
-                let space = terms.repeat(space, 0, Some(most));
+                let space = terms.repeat(space, 0, Some(max));
                 let [comma, colon] = [b",", b":"].map(|mark| {
                     let mark = terms.literal(mark);
                     terms.concat(&[space, mark, space])

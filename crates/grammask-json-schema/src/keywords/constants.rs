@@ -47,7 +47,7 @@ pub(crate) fn equal_to_any(sets: &mut ValueSets<'_>, places: &[Location]) -> Val
     }
     if !texts.is_empty() {
         let terms = languages.automata.terms_mut();
-        let words = languages.encoding.words(terms, texts.iter().map(|text| &**text));
+        let words = languages.encoding.literals(terms, texts.iter().map(|text| &**text));
         set.string = languages.string_set(words);
     }
     set.array = sets.formulas.arrays.or(arrays);
@@ -72,7 +72,7 @@ pub(super) fn equal_to(sets: &mut ValueSets<'_>, location: Location) -> ValueSet
             };
         }
         Value::String(text) => {
-            let word = languages.encoding.word(languages.automata.terms_mut(), text);
+            let word = languages.encoding.literal(languages.automata.terms_mut(), text);
             set.string = languages.string_set(word);
         }
         Value::Array(_) => set.array = equal_array(sets, location),

@@ -2,7 +2,7 @@
 
 use crate::document::findings::Findings;
 use crate::document::json::Value;
-use crate::document::resources::{Dialect, Library, Location, Scope, Unresolved};
+use crate::document::resources::{Library, Location, ReferenceError, SchemaDialect, Scope};
 use crate::interner::{Id, Interner};
 use crate::numbers::Decimal;
 use crate::values::formula::{falsehood, truth};
@@ -26,7 +26,7 @@ pub(crate) struct SchemaReader<'o> {
 pub(crate) struct SchemaContext {
     pub(crate) location: Location,
     pub(crate) scope: Id<Scope>,
-    pub(crate) dialect: Dialect,
+    pub(crate) dialect: SchemaDialect,
 }
 
 impl SchemaContext {
@@ -72,9 +72,9 @@ impl<'o> SchemaReader<'o> {
     /// The schema at `location`, entered under `scope`. Structurally equal schemas are one.
     pub(crate) fn schema_at(&mut self, location: Location, scope: Id<Scope>) -> Id<Schema> {
         let scope = self.library.enter(location, scope);
-        let first = self.library.first_of_the_same(location);
+        let first = self.library.representative(location);
         if first != location {
-            self.findings.repeat(first, location);
+            self.findings.record_copy(first, location);
         }
         self.schemas.intern(Schema::At(first, scope))
     }
@@ -132,12 +132,12 @@ impl<'o> SchemaReader<'o> {
             Ok(target) => Some(self.library.resolve_dynamic(target, &reference, scope).unwrap_or(target)),
             Err(unresolved) => {
                 let (message, help) = match unresolved {
-                    Unresolved::Document(uri) => (
+                    ReferenceError::Document(uri) => (
                         format!("there is no document `{uri}`"),
                         "pass the document with a resolver, or copy the schema into `$defs`",
                     ),
-                    Unresolved::Place(uri) => (format!("nothing is at `{uri}`"), ""),
-                    Unresolved::NotJson(uri) => (format!("the document `{uri}` is not JSON"), ""),
+                    ReferenceError::Place(uri) => (format!("nothing is at `{uri}`"), ""),
+                    ReferenceError::NotJson(uri) => (format!("the document `{uri}` is not JSON"), ""),
                 };
                 self.findings.add(&self.library, Code::UnresolvedReference, place, message, help);
                 None

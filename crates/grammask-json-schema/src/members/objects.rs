@@ -254,7 +254,7 @@ fn name_classes(
     }
     let any_string = languages.any_string.yes;
     let (terms, encoding) = (languages.automata.terms_mut(), &mut languages.encoding);
-    let declared = encoding.words(terms, names.iter().map(|&name| &**formulas.names.get(name)));
+    let declared = encoding.literals(terms, names.iter().map(|&name| &**formulas.names.get(name)));
     let others = if names.is_empty() { any_string } else { encoding.complement(terms, declared) };
     let mut classes = vec![NameClass { names: others, patterns: FxHashSet::default() }];
     for pattern in patterns {
@@ -641,8 +641,8 @@ pub(super) fn declared_member(
     let Some(value) = emitter.value_parts(sets, value, shape.depth)? else { return Ok(None) };
     let name = sets.formulas.names.get(name);
     let languages = &mut sets.languages;
-    let word = languages.encoding.word(languages.automata.terms_mut(), name);
-    let Some(word) = languages.written(word)? else { return Ok(None) };
+    let word = languages.encoding.literal(languages.automata.terms_mut(), name);
+    let Some(word) = languages.without_excluded_words(word)? else { return Ok(None) };
     let terms = languages.automata.terms_mut();
     let quote = terms.literal(b"\"");
     let key = terms.concat(&[quote, word, quote]);
@@ -662,7 +662,7 @@ pub(super) fn other_member(
 ) -> Result<Option<PartSequence>, LimitExceeded> {
     let Some(value) = emitter.value_parts(sets, value, shape.depth)? else { return Ok(None) };
     let languages = &mut sets.languages;
-    let Some(names) = languages.written(class.names)? else { return Ok(None) };
+    let Some(names) = languages.without_excluded_words(class.names)? else { return Ok(None) };
     let terms = languages.automata.terms_mut();
     let quote = terms.literal(b"\"");
     let name = terms.concat(&[quote, names, quote]);

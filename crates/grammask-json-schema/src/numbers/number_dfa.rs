@@ -309,46 +309,60 @@ impl Comparison<'_> {
     }
 }
 
+impl ComparisonState {
+    const START: Self = Self { len: 0, order: Ordering::Equal, in_fraction: false };
+}
+
+/// The comparison of a plain decimal.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct PlainComparison {
+    digits: ComparisonState,
+    /// Whether a nonzero digit was read.
+    nonzero: bool,
+}
+
 impl NumberPredicate for Comparison<'_> {
-    /// The comparison, and whether a nonzero digit was read.
-    type Plain = (ComparisonState, bool);
+    type Plain = PlainComparison;
     type Mantissa = ComparisonState;
 
-    fn plain(&self) -> (ComparisonState, bool) {
-        (ComparisonState { len: 0, order: Ordering::Equal, in_fraction: false }, false)
+    fn plain(&self) -> PlainComparison {
+        PlainComparison { digits: ComparisonState::START, nonzero: false }
     }
 
-    fn integer_digit(&self, (state, nonzero): &mut (ComparisonState, bool), digit: u8) {
-        *nonzero |= digit > 0;
-        if !*nonzero {
+    fn integer_digit(&self, state: &mut PlainComparison, digit: u8) {
+        state.nonzero |= digit > 0;
+        if !state.nonzero {
             return;
         }
-        if state.len < self.bound.integer_len() {
-            state.order = state.order.then(digit.cmp(&self.bound.integer_digit(state.len)));
+        let digits = &mut state.digits;
+        if digits.len < self.bound.integer_len() {
+            digits.order = digits.order.then(digit.cmp(&self.bound.integer_digit(digits.len)));
         }
-        state.len = (state.len + 1).min(self.bound.integer_len() + 1);
+        digits.len = (digits.len + 1).min(self.bound.integer_len() + 1);
     }
 
-    fn fraction_digit(&self, (state, nonzero): &mut (ComparisonState, bool), digit: u8) {
-        *nonzero |= digit > 0;
-        if !state.in_fraction {
-            *state = ComparisonState { len: 0, order: self.integer(*state), in_fraction: true };
+    fn fraction_digit(&self, state: &mut PlainComparison, digit: u8) {
+        state.nonzero |= digit > 0;
+        let digits = &mut state.digits;
+        if !digits.in_fraction {
+            *digits = ComparisonState { len: 0, order: self.integer(*digits), in_fraction: true };
         }
-        state.order = state.order.then(digit.cmp(&self.bound.fraction_digit(state.len)));
-        let max_len = if state.order == Ordering::Equal { self.bound.fraction_len() } else { 0 };
-        state.len = (state.len + 1).min(max_len);
+        digits.order = digits.order.then(digit.cmp(&self.bound.fraction_digit(digits.len)));
+        let max_len = if digits.order == Ordering::Equal { self.bound.fraction_len() } else { 0 };
+        digits.len = (digits.len + 1).min(max_len);
     }
 
-    fn accepts_plain(&self, &(state, nonzero): &(ComparisonState, bool), negative: bool) -> bool {
+    fn accepts_plain(&self, state: &PlainComparison, negative: bool) -> bool {
+        let digits = state.digits;
         let (order, read) =
-            if state.in_fraction { (state.order, state.len) } else { (self.integer(state), 0) };
-        // The unread digits of the bound are not all zero.
+            if digits.in_fraction { (digits.order, digits.len) } else { (self.integer(digits), 0) };
+        // The last digit of the bound is nonzero, so its unread digits are a positive value.
         let remainder = read.cmp(&self.bound.fraction_len());
-        self.accepts_order(order.then(remainder), !nonzero, negative)
+        self.accepts_order(order.then(remainder), !state.nonzero, negative)
     }
 
     fn mantissa(&self, digit: u8) -> ComparisonState {
-        let mut state = ComparisonState { len: 0, order: Ordering::Equal, in_fraction: false };
+        let mut state = ComparisonState::START;
         self.mantissa_digit(&mut state, digit);
         state
     }
@@ -399,13 +413,21 @@ impl PowerOfTen {
     }
 }
 
+/// The digit counts of a mantissa that determine whether a number is a multiple of a power of ten.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct MantissaDigits {
+    /// Digits after the point.
+    fraction: i32,
+    /// Digits after the point up to the last nonzero one.
+    significant: i32,
+}
+
 impl NumberPredicate for PowerOfTen {
     const MAX_FRACTION_DIGITS: Option<u8> = Some(DOUBLE_PRECISION_DIGITS);
     const DEPENDS_ON_SIGN: bool = false;
 
     type Plain = DigitCounts;
-    /// Digits after the point, and digits up to the last nonzero one.
-    type Mantissa = (i32, i32);
+    type Mantissa = MantissaDigits;
 
     fn plain(&self) -> DigitCounts {
         DigitCounts { nonzero: false, zeros: 0, fraction: 0, significant: 0 }
@@ -430,27 +452,27 @@ impl NumberPredicate for PowerOfTen {
         is_multiple == self.is_multiple
     }
 
-    fn mantissa(&self, _: u8) -> (i32, i32) {
-        (0, 0)
+    fn mantissa(&self, _: u8) -> MantissaDigits {
+        MantissaDigits { fraction: 0, significant: 0 }
     }
 
-    fn mantissa_digit(&self, state: &mut (i32, i32), digit: u8) {
-        state.0 += 1;
+    fn mantissa_digit(&self, state: &mut MantissaDigits, digit: u8) {
+        state.fraction += 1;
         if digit > 0 {
-            state.1 = state.0;
+            state.significant = state.fraction;
         }
     }
 
-    fn finish_mantissa(&self, &(_, significant): &(i32, i32)) -> (i32, i32) {
-        (significant, significant)
+    fn finish_mantissa(&self, state: &MantissaDigits) -> MantissaDigits {
+        MantissaDigits { fraction: state.significant, ..*state }
     }
 
-    fn exponent(&self, state: &(i32, i32)) -> i32 {
-        // The last nonzero digit is `state.1` places below the first.
-        self.power + state.1
+    fn exponent(&self, state: &MantissaDigits) -> i32 {
+        // The last nonzero digit is `significant` places below the first.
+        self.power + state.significant
     }
 
-    fn accepts_scientific(&self, _: &(i32, i32), exponent: Ordering, _: bool) -> bool {
+    fn accepts_scientific(&self, _: &MantissaDigits, exponent: Ordering, _: bool) -> bool {
         (exponent != Ordering::Less) == self.is_multiple
     }
 }

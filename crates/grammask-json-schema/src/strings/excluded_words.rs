@@ -35,7 +35,10 @@ impl ExcludedWords {
 
 impl ScalarLanguages {
     /// The part of a nonempty language of strings, without quotes, that may be emitted; `None` if it is empty.
-    pub(crate) fn written(&mut self, strings: TermId) -> Result<Option<TermId>, LimitExceeded> {
+    pub(crate) fn without_excluded_words(
+        &mut self,
+        strings: TermId,
+    ) -> Result<Option<TermId>, LimitExceeded> {
         let Some((containing, others)) = self.excluded_words.partition else { return Ok(Some(strings)) };
         if let Some(&allowed) = self.excluded_words.allowed.get(&strings) {
             return Ok(allowed);

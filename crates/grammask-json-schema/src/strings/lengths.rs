@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::strings::string_encoding::Spelling;
+use crate::strings::string_encoding::StringEncoding;
 use grammask_automata::{TermId, Terms};
 
 /// An inclusive range of lengths, or of counts.
@@ -78,7 +78,7 @@ impl PieceTable {
 /// The texts of `term` with `min` to `max` characters.
 pub(crate) fn bounded(
     terms: &mut Terms,
-    spelling: &mut Spelling,
+    encoding: &mut StringEncoding,
     term: TermId,
     min: u32,
     max: Option<u32>,
@@ -89,11 +89,11 @@ pub(crate) fn bounded(
     if (min, max) == (0, None) {
         return term;
     }
-    let length = spelling.length(terms, min, max);
-    if term == spelling.texts(terms) {
+    let length = encoding.length(terms, min, max);
+    if term == encoding.texts(terms) {
         return length;
     }
-    let pieces = spelling.pieces.pieces.get(&term).cloned().unwrap_or_default();
+    let pieces = encoding.pieces.pieces.get(&term).cloned().unwrap_or_default();
     if pieces.is_empty() {
         return terms.intersection(&[term, length]);
     }

@@ -2,9 +2,9 @@
 //!
 //! A character may have several encodings (`/`, `\/`, `\u002f`), and a schema constrains the decoded string. Decoding
 //! is a function from encodings to strings (RFC 8259, section 7), and every language made here is the inverse image of
-//! a set of strings within one *universe* of encodings, which [`Universe`] selects. Inverse images commute with union,
-//! intersection and complement, so an escape never evades a constraint. In the plain universe, of texts outside JSON, a
-//! string is its own encoding. Code points are Unicode scalar values: lone surrogates are never encoded.
+//! a set of strings within one *universe* of encodings, which [`EncodingKind`] selects. Inverse images commute with
+//! union, intersection and complement, so an escape never evades a constraint. In the plain universe, of texts outside
+//! JSON, a string is its own encoding. Code points are Unicode scalar values: lone surrogates are never encoded.
 //!
 //! The encodings of a set of characters are a finite language. Its minimal automaton is built from ranges of code
 //! points, digit by digit, with equal subtrees shared. Cost: linear in the number of ranges.
@@ -20,7 +20,7 @@ pub(crate) type CharRange = (char, char);
 
 /// The universe of encodings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Universe {
+pub(crate) enum EncodingKind {
     /// Encodings inside a JSON string, with these escapes.
     Json(Escapes),
     /// Every string is its own encoding, in UTF-8.
@@ -29,8 +29,8 @@ pub(crate) enum Universe {
 
 /// Builds languages of encodings in one arena of terms.
 #[derive(Clone, Debug)]
-pub(crate) struct Spelling {
-    universe: Universe,
+pub(crate) struct StringEncoding {
+    kind: EncodingKind,
     classes: FxHashMap<Vec<CharRange>, TermId>,
     shared_trees: SharedTrees,
     /// For terms that admit any continuation of text: the term that admits any continuation of bytes.
@@ -39,17 +39,17 @@ pub(crate) struct Spelling {
     pub(crate) pieces: PieceTable,
 }
 
-impl Spelling {
+impl StringEncoding {
     /// The encodings with `escapes`.
     #[cfg(test)]
     pub(crate) fn new(escapes: Escapes) -> Self {
-        Self::within(Universe::Json(escapes))
+        Self::within(EncodingKind::Json(escapes))
     }
 
     /// The encodings of a universe.
-    pub(crate) fn within(universe: Universe) -> Self {
+    pub(crate) fn within(kind: EncodingKind) -> Self {
         Self {
-            universe,
+            kind,
             classes: FxHashMap::default(),
             shared_trees: SharedTrees::new(),
             open_ended: FxHashMap::default(),
@@ -58,8 +58,8 @@ impl Spelling {
     }
 
     /// The universe of encodings.
-    pub(crate) fn universe(&self) -> Universe {
-        self.universe
+    pub(crate) fn kind(&self) -> EncodingKind {
+        self.kind
     }
 
     /// One character of `ranges`, which may be in any order and overlap.
@@ -76,7 +76,7 @@ impl Spelling {
                 target: TreeNodeId::END,
             })
             .collect();
-        let root = self.shared_trees.character(self.universe, false, &transitions);
+        let root = self.shared_trees.character(self.kind, false, &transitions);
         let term = self.shared_trees.term(terms, root);
         self.classes.insert(ranges, term);
         term
@@ -94,7 +94,7 @@ impl Spelling {
     }
 
     /// Exactly `word`.
-    pub(crate) fn word(&mut self, terms: &mut Terms, word: &str) -> TermId {
+    pub(crate) fn literal(&mut self, terms: &mut Terms, word: &str) -> TermId {
         let mut parts = Vec::new();
         let mut plain = 0;
         for (at, character) in word.char_indices() {
@@ -109,7 +109,7 @@ impl Spelling {
     }
 
     /// Exactly `words`. Cost: sorting them, then linear in their total length.
-    pub(crate) fn words<'w>(
+    pub(crate) fn literals<'w>(
         &mut self,
         terms: &mut Terms,
         words: impl IntoIterator<Item = &'w str>,
@@ -122,7 +122,7 @@ impl Spelling {
         others.dedup();
         let others = match others[..] {
             [] => return plain,
-            [only] => self.word(terms, only),
+            [only] => self.literal(terms, only),
             _ => self.sorted_words(terms, &others),
         };
         terms.union(&[plain, others])
@@ -163,7 +163,7 @@ impl Spelling {
 
     /// Whether a character is its own only encoding.
     fn is_plain(&self, character: char) -> bool {
-        let Universe::Json(escapes) = self.universe else { return true };
+        let EncodingKind::Json(escapes) = self.kind else { return true };
         match character {
             _ if escapes == Escapes::Any => false,
             '"' | '\\' | '/' => false,
@@ -188,7 +188,7 @@ impl Spelling {
             let common = previous.iter().zip(&word).take_while(|(one, other)| one == other).count();
             while path.len() > common + 1 {
                 let node = path.pop().expect("the root stays");
-                let target = self.shared_trees.character(self.universe, node.accepting, &node.transitions);
+                let target = self.shared_trees.character(self.kind, node.accepting, &node.transitions);
                 let code = u32::from(previous[path.len() - 1]);
                 let parent = path.last_mut().expect("the root stays");
                 match parent.transitions.last_mut() {
@@ -204,7 +204,7 @@ impl Spelling {
             }
             previous = word;
         }
-        let root = self.shared_trees.character(self.universe, path[0].accepting, &path[0].transitions);
+        let root = self.shared_trees.character(self.kind, path[0].accepting, &path[0].transitions);
         self.shared_trees.term(terms, root)
     }
 }
@@ -349,12 +349,12 @@ impl SharedTrees {
     /// The node from which each encoding of a character reaches the target of its transition. Transitions ascend.
     fn character(
         &mut self,
-        universe: Universe,
+        kind: EncodingKind,
         accepting: bool,
         transitions: &[CharTransition],
     ) -> TreeNodeId {
         let mut edges = Vec::new();
-        let Universe::Json(escapes) = universe else {
+        let EncodingKind::Json(escapes) = kind else {
             for transition in overlapping(transitions, 0, 0x7f) {
                 let CharTransition { first, last, target } = clipped(*transition, 0, 0x7f);
                 push_transition(&mut edges, first as u8, last as u8, target);
@@ -671,10 +671,10 @@ mod tests {
     #[test]
     fn a_class_contains_exactly_the_encodings_of_its_characters() {
         for escapes in ESCAPES {
-            let (mut terms, mut spelling) = (Terms::new(), Spelling::new(escapes));
-            let any = spelling.any(&mut terms);
+            let (mut terms, mut encoding) = (Terms::new(), StringEncoding::new(escapes));
+            let any = encoding.any(&mut terms);
             for class in BOUNDARY_CHARACTERS {
-                let term = spelling.class(&mut terms, &[(class, class)]);
+                let term = encoding.class(&mut terms, &[(class, class)]);
                 for character in BOUNDARY_CHARACTERS {
                     for spelled in encodings(escapes, character) {
                         let expected = class == character;
@@ -692,8 +692,8 @@ mod tests {
     #[test]
     fn malformed_encodings_are_in_no_universe() {
         for escapes in ESCAPES {
-            let (mut terms, mut spelling) = (Terms::new(), Spelling::new(escapes));
-            let texts = spelling.texts(&mut terms);
+            let (mut terms, mut encoding) = (Terms::new(), StringEncoding::new(escapes));
+            let texts = encoding.texts(&mut terms);
             for wrong in
                 ["\\", "\"", "\\x", "\\u12", "\\u12g4", "\n", "\\ud800", "\\udc00", "\\ud800\\u0041", "\\a"]
             {
@@ -708,25 +708,25 @@ mod tests {
 
     #[test]
     fn simple_classes_are_simple_terms() {
-        let (mut terms, mut spelling) = (Terms::new(), Spelling::new(Escapes::Natural));
+        let (mut terms, mut encoding) = (Terms::new(), StringEncoding::new(Escapes::Natural));
         let letters = terms.bytes(grammask_automata::ByteSet::range(b'a', b'z'));
-        assert_eq!(spelling.class(&mut terms, &[('m', 'z'), ('a', 'n')]), letters);
+        assert_eq!(encoding.class(&mut terms, &[('m', 'z'), ('a', 'n')]), letters);
         let word = terms.literal(b"plain word");
-        assert_eq!(spelling.word(&mut terms, "plain word"), word);
+        assert_eq!(encoding.literal(&mut terms, "plain word"), word);
         let nothing = terms.nothing();
-        assert_eq!(spelling.class(&mut terms, &[]), nothing);
-        let texts = spelling.texts(&mut terms);
-        assert_eq!(spelling.complement(&mut terms, nothing), texts);
-        assert_eq!(spelling.complement(&mut terms, texts), nothing);
+        assert_eq!(encoding.class(&mut terms, &[]), nothing);
+        let texts = encoding.texts(&mut terms);
+        assert_eq!(encoding.complement(&mut terms, nothing), texts);
+        assert_eq!(encoding.complement(&mut terms, texts), nothing);
     }
 
     #[test]
     fn the_universe_is_one_term_with_few_states() {
         let mut hashes = Vec::new();
         for _ in 0..2 {
-            let (mut terms, mut spelling) = (Terms::new(), Spelling::new(Escapes::Natural));
-            spelling.word(&mut terms, &"é".repeat(hashes.len()));
-            let texts = spelling.texts(&mut terms);
+            let (mut terms, mut encoding) = (Terms::new(), StringEncoding::new(Escapes::Natural));
+            encoding.literal(&mut terms, &"é".repeat(hashes.len()));
+            let texts = encoding.texts(&mut terms);
             hashes.push(terms.content_hash(texts));
             let (mut seen, mut stack) = (std::collections::BTreeSet::from([texts]), vec![texts]);
             while let Some(term) = stack.pop() {
@@ -746,8 +746,8 @@ mod tests {
     fn many_words_build_quickly_in_every_universe() {
         let words: Vec<String> = (0..20_000).map(|number| format!("é{number:05}/ü")).collect();
         for escapes in ESCAPES {
-            let (mut terms, mut spelling) = (Terms::new(), Spelling::new(escapes));
-            let term = spelling.words(&mut terms, words.iter().map(String::as_str));
+            let (mut terms, mut encoding) = (Terms::new(), StringEncoding::new(escapes));
+            let term = encoding.literals(&mut terms, words.iter().map(String::as_str));
             for spelled in encodings(escapes, 'é') {
                 let end = encodings(escapes, 'ü').swap_remove(0);
                 assert!(contains(&mut terms, term, &format!("{spelled}01234\\/{end}")));
@@ -765,7 +765,7 @@ mod tests {
             mode in 0usize..4,
         ) {
             let escapes = ESCAPES[mode];
-            let (mut terms, mut spelling) = (Terms::new(), Spelling::new(escapes));
+            let (mut terms, mut encoding) = (Terms::new(), StringEncoding::new(escapes));
             let spelled: String = text
                 .chars()
                 .zip(choices)
@@ -774,16 +774,16 @@ mod tests {
                     all[choice % all.len()].clone()
                 })
                 .collect();
-            let term = spelling.words(&mut terms, words.iter().map(String::as_str));
+            let term = encoding.literals(&mut terms, words.iter().map(String::as_str));
             prop_assert_eq!(contains(&mut terms, term, &spelled), words.contains(&text));
-            let outside = spelling.complement(&mut terms, term);
+            let outside = encoding.complement(&mut terms, term);
             prop_assert_eq!(contains(&mut terms, outside, &spelled), !words.contains(&text));
-            let word = spelling.word(&mut terms, &text);
+            let word = encoding.literal(&mut terms, &text);
             prop_assert!(contains(&mut terms, word, &spelled));
             let count = text.chars().count() as u32;
-            let exact = spelling.length(&mut terms, count, Some(count));
+            let exact = encoding.length(&mut terms, count, Some(count));
             prop_assert!(contains(&mut terms, exact, &spelled));
-            let longer = spelling.length(&mut terms, count + 1, None);
+            let longer = encoding.length(&mut terms, count + 1, None);
             prop_assert!(!contains(&mut terms, longer, &spelled));
         }
     }

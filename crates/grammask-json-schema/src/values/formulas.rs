@@ -144,7 +144,7 @@ impl Formulas {
         pattern: TermId,
         name: NameId,
     ) -> Result<bool, LimitExceeded> {
-        let word = languages.encoding.word(languages.automata.terms_mut(), self.names.get(name));
+        let word = languages.encoding.literal(languages.automata.terms_mut(), self.names.get(name));
         Ok(!languages.are_disjoint(pattern, word)?)
     }
 

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::numbers::NumberSet;
 use crate::strings::excluded_words::ExcludedWords;
-use crate::strings::string_encoding::{Spelling, Universe};
+use crate::strings::string_encoding::{EncodingKind, StringEncoding};
 use crate::values::value_set::StringSet;
 use crate::{Numbers, SchemaOptions};
 use grammask_automata::{Automata, TermId, Terms};
@@ -15,7 +15,7 @@ use grammask_diagnostics::{LimitExceeded, Limits};
 /// The term arena with its automata, and the encoding of strings.
 pub(crate) struct ScalarLanguages {
     pub(crate) automata: Automata,
-    pub(crate) encoding: Spelling,
+    pub(crate) encoding: StringEncoding,
     pub(crate) excluded_words: ExcludedWords,
     pub(crate) any_number: NumberSet,
     pub(crate) any_string: StringSet,
@@ -31,20 +31,20 @@ const MAX_CHARACTER_STATES: usize = 1024;
 #[derive(Clone)]
 struct InitialTerms {
     terms: Terms,
-    encoding: Spelling,
+    encoding: StringEncoding,
     any_number: NumberSet,
     any_string: StringSet,
 }
 
 impl InitialTerms {
-    fn of(kind: Universe, numbers: Numbers) -> Self {
-        static CACHE: LazyLock<Mutex<FxHashMap<(Universe, Numbers), InitialTerms>>> =
+    fn of(kind: EncodingKind, numbers: Numbers) -> Self {
+        static CACHE: LazyLock<Mutex<FxHashMap<(EncodingKind, Numbers), InitialTerms>>> =
             LazyLock::new(Mutex::default);
         // A panic while the lock is held leaves the map consistent.
         let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || {
             let mut terms = Terms::new();
-            let mut encoding = Spelling::within(kind);
+            let mut encoding = StringEncoding::within(kind);
             let texts = encoding.texts(&mut terms);
             let character = encoding.any(&mut terms);
             let is_prefix_code = Automata::new(terms.clone(), MAX_CHARACTER_STATES)
@@ -62,7 +62,7 @@ impl InitialTerms {
 
 impl ScalarLanguages {
     /// Strings are encoded as `kind` says, numbers as the options say.
-    pub(crate) fn new(kind: Universe, options: &SchemaOptions, limits: &Limits) -> Self {
+    pub(crate) fn new(kind: EncodingKind, options: &SchemaOptions, limits: &Limits) -> Self {
         let InitialTerms { mut terms, encoding, any_number, any_string } =
             InitialTerms::of(kind, options.numbers);
         let excluded_words = ExcludedWords::new(&mut terms, &options.excludes);

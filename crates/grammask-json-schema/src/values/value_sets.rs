@@ -8,7 +8,7 @@ use crate::interner::{Id, Interner};
 use crate::keywords;
 use crate::keywords::schema_reader::SchemaReader;
 use crate::members::unique_items::ListedValue;
-use crate::strings::string_encoding::Universe;
+use crate::strings::string_encoding::EncodingKind;
 use crate::values::formula::Formula;
 use crate::values::formulas::Formulas;
 use crate::values::literals::{Satisfies, Schema, ValueFormula};
@@ -44,7 +44,7 @@ pub(crate) struct ValueSets<'o> {
 
 impl<'o> ValueSets<'o> {
     pub(crate) fn new(
-        encoding: Universe,
+        encoding: EncodingKind,
         library: Library<'o>,
         options: &'o SchemaOptions,
         limits: &'o Limits,

@@ -39,16 +39,16 @@ pub(crate) fn find_incompletable_state(
     avoided: &FxHashSet<(TerminalId, TerminalId)>,
 ) -> Option<LrState> {
     let cheapest = CheapestDerivations::of(table, avoided.iter().map(|&(_, second)| second).collect());
-    let mut dead = None;
+    let mut incompletable = None;
     for preference in [Preference::Short, Preference::Separable] {
         let mut plan = CompletionPlan::new(table, &cheapest, avoided, preference);
         plan.indentation = grammar.indentation.clone();
-        dead = Some(plan.repair(grammar)?);
+        incompletable = Some(plan.repair(grammar)?);
         if avoided.is_empty() {
             break;
         }
     }
-    dead
+    incompletable
 }
 
 /// The order in which the steps of a state are tried.
@@ -101,8 +101,8 @@ impl CheapestDerivations {
     }
 
     /// The cheapest derivation of some symbols, if it is within the limits.
-    fn text(&self, table: &LalrTable, symbols: &[LexedSymbol]) -> Option<Vec<TerminalId>> {
-        let mut text = Vec::new();
+    fn derivation(&self, table: &LalrTable, symbols: &[LexedSymbol]) -> Option<Vec<TerminalId>> {
+        let mut derivation = Vec::new();
         let mut pending: Vec<LexedSymbol> = symbols.iter().rev().copied().collect();
         let mut steps = 0;
         while let Some(symbol) = pending.pop() {
@@ -111,15 +111,15 @@ impl CheapestDerivations {
                 return None;
             }
             match symbol {
-                LexedSymbol::Terminal(_) if text.len() >= MAX_STEP_TERMINALS => return None,
-                LexedSymbol::Terminal(terminal) => text.push(terminal),
+                LexedSymbol::Terminal(_) if derivation.len() >= MAX_STEP_TERMINALS => return None,
+                LexedSymbol::Terminal(terminal) => derivation.push(terminal),
                 LexedSymbol::Nonterminal(nonterminal) => {
                     let production = self.production[nonterminal.index()]?;
                     pending.extend(table.automaton.productions[production].rhs.iter().rev());
                 }
             }
         }
-        Some(text)
+        Some(derivation)
     }
 }
 
@@ -127,7 +127,7 @@ impl CheapestDerivations {
 struct CompletionStep {
     item: LrItem,
     /// The derivation of the symbols after the dot.
-    text: Vec<TerminalId>,
+    derivation: Vec<TerminalId>,
     /// The states that the reduction of the item may return to.
     return_states: Box<[LrState]>,
 }
@@ -139,7 +139,7 @@ struct CompletionPlan<'a> {
     indentation: Option<Indentation>,
     /// The steps of each state, in the order of preference.
     candidates: Vec<Vec<CompletionStep>>,
-    chosen: Vec<usize>,
+    selected: Vec<usize>,
     /// The terminals before which the selected step of each state is proved valid; `None` if it was not checked.
     proven: Vec<Option<TerminalSet>>,
 }
@@ -161,17 +161,18 @@ impl<'a> CompletionPlan<'a> {
                     let unread = &automaton.productions[item.production as usize].rhs[item.dot as usize..];
                     Some(CompletionStep {
                         item,
-                        text: cheapest.text(table, unread)?,
+                        derivation: cheapest.derivation(table, unread)?,
                         return_states: return_states.into(),
                     })
                 })
                 .collect();
-            let cost = |text: &[TerminalId]| {
-                let expensive = text.iter().filter(|terminal| cheapest.expensive.contains(terminal));
-                let begins = text.first().is_some_and(|first| cheapest.expensive.contains(first));
-                (begins && preference == Preference::Separable, expensive.count(), text.len())
+            let cost = |derivation: &[TerminalId]| {
+                let expensive = derivation.iter().filter(|terminal| cheapest.expensive.contains(terminal));
+                let starts_expensive =
+                    derivation.first().is_some_and(|first| cheapest.expensive.contains(first));
+                (starts_expensive && preference == Preference::Separable, expensive.count(), derivation.len())
             };
-            steps.sort_by_key(|step| (cost(&step.text), std::cmp::Reverse(step.item.dot)));
+            steps.sort_by_key(|step| (cost(&step.derivation), std::cmp::Reverse(step.item.dot)));
             candidates.push(steps);
         }
         let count = table.state_count();
@@ -180,7 +181,7 @@ impl<'a> CompletionPlan<'a> {
             avoided,
             indentation: None,
             candidates,
-            chosen: vec![0; count],
+            selected: vec![0; count],
             proven: vec![None; count],
         }
     }
@@ -199,12 +200,12 @@ impl<'a> CompletionPlan<'a> {
     /// Selects the next candidate of a state; `false` if none remains.
     fn select_next(&mut self, state: LrState) -> bool {
         self.proven[state.index()] = None;
-        self.chosen[state.index()] += 1;
-        self.chosen[state.index()] < self.candidates[state.index()].len()
+        self.selected[state.index()] += 1;
+        self.selected[state.index()] < self.candidates[state.index()].len()
     }
 
     fn step(&self, state: LrState) -> Option<&CompletionStep> {
-        self.candidates[state.index()].get(self.chosen[state.index()])
+        self.candidates[state.index()].get(self.selected[state.index()])
     }
 
     fn unread(&self, item: LrItem) -> &[LexedSymbol] {
@@ -247,7 +248,7 @@ impl<'a> CompletionPlan<'a> {
                 follow[index].insert(self.table.end());
             }
             for &after in &step.return_states {
-                match self.step(after).and_then(|next| next.text.first()) {
+                match self.step(after).and_then(|next| next.derivation.first()) {
                     Some(&first) => {
                         follow[index].insert(first);
                     }
@@ -261,12 +262,12 @@ impl<'a> CompletionPlan<'a> {
 
     /// Whether the parser executes the selected step of a state before each terminal of `follow`, on any stack below.
     fn is_valid_step(&self, state: LrState, follow: &TerminalSet) -> bool {
-        let Some(CompletionStep { item, text, .. }) = self.step(state) else { return false };
-        if !self.can_be_written(state, text, follow) {
+        let Some(CompletionStep { item, derivation, .. }) = self.step(state) else { return false };
+        if !self.can_be_written(state, derivation, follow) {
             return false;
         }
         let mut stack = vec![state];
-        for &terminal in text {
+        for &terminal in derivation {
             loop {
                 match self.local_action(&stack, terminal) {
                     Some(ParserAction::Shift(target)) => {
@@ -306,7 +307,7 @@ impl<'a> CompletionPlan<'a> {
     }
 
     /// Whether a step contains no avoided pair.
-    fn can_be_written(&self, state: LrState, text: &[TerminalId], follow: &TerminalSet) -> bool {
+    fn can_be_written(&self, state: LrState, derivation: &[TerminalId], follow: &TerminalSet) -> bool {
         let entered_by = match self.table.automaton.entered_by[state.index()] {
             Some(LexedSymbol::Terminal(terminal)) => Some(terminal),
             _ => None,
@@ -317,8 +318,8 @@ impl<'a> CompletionPlan<'a> {
             None => (None, Vec::new()),
         };
         let first = entered_by.and_then(|first| if blocks.contains(&first) { newline } else { Some(first) });
-        let text = text.iter().copied().filter(|terminal| !blocks.contains(terminal));
-        let read: Vec<TerminalId> = first.into_iter().chain(text).collect();
+        let derivation = derivation.iter().copied().filter(|terminal| !blocks.contains(terminal));
+        let read: Vec<TerminalId> = first.into_iter().chain(derivation).collect();
         let is_avoided = |first, second| self.avoided.contains(&(first, second));
         let last = read.last().copied();
         !read.windows(2).any(|pair| is_avoided(pair[0], pair[1]))
@@ -353,20 +354,23 @@ impl<'a> CompletionPlan<'a> {
     /// Whether the plan cycles above `base`: through nonterminals that it replaces by each other in place.
     fn has_cycle(&self, base: LrState) -> bool {
         let automaton = &self.table.automaton;
-        let made_of = |&(symbol, state): &(LexedSymbol, LrState)| match (symbol, self.step(state)) {
-            (LexedSymbol::Nonterminal(part), Some(&CompletionStep { item, .. })) if item.dot == 1 => {
-                Some((part, automaton.productions[item.production as usize].lhs))
+        let replacement_of = |&(symbol, state): &(LexedSymbol, LrState)| match (symbol, self.step(state)) {
+            (LexedSymbol::Nonterminal(nonterminal), Some(&CompletionStep { item, .. })) if item.dot == 1 => {
+                Some((nonterminal, automaton.productions[item.production as usize].lhs))
             }
             _ => None,
         };
-        let made: Vec<_> = automaton.transitions[base.index()].iter().filter_map(made_of).collect();
+        let replacements: Vec<_> =
+            automaton.transitions[base.index()].iter().filter_map(replacement_of).collect();
         // The walk, counted from one, in which each entry was first visited.
-        let mut walks = vec![0; made.len()];
-        for walk in 1..=made.len() {
+        let mut walks = vec![0; replacements.len()];
+        for walk in 1..=replacements.len() {
             let mut current = walk - 1;
             while walks[current] == 0 {
                 walks[current] = walk;
-                match made.binary_search_by_key(&made[current].1, |&(part, _)| part) {
+                match replacements
+                    .binary_search_by_key(&replacements[current].1, |&(nonterminal, _)| nonterminal)
+                {
                     Ok(next) if walks[next] == walk => return true,
                     Ok(next) => current = next,
                     Err(_) => break,
@@ -399,7 +403,7 @@ impl<'a> CompletionPlan<'a> {
             while let Some(&(after, state)) = next.get(&current) {
                 if path.len() > next.len() {
                     let can_change = |state: &LrState| {
-                        self.chosen[state.index()] + 1 < self.candidates[state.index()].len()
+                        self.selected[state.index()] + 1 < self.candidates[state.index()].len()
                     };
                     return path.iter().copied().rev().find(can_change).or(Some(state));
                 }

@@ -76,7 +76,7 @@ pub fn definition_from_rules(
         languages: FxHashMap::default(),
         terminals: TerminalTable::default(),
         rules: grammar.nonterminals().iter().map(|definition| definition.name.to_string()).collect(),
-        shared_rule: FxHashMap::default(),
+        shared_rules: FxHashMap::default(),
         productions: Vec::new(),
         size: 0,
         diagnostics: Vec::new(),
@@ -86,7 +86,7 @@ pub fn definition_from_rules(
     }
     translation.read_directives();
     translation.declared_terminals();
-    if let Err(limit) = translation.rules() {
+    if let Err(limit) = translation.translate_rules() {
         translation.diagnostics.push(*limit);
     }
     let mut diagnostics = std::mem::take(&mut translation.diagnostics);
@@ -142,6 +142,7 @@ enum SharedRule {
     UpTo(LexedSymbol, u32),
 }
 
+/// The state of a translation.
 struct RuleTranslation<'a> {
     grammar: &'a Grammar,
     options: LexedOptions<'a>,
@@ -154,7 +155,7 @@ struct RuleTranslation<'a> {
     terminals: TerminalTable,
     /// The names of nonterminals: those of the grammar, then those of shared rules.
     rules: Vec<String>,
-    shared_rule: FxHashMap<SharedRule, LexedSymbol>,
+    shared_rules: FxHashMap<SharedRule, LexedSymbol>,
     productions: Vec<(NonterminalId, Vec<LexedSymbol>)>,
     /// The number of symbols written so far, bounded by [`Limits::grammar_size`].
     size: usize,
@@ -267,9 +268,10 @@ impl RuleTranslation<'_> {
             let (name, span) =
                 (self.name(symbol).to_owned(), self.grammar.nonterminals()[symbol.index()].span);
             let Some(term) = self.language(symbol, span) else { continue };
-            let Some(pattern) = self.pattern(term, &name, span) else { continue };
+            let Some(pattern) = self.terminal_pattern(term, &name, span) else { continue };
             let declared = self.declared[&symbol];
-            let id = self.add(Arc::from(name), pattern, declared.priority.unwrap_or(0), declared.role);
+            let id =
+                self.add_terminal(Arc::from(name), pattern, declared.priority.unwrap_or(0), declared.role);
             self.terminals.by_symbol.insert(symbol, id);
             let winner = self.terminals.by_term.entry(term).or_insert(id);
             if declared.priority.unwrap_or(0) > self.terminals.list[winner.index()].priority {
@@ -278,7 +280,7 @@ impl RuleTranslation<'_> {
         }
     }
 
-    fn add(
+    fn add_terminal(
         &mut self,
         name: Arc<str>,
         pattern: TerminalPattern,
@@ -377,7 +379,7 @@ impl RuleTranslation<'_> {
     }
 
     /// The pattern of a terminal with the given language.
-    fn pattern(&mut self, term: TermId, name: &str, span: Span) -> Option<TerminalPattern> {
+    fn terminal_pattern(&mut self, term: TermId, name: &str, span: Span) -> Option<TerminalPattern> {
         if self.terms.is_nullable(term) {
             let message = format!("the terminal `{name}` matches the empty text");
             let help = "a lexeme has at least one byte; make the terminal optional in the rules instead";
@@ -409,7 +411,7 @@ impl RuleTranslation<'_> {
     }
 
     /// Creates the productions of the rules that are reachable from the start symbol.
-    fn rules(&mut self) -> Result<(), Box<Diagnostic>> {
+    fn translate_rules(&mut self) -> Result<(), Box<Diagnostic>> {
         let start = self.grammar.start();
         let mut seen: FxHashSet<NonterminalId> = FxHashSet::from_iter([start]);
         let mut pending = vec![start];
@@ -472,7 +474,7 @@ impl RuleTranslation<'_> {
                 }
                 Node::Selection { .. } => return Err(self.selection_error(node)),
             };
-            self.count(&alternatives, node)?;
+            self.count_symbols(&alternatives, node)?;
             of_node.insert(node, alternatives);
         }
         Ok(distinct(roots.iter().flat_map(|root| of_node[root].iter().cloned())))
@@ -488,7 +490,7 @@ impl RuleTranslation<'_> {
         )
     }
 
-    fn count(&mut self, alternatives: &Alternatives, node: NodeId) -> Result<(), Box<Diagnostic>> {
+    fn count_symbols(&mut self, alternatives: &Alternatives, node: NodeId) -> Result<(), Box<Diagnostic>> {
         let size = alternatives.iter().map(|rhs| rhs.len() + 1).sum();
         self.reserve(size, node)
     }
@@ -595,8 +597,8 @@ impl RuleTranslation<'_> {
         key: SharedRule,
         node: NodeId,
     ) -> Result<LexedSymbol, Box<Diagnostic>> {
-        if let Some(&known) = self.shared_rule.get(&key) {
-            return Ok(known);
+        if let Some(&id) = self.shared_rules.get(&key) {
+            return Ok(id);
         }
         let id = NonterminalId::new(self.rules.len());
         let own = LexedSymbol::Nonterminal(id);
@@ -614,16 +616,16 @@ impl RuleTranslation<'_> {
             }
             &SharedRule::UpTo(item, count) => {
                 let mut alternatives = vec![vec![item]];
-                if let Some(&fewer) = self.shared_rule.get(&SharedRule::UpTo(item, count - 1)) {
+                if let Some(&fewer) = self.shared_rules.get(&SharedRule::UpTo(item, count - 1)) {
                     alternatives.push(vec![item, fewer]);
                 }
                 (format!("{}{{1,{count}}}", self.symbol_name(item)), alternatives)
             }
         };
-        self.count(&alternatives, node)?;
+        self.count_symbols(&alternatives, node)?;
         self.rules.push(name);
         self.productions.extend(alternatives.into_iter().map(|rhs| (id, rhs)));
-        self.shared_rule.insert(key, own);
+        self.shared_rules.insert(key, own);
         Ok(own)
     }
 
@@ -658,16 +660,17 @@ impl RuleTranslation<'_> {
         let definition = &self.grammar.terminals()[id.index()];
         match &definition.terminal {
             Terminal::Literal(text) => {
-                if let Some(&known) = self.terminals.by_text.get(&**text) {
-                    return self.use_at(known, node);
+                if let Some(&id) = self.terminals.by_text.get(&**text) {
+                    return self.use_at(id, node);
                 }
                 let name = Arc::from(quote_bytes(text));
-                let id = self.add(name, TerminalPattern::Literal(text.to_vec()), 0, TerminalRole::Parsed);
+                let id =
+                    self.add_terminal(name, TerminalPattern::Literal(text.to_vec()), 0, TerminalRole::Parsed);
                 self.use_at(id, node)
             }
             &Terminal::Regular(term) => {
-                if let Some(&known) = self.terminals.by_term.get(&term) {
-                    return self.use_at(known, node);
+                if let Some(&id) = self.terminals.by_term.get(&term) {
+                    return self.use_at(id, node);
                 }
                 let span = self.grammar.span(node);
                 if self.options.inline_patterns == InlinePatterns::Refuse {
@@ -677,12 +680,12 @@ impl RuleTranslation<'_> {
                     return None;
                 }
                 let label = definition.label.clone();
-                let pattern = self.pattern(term, &label, span)?;
-                let known = match &pattern {
+                let pattern = self.terminal_pattern(term, &label, span)?;
+                let id = match &pattern {
                     TerminalPattern::Literal(text) => self.terminals.by_text.get(text).copied(),
                     _ => None,
                 };
-                let id = known.unwrap_or_else(|| self.add(label, pattern, 0, TerminalRole::Parsed));
+                let id = id.unwrap_or_else(|| self.add_terminal(label, pattern, 0, TerminalRole::Parsed));
                 self.terminals.by_term.insert(term, id);
                 self.use_at(id, node)
             }

@@ -255,13 +255,13 @@ impl<'a> OpenLexemeAnalysis<'a> {
         let mut profile = Vec::with_capacity(self.lexer.byte_of_class().len());
         // A linear search: the number of distinct successors is small.
         let mut reached: Vec<ConfigurationId> = Vec::new();
-        for steps in self.lexer.steps(configuration).map_err(|limit| limit.diagnostic())? {
-            if let Some(next) = steps.extended
+        for step in self.lexer.steps(configuration).map_err(|limit| limit.diagnostic())? {
+            if let Some(next) = step.extended
                 && !reached.contains(&next)
             {
                 reached.push(next);
             }
-            profile.push(steps.commit);
+            profile.push(step.commit);
         }
         let mut successors: Vec<usize> =
             reached.into_iter().map(|next| self.variable(Variable::Inside(next, mode))).collect();
@@ -402,7 +402,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
                 if let Some(state) = viable_completion::find_incompletable_state(self.grammar, table, &exempt)
                 {
                     return Err(match exempt.is_empty() {
-                        true => table.dead_state(self.grammar, state).into(),
+                        true => table.incompletable_state_error(self.grammar, state).into(),
                         false => self.report(exempt),
                     });
                 }
@@ -459,7 +459,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
                 }
             }
             if seen.contains(&current)
-                && self.lexer.step(current, b' ').is_ok_and(|steps| steps.extended.is_some())
+                && self.lexer.step(current, b' ').is_ok_and(|step| step.extended.is_some())
                 && let Some(&first) = self.variable_ids.get(&Variable::Inside(first, mode))
             {
                 is_free[first].insert(newline);

@@ -122,7 +122,7 @@ impl<'a> Precomputation<'a> {
     /// # Errors
     /// When a limit is exceeded.
     pub(crate) fn make_batch(&mut self, reader: &mut StackReader<'_>) -> Result<(), LimitExceeded> {
-        reader.tables.deadline.check()?;
+        reader.sources.deadline.check()?;
         let next = self.priority(self.started, 0);
         match self.queue.first_entry() {
             Some(mut first) if self.started == self.configurations.len() || *first.key() < next => {
@@ -167,17 +167,17 @@ impl<'a> Precomputation<'a> {
         for index in 0..self.states_of_mode[mode.index()].len() {
             let top = self.states_of_mode[mode.index()][index];
             let stack = reader.parser.open_stack(top);
-            let is_alive = terminals
+            let is_live = terminals
                 .iter()
                 .any(|&terminal| !matches!(reader.parser.probe(stack, terminal), Attempt::Refused));
-            if !is_alive {
+            if !is_live {
                 continue;
             }
             let root = match root {
                 Some(root) => root,
                 None => {
                     let position = TriePosition::before_token(configuration);
-                    let subset = reader.subsets.root(position, mode, &mut reader.tables)?;
+                    let subset = reader.subsets.root(position, mode, &mut reader.sources)?;
                     *root.insert(reader.automaton.unread(subset, 0, layout))
                 }
             };
@@ -275,9 +275,9 @@ fn by_first_token(
             }
             for child in trie.children(node) {
                 let byte = trie.byte(child);
-                let steps = lexer.step(configuration, byte)?;
-                pending.extend(steps.extended.map(|next| (child, next)));
-                if let Some(guards) = steps.commit {
+                let step = lexer.step(configuration, byte)?;
+                pending.extend(step.extended.map(|next| (child, next)));
+                if let Some(guards) = step.commit {
                     let entered = lexer.enter(mode, byte, guards)?;
                     pending.extend(entered.into_iter().map(|next| (child, next)));
                 }

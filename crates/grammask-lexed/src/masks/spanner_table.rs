@@ -109,7 +109,7 @@ impl ColumnTracker {
         }
     }
 
-    fn are_tracked(self, lexer: &Lexer, configuration: ConfigurationId) -> bool {
+    fn is_tracked(self, lexer: &Lexer, configuration: ConfigurationId) -> bool {
         self.newline.is_some_and(|(newline, _)| lexer.live(configuration).any(|terminal| terminal == newline))
     }
 }
@@ -195,7 +195,7 @@ pub(crate) struct SpannerTable {
 }
 
 /// The positions that one node is computed from: those to walk, and shared ones to link to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct WalkStart {
     positions: Box<[TriePosition]>,
     links: Box<[TriePosition]>,
@@ -226,9 +226,9 @@ impl TriePosition {
     /// Whether the subtree below is a node of its own.
     fn is_shared(&self, trie: &TokenTrie) -> bool {
         let nodes = trie.subtree_end(self.node).index() - self.node.index();
-        let least =
+        let min_nodes =
             if trie.depth(self.node) == 1 { MIN_SHARED_NODES } else { trie.len() / SHARED_SUBTREE_DIVISOR };
-        nodes >= least.max(MIN_SHARED_NODES)
+        nodes >= min_nodes.max(MIN_SHARED_NODES)
     }
 }
 
@@ -335,7 +335,7 @@ impl SpannerTable {
             let is_self_loop = match trie.bytes_below(node) {
                 Some(bytes) => {
                     lexer.self_loops_on(configuration, bytes)?
-                        && !self.columns.are_tracked(lexer, configuration)
+                        && !self.columns.is_tracked(lexer, configuration)
                 }
                 None => false,
             };
@@ -354,12 +354,12 @@ impl SpannerTable {
             let first = positions.len();
             for child in trie.children(node) {
                 let byte = trie.byte(child);
-                let steps = lexer.step(configuration, byte)?;
-                if let (Some(guards), Some(terminal)) = (steps.commit, lexer.label(configuration)) {
+                let step = lexer.step(configuration, byte)?;
+                if let (Some(guards), Some(terminal)) = (step.commit, lexer.label(configuration)) {
                     let key = (terminal, self.columns.emitted(terminal, column));
                     branches.entry(key).or_default().push((child, guards));
                 }
-                if let Some(next) = steps.extended {
+                if let Some(next) = step.extended {
                     let column = self.columns.step(lexer, next, column, byte);
                     let position = TriePosition { node: child, configuration: next, column };
                     if position.is_shared(trie) { links.push(position) } else { positions.push(position) }
@@ -461,8 +461,8 @@ mod tests {
         for (text, expected) in FIGURE_1 {
             let mut configuration = lexer.starts(mode).expect("no limit")[0];
             for byte in text.bytes() {
-                let steps = lexer.step(configuration, byte).expect("no limit");
-                configuration = steps.extended.expect("the text is a beginning of a lexeme");
+                let step = lexer.step(configuration, byte).expect("no limit");
+                configuration = step.extended.expect("the text is a beginning of a lexeme");
             }
             let root = spanners
                 .node_at(&mut lexer, vocabulary.trie(), TriePosition::before_token(configuration), &deadline)

@@ -245,7 +245,7 @@ pub(crate) struct StackReader<'a> {
     pub(crate) parser: &'a mut TerminalParser,
     pub(crate) subsets: &'a mut SpannerSubsets,
     pub(crate) partitions: &'a mut TokenPartitions,
-    pub(crate) tables: SubsetSources<'a>,
+    pub(crate) sources: SubsetSources<'a>,
     pub(crate) prepared: &'a PreparedGrammar,
     /// The memory limit in bytes, and the bytes taken outside these structures.
     pub(crate) memory_limit: usize,
@@ -268,7 +268,7 @@ impl StackReader<'_> {
         let mut tokens = Vec::new();
         let transitions = self.automaton.transitions.len();
         self.read(state, parse.stack, &mut tokens, 0)?;
-        let mask = self.automaton.token_sets.mask(&mut tokens, self.tables.vocabulary_size);
+        let mask = self.automaton.token_sets.mask(&mut tokens, self.sources.vocabulary_size);
         Ok((mask, transitions == self.automaton.transitions.len()))
     }
 
@@ -295,7 +295,7 @@ impl StackReader<'_> {
         let StackTransition { tokens, residual: StackResidual { skipped, state } } =
             self.transition(state, top, 0)?;
         if is_top && let Some(tokens) = tokens {
-            self.automaton.token_sets.get(tokens, self.tables.vocabulary_size);
+            self.automaton.token_sets.get(tokens, self.sources.vocabulary_size);
         }
         Ok((state != StackStateId::DONE).then_some((state, skipped + 1)))
     }
@@ -386,7 +386,7 @@ impl StackReader<'_> {
             + self.parser.memory_bytes()
             + self.subsets.memory_bytes()
             + self.partitions.memory_bytes()
-            + self.tables.spanners.memory_bytes();
+            + self.sources.spanners.memory_bytes();
         if memory > self.memory_limit {
             return Err(LimitExceeded::new("memory_bytes", self.memory_limit));
         }
@@ -528,7 +528,7 @@ impl StackReader<'_> {
         let step = SubsetStep { subset, branch: branch as usize, mode };
         let subset = match self.subsets.cached_child(step) {
             Some(cached) => cached,
-            None => self.subsets.child(step, &mut self.tables)?,
+            None => self.subsets.child(step, &mut self.sources)?,
         };
         let parse = ParseState { stack, layout };
         let partition = self.partition(subset, parse, true);

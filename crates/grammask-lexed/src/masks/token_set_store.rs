@@ -155,7 +155,7 @@ impl TokenCollector {
 /// A group, or a union that is not computed yet.
 #[derive(Debug)]
 enum StoreEntry {
-    TokenGroup(TokenGroup),
+    Group(TokenGroup),
     /// Whether the union was read before; on the second read it is replaced by its tokens.
     Union(Arc<[TokenGroupId]>, bool),
 }
@@ -208,7 +208,7 @@ impl TokenSetStore {
         let next = TokenGroupId::new(self.entries.len());
         let id = *self.ids.entry(group.address()).or_insert(next);
         if id == next {
-            self.entries.push(StoreEntry::TokenGroup(group.clone()));
+            self.entries.push(StoreEntry::Group(group.clone()));
         }
         id
     }
@@ -234,7 +234,7 @@ impl TokenSetStore {
     /// The tokens of a group or union. The operands of a union have smaller ids, and unions are a few levels deep.
     pub(crate) fn get(&mut self, id: TokenGroupId, size: usize) -> TokenGroup {
         let groups = match &self.entries[id.index()] {
-            StoreEntry::TokenGroup(group) => return group.clone(),
+            StoreEntry::Group(group) => return group.clone(),
             StoreEntry::Union(groups, _) => groups.clone(),
         };
         let mut collector = self.collectors.pop().unwrap_or_else(|| TokenCollector::new(size));
@@ -249,13 +249,13 @@ impl TokenSetStore {
         if let TokenGroup::Sparse(_) = union {
             self.content_bytes += union.memory_bytes();
         }
-        self.entries[id.index()] = StoreEntry::TokenGroup(union.clone());
+        self.entries[id.index()] = StoreEntry::Group(union.clone());
         union
     }
 
     fn add(&mut self, id: TokenGroupId, collector: &mut TokenCollector, size: usize) {
         match &mut self.entries[id.index()] {
-            StoreEntry::TokenGroup(group) => collector.add(group),
+            StoreEntry::Group(group) => collector.add(group),
             StoreEntry::Union(groups, was_read @ false) => {
                 *was_read = true;
                 for group in groups.clone().iter() {

@@ -46,6 +46,13 @@ pub struct Conflict {
     pub can_shift: bool,
 }
 
+/// The look-ahead terminals of a production that can be reduced in a state.
+struct Lookahead {
+    state: LrState,
+    production: usize,
+    terminals: TerminalSet,
+}
+
 /// The LALR(1) tables of a grammar.
 #[derive(Clone, Debug)]
 pub struct LalrTable {
@@ -144,11 +151,7 @@ impl LalrTable {
     }
 
     /// Fills in the actions; returns the unresolved conflicts.
-    fn fill(
-        &mut self,
-        grammar: &LexedGrammar,
-        lookaheads: &[(LrState, usize, TerminalSet)],
-    ) -> Vec<Conflict> {
+    fn fill(&mut self, grammar: &LexedGrammar, lookaheads: &[Lookahead]) -> Vec<Conflict> {
         let start_production = self.automaton.productions.len() - 1;
         let end = self.end();
         self.actions = vec![ParserAction::Error; self.state_count() * self.width];
@@ -165,18 +168,18 @@ impl LalrTable {
         }
         // Reductions of states with a conflict; in most states the look-ahead sets are disjoint.
         let mut reductions: Vec<(LrState, TerminalId, ProductionId)> = Vec::new();
-        for of_state in lookaheads.chunk_by(|left, right| left.0 == right.0) {
-            let state = of_state[0].0;
+        for of_state in lookaheads.chunk_by(|left, right| left.state == right.state) {
+            let state = of_state[0].state;
             let mut taken = self.accepts(state);
-            let of_state = of_state.iter().filter(|&&(_, production, _)| production != start_production);
-            let is_decided = of_state.clone().all(|(_, _, terminals)| {
-                let is_apart = !taken.intersects(terminals);
+            let of_state = of_state.iter().filter(|lookahead| lookahead.production != start_production);
+            let has_no_conflict = of_state.clone().all(|Lookahead { terminals, .. }| {
+                let is_disjoint = !taken.intersects(terminals);
                 taken.union_with(terminals);
-                is_apart
+                is_disjoint
             });
-            for (_, production, terminals) in of_state {
+            for Lookahead { production, terminals, .. } in of_state {
                 let production = ProductionId::new(*production);
-                if is_decided {
+                if has_no_conflict {
                     for terminal in terminals.iter() {
                         self.actions[state.index() * self.width + terminal.index()] =
                             ParserAction::Reduce(production);
@@ -220,7 +223,7 @@ impl LalrTable {
     }
 
     /// The diagnostic for a state whose stacks may have no viable completion.
-    pub(crate) fn dead_state(&self, grammar: &LexedGrammar, state: LrState) -> Diagnostic {
+    pub(crate) fn incompletable_state_error(&self, grammar: &LexedGrammar, state: LrState) -> Diagnostic {
         let after: Vec<&str> =
             self.automaton.symbols_to(state).iter().map(|&symbol| grammar.symbol_name(symbol)).collect();
         let message = format!(
@@ -265,7 +268,7 @@ impl LalrTable {
 }
 
 /// The look-ahead terminals of each production that can be reduced in a state, sorted by state and production.
-fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Vec<(LrState, usize, TerminalSet)> {
+fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Vec<Lookahead> {
     let width = grammar.terminals.len() + 1;
     let nullable = nullable(automaton);
     // The transitions over nonterminals, and their ids by position among all transitions.
@@ -341,7 +344,7 @@ fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Vec<(LrState, 
             for goto in gotos {
                 terminals.union_with(&follow[goto]);
             }
-            lookaheads.push((LrState::new(state), production, terminals));
+            lookaheads.push(Lookahead { state: LrState::new(state), production, terminals });
         }
     }
     lookaheads

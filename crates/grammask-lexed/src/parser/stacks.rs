@@ -214,12 +214,12 @@ impl TerminalParser {
         terminal: TerminalId,
         column: u32,
     ) -> Option<ParseState> {
-        let lexeme_effect = self.lexeme_effect(parse.layout, terminal, column)?;
-        Some(ParseState { stack: self.feed_all(parse.stack, lexeme_effect)?, layout: lexeme_effect.layout })
+        let effect = self.lexeme_effect(parse.layout, terminal, column)?;
+        Some(ParseState { stack: self.feed_all(parse.stack, effect)?, layout: effect.layout })
     }
 
-    fn feed_all(&mut self, mut stack: StackId, lexeme_effect: LexemeEffect) -> Option<StackId> {
-        for terminal in lexeme_effect.terminals() {
+    fn feed_all(&mut self, mut stack: StackId, effect: LexemeEffect) -> Option<StackId> {
+        for terminal in effect.terminals() {
             match self.feed(stack, terminal) {
                 Attempt::Accepted(next) => stack = next,
                 Attempt::Refused | Attempt::Open(_) => return None,
@@ -251,9 +251,9 @@ impl TerminalParser {
             if let Some(&cached) = self.newlines.get(&(layout, column)) {
                 return cached;
             }
-            let lexeme_effect = self.newline(layout, indentation, column);
-            self.newlines.insert((layout, column), lexeme_effect);
-            return lexeme_effect;
+            let effect = self.newline_effect(layout, indentation, column);
+            self.newlines.insert((layout, column), effect);
+            return effect;
         }
         let brackets = self.layouts[layout.index()].brackets;
         let brackets = if indentation.open.contains(&terminal) {
@@ -268,7 +268,12 @@ impl TerminalParser {
     }
 
     /// The effect of a newline outside brackets.
-    fn newline(&mut self, layout: LayoutId, indentation: &Indentation, column: u32) -> Option<LexemeEffect> {
+    fn newline_effect(
+        &mut self,
+        layout: LayoutId,
+        indentation: &Indentation,
+        column: u32,
+    ) -> Option<LexemeEffect> {
         let blocks = &self.layouts[layout.index()].blocks;
         let height = blocks.len();
         let mut kept = height;
@@ -324,11 +329,11 @@ impl TerminalParser {
     /// As [`accepts`](Self::accepts), for a stack that may be open.
     pub(crate) fn probe(&mut self, stack: StackId, terminal: TerminalId) -> Attempt<()> {
         if let Some(recognizer) = &self.recognizer {
-            let is_taken = match terminal == self.grammar.end() {
+            let is_accepted = match terminal == self.grammar.end() {
                 true => recognizer.is_complete(SetId::new(stack.index())),
                 false => matches!(self.feed(stack, terminal), Attempt::Accepted(_)),
             };
-            return if is_taken { Attempt::Accepted(()) } else { Attempt::Refused };
+            return if is_accepted { Attempt::Accepted(()) } else { Attempt::Refused };
         }
         match self.reduce(stack, terminal).1 {
             ReduceOutcome::Shift(_) | ReduceOutcome::Accept => Attempt::Accepted(()),

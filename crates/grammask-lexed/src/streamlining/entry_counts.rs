@@ -203,17 +203,17 @@ const ALL: LexModeId = LexModeId(0);
 impl<'a> SequenceEnumeration<'a> {
     fn of(grammar: &'a LexedGrammar, trie: &'a TokenTrie, limits: &Limits) -> Result<Self, LimitExceeded> {
         let count = grammar.terminals.len();
-        let mut classes = vec![TerminalSet::new(count + 1)];
+        let mut modes = vec![TerminalSet::new(count + 1)];
         for terminal in (0..count).map(TerminalId::new) {
             let mut only = TerminalSet::new(count + 1);
             only.insert(terminal);
-            classes[0].insert(terminal);
-            classes.push(only);
+            modes[0].insert(terminal);
+            modes.push(only);
         }
         let mut sequences = Self {
             grammar,
             trie,
-            lexer: Lexer::new(grammar, &classes, limits)?,
+            lexer: Lexer::new(grammar, &modes, limits)?,
             deadline: Deadline::after(limits.time),
             tree: SequenceTree::new(),
             states: Vec::new(),
@@ -270,20 +270,20 @@ impl<'a> SequenceEnumeration<'a> {
                 if next.is_empty() {
                     continue;
                 }
-                let mut self_loops_on = false;
+                let mut is_self_loop = false;
                 if let Some(bytes) = self.trie.bytes_below(child) {
-                    self_loops_on = true;
+                    is_self_loop = true;
                     for run in &next {
-                        self_loops_on &=
+                        is_self_loop &=
                             run.longer.is_empty() && self.lexer.self_loops_on(run.configuration, bytes)?;
                     }
                 }
-                if self_loops_on || !self.trie.tokens(child).is_empty() {
+                if is_self_loop || !self.trie.tokens(child).is_empty() {
                     for run in &next {
                         self.end(run, &mut entries);
                     }
                 }
-                if !self_loops_on {
+                if !is_self_loop {
                     pending.push((child, next));
                 }
             }
@@ -311,15 +311,15 @@ impl<'a> SequenceEnumeration<'a> {
             let extends_first = run.extends_first || run.is_in_first;
             next.push(TokenRun { configuration, extends_first, longer: longer.clone(), is_wrong, ..*run });
         }
-        let goes_on_to_match = extended.is_some_and(|further| self.lexer.label(further).is_some());
+        let extension_matches = extended.is_some_and(|further| self.lexer.label(further).is_some());
         if let Some(terminal) = self.lexer.label(run.configuration)
-            && !(goes_on_to_match && extended.is_some_and(|further| self.is_live(further, terminal)))
+            && !(extension_matches && extended.is_some_and(|further| self.is_live(further, terminal)))
             && self.grammar.terminals[terminal.index()].role != TerminalRole::Refused
             && let Some(&configuration) = self.lexer.enter(ALL, byte, GuardsId::NONE)?.first()
         {
             let sequence = if run.is_in_first { run.sequence } else { self.with(run.sequence, terminal) };
             longer.extend(extended);
-            is_wrong |= goes_on_to_match;
+            is_wrong |= extension_matches;
             next.push(TokenRun { configuration, sequence, is_in_first: false, longer, is_wrong, ..*run });
         }
         Ok(())
@@ -409,16 +409,16 @@ impl<'a> Reduction<'a> {
         terminal: Option<TerminalId>,
         state: &StateSequences,
     ) -> [usize; STREAMLINING_STEPS.len()] {
-        let mut left: [Entries; STREAMLINING_STEPS.len() - 2] = Default::default();
+        let mut remaining: [Entries; STREAMLINING_STEPS.len() - 2] = Default::default();
         for &(extends_first, sequence) in &state.longest {
             let reduced = self.reduce(terminal, sequence);
-            for (entries, reduced) in left.iter_mut().zip(reduced) {
+            for (entries, reduced) in remaining.iter_mut().zip(reduced) {
                 entries.extend(reduced.map(|reduced| (extends_first, reduced)));
             }
         }
         let mut counts = [state.all.len(); STREAMLINING_STEPS.len()];
         counts[1] = state.longest.len();
-        for (count, entries) in counts[2..].iter_mut().zip(&left) {
+        for (count, entries) in counts[2..].iter_mut().zip(&remaining) {
             *count = entries.len();
         }
         counts
@@ -440,8 +440,9 @@ impl<'a> Reduction<'a> {
         let can_follow = |first, second| self.adjacency.are_adjacent(first, second);
         if self.is_possible(terminal.is_none(), &text, can_follow) {
             reduced[1] = reduced[0];
-            let can_follow =
-                |first, second| self.legality.get(&(first, second)).is_some_and(|&of| of != Legality::Never);
+            let can_follow = |first, second| {
+                self.legality.get(&(first, second)).is_some_and(|&legality| legality != Legality::Never)
+            };
             if self.is_possible(terminal.is_none(), &text, can_follow) {
                 self.cut_pairs(&mut text);
                 reduced[2] = Some(self.sequences.of(&text[context_len.min(text.len())..]));

@@ -23,7 +23,7 @@ pub(super) fn hostname(builder: &mut FormatBuilder, draft: Draft) -> Result<Term
     };
     let point = builder.full("\\.")?;
     let name = builder.separated(label, point);
-    Ok(bounded(builder.terms, builder.spelling, name, 1, Some(MAX_CHARACTERS)))
+    Ok(bounded(builder.terms, builder.encoding, name, 1, Some(MAX_CHARACTERS)))
 }
 
 /// Labels that are valid by RFC 5891, section 4.2, under the contextual rules of RFC 5892, appendix A, in a name that
@@ -56,7 +56,7 @@ pub(super) fn idn_hostname(builder: &mut FormatBuilder) -> Result<TermId, Patter
     let plain = builder.separated(left_to_right, point);
     let bidirectional = builder.separated(bidirectional, point);
     let name = builder.terms.union(&[plain, bidirectional]);
-    Ok(bounded(builder.terms, builder.spelling, name, 1, Some(MAX_CHARACTERS)))
+    Ok(bounded(builder.terms, builder.encoding, name, 1, Some(MAX_CHARACTERS)))
 }
 
 /// The labels that satisfy the rules of RFC 5892, appendix A.

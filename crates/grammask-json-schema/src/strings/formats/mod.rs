@@ -20,7 +20,7 @@ mod unicode_tables;
 use crate::automaton_cache::AutomatonCache;
 use crate::options::{Draft, Escapes};
 use crate::strings::pattern::{PatternError, full_match, search};
-use crate::strings::string_encoding::{Spelling, Universe};
+use crate::strings::string_encoding::{EncodingKind, StringEncoding};
 use grammask_automata::{TermId, Terms};
 use grammask_diagnostics::Limits;
 
@@ -30,32 +30,32 @@ use grammask_diagnostics::Limits;
 /// If the format exceeds a limit.
 pub(crate) fn format(
     terms: &mut Terms,
-    spelling: &mut Spelling,
+    encoding: &mut StringEncoding,
     name: &str,
     draft: Draft,
     limits: &Limits,
 ) -> Option<Result<TermId, PatternError>> {
     if name == "date-time" {
-        let parts = ["date", "time"].map(|part| format(terms, spelling, part, draft, limits));
+        let parts = ["date", "time"].map(|part| format(terms, encoding, part, draft, limits));
         let [Some(Ok(date)), Some(Ok(time))] = parts else {
             return parts.into_iter().flatten().find(Result::is_err);
         };
-        let separator = full_match(terms, spelling, dates::SEPARATOR, limits);
+        let separator = full_match(terms, encoding, dates::SEPARATOR, limits);
         return Some(separator.map(|separator| terms.concat(&[date, separator, time])));
     }
-    let subject = (Box::from(name), draft, spelling.universe());
+    let subject = (Box::from(name), draft, encoding.kind());
     let mut failure = None;
     let table = AUTOMATA.get(subject, || {
         if is_too_large_to_determinize(name) {
             return None;
         }
-        if name == "time" && encodes_ascii_as_itself(spelling.universe()) {
+        if name == "time" && encodes_ascii_as_itself(encoding.kind()) {
             return Some(dates::time());
         }
         let mut scratch = Terms::new();
-        let mut spelling = Spelling::within(spelling.universe());
-        let builder = &mut FormatBuilder { terms: &mut scratch, spelling: &mut spelling, limits };
-        let table = if name == "regex" && encodes_ascii_as_itself(builder.spelling.universe()) {
+        let mut encoding = StringEncoding::within(encoding.kind());
+        let builder = &mut FormatBuilder { terms: &mut scratch, encoding: &mut encoding, limits };
+        let table = if name == "regex" && encodes_ascii_as_itself(builder.encoding.kind()) {
             expressions::table(builder, MAX_STATES)
         } else {
             build(builder, name, draft)?.map(|term| scratch.determinize(term, MAX_STATES))
@@ -68,7 +68,7 @@ pub(crate) fn format(
     match (table, failure) {
         (Some(table), _) => Some(Ok(terms.table(table))),
         (None, Some(error)) => Some(Err(error)),
-        (None, None) => build(&mut FormatBuilder { terms, spelling, limits }, name, draft),
+        (None, None) => build(&mut FormatBuilder { terms, encoding, limits }, name, draft),
     }
 }
 
@@ -82,11 +82,11 @@ fn is_too_large_to_determinize(name: &str) -> bool {
 }
 
 /// Whether digits, and the punctuation of dates and patterns, have themselves as their only encoding.
-fn encodes_ascii_as_itself(universe: Universe) -> bool {
-    universe != Universe::Json(Escapes::Any)
+fn encodes_ascii_as_itself(kind: EncodingKind) -> bool {
+    kind != EncodingKind::Json(Escapes::Any)
 }
 
-static AUTOMATA: AutomatonCache<(Box<str>, Draft, Universe)> = AutomatonCache::new();
+static AUTOMATA: AutomatonCache<(Box<str>, Draft, EncodingKind)> = AutomatonCache::new();
 
 fn build(builder: &mut FormatBuilder<'_>, name: &str, draft: Draft) -> Option<Result<TermId, PatternError>> {
     Some(match name {
@@ -115,20 +115,20 @@ fn build(builder: &mut FormatBuilder<'_>, name: &str, draft: Draft) -> Option<Re
 /// The arena and the encoding in which a format is built.
 struct FormatBuilder<'a> {
     terms: &'a mut Terms,
-    spelling: &'a mut Spelling,
+    encoding: &'a mut StringEncoding,
     limits: &'a Limits,
 }
 
 impl FormatBuilder<'_> {
     /// The texts that match from start to end.
     fn full(&mut self, source: &str) -> Result<TermId, PatternError> {
-        full_match(self.terms, self.spelling, source, self.limits)
+        full_match(self.terms, self.encoding, source, self.limits)
     }
 
     /// The texts of `term` without a match of `source`.
     fn without(&mut self, term: TermId, source: &str) -> Result<TermId, PatternError> {
-        let containing = search(self.terms, self.spelling, source, self.limits)?;
-        let others = self.spelling.outside(self.terms, containing);
+        let containing = search(self.terms, self.encoding, source, self.limits)?;
+        let others = self.encoding.outside(self.terms, containing);
         Ok(self.terms.intersection(&[term, others]))
     }
 

@@ -25,8 +25,8 @@ struct FormatAutomaton {
 
 impl FormatAutomaton {
     fn new(name: &str, draft: Draft) -> Option<Self> {
-        let (mut terms, mut spelling) = (Terms::new(), Spelling::new(Escapes::Natural));
-        let term = format(&mut terms, &mut spelling, name, draft, &Limits::default())?.unwrap();
+        let (mut terms, mut encoding) = (Terms::new(), StringEncoding::new(Escapes::Natural));
+        let term = format(&mut terms, &mut encoding, name, draft, &Limits::default())?.unwrap();
         Some(Self { automata: Automata::new(terms, 1_000_000), term })
     }
 
@@ -48,12 +48,12 @@ impl FormatAutomaton {
 }
 
 #[derive(Deserialize)]
-struct Cases {
-    format: Vec<Case>,
+struct FormatCases {
+    format: Vec<FormatCase>,
 }
 
 #[derive(Deserialize)]
-struct Case {
+struct FormatCase {
     name: String,
     valid: Vec<String>,
     invalid: Vec<String>,
@@ -62,7 +62,7 @@ struct Case {
 #[test]
 fn formats_match_their_cases() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/json_schema/formats.toml");
-    let cases: Cases = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let cases: FormatCases = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     for case in cases.format {
         let mut known = FormatAutomaton::new(&case.name, Draft::Draft2020).unwrap();
         for text in case.valid {
@@ -151,9 +151,9 @@ fn the_official_suite_agrees() {
 #[test]
 fn expressions_by_substitution_equal_those_by_determinization() {
     let mut terms = Terms::new();
-    let mut spelling = Spelling::new(Escapes::Natural);
+    let mut encoding = StringEncoding::new(Escapes::Natural);
     let limits = Limits::default();
-    let mut builder = FormatBuilder { terms: &mut terms, spelling: &mut spelling, limits: &limits };
+    let mut builder = FormatBuilder { terms: &mut terms, encoding: &mut encoding, limits: &limits };
     let substituted = expressions::table(&mut builder, MAX_STATES).unwrap().unwrap();
     let regex = expressions::regex(&mut builder).unwrap();
     let determinized = terms.determinize(regex, MAX_STATES).unwrap();

@@ -10,7 +10,7 @@ use regex_syntax::hir::ClassUnicode;
 use super::ast::{PatternAst, PatternNode, PatternNodeId, Polarity};
 use super::classes;
 use super::error::PatternError;
-use crate::strings::string_encoding::{CharRange, Spelling};
+use crate::strings::string_encoding::{CharRange, StringEncoding};
 use grammask_automata::{TermId, Terms};
 
 /// Maximum number of atoms. The cost of a repetition is cubic in the number of contexts.
@@ -154,7 +154,7 @@ fn lookbehind_body(pattern: &PatternAst, body: PatternNodeId) -> Result<LookBehi
 }
 
 /// The encodings of one character of `class`.
-pub(super) fn encode_class(terms: &mut Terms, spelling: &mut Spelling, class: &ClassUnicode) -> TermId {
+pub(super) fn encode_class(terms: &mut Terms, encoding: &mut StringEncoding, class: &ClassUnicode) -> TermId {
     let ranges: Vec<CharRange> = class.iter().map(|range| (range.start(), range.end())).collect();
-    spelling.class(terms, &ranges)
+    encoding.class(terms, &ranges)
 }

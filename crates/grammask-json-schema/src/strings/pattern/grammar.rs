@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{PatternError, PatternErrorKind, full_match};
-use crate::strings::string_encoding::{Spelling, Universe};
+use crate::strings::string_encoding::{EncodingKind, StringEncoding};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, Span};
 use grammask_grammar::{Grammar, GrammarBuilder, Terminal};
 
@@ -26,8 +26,8 @@ pub fn grammar(pattern: &str, limits: &Limits) -> Result<Grammar, GrammarError> 
         return Err(LimitExceeded::new("grammar_bytes", limits.grammar_bytes).diagnostic().into());
     }
     let mut builder = GrammarBuilder::new(pattern);
-    let mut spelling = Spelling::within(Universe::Plain);
-    let term = full_match(builder.terms(), &mut spelling, pattern, limits)
+    let mut encoding = StringEncoding::within(EncodingKind::Plain);
+    let term = full_match(builder.terms(), &mut encoding, pattern, limits)
         .map_err(|error| pattern_diagnostic(error, pattern))?;
     let whole = Span::new(0, pattern.len());
     let start = builder.nonterminal("start", Span::default());

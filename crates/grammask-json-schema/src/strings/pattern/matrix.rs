@@ -222,7 +222,7 @@ fn assertion_free_matrix(
                 PatternNode::Class(_) if firsts >> atom & 1 == 0 => continue,
                 PatternNode::Class(class) => {
                     let part = translator.contexts.part(class, 1 << atom);
-                    encode_class(translator.terms, translator.spelling, &part)
+                    encode_class(translator.terms, translator.encoding, &part)
                 }
                 _ => {
                     let mut term = nonempty;

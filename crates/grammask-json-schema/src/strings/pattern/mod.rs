@@ -19,7 +19,7 @@ mod translate;
 pub(crate) use error::{PatternError, PatternErrorKind};
 pub use grammar::grammar;
 
-use crate::strings::string_encoding::Spelling;
+use crate::strings::string_encoding::StringEncoding;
 use grammask_automata::{TermId, Terms};
 use grammask_diagnostics::Limits;
 
@@ -29,12 +29,12 @@ use grammask_diagnostics::Limits;
 /// If the pattern is malformed, not regular, or over the work limit.
 pub(crate) fn search(
     terms: &mut Terms,
-    spelling: &mut Spelling,
+    encoding: &mut StringEncoding,
     source: &str,
     limits: &Limits,
 ) -> Result<TermId, PatternError> {
     let pattern = parse(source, limits)?;
-    translate::search(terms, spelling, &pattern)
+    translate::search(terms, encoding, &pattern)
 }
 
 /// The texts that `source` matches from start to end.
@@ -43,12 +43,12 @@ pub(crate) fn search(
 /// If the pattern is malformed, not regular, or over the work limit.
 pub(crate) fn full_match(
     terms: &mut Terms,
-    spelling: &mut Spelling,
+    encoding: &mut StringEncoding,
     source: &str,
     limits: &Limits,
 ) -> Result<TermId, PatternError> {
     let pattern = parse(source, limits)?;
-    translate::full_match(terms, spelling, &pattern)
+    translate::full_match(terms, encoding, &pattern)
 }
 
 fn parse(source: &str, limits: &Limits) -> Result<ast::PatternAst, PatternError> {

@@ -91,20 +91,20 @@ fn accepts(automata: &mut Automata, term: TermId, word: &str) -> bool {
 
 struct PatternScene {
     terms: Terms,
-    spelling: Spelling,
+    encoding: StringEncoding,
 }
 
 impl PatternScene {
     fn new() -> Self {
-        Self { terms: Terms::new(), spelling: Spelling::new(Escapes::Natural) }
+        Self { terms: Terms::new(), encoding: StringEncoding::new(Escapes::Natural) }
     }
 
     fn search(&mut self, source: &str) -> Result<TermId, PatternError> {
-        search(&mut self.terms, &mut self.spelling, source, &Limits::default())
+        search(&mut self.terms, &mut self.encoding, source, &Limits::default())
     }
 
     fn full_match(&mut self, source: &str) -> TermId {
-        full_match(&mut self.terms, &mut self.spelling, source, &Limits::default()).unwrap()
+        full_match(&mut self.terms, &mut self.encoding, source, &Limits::default()).unwrap()
     }
 }
 
@@ -227,12 +227,12 @@ fn errors_have_kinds_and_offsets() {
 #[test]
 fn simple_patterns_are_simple_terms() {
     let mut scene = PatternScene::new();
-    let letters = scene.spelling.class(&mut scene.terms, &[('a', 'z')]);
+    let letters = scene.encoding.class(&mut scene.terms, &[('a', 'z')]);
     let word = scene.terms.repeat(letters, 1, None);
     assert_eq!(scene.search("^[a-z]+$").unwrap(), word);
     assert_eq!(scene.search("^(?:[a-z]+)$").unwrap(), word);
     assert_eq!(scene.full_match("[a-z]+"), word);
-    let texts = scene.spelling.texts(&mut scene.terms);
+    let texts = scene.encoding.texts(&mut scene.terms);
     assert_eq!(scene.search("").unwrap(), texts);
     assert_eq!(scene.search("[a-z]*").unwrap(), texts);
     assert_eq!(scene.search("^").unwrap(), texts);
@@ -250,7 +250,7 @@ fn simple_patterns_are_simple_terms() {
 #[test]
 fn bounds_of_length_become_counts() {
     let mut scene = PatternScene::new();
-    let letters = scene.spelling.class(&mut scene.terms, &[('a', 'z')]);
+    let letters = scene.encoding.class(&mut scene.terms, &[('a', 'z')]);
     let cases = [
         ("^[a-z]+$", (100_000, None), "", (100_000, None), ""),
         ("^[a-z]*$", (0, Some(1_000_000)), "", (0, Some(1_000_000)), ""),
@@ -259,7 +259,7 @@ fn bounds_of_length_become_counts() {
     ];
     for (source, (min, max), before, (low, high), after) in cases {
         let term = scene.search(source).unwrap();
-        let term = bounded(&mut scene.terms, &mut scene.spelling, term, min, max);
+        let term = bounded(&mut scene.terms, &mut scene.encoding, term, min, max);
         let body = if source.contains("{2}") {
             let pair = scene.terms.repeat(letters, 2, Some(2));
             scene.terms.repeat(pair, low / 2, high.map(|high| high / 2))
@@ -271,12 +271,12 @@ fn bounds_of_length_become_counts() {
         assert_eq!(term, expected, "{source}");
     }
     let prefixed = scene.search("^foo").unwrap();
-    let bounded_prefix = bounded(&mut scene.terms, &mut scene.spelling, prefixed, 0, Some(5));
+    let bounded_prefix = bounded(&mut scene.terms, &mut scene.encoding, prefixed, 0, Some(5));
     let foo = scene.terms.literal(b"foo");
-    let rest = scene.spelling.length(&mut scene.terms, 0, Some(2));
+    let rest = scene.encoding.length(&mut scene.terms, 0, Some(2));
     assert_eq!(bounded_prefix, scene.terms.concat(&[foo, rest]));
     let nothing = scene.terms.nothing();
-    assert_eq!(bounded(&mut scene.terms, &mut scene.spelling, foo, 5, Some(4)), nothing);
+    assert_eq!(bounded(&mut scene.terms, &mut scene.encoding, foo, 5, Some(4)), nothing);
 }
 
 #[test]
@@ -323,13 +323,13 @@ proptest! {
         let mut scene = PatternScene::new();
         let limits = Limits::default();
         let found = scene.search(&source);
-        let matched = full_match(&mut scene.terms, &mut scene.spelling, &source, &limits);
+        let matched = full_match(&mut scene.terms, &mut scene.encoding, &source, &limits);
         let mut checks = Vec::new();
         for (result, is_search) in [(found, true), (matched, false)] {
             match result {
                 Ok(term) => {
                     let max = Some(min + more);
-                    let short = bounded(&mut scene.terms, &mut scene.spelling, term, min, max);
+                    let short = bounded(&mut scene.terms, &mut scene.encoding, term, min, max);
                     checks.push((term, short, is_search));
                 }
                 Err(error) => prop_assert_eq!(error.kind, PatternErrorKind::Unsupported, "{}: {}", source, error),

@@ -16,7 +16,7 @@ use super::contexts::{Bits, Contexts, encode_class};
 use super::error::PatternError;
 use super::{classes, matrix};
 use crate::strings::lengths::{LengthRange, RepeatedUnit, SizedPiece};
-use crate::strings::string_encoding::Spelling;
+use crate::strings::string_encoding::StringEncoding;
 use grammask_automata::{TermId, Terms};
 
 /// Number of literal branches from which an alternation becomes one automaton of literals.
@@ -98,7 +98,7 @@ struct PieceSequence {
 
 pub(super) struct PatternTranslator<'a> {
     pub(super) terms: &'a mut Terms,
-    pub(super) spelling: &'a mut Spelling,
+    pub(super) encoding: &'a mut StringEncoding,
     pub(super) pattern: &'a PatternAst,
     pub(super) contexts: Contexts,
     assertion_free: Vec<Option<AssertionFree>>,
@@ -109,15 +109,15 @@ pub(super) struct PatternTranslator<'a> {
 /// The texts that the pattern matches from start to end.
 pub(super) fn full_match(
     terms: &mut Terms,
-    spelling: &mut Spelling,
+    encoding: &mut StringEncoding,
     pattern: &PatternAst,
 ) -> Result<TermId, PatternError> {
-    let mut translator = PatternTranslator::new(terms, spelling, pattern)?;
+    let mut translator = PatternTranslator::new(terms, encoding, pattern)?;
     let end = SuffixLanguage { term: translator.terms.epsilon(), closed: true };
     let suffixes = translator.translate(pattern.root(), vec![end; translator.contexts.len()])?;
     let term = translator.within_texts(suffixes[0]);
     if let Some(sequence) = translator.sequence() {
-        spelling.pieces.insert(term, sequence.pieces);
+        encoding.pieces.insert(term, sequence.pieces);
     }
     Ok(term)
 }
@@ -125,10 +125,10 @@ pub(super) fn full_match(
 /// The texts that contain a match of the pattern.
 pub(super) fn search(
     terms: &mut Terms,
-    spelling: &mut Spelling,
+    encoding: &mut StringEncoding,
     pattern: &PatternAst,
 ) -> Result<TermId, PatternError> {
-    let mut translator = PatternTranslator::new(terms, spelling, pattern)?;
+    let mut translator = PatternTranslator::new(terms, encoding, pattern)?;
     if let Some(term) = translator.simple_search() {
         return Ok(term);
     }
@@ -139,13 +139,13 @@ pub(super) fn search(
     let is_uniform = groups.len() == 1 && groups[0].0 == found;
     for (suffix, atoms) in groups {
         let before = if is_uniform {
-            translator.spelling.texts(translator.terms)
+            translator.encoding.texts(translator.terms)
         } else if atoms == translator.contexts.all_atoms() {
-            translator.spelling.length(translator.terms, 1, None)
+            translator.encoding.length(translator.terms, 1, None)
         } else {
-            let texts = translator.spelling.texts(translator.terms);
+            let texts = translator.encoding.texts(translator.terms);
             let atom = translator.contexts.part(&classes::all(), atoms);
-            let atom = encode_class(translator.terms, translator.spelling, &atom);
+            let atom = encode_class(translator.terms, translator.encoding, &atom);
             translator.terms.concat(&[texts, atom])
         };
         let after = translator.prepend(before, suffix);
@@ -157,13 +157,13 @@ pub(super) fn search(
 impl<'a> PatternTranslator<'a> {
     fn new(
         terms: &'a mut Terms,
-        spelling: &'a mut Spelling,
+        encoding: &'a mut StringEncoding,
         pattern: &'a PatternAst,
     ) -> Result<Self, PatternError> {
         let contexts = Contexts::of(pattern)?;
         let (assertion_free, traits) = (Vec::new(), Vec::new());
         let mut translator =
-            Self { terms, spelling, pattern, contexts, assertion_free, traits, remaining_work: MAX_WORK };
+            Self { terms, encoding, pattern, contexts, assertion_free, traits, remaining_work: MAX_WORK };
         for id in pattern.ids() {
             translator.spend(id, 1)?;
             let assertion_free = translator.assertion_free_of(id);
@@ -210,7 +210,7 @@ impl<'a> PatternTranslator<'a> {
         match self.pattern.node(id) {
             PatternNode::Class(class) => {
                 let atoms = self.contexts.atoms_in(class);
-                let term = encode_class(self.terms, self.spelling, class);
+                let term = encode_class(self.terms, self.encoding, class);
                 Some(AssertionFree {
                     term,
                     firsts: atoms,
@@ -276,7 +276,7 @@ impl<'a> PatternTranslator<'a> {
                 _ => union.push(part.term),
             }
         }
-        union.push(self.spelling.words(self.terms, literals.iter().map(String::as_str)));
+        union.push(self.encoding.literals(self.terms, literals.iter().map(String::as_str)));
         self.terms.union(&union)
     }
 
@@ -318,9 +318,9 @@ impl<'a> PatternTranslator<'a> {
         if suffix.closed {
             return suffix.term;
         }
-        let texts = self.spelling.texts(self.terms);
+        let texts = self.encoding.texts(self.terms);
         let term = self.terms.intersection(&[texts, suffix.term]);
-        self.spelling.record_open_ended(term, suffix.term);
+        self.encoding.record_open_ended(term, suffix.term);
         term
     }
 
@@ -442,8 +442,8 @@ impl<'a> PatternTranslator<'a> {
     }
 
     fn word_boundary(&mut self, polarity: Polarity, suffixes: &SuffixLanguages) -> SuffixLanguages {
-        let word = encode_class(self.terms, self.spelling, &classes::word());
-        let other = encode_class(self.terms, self.spelling, &classes::complement(classes::word()));
+        let word = encode_class(self.terms, self.encoding, &classes::word());
+        let other = encode_class(self.terms, self.encoding, &classes::complement(classes::word()));
         let anything = self.terms.anything();
         let word = self.terms.concat(&[word, anything]);
         let other = self.terms.concat(&[other, anything]);
@@ -519,7 +519,7 @@ impl<'a> PatternTranslator<'a> {
             let part = match class {
                 Some(class) => {
                     let last = self.contexts.part(class, atoms);
-                    let last = encode_class(self.terms, self.spelling, &last);
+                    let last = encode_class(self.terms, self.encoding, &last);
                     self.terms.concat(&[head.unwrap_or(self.terms.epsilon()), last])
                 }
                 None => self.ending_in(assertion_free.term, atoms),
@@ -544,15 +544,15 @@ impl<'a> PatternTranslator<'a> {
         {
             return self.terms.repeat(body.term, 1, max);
         }
-        let nonempty = self.spelling.length(self.terms, 1, None);
+        let nonempty = self.encoding.length(self.terms, 1, None);
         self.terms.intersection(&[term, nonempty])
     }
 
     /// The texts of `term` whose last character is in `atoms`.
     pub(super) fn ending_in(&mut self, term: TermId, atoms: Bits) -> TermId {
-        let texts = self.spelling.texts(self.terms);
+        let texts = self.encoding.texts(self.terms);
         let last = self.contexts.part(&classes::all(), atoms);
-        let last = encode_class(self.terms, self.spelling, &last);
+        let last = encode_class(self.terms, self.encoding, &last);
         let ending = self.terms.concat(&[texts, last]);
         self.terms.intersection(&[term, ending])
     }
@@ -560,7 +560,7 @@ impl<'a> PatternTranslator<'a> {
     /// The texts of `term` whose first character is in `atoms`.
     pub(super) fn starting_in(&mut self, term: TermId, atoms: Bits) -> TermId {
         let first = self.contexts.part(&classes::all(), atoms);
-        let first = encode_class(self.terms, self.spelling, &first);
+        let first = encode_class(self.terms, self.encoding, &first);
         let starting = self.terms.concat(&[first, self.terms.anything()]);
         self.terms.intersection(&[term, starting])
     }
@@ -677,8 +677,8 @@ impl<'a> PatternTranslator<'a> {
         let character =
             self.assertion_free(temper.character).expect("a tempered character has no assertion").term;
         let mut parts = vec![self.terms.repeat(character, temper.counts.min, temper.counts.max)];
-        let texts = self.spelling.texts(self.terms);
-        let nonempty = self.spelling.length(self.terms, 1, None);
+        let texts = self.encoding.texts(self.terms);
+        let nonempty = self.encoding.length(self.terms, 1, None);
         for (&(side, polarity), body) in temper.lookaheads.iter().zip(bodies) {
             let refused = match polarity {
                 Polarity::Positive => self.terms.complement(body[0].term),
@@ -738,8 +738,8 @@ impl<'a> PatternTranslator<'a> {
     /// The search for a pattern that needs no set operation, or `None` if the pattern is not of that form.
     fn simple_search(&mut self) -> Option<TermId> {
         let PieceSequence { starts, mut pieces, ends } = self.sequence()?;
-        let any = self.spelling.any(self.terms);
-        let term = self.spelling.texts(self.terms);
+        let any = self.encoding.any(self.terms);
+        let term = self.encoding.texts(self.terms);
         let unit = Some(RepeatedUnit { term: any, length: 1, counts: LengthRange { min: 0, max: None } });
         let texts = SizedPiece { term, length: LengthRange { min: 0, max: None }, unit };
         let is_fixed = pieces.iter().all(|piece| piece.length.is_exact());
@@ -755,9 +755,9 @@ impl<'a> PatternTranslator<'a> {
         if !ends && let Some(last) = terms.last_mut() {
             *last = self.terms.anything();
             let open = self.terms.concat(&terms);
-            self.spelling.record_open_ended(term, open);
+            self.encoding.record_open_ended(term, open);
         }
-        self.spelling.pieces.insert(term, pieces);
+        self.encoding.pieces.insert(term, pieces);
         Some(term)
     }
 }
