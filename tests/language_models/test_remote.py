@@ -51,7 +51,7 @@ def scripted() -> Iterator[tuple[str, type[Scripted]]]:
     thread.join()
 
 
-def test_what_leaves_the_grammar_is_mended(scripted: tuple[str, type[Scripted]]) -> None:
+def test_illegal_continuations_are_replaced(scripted: tuple[str, type[Scripted]]) -> None:
     url, server = scripted
     server.choices = [
         {
