@@ -212,7 +212,7 @@ class Grammar:
         """Make the grammar of a regular expression; ``syntax`` is ``"rust"`` or ``"ecma"``."""
 
     @staticmethod
-    def from_choices(texts: list[bytes], limits: Limits | None = None) -> Grammar:
+    def from_choices(texts: Sequence[bytes], limits: Limits | None = None) -> Grammar:
         """Make the grammar of a list of texts."""
 
     @property
@@ -401,15 +401,15 @@ class LexedGrammar:
 
     def __new__(
         cls,
-        terminals: list[tuple[str, str, str, str, int, str]],
-        productions: list[tuple[str, list[str], int]],
+        terminals: Sequence[tuple[str, str, str, str, int, str]],
+        productions: Sequence[tuple[str, Sequence[str], int]],
         start: str,
         *,
         lexer: str = "basic",
         rule: str = "maximal_munch",
         parser: str = "lalr",
         prefer_shift: bool = False,
-        indentation: tuple[str, str, str, int, list[str], list[str]] | None = None,
+        indentation: tuple[str, str, str, int, Sequence[str], Sequence[str]] | None = None,
         source: str = "",
         limits: Limits | None = None,
     ) -> Self: ...

@@ -1,10 +1,8 @@
-//! Tokens that a grammar names, and the tokens that a text consists of.
+//! Tokens in grammars: the events of a text, and the matches of token terminals.
 
-use std::sync::Arc;
+use grammask_vocabulary::{TokenId, TokenSetRef};
 
-use grammask_vocabulary::{TokenId, TokenSet};
-
-/// One token, as an engine reads it when a grammar names tokens.
+/// One token of a text, as token terminals read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenEvent {
     /// Its id.
@@ -16,12 +14,12 @@ pub struct TokenEvent {
 /// The tokens that a token terminal matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenMatch {
-    /// This one.
+    /// One token.
     Only(TokenId),
     /// Every ordinary token with text.
     AnyWithText,
-    /// Any of these.
-    OneOf(Arc<TokenSet>),
+    /// Any token of a set.
+    OneOf(TokenSetRef),
 }
 
 impl TokenMatch {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use grammask::captures::{Capture, Parse, Parser};
+use grammask::captures::{Capture, CaptureParse, CaptureParser};
 use grammask::vocabulary::TokenId;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -31,7 +31,7 @@ type CaptureTuple = (usize, usize, usize, bool, Option<usize>);
 ///     GrammarError: As on compiling; a name that the grammar does not have; tokens without a vocabulary.
 #[pyclass(name = "Parser", module = "grammask._grammask", frozen)]
 pub(crate) struct PyParser {
-    parser: Arc<Parser>,
+    parser: Arc<CaptureParser>,
 }
 
 #[pymethods]
@@ -50,8 +50,8 @@ impl PyParser {
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let vocabulary = vocabulary.map(|vocabulary| vocabulary.vocabulary.clone());
         let parser = py.outside_forks(|| match vocabulary {
-            Some(vocabulary) => Parser::with_vocabulary(&grammar, &parts, vocabulary, &limits),
-            None => Parser::new(&grammar, &parts, &limits),
+            Some(vocabulary) => CaptureParser::with_vocabulary(&grammar, &parts, vocabulary, &limits),
+            None => CaptureParser::new(&grammar, &parts, &limits),
         });
         Ok(Self { parser: parser.map_err(|error| grammar_error(py, &error))? })
     }
@@ -72,7 +72,7 @@ impl PyParser {
 /// enclosing capture in the list. Captures are ordered by start, outer ones first.
 #[pyclass(name = "Parse", module = "grammask._grammask")]
 pub(crate) struct PyParse {
-    parse: Parse,
+    parse: CaptureParse,
 }
 
 #[pymethods]

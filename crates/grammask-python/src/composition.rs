@@ -120,7 +120,7 @@ impl PyComposition {
         max_characters: Option<u32>,
         max_tokens: Option<u32>,
     ) -> usize {
-        let text = FreeText { ends, excludes, most_characters: max_characters, most_tokens: max_tokens };
+        let text = FreeText { ends, excludes, max_characters, max_tokens };
         let node = text.before(&mut self.builder, end);
         self.part(node)
     }
@@ -239,7 +239,7 @@ impl PyComposition {
     ) -> PyResult<usize> {
         let limits = or_default(limits);
         let term = regex::term(self.builder.terms(), pattern, &limits)
-            .map_err(|error| grammar_error(py, &regex_grammar::refusal(&error, pattern)))?;
+            .map_err(|error| grammar_error(py, &regex_grammar::pattern_error(&error, pattern)))?;
         Ok(self.language(term))
     }
 

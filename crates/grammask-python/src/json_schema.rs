@@ -50,7 +50,7 @@ impl PySchemaOptions {
         options.whitespace = match (indent, separators, max_whitespace) {
             (Some(width), _, _) => Whitespace::Indent(width),
             (_, Some((item, key)), _) => Whitespace::Separators { item: item.into(), key: key.into() },
-            (_, _, Some(max)) => Whitespace::Flexible { most: max },
+            (_, _, Some(max)) => Whitespace::Flexible { max },
             (None, None, None) => Whitespace::Compact,
         };
         options.key_order = choose("key_order", key_order, KEY_ORDERS)?;
@@ -75,7 +75,7 @@ impl PySchemaOptions {
         let options = &self.options;
         let (max_whitespace, separators, indent) = match &options.whitespace {
             Whitespace::Compact => (None, None, None),
-            Whitespace::Flexible { most } => (Some(*most), None, None),
+            Whitespace::Flexible { max } => (Some(*max), None, None),
             Whitespace::Separators { item, key } => (None, Some((&**item, &**key)), None),
             Whitespace::Indent(width) => (None, None, Some(*width)),
         };

@@ -8,8 +8,8 @@ use grammask::frontends::{gbnf, kbnf};
 use grammask::grammar::{Diagnostic, Grammar, GrammarError};
 use grammask::lexing::{
     ConflictPolicy, EntryCounts, IndentationSource, InlinePatterns, LexedDefinition, LexedGrammar,
-    LexedRules, LexerKind, LexingRule, PairCounts, ParserKind, Pattern, PreparedGrammar, ProductionSource,
-    STREAMLINING_STEPS, TerminalRole, TerminalSource, definition_of_rules,
+    LexedOptions, LexerKind, LexingRule, PairCounts, ParserKind, PreparedGrammar, ProductionSource,
+    STREAMLINING_STEPS, TerminalPattern, TerminalRole, TerminalSource, definition_from_rules,
 };
 use grammask::{CompileOptions, CompiledGrammar, Limits};
 use pyo3::exceptions::PyValueError;
@@ -60,7 +60,7 @@ struct GrammarWithDirectives {
 
 impl PyLexedGrammar {
     /// The lexed grammar of rules with directives.
-    fn of_rules(
+    fn from_rules(
         parsed: GrammarWithDirectives,
         inline_patterns: InlinePatterns,
         lexer: LexerKind,
@@ -68,9 +68,9 @@ impl PyLexedGrammar {
         limits: &Limits,
     ) -> Result<Self, GrammarError> {
         let GrammarWithDirectives { rules, directives, mut warnings } = parsed;
-        let how = LexedRules { directives: &directives, inline_patterns, lexer, parser };
-        let (definition, found) = definition_of_rules(&rules, &how, limits)?;
-        warnings.extend(found);
+        let options = LexedOptions { directives: &directives, inline_patterns, lexer, parser };
+        let (definition, more_warnings) = definition_from_rules(&rules, &options, limits)?;
+        warnings.extend(more_warnings);
         let grammar = LexedGrammar::new(&definition, limits)?;
         Ok(Self { grammar, source: rules.source().to_string(), warnings })
     }
@@ -99,9 +99,9 @@ fn parser_kind(parser: &str) -> PyResult<ParserKind> {
     }
 }
 
-/// Name, kind of pattern, pattern, the spellings of a literal or nothing, priority, role.
+/// Name, kind of pattern, pattern, spellings of a literal (or empty), priority, role.
 type TerminalTuple = (String, String, String, String, i32, String);
-/// Left side, right side, priority.
+/// Left-hand side, right-hand side, priority.
 type ProductionTuple = (String, Vec<String>, i32);
 /// Newline, indent, dedent, tab length, opening and closing terminals.
 type IndentationTuple = (String, String, String, u32, Vec<String>, Vec<String>);
@@ -126,10 +126,10 @@ impl PyLexedGrammar {
     ) -> PyResult<Self> {
         let terminals = terminals.into_iter().map(|(name, kind, pattern, spellings, priority, role)| {
             let pattern = match &*kind {
-                "literal" if spellings.is_empty() => Pattern::Literal(pattern.into_bytes()),
-                "literal" => Pattern::Spelled { text: pattern.into_bytes(), spellings },
-                "regex" => Pattern::Regex(pattern),
-                "declared" => Pattern::Declared,
+                "literal" if spellings.is_empty() => TerminalPattern::Literal(pattern.into_bytes()),
+                "literal" => TerminalPattern::Spelled { text: pattern.into_bytes(), spellings },
+                "regex" => TerminalPattern::Regex(pattern),
+                "declared" => TerminalPattern::Declared,
                 _ => {
                     return Err(PyValueError::new_err(format!(
                         "{kind:?} is not one of 'literal', 'regex' and 'declared'"
@@ -193,7 +193,7 @@ impl PyLexedGrammar {
         py.outside_forks(|| {
             let (rules, directives, warnings) = kbnf::grammar_with_directives(text, start, &limits)?;
             let parsed = GrammarWithDirectives { rules, directives, warnings };
-            Self::of_rules(parsed, InlinePatterns::Taken, lexer, parser, &limits)
+            Self::from_rules(parsed, InlinePatterns::Accept, lexer, parser, &limits)
         })
         .map_err(|error| grammar_error(py, &error))
     }
@@ -214,7 +214,7 @@ impl PyLexedGrammar {
         py.outside_forks(|| {
             let (rules, directives, warnings) = gbnf::grammar_with_directives(text, start, &limits)?;
             let parsed = GrammarWithDirectives { rules, directives, warnings };
-            Self::of_rules(parsed, InlinePatterns::Refused, lexer, parser, &limits)
+            Self::from_rules(parsed, InlinePatterns::Refuse, lexer, parser, &limits)
         })
         .map_err(|error| grammar_error(py, &error))
     }

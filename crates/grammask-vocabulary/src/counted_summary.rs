@@ -1,32 +1,34 @@
-//! What is known about all repetitions of a code below some nodes, by the number of copies.
+//! The summaries of a repeated prefix code below some nodes, for all numbers of copies at once.
 //!
-//! Mostly copies are characters, and the trie has the characters of all tokens and nodes bit by bit (see [`super::bit_sliced`]).
-//! So what holds some more copies than characters is kept as a set for each such difference, if it is much: then the answer for
-//! a range of counts is a few operations per word. The rest is kept by its counts.
+//! In most repetitions a copy is a character, and the trie has bit-sliced indices of the number of characters of each
+//! token and node. So tokens and nodes are grouped by the difference between the number of copies and of characters:
+//! a large group is a bitset, which is filtered by bounds on the copies with a few operations per word. Small groups
+//! are lists by the number of copies.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
-use super::{
-    LiveTokens, NodeSet, TokenId, TokenRanges, TokenSet, TokenTrie, TrieNode, Vocabulary, WhichNodes,
+use crate::{
+    LiveTokens, NodeSet, TokenId, TokenRanges, TokenSet, TokenSetRef, TokenTrie, TrieNode, Vocabulary,
+    WhichNodes,
 };
 
-/// Which part of a vocabulary or a trie is many.
-const MANY: usize = 32;
+/// A group with more than this share of the vocabulary or of the trie is a bitset.
+const BITSET_SHARE: usize = 32;
 
-/// See the module. Equal summaries say the same about all counts.
+/// Live tokens and ends of a repeated prefix code by the number of copies. See the [module documentation](self).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedSummary {
-    /// Tokens in which as many copies begin as they have characters, and some more, by how many more.
+    /// Large groups of tokens, by the number of copies that begin in them less that of their characters.
     many_tokens: Vec<(i32, TokenSet)>,
-    /// Other tokens by the copies that begin in them.
+    /// Other tokens by the number of copies that begin in them.
     few_tokens: ByCount,
-    /// All tokens, where they are many.
-    all_tokens: Option<Arc<TokenSet>>,
-    /// Nodes, 64 a word, at which as many copies have ended as characters lead to them, and some more, by how many more.
+    /// All tokens, if there is a large group.
+    all_tokens: Option<TokenSetRef>,
+    /// Large groups of nodes as bitsets, by the number of copies that end on the path to them less that of its
+    /// characters.
     many_ends: Vec<(i32, Vec<u64>)>,
-    /// Other nodes with children by the copies that have ended there; several counts may share a node.
+    /// Other nodes with children by the number of copies; a node may have several numbers.
     few_ends: ByCount,
 }
 
@@ -35,9 +37,9 @@ pub struct CountedSummary {
 struct ByCount(Vec<Vec<u32>>);
 
 impl ByCount {
-    /// Adds an id with some more copies than characters.
+    /// Adds an id by the difference between its number of copies and of characters.
     fn add(&mut self, characters: u16, difference: i32, id: u32) {
-        // Copies that have begun or ended are never fewer than none.
+        // The sum is a number of copies, which is not negative.
         let count = (i32::from(characters) + difference) as usize;
         if self.0.len() <= count {
             self.0.resize(count + 1, Vec::new());
@@ -45,10 +47,10 @@ impl ByCount {
         self.0[count].push(id);
     }
 
-    /// The ids with a count from `least` to `most`.
-    fn within(&self, least: u32, most: u32) -> impl Iterator<Item = u32> {
-        let end = (most as usize).saturating_add(1).min(self.0.len());
-        self.0[end.min(least as usize)..end].iter().flatten().copied()
+    /// The ids with a count between `min` and `max`, inclusive.
+    fn within(&self, min: u32, max: u32) -> impl Iterator<Item = u32> {
+        let end = (max as usize).saturating_add(1).min(self.0.len());
+        self.0[end.min(min as usize)..end].iter().flatten().copied()
     }
 
     fn memory_bytes(&self) -> usize {
@@ -56,14 +58,15 @@ impl ByCount {
     }
 }
 
-/// A [`CountedSummary`] being made. Counts are kept as differences to the characters that lead to a place.
+/// Builds a [`CountedSummary`] from ranges of nodes and the difference between their numbers of copies and of
+/// characters.
 #[derive(Clone, Debug, Default)]
 pub struct CountedSummaryBuilder {
     tokens: Vec<Segment>,
     ends: Vec<Segment>,
 }
 
-/// Neighbouring nodes with one difference between copies and characters.
+/// A range of nodes with one difference between the numbers of copies and of characters.
 #[derive(Clone, Debug)]
 struct Segment {
     nodes: Range<usize>,
@@ -72,7 +75,8 @@ struct Segment {
 }
 
 impl CountedSummaryBuilder {
-    /// Adds the tokens at some nodes in which as many copies begin as characters on the way to them, and `difference` more.
+    /// Adds the tokens at some nodes; the number of copies that begin in each is its number of characters plus
+    /// `difference`.
     pub fn add_tokens(&mut self, nodes: Range<usize>, difference: i32) {
         match self.tokens.last_mut() {
             Some(last) if last.difference == difference && last.nodes.end == nodes.start => {
@@ -82,14 +86,14 @@ impl CountedSummaryBuilder {
         }
     }
 
-    /// Adds nodes at which as many copies have ended as characters begin on the way to them, and `difference` more; those
-    /// inside a character may be left out.
+    /// Adds the nodes of a range, or those of them that end a character; the number of copies that end on the path to
+    /// each is its number of characters plus `difference`.
     pub fn add_ends(&mut self, trie: &TokenTrie, nodes: Range<usize>, difference: i32, which: WhichNodes) {
         if let Some(last) = self.ends.last_mut()
             && last.difference == difference
             && last.nodes.end == nodes.start
         {
-            // A node that ends a character may be kept either way.
+            // A single node that ends a character belongs to either kind of segment.
             let is_one = nodes.len() == 1 && trie.is_whole(TrieNode(nodes.start as u32));
             if last.which == which || is_one {
                 last.nodes.end = nodes.end;
@@ -104,14 +108,14 @@ impl CountedSummaryBuilder {
         self.ends.push(Segment { nodes, difference, which });
     }
 
-    /// The summary of what was added.
+    /// The summary of all added tokens and nodes.
     pub fn finish(self, vocabulary: &Vocabulary) -> CountedSummary {
         let trie = vocabulary.trie();
         let (mut many_tokens, mut few_tokens) = (Vec::new(), ByCount::default());
         for (difference, segments) in by_difference(self.tokens) {
             let mut tokens = TokenRanges::default();
             segments.iter().for_each(|segment| tokens.add(trie.token_positions(segment.nodes.clone())));
-            if tokens.token_count() > vocabulary.size() / MANY {
+            if tokens.token_count() > vocabulary.size() / BITSET_SHARE {
                 many_tokens.push((difference, tokens.finish(vocabulary).to_set(vocabulary.size())));
                 continue;
             }
@@ -125,7 +129,7 @@ impl CountedSummaryBuilder {
         let (mut many_ends, mut few_ends) = (Vec::new(), ByCount::default());
         for (difference, segments) in by_difference(self.ends) {
             let count: usize = segments.iter().map(|segment| segment.nodes.len()).sum();
-            if count > trie.len() / MANY {
+            if count > trie.len() / BITSET_SHARE {
                 let mut bits = vec![0; trie.len().div_ceil(64)];
                 for Segment { nodes, which, .. } in segments {
                     trie.set_bits(nodes, which, &mut bits);
@@ -134,18 +138,18 @@ impl CountedSummaryBuilder {
                 continue;
             }
             for Segment { nodes, which, .. } in segments {
-                for (first, mut rest) in trie.inner_words_in(nodes, which) {
-                    while rest != 0 {
-                        let node = TrieNode(first | rest.trailing_zeros());
+                for (first, mut bits) in trie.inner_words_in(nodes, which) {
+                    while bits != 0 {
+                        let node = TrieNode(first | bits.trailing_zeros());
                         few_ends.add(trie.characters(node), difference, node.0);
-                        rest &= rest - 1;
+                        bits &= bits - 1;
                     }
                 }
             }
         }
         let mut summary = CountedSummary { many_tokens, few_tokens, all_tokens: None, many_ends, few_ends };
         summary.all_tokens =
-            (!summary.many_tokens.is_empty()).then(|| Arc::new(summary.tokens_up_to(u32::MAX, vocabulary)));
+            (!summary.many_tokens.is_empty()).then(|| summary.tokens_up_to(u32::MAX, vocabulary).into());
         summary
     }
 }
@@ -159,45 +163,45 @@ fn by_difference(segments: Vec<Segment>) -> BTreeMap<i32, Vec<Segment>> {
 }
 
 impl CountedSummary {
-    /// Tokens that need at most `max` copies. Costs some passes over a bitset, if there are many.
+    /// Tokens in which at most `max` copies begin. Costs a pass over a bitset per large group.
     #[must_use]
     pub fn live(&self, max: Option<u32>, vocabulary: &Vocabulary) -> LiveTokens {
-        let most = max.unwrap_or(u32::MAX);
+        let max = max.unwrap_or(u32::MAX);
         match &self.all_tokens {
-            Some(all) if most == u32::MAX => LiveTokens::Set(all.clone()),
-            Some(all) => LiveTokens::within(all, self.tokens_up_to(most, vocabulary)),
+            Some(all) if max == u32::MAX => LiveTokens::from_dense(all.clone()),
+            Some(all) => LiveTokens::within(all, self.tokens_up_to(max, vocabulary)),
             None => {
-                let tokens = self.few_tokens.within(0, most).map(TokenId).collect();
+                let tokens = self.few_tokens.within(0, max).map(TokenId).collect();
                 LiveTokens::new(tokens, vocabulary.size())
             }
         }
     }
 
-    fn tokens_up_to(&self, most: u32, vocabulary: &Vocabulary) -> TokenSet {
+    fn tokens_up_to(&self, max: u32, vocabulary: &Vocabulary) -> TokenSet {
         let mut set = TokenSet::new(vocabulary.size());
         for (difference, tokens) in &self.many_tokens {
-            if let Some(characters) = characters_with(most, *difference) {
+            if let Some(characters) = characters_of(max, *difference) {
                 let within = vocabulary.trie().characters_of_tokens().within(0, characters);
                 set.union_with_within(tokens, &within);
             }
         }
-        set.extend(self.few_tokens.within(0, most).map(TokenId));
+        set.extend(self.few_tokens.within(0, max).map(TokenId));
         set
     }
 
-    /// Nodes at which `min` to `max` copies have ended. Costs some passes over a bitset, if there are many.
+    /// Nodes with children where `min` to `max` copies have ended. Costs a pass over a bitset per large group.
     #[must_use]
     pub fn ends(&self, min: u32, max: Option<u32>, trie: &TokenTrie) -> NodeSet {
-        let most = max.unwrap_or(u32::MAX);
-        let few = self.few_ends.within(min, most);
+        let max = max.unwrap_or(u32::MAX);
+        let few = self.few_ends.within(min, max);
         if self.many_ends.is_empty() {
             return NodeSet::new(few.collect(), trie);
         }
         let mut bits = vec![0; trie.len().div_ceil(64)];
         for (difference, nodes) in &self.many_ends {
-            let Some(characters) = characters_with(most, *difference) else { continue };
-            let least = characters_with(min, *difference).unwrap_or(0);
-            let within = trie.characters_of_nodes().within(least, characters);
+            let Some(characters) = characters_of(max, *difference) else { continue };
+            let min_characters = characters_of(min, *difference).unwrap_or(0);
+            let within = trie.characters_of_nodes().within(min_characters, characters);
             for ((word, nodes), within) in bits.iter_mut().zip(nodes).zip(within) {
                 *word |= nodes & within;
             }
@@ -208,7 +212,7 @@ impl CountedSummary {
         NodeSet::from_bits(bits, trie)
     }
 
-    /// Bytes of memory that it takes.
+    /// Memory, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         let tokens = self.many_tokens.iter().map(|(_, tokens)| tokens).chain(self.all_tokens.as_deref());
@@ -218,9 +222,8 @@ impl CountedSummary {
     }
 }
 
-/// How many characters a place with so many copies has, if the copies are the characters and some more; none if it would be
-/// fewer than none.
-fn characters_with(copies: u32, difference: i32) -> Option<u32> {
+/// The number of characters for a number of copies and a difference between both; `None` if it would be negative.
+fn characters_of(copies: u32, difference: i32) -> Option<u32> {
     let characters = i64::from(copies) - i64::from(difference);
     (characters >= 0).then(|| u32::try_from(characters).unwrap_or(u32::MAX))
 }
@@ -230,7 +233,7 @@ mod tests {
     use super::*;
     use crate::TokenTexts;
 
-    /// Everything is as if each token and node were looked at.
+    /// Compares summaries with a filter over all tokens and nodes.
     #[test]
     fn unions_are_by_count() {
         let pieces = ["a", "é", "你", "🙂", "b"];
@@ -268,13 +271,14 @@ mod tests {
             assert_eq!(summary.many_ends.len(), if segments.len() > 1 { segments.len() } else { 0 });
             assert_eq!(summary.many_tokens.len(), summary.many_ends.len());
             for max in [None, Some(0), Some(1), Some(3), Some(5), Some(6), Some(7), Some(16), Some(100)] {
-                let most = max.unwrap_or(u32::MAX);
+                let bound = max.unwrap_or(u32::MAX);
                 let (mut live, mut expected) = (TokenSet::new(3001), TokenSet::new(3001));
                 summary.live(max, &vocabulary).add_to(&mut live);
-                expected.extend(tokens.iter().filter(|(copies, _)| *copies <= most).map(|&(_, token)| token));
+                expected
+                    .extend(tokens.iter().filter(|(copies, _)| *copies <= bound).map(|&(_, token)| token));
                 assert_eq!(live, expected, "{max:?}");
                 for min in [0, 1, 2, 5, 20] {
-                    let nodes = ends.iter().filter(|(copies, _)| (min..=most).contains(copies));
+                    let nodes = ends.iter().filter(|(copies, _)| (min..=bound).contains(copies));
                     let expected = NodeSet::new(nodes.map(|&(_, node)| node).collect(), trie);
                     assert_eq!(summary.ends(min, max, trie), expected, "{min} {max:?}");
                 }

@@ -1,353 +1,41 @@
-//! The tokens of a model: their bytes, the special ones, the ones that end a text, and the trie over the rest.
+//! Vocabularies: the tokens of a model, the trie over their bytes, sets of tokens and trie nodes, and cached summaries.
 //!
-//! A [`Vocabulary`] is immutable and made once per model; all grammars share it behind an `Arc` without
-//! copying. It sorts every id into exactly one class:
+//! A [`Vocabulary`] is immutable and built once per model; all grammars share it through an `Arc`. It assigns each id
+//! to exactly one class:
 //!
-//! - a *token with text*: matched by its bytes, found in the [`TokenTrie`];
-//! - a *special token*: has a name and no text; only a grammar that names it can match it, whatever bytes its
+//! - a *token with text*: matched by its bytes, and a path of the [`TokenTrie`];
+//! - a *special token*: has a name and no text, and matches only where a grammar names it, whatever bytes its
 //!   tokenizer spells it with;
-//! - an *end token*: ends the text; a special token may be one, and a token with bytes that is made an end
-//!   token loses them;
-//! - *without text*: an id that the model has and no grammar can match, such as padding up to a round size.
+//! - an *end token*: ends the text. A special token may be one; a token with bytes loses them when it is declared an
+//!   end token;
+//! - *without text*: an id that no grammar can match, such as padding of the model's logits to a round number.
 //!
-//! Several ids may have the same bytes: they share a node of the trie and are legal together.
+//! Several ids may have the same bytes. They share a node of the trie and are legal together.
+//!
+//! | folder or module | contents |
+//! |---|---|
+//! | `tokens` | [`Vocabulary`], [`TokenId`], [`TokenTexts`] (the bytes of all tokens in two allocations) |
+//! | `trie` | [`TokenTrie`]: flat arrays in preorder, with facts by which walks skip subtrees ([`ByteGroups`]) |
+//! | `sets` | [`TokenSet`] (bitset in the mask layout), [`LiveTokens`] (list, bitset or delta), [`NodeSet`], [`Mask`] |
+//! | `summary_cache` | [`SummaryCache`]: summaries of terminals, interned sets, unions, masks; for all grammars |
+//! | `counted_summary` | [`CountedSummary`]: summaries of a repeated prefix code, for all numbers of copies |
+//!
+//! **Invariant: tables are keyed by identities.** Shared sets carry an id ([`NodeSetId`], [`TokenSetId`]) that is
+//! never reused; no table depends on the address of a set or on which sets are alive.
 #![forbid(unsafe_code)]
 
-mod bit_order;
-mod bit_range;
-mod bit_sliced;
-mod byte_groups;
-mod character;
 mod counted_summary;
-mod error;
-mod live_tokens;
-mod mask;
-mod node_set;
+mod sets;
 mod sharded_map;
-mod terminal_summaries;
-mod token_ranges;
-mod token_set;
-mod token_texts;
-mod token_trie;
+mod summary_cache;
+mod tokens;
+mod trie;
 
-pub use bit_order::BitOrder;
-pub use bit_range::words_of;
-pub use byte_groups::ByteGroups;
-pub use character::Character;
 pub use counted_summary::{CountedSummary, CountedSummaryBuilder};
-pub use error::VocabularyError;
-pub use live_tokens::{LiveTokens, Near, Tokens};
-pub use mask::Mask;
-pub use node_set::{GrowingNodeSet, NodeSet, ones};
-pub use terminal_summaries::{NodeSetRef, Repetition, TerminalSummaries, TerminalSummary};
-pub use token_ranges::TokenRanges;
-pub use token_set::TokenSet;
-pub use token_texts::TokenTexts;
-pub use token_trie::{Children, ChildrenByByte, TokenTrie, TrieNode, WhichNodes};
-
-use std::collections::hash_map::Entry;
-use std::sync::Arc;
-
-use rustc_hash::FxHashMap;
-
-/// The number by which a model knows a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TokenId(pub u32);
-
-impl TokenId {
-    /// The id as a position in tables over all ids.
-    #[must_use]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// All tokens of a model. See the [module documentation](self).
-#[derive(Debug)]
-pub struct Vocabulary {
-    size: usize,
-    texts: TokenTexts,
-    special: Vec<(Box<str>, TokenId)>,
-    by_name: FxHashMap<Box<str>, TokenId>,
-    first_name: FxHashMap<TokenId, usize>,
-    eos: Vec<TokenId>,
-    trie: TokenTrie,
-    tokens_with_text: Arc<TokenSet>,
-    summaries: TerminalSummaries,
-}
-
-impl Vocabulary {
-    /// Most ids of a vocabulary, padding included.
-    pub const MAX_SIZE: usize = 1 << 24;
-    /// Longest text of a token, in bytes.
-    pub const MAX_TOKEN_BYTES: usize = u16::MAX as usize;
-    /// Most bytes of all tokens together.
-    pub const MAX_TEXT_BYTES: usize = 1 << 28;
-
-    /// A vocabulary in which the `i`-th entry of `tokens` is the text of id `i`.
-    ///
-    /// `special` names the special tokens; several names may share an id, and [`Vocabulary::name_of`] then
-    /// gives the first. `eos` lists the end tokens. `size` is the number of ids including padding, usually the
-    /// width of the model's logits; without it there are as many ids as `tokens`.
-    ///
-    /// Costs one sort of the tokens, about 25 ms for 200,000 of them.
-    ///
-    /// ```
-    /// use grammask_vocabulary::{TokenId, TokenTexts, Vocabulary};
-    ///
-    /// let tokens: TokenTexts = [Some("a"), Some("b"), Some("ab"), None].into_iter().collect();
-    /// let vocabulary = Vocabulary::new(tokens, vec![("<|end|>".to_owned(), 3)], vec![3], Some(8))?;
-    /// assert_eq!(vocabulary.size(), 8);
-    /// assert_eq!(vocabulary.token(TokenId(2)), Some(&b"ab"[..]));
-    /// assert_eq!(vocabulary.token(TokenId(3)), None);
-    /// assert_eq!(vocabulary.special("<|end|>"), Some(TokenId(3)));
-    /// # Ok::<(), grammask_vocabulary::VocabularyError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// When there are no tokens, when an id of `special` or `eos` is not below the size, when one name stands
-    /// for two ids, when `size` is below the number of tokens, or when one of the maxima above is passed.
-    pub fn new(
-        tokens: TokenTexts,
-        special: Vec<(String, u32)>,
-        mut eos: Vec<u32>,
-        size: Option<usize>,
-    ) -> Result<Self, VocabularyError> {
-        let size = checked_size(&tokens, size)?;
-        let mut by_name = FxHashMap::default();
-        let mut first_name = FxHashMap::default();
-        let mut names = Vec::with_capacity(special.len());
-        for (name, id) in special {
-            if id as usize >= size {
-                return Err(VocabularyError::SpecialOutOfRange { name, id, size });
-            }
-            let id = TokenId(id);
-            let name = name.into_boxed_str();
-            match by_name.entry(name.clone()) {
-                Entry::Vacant(entry) => {
-                    entry.insert(id);
-                    first_name.entry(id).or_insert(names.len());
-                    names.push((name, id));
-                }
-                Entry::Occupied(entry) if *entry.get() == id => {}
-                Entry::Occupied(entry) => {
-                    return Err(VocabularyError::AmbiguousName {
-                        name: name.into(),
-                        first: entry.get().0,
-                        second: id.0,
-                    });
-                }
-            }
-        }
-        eos.sort_unstable();
-        eos.dedup();
-        if let Some(&id) = eos.iter().find(|&&id| id as usize >= size) {
-            return Err(VocabularyError::EosOutOfRange { id, size });
-        }
-        let eos: Vec<TokenId> = eos.into_iter().map(TokenId).collect();
-        let texts = tokens.without(names.iter().map(|&(_, id)| id).chain(eos.iter().copied()));
-        let trie = TokenTrie::new(&texts);
-        let mut tokens_with_text = TokenSet::new(size);
-        tokens_with_text.extend(trie.sorted_ids().iter().copied());
-        Ok(Self {
-            size,
-            texts,
-            special: names,
-            by_name,
-            first_name,
-            eos,
-            trie,
-            tokens_with_text: Arc::new(tokens_with_text),
-            summaries: TerminalSummaries::default(),
-        })
-    }
-
-    /// What is known about terminals of all grammars on this vocabulary's trie.
-    #[must_use]
-    pub fn summaries(&self) -> &TerminalSummaries {
-        &self.summaries
-    }
-
-    /// Number of ids, padding included: the width of a mask in bits.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        self.size
-    }
-
-    /// The bytes of a token with text; `None` for special tokens, end tokens, ids without text, padding and
-    /// ids that do not exist.
-    #[must_use]
-    pub fn token(&self, id: TokenId) -> Option<&[u8]> {
-        self.texts.get(id.index())
-    }
-
-    /// The end tokens, ascending.
-    #[must_use]
-    pub fn eos(&self) -> &[TokenId] {
-        &self.eos
-    }
-
-    /// Whether `id` is an end token.
-    #[must_use]
-    pub fn is_eos(&self, id: TokenId) -> bool {
-        self.eos.binary_search(&id).is_ok()
-    }
-
-    /// The special token called `name`.
-    #[must_use]
-    pub fn special(&self, name: &str) -> Option<TokenId> {
-        self.by_name.get(name).copied()
-    }
-
-    /// All names of special tokens with their ids, in the order they were given in.
-    #[must_use]
-    pub fn specials(&self) -> &[(Box<str>, TokenId)] {
-        &self.special
-    }
-
-    /// Whether `id` is a special token.
-    #[must_use]
-    pub fn is_special(&self, id: TokenId) -> bool {
-        self.first_name.contains_key(&id)
-    }
-
-    /// The name of a special token; its first one if it has several.
-    #[must_use]
-    pub fn name_of(&self, id: TokenId) -> Option<&str> {
-        self.first_name.get(&id).map(|&index| &*self.special[index].0)
-    }
-
-    /// The tokens with exactly this text, ascending.
-    #[must_use]
-    pub fn ids_of(&self, text: &[u8]) -> &[TokenId] {
-        self.trie.find(text).map_or(&[], |node| self.trie.tokens(node))
-    }
-
-    /// The trie over all tokens with text.
-    #[must_use]
-    pub fn trie(&self) -> &TokenTrie {
-        &self.trie
-    }
-
-    /// All tokens with text.
-    pub fn tokens_with_text(&self) -> &Arc<TokenSet> {
-        &self.tokens_with_text
-    }
-
-    /// The texts of all ids; shorter than [`Vocabulary::size`] where the rest is padding.
-    #[must_use]
-    pub fn texts(&self) -> &TokenTexts {
-        &self.texts
-    }
-
-    /// Bytes of memory that the vocabulary takes, without the names of special tokens.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        self.texts.memory_bytes() + self.trie.memory_bytes()
-    }
-}
-
-/// The size of the vocabulary, once `tokens` and the asked-for `size` are known to be usable.
-fn checked_size(tokens: &TokenTexts, size: Option<usize>) -> Result<usize, VocabularyError> {
-    if tokens.is_empty() {
-        return Err(VocabularyError::NoTokens);
-    }
-    let padded = size.unwrap_or(tokens.len());
-    if padded < tokens.len() {
-        return Err(VocabularyError::SizeTooSmall { size: padded, tokens: tokens.len() });
-    }
-    if padded > Vocabulary::MAX_SIZE {
-        return Err(VocabularyError::TooManyTokens { size: padded });
-    }
-    if tokens.text_bytes() > Vocabulary::MAX_TEXT_BYTES {
-        return Err(VocabularyError::TooMuchText { bytes: tokens.text_bytes() });
-    }
-    let too_long = tokens.iter().enumerate().find_map(|(id, text)| {
-        text.filter(|text| text.len() > Vocabulary::MAX_TOKEN_BYTES).map(|text| (id, text.len()))
-    });
-    match too_long {
-        Some((id, bytes)) => Err(VocabularyError::TokenTooLong { id, bytes }),
-        None => Ok(padded),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn texts(tokens: &[&str]) -> TokenTexts {
-        tokens.iter().map(Some).collect()
-    }
-
-    fn special(entries: &[(&str, u32)]) -> Vec<(String, u32)> {
-        entries.iter().map(|&(name, id)| (name.to_owned(), id)).collect()
-    }
-
-    #[test]
-    fn sorts_ids_into_classes() {
-        let tokens = [Some("a"), Some("<eot>"), Some(""), None, Some("\n"), Some("a")].into_iter().collect();
-        let names = special(&[("<eot>", 1), ("<pad>", 6), ("<also pad>", 6)]);
-        let vocabulary = Vocabulary::new(tokens, names, vec![4, 1, 4], Some(9)).unwrap();
-        let with_text: Vec<u32> = (0..9).filter(|&id| vocabulary.token(TokenId(id)).is_some()).collect();
-        assert_eq!(with_text, [0, 5]);
-        assert_eq!(vocabulary.eos(), [TokenId(1), TokenId(4)]);
-        assert!(vocabulary.is_eos(TokenId(4)) && !vocabulary.is_special(TokenId(4)));
-        assert!(vocabulary.is_special(TokenId(6)) && !vocabulary.is_eos(TokenId(6)));
-        assert_eq!(vocabulary.special("<also pad>"), Some(TokenId(6)));
-        assert_eq!(vocabulary.name_of(TokenId(6)), Some("<pad>"));
-        assert_eq!(vocabulary.name_of(TokenId(0)), None);
-        assert_eq!(vocabulary.special("a"), None);
-        assert_eq!(vocabulary.ids_of(b"a"), [TokenId(0), TokenId(5)]);
-        assert_eq!(vocabulary.ids_of(b"<eot>"), []);
-        assert_eq!(vocabulary.ids_of(b""), []);
-        assert_eq!(vocabulary.token(TokenId(u32::MAX)), None);
-        assert_eq!(vocabulary.trie().sorted_ids(), [TokenId(0), TokenId(5)]);
-    }
-
-    #[test]
-    fn refuses_what_makes_no_sense() {
-        let refused = |tokens, names, eos: &[u32], size| {
-            Vocabulary::new(tokens, names, eos.to_vec(), size).unwrap_err()
-        };
-        assert_eq!(refused(texts(&[]), vec![], &[], Some(4)), VocabularyError::NoTokens);
-        assert_eq!(
-            refused(texts(&["a", "b"]), vec![], &[], Some(1)),
-            VocabularyError::SizeTooSmall { size: 1, tokens: 2 }
-        );
-        assert_eq!(
-            refused(texts(&["a"]), vec![], &[1], None),
-            VocabularyError::EosOutOfRange { id: 1, size: 1 }
-        );
-        assert_eq!(
-            refused(texts(&["a"]), special(&[("<s>", 7)]), &[], None),
-            VocabularyError::SpecialOutOfRange { name: "<s>".to_owned(), id: 7, size: 1 }
-        );
-        assert_eq!(
-            refused(texts(&["a", "b"]), special(&[("<s>", 0), ("<s>", 1)]), &[], None),
-            VocabularyError::AmbiguousName { name: "<s>".to_owned(), first: 0, second: 1 }
-        );
-        assert_eq!(
-            refused(texts(&["a", &"b".repeat(65_536)]), vec![], &[], None),
-            VocabularyError::TokenTooLong { id: 1, bytes: 65_536 }
-        );
-        assert_eq!(
-            refused(texts(&["a"]), vec![], &[], Some(usize::MAX)),
-            VocabularyError::TooManyTokens { size: usize::MAX }
-        );
-    }
-
-    #[test]
-    fn takes_the_longest_token_and_a_name_twice() {
-        let tokens = texts(&[&"b".repeat(65_535)]);
-        let names = special(&[("<s>", 1), ("<s>", 1)]);
-        let vocabulary = Vocabulary::new(tokens, names, vec![], Some(2)).unwrap();
-        assert_eq!(vocabulary.specials().len(), 1);
-        assert_eq!(vocabulary.trie().len(), 65_536);
-    }
-
-    #[test]
-    fn is_shared_between_threads() {
-        fn shared<T: Send + Sync>() {}
-        shared::<Vocabulary>();
-    }
-}
+pub use sets::{
+    BitOrder, GrowingNodeSet, LiveTokens, LiveTokensIter, Mask, NodeSet, NodeSetId, NodeSetRef, TokenRanges,
+    TokenSet, TokenSetId, TokenSetRef, ones, words_of,
+};
+pub use summary_cache::{CopyBounds, Repetition, SummaryCache, TerminalSummary};
+pub use tokens::{TokenId, TokenTexts, Vocabulary, VocabularyError};
+pub use trie::{ByteGroups, Character, Children, ChildrenByByte, TokenTrie, TrieNode, WhichNodes};

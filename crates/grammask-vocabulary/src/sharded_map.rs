@@ -1,18 +1,18 @@
-//! A hash map in parts, so that growing moves a small part of the entries at a time.
+//! A hash map in shards, so that no insertion moves more than a shard.
 //!
-//! A map of 60,000 entries that grows takes milliseconds, which one mask would have to wait for.
+//! Resizing a single map of 60,000 entries takes milliseconds, which would delay one mask.
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-/// How many parts there are; a power of two.
+/// Number of shards; a power of two.
 const SHARDS: usize = 64;
-/// Where the bits of a hash begin that choose the part: between those that choose a bucket and those kept with entries.
+/// Lowest bit of the hash that selects the shard: above the bits that select a bucket, below those stored with entries.
 const SHARD_SHIFT: u32 = 40;
 
-/// See the module.
+/// A hash map in shards. See the [module documentation](self).
 #[derive(Debug)]
 pub(crate) struct ShardedMap<K, V> {
     shards: Box<[FxHashMap<K, V>]>,
@@ -43,7 +43,7 @@ impl<K: Eq + Hash, V> ShardedMap<K, V> {
         self.shards[shard(&key)].insert(key, value);
     }
 
-    /// The value of a key, made if there is none.
+    /// The value of a key, inserted if it is missing.
     pub(crate) fn entry_or_default(&mut self, key: K) -> &mut V
     where
         V: Default,
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_what_was_put_in() {
+    fn finds_inserted_entries() {
         let mut map: ShardedMap<u64, u64> = ShardedMap::default();
         for key in 0..10_000 {
             assert!(map.get(&key).is_none());
@@ -78,7 +78,7 @@ mod tests {
         }
         assert_eq!(map.len(), 10_000);
         assert!((0..10_000).all(|key| map.get(&key) == Some(&(key * 3 + 1))));
-        // No part has much more than its share.
+        // Keys are distributed evenly.
         assert!(map.shards.iter().all(|shard| shard.len() < 10_000 / SHARDS * 2));
         map.clear();
         assert_eq!((map.len(), map.get(&7)), (0, None));

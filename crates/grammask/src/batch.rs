@@ -1,10 +1,10 @@
-//! Many masks at once, in parallel on one pool of threads that is started when it is first needed.
+//! Masks of many matchers, computed in parallel on one pool of threads, which is started when it is first needed.
 //!
-//! Most rows of a batch are in states whose masks are known: these are looked up by the calling thread. Only masks
-//! that have to be made go to the pool, each different one once, and not if there is just one. So a batch of one row
-//! costs what one mask costs, and no call starts a thread.
+//! The calling thread looks up the cached masks, which most rows have. The pool computes each distinct missing mask
+//! once; a single missing mask is computed by the calling thread. So a batch of one row costs as much as one mask, and
+//! no call after the first starts a thread.
 //!
-//! The pool belongs to the process that started it: a process forked from it starts its own.
+//! The pool belongs to the process that started it: a forked process starts its own.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,19 +13,21 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::Matcher;
+use crate::cache::CacheId;
 use grammask_diagnostics::GrammarError;
 use grammask_engine::SetId;
 use grammask_vocabulary::Mask;
 
-/// Bytes of a batch from which on several threads copy it: below, waking them takes longer than copying.
+/// Minimum size of a batch, in bytes, that several threads copy. Copying a smaller one takes less time than waking
+/// them.
 const PARALLEL_COPY_BYTES: usize = 4 << 20;
 
-/// The mask of one row could not be made.
+/// The error of one row of a batch.
 #[derive(Clone, Debug)]
 pub struct RowError {
     /// Position of the matcher in the batch, or of the mask in the draft.
     pub row: usize,
-    /// Why.
+    /// The error of its mask.
     pub error: GrammarError,
 }
 
@@ -37,54 +39,54 @@ impl std::fmt::Display for RowError {
 
 impl std::error::Error for RowError {}
 
-/// The masks of several matchers, as [`Matcher::mask`] makes each.
+/// The masks of several matchers, each as [`Matcher::mask`] returns it.
 ///
 /// # Errors
-/// The first row whose mask cannot be made.
+/// The error of the first row that has one.
 pub fn masks(matchers: &[&Matcher]) -> Result<Vec<Arc<Mask>>, RowError> {
-    let mut known = Vec::with_capacity(matchers.len());
-    let mut to_make: Vec<&Matcher> = Vec::new();
-    let mut positions: FxHashMap<(usize, SetId), usize> = FxHashMap::default();
+    let mut row_masks = Vec::with_capacity(matchers.len());
+    let mut missing: Vec<&Matcher> = Vec::new();
+    let mut indices: FxHashMap<(CacheId, SetId), usize> = FxHashMap::default();
     for &matcher in matchers {
-        known.push(match matcher.lookup_mask() {
-            Some(mask) => Row::Known(mask.clone()),
+        row_masks.push(match matcher.lookup_mask() {
+            Some(mask) => RowMask::Cached(mask.clone()),
             None => {
-                let key = (Arc::as_ptr(matcher.cache()).addr(), matcher.set());
-                Row::Made(*positions.entry(key).or_insert_with(|| {
-                    to_make.push(matcher);
-                    to_make.len() - 1
+                let key = (matcher.cache().id(), matcher.set());
+                RowMask::Computed(*indices.entry(key).or_insert_with(|| {
+                    missing.push(matcher);
+                    missing.len() - 1
                 }))
             }
         });
     }
-    let pool = if to_make.len() > 1 { pool() } else { None };
-    let made: Vec<_> = match pool {
+    let pool = if missing.len() > 1 { pool() } else { None };
+    let computed: Vec<_> = match pool {
         Some(pool) => {
-            pool.install(|| to_make.par_iter().with_max_len(1).map(|matcher| matcher.mask()).collect())
+            pool.install(|| missing.par_iter().with_max_len(1).map(|matcher| matcher.mask()).collect())
         }
-        None => to_make.iter().map(|matcher| matcher.mask()).collect(),
+        None => missing.iter().map(|matcher| matcher.mask()).collect(),
     };
-    let rows = known.into_iter().enumerate();
+    let rows = row_masks.into_iter().enumerate();
     rows.map(|(row, mask)| match mask {
-        Row::Known(mask) => Ok(mask),
-        Row::Made(position) => made[position].clone().map_err(|error| RowError { row, error }),
+        RowMask::Cached(mask) => Ok(mask),
+        RowMask::Computed(index) => computed[index].clone().map_err(|error| RowError { row, error }),
     })
     .collect()
 }
 
-enum Row {
-    Known(Arc<Mask>),
-    /// Position among the masks that are made.
-    Made(usize),
+enum RowMask {
+    Cached(Arc<Mask>),
+    /// Index into the computed masks.
+    Computed(usize),
 }
 
-/// Writes the mask of each matcher into its row of 32-bit words. If one mask cannot be made, nothing is written.
+/// Writes the mask of each matcher into its row of 32-bit words. After an error nothing is written.
 ///
 /// # Errors
-/// The first row whose mask cannot be made.
+/// The error of the first row that has one.
 ///
 /// # Panics
-/// When there are not as many rows as matchers, or a row has not as many words as its mask.
+/// When the numbers of rows and of matchers differ, or a row does not have as many words as its mask.
 pub fn fill_masks(matchers: &[&Matcher], rows: &mut [&mut [i32]]) -> Result<(), RowError> {
     assert_eq!(matchers.len(), rows.len(), "one row per matcher");
     let masks = masks(matchers)?;
@@ -95,7 +97,7 @@ pub fn fill_masks(matchers: &[&Matcher], rows: &mut [&mut [i32]]) -> Result<(), 
 /// Writes each mask into its row of 32-bit words.
 ///
 /// # Panics
-/// When there are not as many rows as masks, or a row has not as many words as its mask.
+/// When the numbers of rows and of masks differ, or a row does not have as many words as its mask.
 pub fn copy_masks(masks: &[Arc<Mask>], rows: &mut [&mut [i32]]) {
     assert_eq!(masks.len(), rows.len(), "one row per mask");
     let bytes: usize = masks.iter().map(|mask| mask.word_count() * size_of::<i32>()).sum();
@@ -108,60 +110,60 @@ pub fn copy_masks(masks: &[Arc<Mask>], rows: &mut [&mut [i32]]) {
     }
 }
 
-/// How many threads make the masks of a batch.
+/// Number of threads that compute the masks of a batch.
 #[must_use]
 pub fn threads() -> NonZeroUsize {
-    configured(&shared())
+    configured(&pool_state())
 }
 
-/// Sets how many threads make the masks of a batch; `None` means as many as there are cores. With one, the calling
-/// thread makes them. Batches that are being made go on with the threads that they have.
+/// Sets the number of threads that compute the masks of a batch; `None` means the number of cores. With one, the
+/// calling thread computes them. Batches in progress keep their threads.
 pub fn set_threads(threads: Option<NonZeroUsize>) {
-    let mut shared = shared();
-    if shared.threads != threads {
-        shared.threads = threads;
-        shared.pool = None;
+    let mut state = pool_state();
+    if state.threads != threads {
+        state.threads = threads;
+        state.pool = None;
     }
 }
 
-static SHARED: Mutex<Shared> = Mutex::new(Shared { threads: None, pool: None });
+static POOL: Mutex<PoolState> = Mutex::new(PoolState { threads: None, pool: None });
 
-struct Shared {
+struct PoolState {
     threads: Option<NonZeroUsize>,
-    pool: Option<Pool>,
+    pool: Option<ProcessPool>,
 }
 
-struct Pool {
+struct ProcessPool {
     process: u32,
     threads: Arc<rayon::ThreadPool>,
 }
 
-fn shared() -> MutexGuard<'static, Shared> {
-    SHARED.lock().unwrap_or_else(PoisonError::into_inner)
+fn pool_state() -> MutexGuard<'static, PoolState> {
+    POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn configured(shared: &Shared) -> NonZeroUsize {
-    shared.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+fn configured(state: &PoolState) -> NonZeroUsize {
+    state.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// The pool of this process; `None` if one thread is to do everything, or if the system gives no more threads.
+/// The pool of this process; `None` if one thread is configured, or the system grants no more threads.
 fn pool() -> Option<Arc<rayon::ThreadPool>> {
-    let mut shared = shared();
+    let mut state = pool_state();
     let process = std::process::id();
-    if let Some(pool) = shared.pool.take_if(|pool| pool.process != process) {
-        // The threads stayed in the process that this one was forked from; there is nobody to tell to stop.
+    if let Some(pool) = state.pool.take_if(|pool| pool.process != process) {
+        // The threads exist only in the parent of the fork: dropping the pool would wait for them.
         std::mem::forget(pool);
     }
-    if let Some(pool) = &shared.pool {
+    if let Some(pool) = &state.pool {
         return Some(pool.threads.clone());
     }
-    let count = configured(&shared);
+    let count = configured(&state);
     if count == NonZeroUsize::MIN {
         return None;
     }
     let builder =
         rayon::ThreadPoolBuilder::new().num_threads(count.get()).thread_name(|n| format!("grammask-{n}"));
     let threads = Arc::new(builder.build().ok()?);
-    shared.pool = Some(Pool { process, threads: threads.clone() });
+    state.pool = Some(ProcessPool { process, threads: threads.clone() });
     Some(threads)
 }

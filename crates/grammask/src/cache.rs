@@ -1,10 +1,10 @@
 //! The lazily filled caches of a compiled grammar: the states of its engine, their masks, and summaries.
 //!
-//! Caches only grow, and their entries never move, so readers need no lock. When the caches exceed the soft memory limit, the
-//! compiled grammar begins fresh ones: each matcher migrates at its next token by reading its text again, and the old caches
-//! are dropped with the last matcher that uses them.
+//! Caches only grow, and their entries never move, so readers need no lock. When the caches exceed the soft memory
+//! limit, the compiled grammar begins fresh ones: each matcher migrates at its next token by reading its text again,
+//! and the old caches are dropped with the last matcher that uses them.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
@@ -21,29 +21,33 @@ use grammask_engine::{
 use grammask_lexed::{LexedRecognizer, PreparedGrammar};
 use grammask_vocabulary::{LiveTokens, Mask, Vocabulary};
 
-/// States that [`GrammarCache::precompute`] visits by default, of an engine without a procedure of its own.
+/// Default number of states that [`GrammarCache::precompute`] visits, for engines without a procedure of their own.
 const DEFAULT_PRECOMPUTED_STATES: usize = 1000;
-/// Terminals that a dead end lists.
+/// Maximum number of terminals that the error of a dead end lists.
 const MAX_EXPECTED: usize = 8;
 
-/// The language that an engine is made for.
+/// A grammar in the form from which an engine is created.
 #[derive(Clone, Debug)]
-pub(crate) enum Language {
+pub(crate) enum CompiledLanguage {
     /// A lowered grammar.
     ContextFree {
         /// The lowered grammar.
         form: Arc<NormalForm>,
-        /// For each terminal the tokens that it matches, if it is a token terminal.
+        /// The tokens that each terminal matches; `None` for terminals over bytes.
         token_matches: Vec<Option<TokenMatch>>,
     },
     /// A lexed grammar.
     Lexed(Box<PreparedGrammar>),
 }
 
-/// For each state that was asked for, the only byte that can follow and the state after it.
+/// Memo table of forced bytes: for a state, the only byte that can follow and the state after it.
 pub(crate) type ForcedBytes = RwLock<FxHashMap<SetId, Option<(u8, SetId)>>>;
 
-/// An engine, and the masks of its states: two views of one object, so that neither costs an indirection through the other.
+/// The identity of a [`GrammarCache`], unique in the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct CacheId(u64);
+
+/// An engine and the source of its masks. For lexed grammars both are the same object.
 #[derive(Debug)]
 struct EngineWithMasks {
     engine: Arc<dyn Engine>,
@@ -51,13 +55,17 @@ struct EngineWithMasks {
 }
 
 impl EngineWithMasks {
-    fn new(language: &Language, vocabulary: &Vocabulary, limits: &Limits) -> Result<Self, LimitExceeded> {
+    fn new(
+        language: &CompiledLanguage,
+        vocabulary: &Vocabulary,
+        limits: &Limits,
+    ) -> Result<Self, LimitExceeded> {
         Ok(match language {
-            Language::ContextFree { form, token_matches } => {
+            CompiledLanguage::ContextFree { form, token_matches } => {
                 let engine = Arc::new(Recognizer::new(form.clone(), token_matches.clone(), limits)?);
                 Self { masks: Arc::new(ContextFreeMasks::new(engine.clone())), engine }
             }
-            Language::Lexed(prepared) => {
+            CompiledLanguage::Lexed(prepared) => {
                 let engine = Arc::new(LexedRecognizer::new(prepared, vocabulary.size(), limits)?);
                 Self { engine: engine.clone(), masks: engine }
             }
@@ -65,9 +73,10 @@ impl EngineWithMasks {
     }
 }
 
-/// The caches of a compiled grammar, shared by the matchers that use them. See the module documentation.
+/// The caches of a compiled grammar, shared by the matchers that use them. See the [module documentation](self).
 #[derive(Debug)]
 pub struct GrammarCache {
+    id: CacheId,
     engine: Arc<dyn Engine>,
     source: Arc<dyn MaskSource>,
     masks: MaskCache,
@@ -76,13 +85,13 @@ pub struct GrammarCache {
     options: CompileOptions,
     text: Arc<str>,
     end_mask: Arc<Mask>,
-    /// Bytes above which the grammar begins fresh caches.
+    /// Memory, in bytes, above which the grammar begins fresh caches.
     soft_limit: AtomicUsize,
 }
 
 impl GrammarCache {
     pub(crate) fn new(
-        language: &Language,
+        language: &CompiledLanguage,
         vocabulary: Arc<Vocabulary>,
         options: &CompileOptions,
         text: Arc<str>,
@@ -92,7 +101,9 @@ impl GrammarCache {
         let end_tokens = LiveTokens::new(vocabulary.eos().to_vec(), vocabulary.size());
         let end_tokens = vocabulary.summaries().share(end_tokens);
         let end_mask = Arc::new(Mask::new(end_tokens, vocabulary.size()));
+        static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         Ok(Self {
+            id: CacheId(NEXT_ID.fetch_add(1, Ordering::Relaxed)),
             engine,
             source,
             masks: MaskCache::default(),
@@ -105,30 +116,35 @@ impl GrammarCache {
         })
     }
 
-    /// The engine that reads the grammar's texts.
+    pub(crate) fn id(&self) -> CacheId {
+        self.id
+    }
+
+    /// The engine.
     #[must_use]
     pub fn engine(&self) -> &dyn Engine {
         &*self.engine
     }
 
-    /// Computes masks ahead of any text, until `max_states` states are done, `time` has passed, or `proceed`, which is given
-    /// the numbers of finished and of known states, returns false. Returns the number of finished states.
+    /// Computes masks before any text is read, until `max_states` states are finished, `time` has passed, or
+    /// `proceed(finished, discovered)` returns false. Returns the number of finished states.
     ///
-    /// The states of a context-free grammar are its Earley sets, those of the shortest texts first, 1,000 if `max_states` is
-    /// `None`; sets without a legal token are skipped. The states of a lexed grammar are those of the lexer, all if
-    /// `max_states` is `None`, each for every stack of the parser; they take at most a quarter of `Limits::memory_bytes`.
+    /// The states of a context-free grammar are its Earley sets in breadth-first order; `None` means 1,000 of them.
+    /// The states of a lexed grammar are its lexer configurations, each for every stack of the parser; `None` means
+    /// all, and they take at most a quarter of `Limits::memory_bytes`.
     ///
     /// # Errors
-    /// When a limit is passed; what was computed is kept.
+    /// When a limit is exceeded; finished masks stay cached.
     pub fn precompute(
         &self,
         max_states: Option<usize>,
         time: Option<Duration>,
         mut proceed: impl FnMut(usize, usize) -> bool,
     ) -> Result<usize, GrammarError> {
-        let begun = Instant::now();
-        let mut proceed =
-            |done, known| time.is_none_or(|time| begun.elapsed() < time) && proceed(done, known);
+        let start = Instant::now();
+        let mut proceed = |finished, discovered| {
+            time.is_none_or(|time| start.elapsed() < time) && proceed(finished, discovered)
+        };
         let limits = &self.options.limits;
         let budget = PrecomputeBudget {
             max_states,
@@ -136,9 +152,9 @@ impl GrammarCache {
             max_bytes: limits.memory_bytes / 4,
             step_time: limits.time,
         };
-        let done = self.source.precompute(&self.vocabulary, budget, &mut proceed);
-        match done.map_err(|limit| self.limit_error(limit))? {
-            Some(done) => Ok(done),
+        let finished = self.source.precompute(&self.vocabulary, budget, &mut proceed);
+        match finished.map_err(|limit| self.limit_error(limit))? {
+            Some(finished) => Ok(finished),
             None => self.precompute_sets(max_states.unwrap_or(DEFAULT_PRECOMPUTED_STATES), &mut proceed),
         }
     }
@@ -150,22 +166,22 @@ impl GrammarCache {
         proceed: &mut dyn FnMut(usize, usize) -> bool,
     ) -> Result<usize, GrammarError> {
         let mut sets = vec![self.engine.start()];
-        let mut known: FxHashSet<SetId> = sets.iter().copied().collect();
-        let mut done = 0;
-        while let Some(&set) = sets.get(done) {
-            if done >= max_states || !proceed(done, sets.len()) {
+        let mut discovered: FxHashSet<SetId> = sets.iter().copied().collect();
+        let mut finished = 0;
+        while let Some(&set) = sets.get(finished) {
+            if finished >= max_states || !proceed(finished, sets.len()) {
                 break;
             }
             match self.mask(set) {
                 Err(error) if error.code() != Code::DeadEnd => return Err(error),
-                _ => done += 1,
+                _ => finished += 1,
             }
             for &byte in self.engine.byte_of_class() {
                 let next = self.engine.step(set, byte).map_err(|limit| self.limit_error(limit))?;
-                sets.extend(next.filter(|&next| known.insert(next)));
+                sets.extend(next.filter(|&next| discovered.insert(next)));
             }
         }
-        Ok(done)
+        Ok(finished)
     }
 
     /// Estimated memory, in bytes.
@@ -179,7 +195,8 @@ impl GrammarCache {
         self.memory_bytes() > self.soft_limit.load(Ordering::Relaxed)
     }
 
-    /// Raises the soft limit to twice the present size: a matcher needs all of it, and should not migrate again too soon.
+    /// Raises the soft limit to twice the present size, so that a matcher that needs all of it does not migrate again
+    /// soon.
     pub(crate) fn raise_soft_limit(&self) {
         self.soft_limit.fetch_max(self.memory_bytes().saturating_mul(2), Ordering::Relaxed);
     }
@@ -188,7 +205,7 @@ impl GrammarCache {
         &self.forced
     }
 
-    /// How often masks were computed, by strategy, and the memory that they take.
+    /// Numbers of computed masks by strategy, and their memory.
     #[must_use]
     pub fn statistics(&self) -> MaskStatistics {
         let counts = self.source.counts();
@@ -202,8 +219,8 @@ impl GrammarCache {
         }
     }
 
-    /// The mask of a state, if it is cached, or if that of an equivalent state is and no other thread computes masks of the
-    /// grammar.
+    /// The mask of a state, if it is cached, or if the mask of an equivalent state is cached and no other thread is
+    /// computing masks of the grammar.
     #[must_use]
     pub fn lookup(&self, set: SetId) -> Option<&Arc<Mask>> {
         self.masks.find(set).or_else(|| {
@@ -213,11 +230,11 @@ impl GrammarCache {
         })
     }
 
-    /// Computes the mask of a state that [`lookup`](Self::lookup) did not find: the tokens that can follow the text that led
-    /// there, and with [`EndMode::Eos`] the end tokens where the text is complete. `None` if it takes more than `effort`.
+    /// Computes the mask of a state that [`lookup`](Self::lookup) did not find: the legal next tokens, and with
+    /// [`EndMode::Eos`] the end tokens if the text is complete. `None` if it takes more than `effort`.
     ///
     /// # Errors
-    /// `dead-end` if no token can follow; a limit that was passed.
+    /// `dead-end` if no token is legal; an exceeded limit.
     pub fn compute(&self, set: SetId, effort: Effort) -> Result<Option<Arc<Mask>>, GrammarError> {
         let deadline = Deadline::after_first_check(self.options.limits.time);
         let outcome = self.source.compute(&self.request(set), effort, &deadline);
@@ -234,7 +251,7 @@ impl GrammarCache {
     /// The mask of a state, from the cache or computed.
     ///
     /// # Errors
-    /// `dead-end` if no token can follow; a limit that was passed.
+    /// `dead-end` if no token is legal; an exceeded limit.
     pub fn mask(&self, set: SetId) -> Result<Arc<Mask>, GrammarError> {
         if let Some(mask) = self.masks.find(set) {
             return Ok(mask.clone());
@@ -269,10 +286,15 @@ impl GrammarCache {
         let mut labels: Vec<String> = expected.into_iter().map(|expectation| expectation.terminal).collect();
         labels.dedup();
         labels.truncate(MAX_EXPECTED);
-        let diagnostic =
-            Diagnostic::error(Code::DeadEnd, "no token of the vocabulary can spell what the grammar needs next")
-                .expected(labels)
-                .help("check that the vocabulary is the model's own and complete: byte-level vocabularies can spell everything");
+        let diagnostic = Diagnostic::error(
+            Code::DeadEnd,
+            "no token of the vocabulary can spell what the grammar needs next",
+        )
+        .expected(labels)
+        .help(
+            "check that the vocabulary is the model's own and complete: byte-level vocabularies can spell \
+                     everything",
+        );
         GrammarError::new(vec![diagnostic], self.text.clone())
     }
 }

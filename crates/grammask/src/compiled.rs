@@ -1,8 +1,8 @@
-//! A grammar made ready for a vocabulary: what all matchers of one grammar share.
+//! Compiled grammars: the state that all matchers of one grammar and vocabulary share.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::cache::{GrammarCache, Language};
+use crate::cache::{CompiledLanguage, GrammarCache};
 use crate::named_tokens;
 use crate::options::{CompileOptions, EndMode, EndlessRules};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
@@ -11,7 +11,7 @@ use grammask_grammar::Grammar;
 use grammask_lexed::{LexedGrammar, PreparedGrammar};
 use grammask_vocabulary::Vocabulary;
 
-/// A grammar compiled for a vocabulary. Immutable to its users, and shared by all threads.
+/// A grammar compiled for a vocabulary: immutable except for its caches, and shared by all threads.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -34,7 +34,7 @@ use grammask_vocabulary::Vocabulary;
 /// ```
 #[derive(Debug)]
 pub struct CompiledGrammar {
-    language: Language,
+    language: CompiledLanguage,
     vocabulary: Arc<Vocabulary>,
     options: CompileOptions,
     warnings: Vec<Diagnostic>,
@@ -46,8 +46,8 @@ impl CompiledGrammar {
     /// Compiles `grammar` for `vocabulary`.
     ///
     /// # Errors
-    /// All undefined symbols; an empty language; names of tokens that the vocabulary lacks; rules that never
-    /// end, where they are refused; a missing end token; a limit that was passed.
+    /// Undefined symbols; an empty language; token names that the vocabulary lacks; rules that derive infinite texts
+    /// only, if the options reject them; a missing end token; an exceeded limit.
     pub fn new(
         grammar: &Grammar,
         vocabulary: Arc<Vocabulary>,
@@ -76,7 +76,7 @@ impl CompiledGrammar {
             return Err(fail(vec![only_empty_text()]));
         }
         let token_matches = named_tokens::matches(normal_form.terminals(), &vocabulary).map_err(fail)?;
-        let language = Language::ContextFree { form: Arc::new(normal_form), token_matches };
+        let language = CompiledLanguage::ContextFree { form: Arc::new(normal_form), token_matches };
         let cache = GrammarCache::new(&language, vocabulary.clone(), &options, source.clone())
             .map_err(|limit| fail(vec![limit.diagnostic()]))?;
         Ok(Arc::new(Self {
@@ -92,8 +92,8 @@ impl CompiledGrammar {
     /// Compiles a lexed grammar for `vocabulary`.
     ///
     /// # Errors
-    /// Conflicts of the parser; terminals that cannot follow each other though the rules say so; a missing end
-    /// token; a limit that was passed.
+    /// Conflicts of the parser; terminals that are adjacent in the rules and that the lexer cannot separate; a missing
+    /// end token; an exceeded limit.
     pub fn from_lexed(
         grammar: LexedGrammar,
         vocabulary: Arc<Vocabulary>,
@@ -102,7 +102,7 @@ impl CompiledGrammar {
         Self::from_prepared(|limits| PreparedGrammar::new(grammar, limits), vocabulary, options)
     }
 
-    /// Compiles a lexed grammar that is prepared here.
+    /// Compiles the lexed grammar that `prepare` returns.
     pub(crate) fn from_prepared(
         prepare: impl FnOnce(&Limits) -> Result<PreparedGrammar, GrammarError>,
         vocabulary: Arc<Vocabulary>,
@@ -111,7 +111,7 @@ impl CompiledGrammar {
         if let Some(error) = missing_end(&options, &vocabulary) {
             return Err(error.into());
         }
-        let language = Language::Lexed(Box::new(prepare(&options.limits)?));
+        let language = CompiledLanguage::Lexed(Box::new(prepare(&options.limits)?));
         let source: Arc<str> = Arc::from("");
         let cache = GrammarCache::new(&language, vocabulary.clone(), &options, source.clone())
             .map_err(|limit| limit.diagnostic())?;
@@ -142,40 +142,40 @@ impl CompiledGrammar {
         &self.vocabulary
     }
 
-    /// The lowered grammar, if the grammar is a context-free one.
+    /// The lowered grammar; `None` for a lexed grammar.
     #[must_use]
     pub fn normal_form(&self) -> Option<&NormalForm> {
         match &self.language {
-            Language::ContextFree { form, .. } => Some(form),
-            Language::Lexed(_) => None,
+            CompiledLanguage::ContextFree { form, .. } => Some(form),
+            CompiledLanguage::Lexed(_) => None,
         }
     }
 
-    /// The lexed grammar, if it is one.
+    /// The lexed grammar; `None` for a context-free grammar.
     #[must_use]
     pub fn lexed(&self) -> Option<&LexedGrammar> {
         match &self.language {
-            Language::ContextFree { .. } => None,
-            Language::Lexed(prepared) => Some(prepared.grammar()),
+            CompiledLanguage::ContextFree { .. } => None,
+            CompiledLanguage::Lexed(prepared) => Some(prepared.grammar()),
         }
     }
 
-    /// How many nonterminals the grammar has as it is used.
+    /// Number of nonterminals after lowering.
     #[must_use]
     pub fn nonterminal_count(&self) -> usize {
         match &self.language {
-            Language::ContextFree { form, .. } => form.nonterminal_count(),
-            Language::Lexed(prepared) => prepared.grammar().nonterminals().len(),
+            CompiledLanguage::ContextFree { form, .. } => form.nonterminal_count(),
+            CompiledLanguage::Lexed(prepared) => prepared.grammar().nonterminals().len(),
         }
     }
 
-    /// The caches that new matchers use.
+    /// The current caches, which new matchers use.
     #[must_use]
     pub fn cache(&self) -> Arc<GrammarCache> {
         self.cache.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Fresh caches in place of those over the soft limit, unless these were replaced already.
+    /// Replaces caches over the soft limit by fresh ones, unless another thread has replaced them.
     pub(crate) fn fresh_cache(&self, full: &Arc<GrammarCache>) -> Result<Arc<GrammarCache>, LimitExceeded> {
         let mut cache = self.cache.write().unwrap_or_else(PoisonError::into_inner);
         if Arc::ptr_eq(&cache, full) {
@@ -185,13 +185,13 @@ impl CompiledGrammar {
         Ok(cache.clone())
     }
 
-    /// How the grammar was compiled.
+    /// The compile options.
     #[must_use]
     pub fn options(&self) -> &CompileOptions {
         &self.options
     }
 
-    /// The text of the grammar; empty if it was not made from a text.
+    /// The input of the front end; empty for grammars that were not read from text.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
@@ -204,7 +204,7 @@ impl CompiledGrammar {
     }
 }
 
-/// What is wrong if texts could not end at all.
+/// The error of a vocabulary without end tokens under [`EndMode::Eos`].
 fn missing_end(options: &CompileOptions, vocabulary: &Vocabulary) -> Option<Diagnostic> {
     if options.end == EndMode::Eos && vocabulary.eos().is_empty() {
         let message = "the vocabulary has no end token, so no text could end";

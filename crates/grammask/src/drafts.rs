@@ -1,7 +1,7 @@
-//! The masks of a draft: tokens that a small model proposes and a large one verifies in one step.
+//! The masks of drafts: tokens that a small model proposes and a large one verifies in one pass (speculative decoding).
 //!
-//! A draft is a sequence, or a tree in which each path from the root is one. The matcher is unchanged: states are
-//! values, so going down a path needs no rollback on the way back.
+//! A draft is a sequence of tokens, or a tree of them. States are values, so the masks along all paths of a tree need
+//! no rollback, and the matcher is unchanged.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,27 +10,27 @@ use crate::Matcher;
 use crate::batch::RowError;
 use grammask_vocabulary::{Mask, TokenId};
 
-/// A tree of drafted tokens, as EAGLE-style servers lay it out: for each node the first of the tokens that can follow
-/// it, and the next alternative to it. Node 0 is the root: the last token that was accepted.
+/// A tree of drafted tokens in the layout of EAGLE-style servers: for each node its first child and its next sibling.
+/// Node 0 is the root: the last accepted token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftTree {
     tokens: Vec<TokenId>,
-    /// Nodes with the node before them, every node after the one before it; the root is not among them.
+    /// Pairs of node and parent for all nodes but the root; parents precede their children.
     edges: Vec<(usize, usize)>,
 }
 
-/// What does not make a tree.
+/// The error of links that are not a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DraftTreeError {
     /// The three lists have different lengths.
     Lengths,
-    /// A link leads to a node that does not exist.
+    /// A link to a node that does not exist.
     NoSuchNode {
-        /// Where the link leads to.
+        /// The target of the link.
         node: usize,
     },
-    /// Two links lead to a node, or one to the root.
+    /// Two links to one node, or a link to the root.
     Repeated {
         /// The node.
         node: usize,
@@ -57,11 +57,11 @@ impl fmt::Display for DraftTreeError {
 impl std::error::Error for DraftTreeError {}
 
 impl DraftTree {
-    /// The tree with these links. The token of the root is not looked at: it was accepted before. Nodes that no link
-    /// leads to, such as padding, are in no path.
+    /// The tree with these links. The token of the root is ignored, since it has been accepted. Nodes without a link
+    /// to them, such as padding, are on no path.
     ///
     /// # Errors
-    /// When the links make no tree.
+    /// When the links are not a tree.
     pub fn new(
         tokens: Vec<TokenId>,
         next_token: &[Option<usize>],
@@ -76,7 +76,7 @@ impl DraftTree {
         }
         let mut edges = Vec::with_capacity(len.saturating_sub(1));
         let mut is_linked = vec![false; len];
-        // The first child of a node, and the node, where the chain of siblings is still to be followed.
+        // Pairs of first child and parent whose chain of siblings has not been followed yet.
         let mut pending: Vec<(usize, usize)> = Vec::new();
         if let Some(root) = is_linked.first_mut() {
             *root = true;
@@ -98,13 +98,13 @@ impl DraftTree {
         Ok(Self { tokens, edges })
     }
 
-    /// Number of nodes, the root and nodes without a link among them.
+    /// Number of nodes, including the root and nodes without a link to them.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tokens.len()
     }
 
-    /// The nodes that a path leads to, without the root.
+    /// The nodes on paths from the root, without the root.
     pub fn nodes(&self) -> impl Iterator<Item = usize> {
         self.edges.iter().map(|&(node, _)| node)
     }
@@ -117,11 +117,11 @@ impl DraftTree {
 }
 
 impl Matcher {
-    /// The masks before the first and after each of `tokens`, up to the first that cannot be accepted: one more than
-    /// [`Matcher::validate`] counts.
+    /// The masks before the first and after each of `tokens`, up to the first illegal one: one mask more than
+    /// [`Matcher::validate`] counts tokens.
     ///
     /// # Errors
-    /// The first row whose mask cannot be made.
+    /// The error of the first row that has one.
     pub fn draft_masks(&self, tokens: &[TokenId]) -> Result<Vec<Arc<Mask>>, RowError> {
         let fail = |row| move |error| RowError { row, error };
         let mut state = self.state();
@@ -137,11 +137,11 @@ impl Matcher {
         Ok(masks)
     }
 
-    /// For each node of a tree the mask after the tokens on the path to it; `None` where a token on that path cannot
-    /// be accepted, and for nodes without a link.
+    /// For each node of a tree the mask after the tokens on the path to it; `None` if a token on that path is
+    /// illegal, and for nodes without a link to them.
     ///
     /// # Errors
-    /// The node, as the row, whose mask cannot be made.
+    /// The error of the first node that has one, with the node as the row.
     pub fn draft_tree_masks(&self, tree: &DraftTree) -> Result<Vec<Option<Arc<Mask>>>, RowError> {
         let mut masks = vec![None; tree.len()];
         let mut states = vec![None; tree.len()];
@@ -176,14 +176,14 @@ mod tests {
 
     #[test]
     fn orders_nodes_after_their_parents() {
-        let made = tree(&[Some(2), None, Some(1), None, None], &[None, Some(3), None, None, None]).unwrap();
-        assert_eq!(made.edges, [(2, 0), (1, 2), (3, 2)]);
-        assert_eq!(made.len(), 5);
+        let linked = tree(&[Some(2), None, Some(1), None, None], &[None, Some(3), None, None, None]).unwrap();
+        assert_eq!(linked.edges, [(2, 0), (1, 2), (3, 2)]);
+        assert_eq!(linked.len(), 5);
         assert!(tree(&[], &[]).unwrap().is_empty());
     }
 
     #[test]
-    fn refuses_what_is_no_tree() {
+    fn rejects_links_that_are_not_a_tree() {
         assert_eq!(tree(&[None], &[Some(0)]), Err(DraftTreeError::RootSibling));
         assert_eq!(tree(&[None], &[]), Err(DraftTreeError::Lengths));
         assert_eq!(tree(&[Some(0)], &[None]), Err(DraftTreeError::Repeated { node: 0 }));

@@ -1,13 +1,13 @@
-//! What must come next whatever the model says: bytes, and the tokens that a tokenizer would spell them with.
+//! Forced text: the bytes that every continuation has in common, and the tokens that spell them.
 //!
-//! Forcing is apart from masks: a mask never leaves out a token because another one is preferred. Which tokens spell
-//! forced text is a choice, and the right one is the tokenizer's own, because it is what the model was trained on.
+//! It is separate from masks, which never prefer one legal token to another. Forced text has many spellings, and the
+//! right one is that of the model's tokenizer, because the model was trained on it.
 //!
-//! Tokenizing the forced text F alone is not enough: what comes after may change how its end is split. Let the
-//! tokenizer split F and what follows. Exactly one token of that holds the end of F, or there is a boundary at it.
-//! If that token begins at position p of F, the tokens before it are those of F[..p] alone (in byte pair encoding the
-//! tokens before a boundary never depend on what is after it). So the tokens that are certain are the common beginning
-//! of those of F and of F[..p] for all p from which the grammar lets a token of the vocabulary reach beyond F.
+//! Tokenizing the forced text F alone is not enough, since the text after F may change the split of its end. Consider
+//! the tokens of F with any continuation: either a boundary is at the end of F, or one token crosses it. If that token
+//! begins at position p of F, the tokens before it are those of F[..p] (in byte pair encoding, tokens before a boundary
+//! do not depend on the text after it). So the stable tokens are the longest common prefix of the tokens of F and those
+//! of F[..p], for all p from which the grammar lets a token of the vocabulary cross the end of F.
 
 use std::sync::PoisonError;
 
@@ -16,15 +16,15 @@ use grammask_diagnostics::{Code, GrammarError, LimitExceeded};
 use grammask_engine::SetId;
 use grammask_vocabulary::{TokenId, TrieNode};
 
-/// States whose forced byte a grammar caches.
+/// Maximum number of states whose forced byte a grammar caches.
 const MAX_CACHED_STATES: usize = 1 << 18;
-/// Bytes of forced text that are given to a tokenizer in one call.
+/// Maximum length of the text in one call of a tokenizer, in bytes.
 const MAX_TOKENIZED_BYTES: usize = 4096;
 
-/// Forced tokens could not be found.
+/// The error of [`Matcher::forced_tokens_with`].
 #[derive(Clone, Debug)]
 pub enum TokenizeError<E> {
-    /// A limit was passed.
+    /// An error of the grammar, such as an exceeded limit.
     Grammar(GrammarError),
     /// The tokenizer failed.
     Tokenizer(E),
@@ -48,24 +48,22 @@ impl<E: std::fmt::Display> std::fmt::Display for TokenizeError<E> {
 impl<E: std::error::Error> std::error::Error for TokenizeError<E> {}
 
 impl Matcher {
-    /// The bytes that must come next whatever the model says: as long as there is one way to go on. At most `limit`
-    /// bytes; empty where the text could end.
+    /// The forced bytes: those with which every continuation begins, at most `limit`. Empty if the text is complete.
     ///
-    /// They end where a character ends, unless the grammar lets the text end inside one.
+    /// They end at the boundary of a character, unless the grammar admits texts that end inside one.
     ///
-    /// Cost: a lookup per byte where it was asked before.
+    /// Cost: a lookup per byte whose state is cached.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub fn forced_bytes(&self, limit: usize) -> Result<Vec<u8>, GrammarError> {
         Ok(self.forced_run(limit)?.text)
     }
 
-    /// The tokens that must come next whatever the model says: as long as the mask has a single token that is
-    /// not an end token. At most `limit` tokens.
+    /// The forced tokens, at most `limit`: they continue while the mask has a single token that is not an end token.
     ///
     /// # Errors
-    /// As [`Matcher::mask`], except that a dead end only ends the list.
+    /// As [`Matcher::mask`]; a dead end is not an error and ends the list.
     pub fn forced_tokens(&self, limit: usize) -> Result<Vec<TokenId>, GrammarError> {
         let mut ahead = self.without_history();
         let mut forced = Vec::new();
@@ -77,11 +75,11 @@ impl Matcher {
         Ok(forced)
     }
 
-    /// As [`Matcher::forced_tokens`], and also the tokens into which `encode` splits forced text, as far as nothing
-    /// that can come after it changes them. At most `limit` tokens, each of which can be accepted.
+    /// As [`Matcher::forced_tokens`], with the tokens into which `encode` splits forced text, as far as they are
+    /// stable: no continuation changes them. At most `limit` tokens, which are legal one after the other.
     ///
-    /// `encode` is the tokenizer of the model, without special tokens. Where its tokens do not spell the text that it
-    /// was given, as with tokenizers that normalise, they are not used.
+    /// `encode` is the tokenizer of the model, without special tokens. Tokens that do not spell their input, as those
+    /// of a tokenizer that normalises text, are ignored.
     ///
     /// # Errors
     /// As [`Matcher::forced_tokens`], and when `encode` fails.
@@ -93,7 +91,7 @@ impl Matcher {
         let mut ahead = self.without_history();
         let mut forced = Vec::new();
         'more: while forced.len() < limit {
-            let mut next = ahead.certain_tokens(limit - forced.len(), &mut encode)?;
+            let mut next = ahead.stable_tokens(limit - forced.len(), &mut encode)?;
             if next.is_empty() {
                 next.extend(ahead.only_token()?);
             }
@@ -111,7 +109,7 @@ impl Matcher {
         Ok(forced)
     }
 
-    /// The token that is alone in the mask, if it is not an end token.
+    /// The only token of the mask, if it has a single one and that is not an end token.
     fn only_token(&self) -> Result<Option<TokenId>, GrammarError> {
         if self.is_finished() {
             return Ok(None);
@@ -126,15 +124,15 @@ impl Matcher {
         Ok((!self.compiled().vocabulary().is_eos(only)).then_some(only))
     }
 
-    /// The tokens of the forced text here that nothing after it can change.
-    fn certain_tokens<E>(
+    /// The stable tokens of the forced text.
+    fn stable_tokens<E>(
         &self,
         limit: usize,
         encode: &mut impl FnMut(&str) -> Result<Vec<TokenId>, E>,
     ) -> Result<Vec<TokenId>, TokenizeError<E>> {
         let vocabulary = self.compiled().vocabulary();
         let longest = vocabulary.trie().max_depth();
-        // One token more than asked for, because the last one is seldom certain.
+        // The text of one token more than requested, because the last one is seldom stable.
         let run =
             self.forced_run(longest.saturating_mul(limit.saturating_add(1)).min(MAX_TOKENIZED_BYTES))?;
         let text = match std::str::from_utf8(&run.text) {
@@ -144,19 +142,19 @@ impl Matcher {
         if text.is_empty() {
             return Ok(Vec::new());
         }
-        let mut certain = encode(text).map_err(TokenizeError::Tokenizer)?;
-        let mut rest = text.as_bytes();
-        let spelled = certain.iter().position(|&token| {
-            match vocabulary.token(token).and_then(|spelling| rest.strip_prefix(spelling)) {
-                Some(after) => rest = after,
+        let mut stable = encode(text).map_err(TokenizeError::Tokenizer)?;
+        let mut remaining = text.as_bytes();
+        let misspelled = stable.iter().position(|&token| {
+            match vocabulary.token(token).and_then(|spelling| remaining.strip_prefix(spelling)) {
+                Some(after) => remaining = after,
                 None => return true,
             }
             false
         });
-        certain.truncate(spelled.unwrap_or(certain.len()));
+        stable.truncate(misspelled.unwrap_or(stable.len()));
         let mut last_cut = None;
         for begin in text.len().saturating_sub(longest)..text.len() {
-            if certain.is_empty() {
+            if stable.is_empty() {
                 break;
             }
             let cut = (0..=begin).rev().find(|&cut| text.is_char_boundary(cut)).unwrap_or(0);
@@ -166,13 +164,13 @@ impl Matcher {
             last_cut = Some(cut);
             let other =
                 if cut == 0 { Vec::new() } else { encode(&text[..cut]).map_err(TokenizeError::Tokenizer)? };
-            let common = certain.iter().zip(&other).take_while(|(left, right)| left == right).count();
-            certain.truncate(common);
+            let common = stable.iter().zip(&other).take_while(|(left, right)| left == right).count();
+            stable.truncate(common);
         }
-        Ok(certain)
+        Ok(stable)
     }
 
-    /// Whether some token begins with `text` and goes on as texts can from `set`, to which `text` led.
+    /// Whether some token begins with `text` and continues with a viable prefix from `set`, the state after `text`.
     fn can_cross(&self, text: &[u8], set: SetId) -> Result<bool, GrammarError> {
         let (engine, trie) = (self.cache().engine(), self.compiled().vocabulary().trie());
         let Some(node) = trie.find(text) else { return Ok(false) };
@@ -213,22 +211,22 @@ impl Matcher {
         if !self.cache().engine().is_complete(set) {
             let before = self.tail();
             let end = [before.bytes(), &run.text[run.text.len().saturating_sub(3)..]].concat();
-            run.text.truncate(run.text.len().saturating_sub(unfinished_character(&end)));
+            run.text.truncate(run.text.len().saturating_sub(incomplete_character_len(&end)));
         }
         Ok(run)
     }
 }
 
-/// Forced text.
+/// Forced text with the states along it.
 struct ForcedRun {
     text: Vec<u8>,
-    /// The set after each number of bytes of the text; it may go on beyond it.
+    /// The state after each number of bytes; it may have entries beyond the text, which ends with a whole character.
     sets: Vec<SetId>,
 }
 
 impl GrammarCache {
-    /// The only byte that can follow the text that led to a state, and the state after it; `None` if the text can end there, if
-    /// several bytes can follow, or if a token terminal comes next. Cached: a hit takes a shared lock for one lookup.
+    /// The only byte that can follow in a state, and the state after it; `None` if the text is complete, if several
+    /// bytes can follow, or if a token terminal comes next. Memoised: a hit takes a shared lock for one lookup.
     fn forced_byte(&self, set: SetId) -> Result<Option<(u8, SetId)>, LimitExceeded> {
         let cached = self.forced_bytes().read().unwrap_or_else(PoisonError::into_inner).get(&set).copied();
         if let Some(forced) = cached {
@@ -250,8 +248,8 @@ impl GrammarCache {
     }
 }
 
-/// How many bytes at the end of a text begin a character in UTF-8 and do not finish it.
-fn unfinished_character(text: &[u8]) -> usize {
+/// Length of the incomplete UTF-8 character at the end of a text, in bytes.
+fn incomplete_character_len(text: &[u8]) -> usize {
     for (length, &byte) in (1..=3).zip(text.iter().rev()) {
         let needed = match byte {
             0x80..=0xbf => continue,
@@ -267,18 +265,22 @@ fn unfinished_character(text: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::unfinished_character;
+    use super::incomplete_character_len;
 
     #[test]
-    fn finds_unfinished_characters() {
+    fn measures_incomplete_characters() {
         for text in ["", "a", "é", "你", "😀", "a你"] {
-            assert_eq!(unfinished_character(text.as_bytes()), 0, "{text}");
+            assert_eq!(incomplete_character_len(text.as_bytes()), 0, "{text}");
             for length in 1..text.chars().last().map_or(0, char::len_utf8) {
                 let keep = text.len() - text.chars().last().map_or(0, char::len_utf8) + length;
-                assert_eq!(unfinished_character(&text.as_bytes()[..keep]), length, "{text} cut to {keep}");
+                assert_eq!(
+                    incomplete_character_len(&text.as_bytes()[..keep]),
+                    length,
+                    "{text} cut to {keep}"
+                );
             }
         }
-        assert_eq!(unfinished_character(b"\x80\x80\x80\x80"), 0);
-        assert_eq!(unfinished_character(b"a\xc0"), 0);
+        assert_eq!(incomplete_character_len(b"\x80\x80\x80\x80"), 0);
+        assert_eq!(incomplete_character_len(b"a\xc0"), 0);
     }
 }

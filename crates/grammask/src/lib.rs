@@ -1,19 +1,35 @@
-//! grammask makes a language model's output follow a grammar: exactly, and at memory speed.
+//! grammask constrains the output of a language model to a grammar, exactly.
 //!
-//! Given a grammar, a model's vocabulary and the tokens so far, it says which tokens can come next: the *mask*.
-//! A token is in the mask if and only if the text so far with the token's bytes is a prefix of some text of the
-//! language. The way from a text to a mask:
+//! Given a grammar, the vocabulary of a model and the tokens so far, it computes the legal next tokens: the *mask*. A
+//! token is legal if and only if the text so far with the token's bytes is a viable prefix, that is, a prefix of some
+//! text of the language. A cached mask costs two loads and a copy; the first mask of a state usually takes
+//! microseconds.
 //!
-//! | step | module | what it makes |
+//! A [`CompiledGrammar`] is built once per grammar and vocabulary and shared by all threads. A [`Matcher`] holds one
+//! text: it accepts tokens, returns masks, rolls back and is cloned. Everything else is reached from these two.
+//!
+//! | stage | module | result |
 //! |---|---|---|
-//! | front end | [`frontends`] | text to [`grammar::Grammar`], or all errors at once |
-//! | lowering | [`lowering`] | to the [`lowering::NormalForm`]: plain productions, nothing nullable |
-//! | terminals | [`automata`] | regular languages to lazy DFAs |
-//! | recogniser | [`recognizer`] | Earley's algorithm over interned sets |
-//! | lexed grammars | [`lexing`] | lexer and LALR(1) parser for programming languages, with their masks |
-//! | masks | [`masks`] | a set and the [`vocabulary`]'s token trie to a mask |
-//! | batches | [`batch`] | many masks at once on one pool of threads |
-//! | engine | [`CompiledGrammar`], [`Matcher`] | accept, mask, roll back, fork |
+//! | front end | [`frontends`] | a [`grammar::Grammar`], or all errors of the input |
+//! | lowering | [`lowering`] | the [`lowering::NormalForm`]: plain productions without nullable symbols |
+//! | terminals | [`automata`] | lazy DFAs of regular languages |
+//! | recogniser | [`recognizer`] | interned Earley sets, with memoised steps |
+//! | lexed grammars | [`lexing`] | an engine with a lexer and an LALR(1) parser, for programming languages |
+//! | masks | [`masks`] | the legal tokens of a set, from the trie of the [`vocabulary`] |
+//! | batches | [`batch`] | the masks of many matchers, computed in parallel |
+//! | captures | [`captures`] | the values of named parts of a text |
+//!
+//! The engines implement [`Engine`] and [`MaskSource`]. The facade adds the cache of a grammar ([`GrammarCache`]),
+//! drafts for speculative decoding ([`DraftTree`]), forced text ([`Matcher::forced_bytes`]), validation
+//! ([`CompiledGrammar::first_error`]) and serialisation ([`CompiledGrammar::to_bytes`]).
+//!
+//! Limits. Masks are exact for context-free grammars over bytes; with a lexer, for LALR(1) grammars and, more slowly,
+//! for all others. Time and memory are bounded by [`Limits`]: a limit that is exceeded is an error, never a wrong
+//! mask.
+//!
+//! The words of this crate are defined in the
+//! [glossary](https://github.com/grammask/grammask/blob/main/docs/glossary.md), and ARCHITECTURE.md is the map of all
+//! crates.
 #![forbid(unsafe_code)]
 
 pub mod batch;
@@ -33,7 +49,7 @@ pub use grammask_earley::{lowering, masks, recognizer};
 pub use grammask_lexed as lexing;
 pub use grammask_vocabulary as vocabulary;
 
-/// Front ends: each turns a text of one grammar language into the one [`Grammar`](crate::grammar::Grammar).
+/// Front ends: each translates one grammar language into a [`Grammar`](crate::grammar::Grammar).
 pub mod frontends {
     pub use grammask_automata::regex;
     pub use grammask_frontends::*;
@@ -41,7 +57,7 @@ pub mod frontends {
     pub use grammask_json_schema as json_schema;
 }
 
-/// The intermediate representation, and the diagnostics about it.
+/// The intermediate representation of grammars, and diagnostics.
 pub mod grammar {
     pub use grammask_diagnostics::{Code, Diagnostic, ErrorKind, GrammarError, Position, Severity, Span};
     pub use grammask_grammar::*;

@@ -1,7 +1,7 @@
-//! A matcher: one text being generated, token by token.
+//! Matchers: one text each, token by token.
 //!
-//! A matcher is the current set and the sets before it, 32 bytes a token, so that forking is a copy of that
-//! list and rolling back forgets its end. A refused token changes nothing.
+//! A matcher is the current state and the history of earlier ones, 32 bytes per token. A fork copies the history, and a
+//! rollback truncates it. An illegal token changes nothing.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use grammask_diagnostics::{Deadline, GrammarError};
 use grammask_engine::{Effort, Expectation, SetId, TokenEvent};
 use grammask_vocabulary::{Mask, TokenId};
 
-/// One text being generated under a [`CompiledGrammar`].
+/// One text under a [`CompiledGrammar`].
 #[derive(Clone, Debug)]
 pub struct Matcher {
     compiled: Arc<CompiledGrammar>,
     /// The caches that the state and the history refer to.
     cache: Arc<GrammarCache>,
-    state: State,
-    history: SegmentedVec<Step>,
-    /// New steps of the recogniser when the size of the cache was last looked at.
-    steps_seen: usize,
+    state: MatcherState,
+    history: SegmentedVec<HistoryEntry>,
+    /// New steps of the engine at the last check of the cache's size.
+    steps_at_check: usize,
 }
 
 impl CompiledGrammar {
@@ -32,35 +32,35 @@ impl CompiledGrammar {
     }
 }
 
-/// Most new steps of the recogniser between two looks at the size of its cache.
-const STEPS_PER_LOOK: usize = 512;
-/// Bytes that a new step is taken to need at the most, for looking often enough at small budgets.
-const BYTES_PER_STEP: usize = 1 << 14;
+/// Maximum number of new steps of the engine between two checks of the cache's size.
+const STEPS_PER_CHECK: usize = 512;
+/// Assumed maximum memory of a new step, in bytes: with a small budget the size is checked more often.
+const MAX_BYTES_PER_STEP: usize = 1 << 14;
 
-/// Where the text stands.
+/// The state of a matcher: that of the engine, and whether the text has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct State {
+pub(crate) struct MatcherState {
     pub(crate) set: SetId,
     pub(crate) is_finished: bool,
 }
 
-/// What was accepted in one step, and the state before it.
+/// An entry of the history: the accepted token or bytes, and the state before it.
 #[derive(Clone, Debug)]
-struct Step {
-    before: State,
+struct HistoryEntry {
+    before: MatcherState,
     accepted: Accepted,
 }
 
 #[derive(Clone, Debug)]
 enum Accepted {
     Token(TokenId),
-    /// Bytes that are no token.
+    /// Bytes, accepted as such.
     Bytes(Arc<[u8]>),
-    /// A text whose steps are not known, only its end.
-    Forgotten(Tail),
+    /// A text whose history was dropped, with its last bytes.
+    Dropped(Tail),
 }
 
-/// The last bytes of a text, as many as can belong to a character that is not finished.
+/// The last bytes of a text, at most as many as an incomplete UTF-8 character has.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tail {
     bytes: [u8; 3],
@@ -68,7 +68,7 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// Puts text before the tail, as far as it is looked at; returns whether the tail is full.
+    /// Prepends the last bytes of `text` up to the capacity of the tail; returns whether the tail is full.
     fn prepend(&mut self, text: &[u8]) -> bool {
         for &byte in text.iter().rev().take(self.bytes.len() - usize::from(self.len)) {
             self.bytes.copy_within(0..2, 1);
@@ -83,30 +83,30 @@ impl Tail {
     }
 }
 
-/// Why a token can or cannot come next.
+/// Why a token is legal or illegal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Explanation {
-    /// It can.
+    /// It is legal.
     Allowed,
-    /// Its text fits up to a byte.
+    /// Its text is illegal from some byte on.
     RefusedByte {
-        /// Position in the token of the byte that does not fit.
+        /// Position of the first illegal byte in the token.
         position: usize,
-        /// What the grammar expects there.
+        /// The terminals that the grammar expects there.
         expected: Vec<Expectation>,
         /// Whether the text with the bytes before it is complete.
         is_complete: bool,
     },
-    /// Its text fits, but a part of the grammar that is limited to a number of tokens needs more of them.
+    /// Its text is legal, but a part of the grammar has reached its maximum number of tokens.
     TooManyTokens {
-        /// What the grammar expects before the token.
+        /// The terminals that the grammar expects before the token.
         expected: Vec<Expectation>,
     },
-    /// It has no text and no place here, or it is an end token and the text is not complete.
+    /// It has no text and no token terminal matches it, or it is an end token and the text is not complete.
     RefusedToken {
         /// Whether it is an end token.
         is_end_token: bool,
-        /// What the grammar expects.
+        /// The terminals that the grammar expects.
         expected: Vec<Expectation>,
     },
     /// The text has ended.
@@ -116,28 +116,28 @@ pub enum Explanation {
 impl Matcher {
     pub(crate) fn new(compiled: Arc<CompiledGrammar>) -> Self {
         let cache = compiled.cache();
-        let state = State { set: cache.engine().start(), is_finished: false };
-        Self { compiled, cache, state, history: SegmentedVec::new(), steps_seen: 0 }
+        let state = MatcherState { set: cache.engine().start(), is_finished: false };
+        Self { compiled, cache, state, history: SegmentedVec::new(), steps_at_check: 0 }
     }
 
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> MatcherState {
         self.state
     }
 
-    /// A matcher with the same future, which cannot be rolled back.
+    /// A matcher with the same state and no history, which cannot be rolled back.
     pub(crate) fn without_history(&self) -> Self {
         let mut history = SegmentedVec::new();
-        history.push(Step { before: self.state, accepted: Accepted::Forgotten(self.tail()) });
+        history.push(HistoryEntry { before: self.state, accepted: Accepted::Dropped(self.tail()) });
         Self {
             compiled: self.compiled.clone(),
             cache: self.cache.clone(),
             state: self.state,
             history,
-            steps_seen: self.steps_seen,
+            steps_at_check: self.steps_at_check,
         }
     }
 
-    /// The last bytes of the text so far. A token that is read as a whole, and has no text, begins a new text.
+    /// The last bytes of the text so far, not reaching beyond the last token without text.
     pub(crate) fn tail(&self) -> Tail {
         let mut tail = Tail::default();
         for step in self.history.iter().rev() {
@@ -147,7 +147,7 @@ impl Matcher {
                     None => true,
                 },
                 Accepted::Bytes(bytes) => tail.prepend(bytes),
-                Accepted::Forgotten(bytes) => tail.prepend(bytes.bytes()),
+                Accepted::Dropped(bytes) => tail.prepend(bytes.bytes()),
             };
             if is_enough {
                 break;
@@ -162,40 +162,40 @@ impl Matcher {
         &self.compiled
     }
 
-    /// What the matcher's state refers to.
+    /// The caches that hold the matcher's state.
     #[must_use]
     pub fn cache(&self) -> &Arc<GrammarCache> {
         &self.cache
     }
 
-    /// The set of [`Matcher::tables`] that the text led to.
+    /// The state of the text in [`Matcher::cache`].
     #[must_use]
     pub fn set(&self) -> SetId {
         self.state.set
     }
 
-    /// Appends a token and returns true, or changes nothing and returns false if it cannot come next.
+    /// Appends a token and returns true; an illegal token changes nothing and returns false.
     ///
-    /// After the end of the text only end tokens are accepted, and change nothing but the count of tokens, as
-    /// in a batch whose other rows go on.
+    /// After the end of the text only end tokens are accepted. They change only the number of steps, as for rows of a
+    /// batch that end earlier than others.
     ///
     /// # Errors
-    /// When a limit is passed; the matcher is then unchanged.
+    /// When a limit is exceeded; the matcher is then unchanged.
     pub fn accept(&mut self, token: TokenId) -> Result<bool, GrammarError> {
         self.migrate_to_fresh_cache()?;
         let next = self.next_state(self.state, token)?;
         if let Some(next) = next {
-            self.history.push(Step { before: self.state, accepted: Accepted::Token(token) });
+            self.history.push(HistoryEntry { before: self.state, accepted: Accepted::Token(token) });
             self.state = next;
         }
         Ok(next.is_some())
     }
 
-    /// Appends bytes and returns true, or changes nothing and returns false. For everything that counts tokens
-    /// the bytes are one token. Empty bytes change nothing.
+    /// Appends bytes and returns true; illegal bytes change nothing and return false. They count as one token. Empty
+    /// bytes change nothing.
     ///
     /// # Errors
-    /// When a limit is passed; the matcher is then unchanged.
+    /// When a limit is exceeded; the matcher is then unchanged.
     pub fn accept_bytes(&mut self, bytes: &[u8]) -> Result<bool, GrammarError> {
         if bytes.is_empty() {
             return Ok(true);
@@ -203,53 +203,53 @@ impl Matcher {
         self.migrate_to_fresh_cache()?;
         let next = self.after_bytes(self.state, bytes)?;
         if let Some(next) = next {
-            self.history.push(Step { before: self.state, accepted: Accepted::Bytes(bytes.into()) });
+            self.history.push(HistoryEntry { before: self.state, accepted: Accepted::Bytes(bytes.into()) });
             self.state = next;
         }
         Ok(next.is_some())
     }
 
-    /// Moves over to new cache if these have grown too large, by reading the text again.
+    /// Migrates to fresh caches if the present ones exceed the soft limit, by reading the text again.
     fn migrate_to_fresh_cache(&mut self) -> Result<(), GrammarError> {
         let steps = self.cache.engine().new_steps();
-        let budget = self.compiled.options().limits.memory_bytes / BYTES_PER_STEP;
-        if steps.wrapping_sub(self.steps_seen) < budget.min(STEPS_PER_LOOK) {
+        let budget = self.compiled.options().limits.memory_bytes / MAX_BYTES_PER_STEP;
+        if steps.wrapping_sub(self.steps_at_check) < budget.min(STEPS_PER_CHECK) {
             return Ok(());
         }
-        self.steps_seen = steps;
+        self.steps_at_check = steps;
         if !self.cache.over_soft_limit() {
             return Ok(());
         }
         let cache = self.compiled.fresh_cache(&self.cache).map_err(|limit| self.cache.limit_error(limit))?;
-        let state = State { set: cache.engine().start(), is_finished: false };
-        let mut moved = Self {
+        let state = MatcherState { set: cache.engine().start(), is_finished: false };
+        let mut migrated = Self {
             compiled: self.compiled.clone(),
             cache,
             state,
             history: SegmentedVec::new(),
-            steps_seen: 0,
+            steps_at_check: 0,
         };
         for step in self.history.iter() {
             let next = match &step.accepted {
-                Accepted::Token(token) => moved.next_state(moved.state, *token)?,
-                Accepted::Bytes(bytes) => moved.after_bytes(moved.state, bytes)?,
-                Accepted::Forgotten(_) => None,
+                Accepted::Token(token) => migrated.next_state(migrated.state, *token)?,
+                Accepted::Bytes(bytes) => migrated.after_bytes(migrated.state, bytes)?,
+                Accepted::Dropped(_) => None,
             };
-            // A text whose steps are not known stays where it is.
+            // Without its history a text cannot be read again, so the matcher keeps its caches.
             let Some(next) = next else { return Ok(()) };
-            moved.history.push(Step { before: moved.state, accepted: step.accepted.clone() });
-            moved.state = next;
+            migrated.history.push(HistoryEntry { before: migrated.state, accepted: step.accepted.clone() });
+            migrated.state = next;
         }
-        moved.cache.raise_soft_limit();
-        moved.steps_seen = moved.cache.engine().new_steps();
-        *self = moved;
+        migrated.cache.raise_soft_limit();
+        migrated.steps_at_check = migrated.cache.engine().new_steps();
+        *self = migrated;
         Ok(())
     }
 
-    /// How many of `tokens`, from the first on, could be accepted one after the other. Changes nothing.
+    /// Length of the longest prefix of `tokens` that is legal. Changes nothing.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub fn validate(&self, tokens: &[TokenId]) -> Result<usize, GrammarError> {
         let mut state = self.state;
         for (count, &token) in tokens.iter().enumerate() {
@@ -261,8 +261,8 @@ impl Matcher {
         Ok(tokens.len())
     }
 
-    /// Takes back the last `count` accepted steps (tokens, or calls of [`Matcher::accept_bytes`]), also across
-    /// the end of the text. False, and no change, if there are fewer.
+    /// Removes the last `count` steps (tokens, or calls of [`Matcher::accept_bytes`]), also across the end of the text.
+    /// Returns false, and changes nothing, if there are fewer.
     pub fn rollback(&mut self, count: usize) -> bool {
         let Some(keep) = self.history.len().checked_sub(count) else { return false };
         if let Some(step) = self.history.get(keep) {
@@ -272,12 +272,12 @@ impl Matcher {
         true
     }
 
-    /// Back to the beginning of the text.
+    /// Removes all steps.
     pub fn reset(&mut self) {
         self.rollback(self.history.len());
     }
 
-    /// How many steps were accepted.
+    /// Number of steps of the history.
     #[must_use]
     pub fn step_count(&self) -> usize {
         self.history.len()
@@ -292,7 +292,7 @@ impl Matcher {
             .collect()
     }
 
-    /// Whether the text so far is complete. It may be possible to go on all the same.
+    /// Whether the text so far is complete. It may still have continuations.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.cache.engine().is_complete(self.state.set)
@@ -304,19 +304,19 @@ impl Matcher {
         self.state.is_finished
     }
 
-    /// The tokens that [`Matcher::accept`] would accept. After the end of the text these are the end tokens,
-    /// and none at all if the vocabulary has none.
+    /// The legal next tokens. After the end of the text these are the end tokens, of which the vocabulary may have
+    /// none.
     ///
     /// # Errors
-    /// `dead-end` if no token can come next although the text has not ended; a limit that was passed.
+    /// `dead-end` if no token is legal although the text has not ended; an exceeded limit.
     pub fn mask(&self) -> Result<Arc<Mask>, GrammarError> {
         self.mask_at(self.state)
     }
 
-    /// The mask, if it is found by some lookups.
+    /// The mask, if it takes only lookups. See [`GrammarCache::lookup`].
     #[must_use]
     pub fn lookup_mask(&self) -> Option<&Arc<Mask>> {
-        let State { set, is_finished } = self.state;
+        let MatcherState { set, is_finished } = self.state;
         if is_finished { Some(self.cache.end_mask()) } else { self.cache.lookup(set) }
     }
 
@@ -325,18 +325,18 @@ impl Matcher {
     /// # Errors
     /// As [`mask`](Self::mask).
     pub fn compute_mask(&self, effort: Effort) -> Result<Option<Arc<Mask>>, GrammarError> {
-        let State { set, is_finished } = self.state;
+        let MatcherState { set, is_finished } = self.state;
         if is_finished { Ok(Some(self.cache.end_mask().clone())) } else { self.cache.compute(set, effort) }
     }
 
-    pub(crate) fn mask_at(&self, state: State) -> Result<Arc<Mask>, GrammarError> {
+    pub(crate) fn mask_at(&self, state: MatcherState) -> Result<Arc<Mask>, GrammarError> {
         if state.is_finished { Ok(self.cache.end_mask().clone()) } else { self.cache.mask(state.set) }
     }
 
-    /// Why `token` can or cannot come next.
+    /// Why `token` is legal or illegal.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub fn explain(&self, token: TokenId) -> Result<Explanation, GrammarError> {
         if self.next_state(self.state, token)?.is_some() {
             return Ok(Explanation::Allowed);
@@ -364,15 +364,19 @@ impl Matcher {
         Ok(Explanation::TooManyTokens { expected: expected(self.state.set)? })
     }
 
-    /// What the grammar expects next.
+    /// The terminals that the grammar expects next.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub fn expectations(&self) -> Result<Vec<Expectation>, GrammarError> {
         self.cache.engine().expectations(self.state.set).map_err(|limit| self.cache.limit_error(limit))
     }
 
-    pub(crate) fn next_state(&self, state: State, token: TokenId) -> Result<Option<State>, GrammarError> {
+    pub(crate) fn next_state(
+        &self,
+        state: MatcherState,
+        token: TokenId,
+    ) -> Result<Option<MatcherState>, GrammarError> {
         let vocabulary = self.compiled.vocabulary();
         let is_end_token = vocabulary.is_eos(token);
         if state.is_finished {
@@ -380,7 +384,7 @@ impl Matcher {
         }
         let engine = self.cache.engine();
         if is_end_token && self.compiled.options().end == EndMode::Eos && engine.is_complete(state.set) {
-            return Ok(Some(State { is_finished: true, ..state }));
+            return Ok(Some(MatcherState { is_finished: true, ..state }));
         }
         let text = vocabulary.token(token);
         let event = TokenEvent { id: token, has_text: text.is_some() };
@@ -390,7 +394,7 @@ impl Matcher {
         Ok(next.map(|set| self.state_of(set)))
     }
 
-    fn after_bytes(&self, state: State, bytes: &[u8]) -> Result<Option<State>, GrammarError> {
+    fn after_bytes(&self, state: MatcherState, bytes: &[u8]) -> Result<Option<MatcherState>, GrammarError> {
         if state.is_finished {
             return Ok(None);
         }
@@ -401,10 +405,10 @@ impl Matcher {
         Ok(next.map(|set| self.state_of(set)))
     }
 
-    /// The state after a token that led to `set`.
-    fn state_of(&self, set: SetId) -> State {
+    /// The matcher's state after a token, given the engine's state `set`.
+    fn state_of(&self, set: SetId) -> MatcherState {
         let is_finished =
             self.compiled.options().end == EndMode::Eager && self.cache.engine().is_complete(set);
-        State { set, is_finished }
+        MatcherState { set, is_finished }
     }
 }

@@ -1,16 +1,15 @@
-//! Finds the tokens that a grammar names in a vocabulary.
-
-use std::sync::Arc;
+//! Resolves the tokens that a grammar names in a vocabulary.
 
 use grammask_diagnostics::{Code, Diagnostic};
 use grammask_engine::TokenMatch;
 use grammask_grammar::{Terminal, TerminalDefinition, TokenReference, TokenSelection, TokenSense};
 use grammask_vocabulary::{TokenId, TokenSet, Vocabulary};
 
-/// How many special tokens an error names.
-const NAMED: usize = 8;
+/// Maximum number of special tokens that an error lists.
+const MAX_LISTED: usize = 8;
 
-/// What each terminal matches that is a token; all that the vocabulary does not have at once.
+/// The tokens that each terminal matches, `None` for terminals over bytes; or the errors of all references to missing
+/// tokens.
 pub(crate) fn matches(
     terminals: &[TerminalDefinition],
     vocabulary: &Vocabulary,
@@ -28,7 +27,7 @@ pub(crate) fn matches(
                 }
             },
             Terminal::OneOf(selection) => match selected(vocabulary, selection) {
-                Ok(tokens) => Some(TokenMatch::OneOf(Arc::new(tokens))),
+                Ok(tokens) => Some(TokenMatch::OneOf(tokens.into())),
                 Err(diagnostics) => {
                     unknown.extend(diagnostics);
                     None
@@ -40,7 +39,7 @@ pub(crate) fn matches(
     if unknown.is_empty() { Ok(resolved) } else { Err(unknown) }
 }
 
-/// The token that `reference` names.
+/// The token to which `reference` refers.
 pub(crate) fn token(vocabulary: &Vocabulary, reference: &TokenReference) -> Result<TokenId, Box<Diagnostic>> {
     match reference {
         TokenReference::Id(id) if (*id as usize) < vocabulary.size() => Ok(TokenId(*id)),
@@ -70,7 +69,7 @@ pub(crate) fn token(vocabulary: &Vocabulary, reference: &TokenReference) -> Resu
     }
 }
 
-/// The tokens that `selection` stands for, of which there is at least one.
+/// The tokens of `selection`, of which there is at least one.
 pub(crate) fn selected(
     vocabulary: &Vocabulary,
     selection: &TokenSelection,
@@ -125,11 +124,11 @@ fn unknown_id(vocabulary: &Vocabulary, id: u32) -> Box<Diagnostic> {
 }
 
 fn unknown(vocabulary: &Vocabulary, message: String) -> Box<Diagnostic> {
-    let known: Vec<&str> = vocabulary.specials().iter().take(NAMED).map(|(name, _)| &**name).collect();
-    let help = if known.is_empty() {
+    let names: Vec<&str> = vocabulary.specials().iter().take(MAX_LISTED).map(|(name, _)| &**name).collect();
+    let help = if names.is_empty() {
         "give the vocabulary its special tokens (`special=`)".to_owned()
     } else {
-        format!("it has {}{}", known.join(", "), if known.len() == NAMED { ", …" } else { "" })
+        format!("it has {}{}", names.join(", "), if names.len() == MAX_LISTED { ", …" } else { "" })
     };
     Box::new(Diagnostic::error(Code::UnknownToken, message).help(help))
 }

@@ -1,4 +1,4 @@
-//! Options of compiling a grammar, and statistics of a compiled one.
+//! Compile options, and statistics of masks.
 
 use grammask_diagnostics::Limits;
 use grammask_engine::{CacheStatistics, MaskStrategy};
@@ -9,22 +9,22 @@ pub enum EndMode {
     /// End tokens are legal exactly when the text is complete, and end it.
     #[default]
     Eos,
-    /// The text ends with the first token after which it is complete, as in KBNF. The empty text does not count: it would
-    /// end before its first token.
+    /// The text ends with the first token after which it is complete, as in KBNF. The empty text does not count,
+    /// since it would end before its first token.
     Eager,
 }
 
-/// What to do with rules that derive infinite texts only.
+/// The treatment of rules that derive infinite texts only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum EndlessRules {
-    /// Such texts never end; a warning says so.
+    /// They are compiled, with a warning: their texts never end.
     #[default]
     Allow,
-    /// The grammar is refused.
+    /// The grammar is rejected.
     Refuse,
 }
 
-/// How a grammar is compiled.
+/// Options of [`CompiledGrammar::new`](crate::CompiledGrammar::new).
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CompileOptions {
@@ -32,13 +32,13 @@ pub struct CompileOptions {
     pub end: EndMode,
     /// Limits on work and memory.
     pub limits: Limits,
-    /// What to do with rules that never end.
+    /// The treatment of rules that derive infinite texts only.
     pub endless: EndlessRules,
-    /// How masks are computed.
+    /// The strategy by which masks are computed.
     pub masks: MaskStrategy,
 }
 
-/// How often masks were computed, by strategy, and the memory that they take.
+/// Numbers of computed masks by strategy, and their memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MaskStatistics {
     /// The cache of finished masks.
@@ -49,8 +49,8 @@ pub struct MaskStatistics {
     pub recalled: u64,
     /// Masks computed by a walk.
     pub walked: u64,
-    /// Bytes of the summaries of the grammar's own rules.
+    /// Memory of the summaries of the grammar's nonterminals, in bytes.
     pub rule_bytes: usize,
-    /// Bytes of the summaries of terminals, which all grammars of the vocabulary share.
+    /// Memory of the vocabulary's summary cache, which its grammars share, in bytes.
     pub vocabulary_bytes: usize,
 }

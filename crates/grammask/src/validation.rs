@@ -1,7 +1,7 @@
-//! A compiled grammar as a validator: is this text of its language, and if not, which byte is the first wrong one?
+//! Validation: whether a text is in the language of a compiled grammar, and the position of its first error.
 //!
-//! The same recogniser that makes masks reads the text, so a validator and a mask can never disagree. Cost: a table lookup
-//! per byte where its states were seen before.
+//! The engine that computes masks reads the text, so validation and masks agree. Cost: a table lookup per byte whose
+//! step is memoised.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use crate::CompiledGrammar;
 use grammask_diagnostics::{Deadline, GrammarError};
 
 impl CompiledGrammar {
-    /// Where `text` stops being a text of the grammar: `None` if it is one, the position of the first byte with which no
-    /// text goes on, or the length of `text` if more would have to come. Text that is limited to a number of tokens is
-    /// read as one token.
+    /// The position of the first byte after which `text` is not a viable prefix, or its length if it is a viable
+    /// prefix and not complete; `None` if `text` is in the language. Parts that are limited to a number of tokens
+    /// count the text as one token.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -30,7 +30,7 @@ impl CompiledGrammar {
     /// ```
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub fn first_error(self: &Arc<Self>, text: &[u8]) -> Result<Option<usize>, GrammarError> {
         let mut cache = self.cache();
         if cache.over_soft_limit() {

@@ -1,12 +1,12 @@
-//! A parser with a vocabulary reads the tokens that the textbook recogniser reads; where a grammar has no tokens its
-//! captures are those of the bytes, and a token that does not fit changes nothing.
+//! Property: a capture parser with a vocabulary reads the same tokens as the textbook recogniser. For grammars without
+//! token terminals its captures are those of the bytes, and an illegal token changes nothing.
 
 mod generators;
 
 use std::sync::Arc;
 
 use grammask::Limits;
-use grammask::captures::{Parse, Parser};
+use grammask::captures::{CaptureParse, CaptureParser};
 use grammask::frontends::kbnf;
 use grammask::grammar::Grammar;
 use grammask::recognizer::reference::Reference;
@@ -14,7 +14,7 @@ use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Most tokens of a text.
+/// Maximum number of tokens of a text.
 const LENGTH: usize = 7;
 
 proptest! {
@@ -44,8 +44,8 @@ fn compare(
     parts.dedup();
     let limits = Limits::default();
     let shared = vocabulary.clone();
-    let Ok(parser) = Parser::with_vocabulary(grammar, &parts, shared, &limits) else { return Ok(()) };
-    let mut of_bytes = match Parser::new(grammar, &parts, &limits) {
+    let Ok(parser) = CaptureParser::with_vocabulary(grammar, &parts, shared, &limits) else { return Ok(()) };
+    let mut of_bytes = match CaptureParser::new(grammar, &parts, &limits) {
         Ok(parser) => Some(parser.parse()?),
         Err(_) => None,
     };
@@ -73,7 +73,7 @@ fn compare(
         }
         let (Some(pick), false) = (pick, allowed.is_empty()) else { break };
         let id = *pick.get(&allowed);
-        // A refused token leaves no trace in what follows.
+        // A rejected token does not change the later captures.
         for refused in (0..vocabulary.size() as u32).map(TokenId).filter(|id| !vocabulary.is_eos(*id)) {
             if !allowed.contains(&refused) {
                 prop_assert_eq!(parse.feed_tokens(&[refused])?, 0);
@@ -97,13 +97,13 @@ fn chat() -> Vocabulary {
     Vocabulary::new(texts, special, vec![8], Some(9)).expect("a sound vocabulary")
 }
 
-fn parse(text: &str, parts: &[&str]) -> Parse {
+fn parse(text: &str, parts: &[&str]) -> CaptureParse {
     let (grammar, _) = kbnf::grammar(text.as_bytes(), "start", &Limits::default()).expect("a sound grammar");
-    let parser = Parser::with_vocabulary(&grammar, parts, Arc::new(chat()), &Limits::default());
+    let parser = CaptureParser::with_vocabulary(&grammar, parts, Arc::new(chat()), &Limits::default());
     parser.expect("a sound parser").parse().expect("small")
 }
 
-fn spans(parse: &Parse) -> Vec<(usize, usize, bool)> {
+fn spans(parse: &CaptureParse) -> Vec<(usize, usize, bool)> {
     parse.growing().iter().map(|capture| (capture.start, capture.end, capture.is_closed)).collect()
 }
 
@@ -124,7 +124,7 @@ fn special_tokens_take_no_bytes() {
 
 #[test]
 fn a_token_is_read_in_both_ways() {
-    // As a whole it is the mark, and as text a body.
+    // By a token terminal it is the mark, and by its bytes a body.
     let grammar = r##"start ::= mark body | body "b"; mark ::= <[4]>; body ::= #"[<>a-z]*";"##;
     let mut parse = parse(grammar, &["mark", "body"]);
     assert_eq!(parse.feed_tokens(&[TokenId(4)]), Ok(1));

@@ -1,7 +1,7 @@
-//! Property: on random lexed grammars the engine reads and masks as the oracle does.
+//! Property: on random lexed grammars the engine agrees with the oracle.
 //!
-//! For all texts up to some length the engine says "complete" exactly where the oracle accepts, every beginning of an
-//! accepted text is live, and from every live beginning the engine finds a text that the oracle accepts. Masks of
+//! For all texts up to some length, a text is complete in the engine if and only if the oracle accepts it, every
+//! prefix of an accepted text is viable, and every viable prefix has a continuation that the oracle accepts. Masks of
 //! random vocabularies hold exactly the tokens whose bytes can be read one by one.
 
 mod generators;
@@ -14,7 +14,7 @@ use grammask::grammar::Code;
 use grammask::lexing::reference::LexedReference;
 use grammask::lexing::{
     ConflictPolicy, IndentationSource, LexedDefinition, LexedGrammar, LexedRecognizer, LexerKind, LexingRule,
-    ParserKind, Pattern, PreparedGrammar, ProductionSource, TerminalRole, TerminalSource,
+    ParserKind, PreparedGrammar, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
 };
 use grammask::vocabulary::{TokenSet, Vocabulary};
 use grammask::{Deadline, Engine, Limits, MaskSource, PrecomputeBudget, SetId};
@@ -22,12 +22,12 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Longest text that is tried.
+/// Maximum length of a text, in bytes.
 const LONGEST: usize = 5;
-/// Longest text under the grammar with blocks.
+/// Maximum length of a text of the grammar with blocks, in bytes.
 const LONGEST_WITH_BLOCKS: usize = 8;
-/// Most sets that are looked at for a way to the end of a text.
-const MOST_SETS: usize = 60_000;
+/// Maximum number of sets that are searched for a complete continuation.
+const MAX_SETS: usize = 60_000;
 
 static COMPARED: AtomicU64 = AtomicU64::new(0);
 static ACCEPTED: AtomicU64 = AtomicU64::new(0);
@@ -38,9 +38,9 @@ static INSEPARABLE: AtomicU64 = AtomicU64::new(0);
 fn terminal(index: usize) -> impl Strategy<Value = TerminalSource> {
     let pattern = prop_oneof![
         3 => select(&["a", "b", "ab", "aa", "ba", "aba", "bb"][..])
-            .prop_map(|text| Pattern::Literal(text.as_bytes().to_vec())),
+            .prop_map(|text| TerminalPattern::Literal(text.as_bytes().to_vec())),
         4 => select(&["a+", "b+", "[ab]+", "ab+", "a(ba)*", "a?b", "(ab)+b", "a[ab]*b", "b( b)?", "a|aab"][..])
-            .prop_map(|pattern| Pattern::Regex(pattern.to_owned())),
+            .prop_map(|pattern| TerminalPattern::Regex(pattern.to_owned())),
     ];
     (pattern, prop_oneof![4 => Just(0), 1 => -1..2]).prop_map(move |(pattern, priority)| TerminalSource {
         name: format!("T{index}"),
@@ -53,9 +53,9 @@ fn terminal(index: usize) -> impl Strategy<Value = TerminalSource> {
 fn definition() -> impl Strategy<Value = LexedDefinition> {
     let ignored = prop_oneof![
         2 => Just(None),
-        4 => Just(Some(Pattern::Regex(" +".to_owned()))),
-        1 => Just(Some(Pattern::Regex(" ".to_owned()))),
-        1 => Just(Some(Pattern::Regex(" +|b b".to_owned()))),
+        4 => Just(Some(TerminalPattern::Regex(" +".to_owned()))),
+        1 => Just(Some(TerminalPattern::Regex(" ".to_owned()))),
+        1 => Just(Some(TerminalPattern::Regex(" +|b b".to_owned()))),
     ];
     let refused = prop::option::weighted(0.2, select(&["aab", "b +a", "bb+"][..]));
     let terminals = (terminal(0), terminal(1), terminal(2), terminal(3), ignored, refused);
@@ -87,7 +87,7 @@ fn definition() -> impl Strategy<Value = LexedDefinition> {
             if let Some(pattern) = refused.filter(|_| !lexer.is_dynamic()) {
                 terminals.push(TerminalSource {
                     name: "BAD".to_owned(),
-                    pattern: Pattern::Regex(pattern.to_owned()),
+                    pattern: TerminalPattern::Regex(pattern.to_owned()),
                     priority: 1,
                     role: TerminalRole::Refused,
                 });
@@ -141,7 +141,7 @@ fn engine_equals_oracle() {
         Ok(())
     });
     println!(
-        "compared {} grammars, {} accepted texts; {} conflicts, {} inseparable, {} beginnings without an end in sight",
+        "compared {} grammars, {} accepted texts; {} conflicts, {} inseparable, {} prefixes without a complete continuation found",
         COMPARED.load(Ordering::Relaxed),
         ACCEPTED.load(Ordering::Relaxed),
         CONFLICTS.load(Ordering::Relaxed),
@@ -153,7 +153,7 @@ fn engine_equals_oracle() {
     }
 }
 
-/// All texts of some letters up to a length.
+/// All texts over an alphabet up to a length.
 fn texts_up_to(alphabet: &[u8], longest: usize) -> Vec<Vec<u8>> {
     let mut texts = vec![Vec::new()];
     let mut next = 0;
@@ -173,7 +173,7 @@ fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], long
             return;
         }
     };
-    // The oracle knows blocks with tables only; rules without conflicts mean the same to both parsers.
+    // The oracle supports blocks with tables only; for rules without conflicts both parsers are equivalent.
     let with_tables = LexedDefinition { parser: ParserKind::Lalr, ..definition.clone() };
     let reference = match definition.indentation {
         Some(_) => LexedGrammar::new(&with_tables, &limits).expect("a good grammar"),
@@ -213,7 +213,7 @@ fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], long
     let recognizer = LexedRecognizer::new(&prepared, vocabulary.size(), &limits).expect("a small grammar");
     let mut made_before = 0;
     if is_made_ahead {
-        // The order makes no difference in the end.
+        // The result does not depend on the order.
         let budget = PrecomputeBudget {
             max_states: None,
             is_timed: number.is_multiple_of(4),
@@ -234,7 +234,7 @@ fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], long
                 check_end(&recognizer, set, &text, &reference, alphabet);
             }
         }
-        // Where the engine sees no end, the oracle is asked for one more byte only.
+        // If the search finds no complete continuation, the oracle checks one more byte only.
         if text.len() < longest && (set.is_some() || text.len() < LONGEST) {
             for &byte in alphabet {
                 let next = set.and_then(|set| recognizer.step(set, byte).expect("no limit"));
@@ -244,19 +244,19 @@ fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], long
     }
     if is_made_ahead && prepared.table().is_some() && definition.indentation.is_none() {
         let made = recognizer.counts().composed;
-        assert_eq!(made, made_before, "some masks needed more than what was made ahead");
+        assert_eq!(made, made_before, "some masks computed tables that were not precomputed");
     }
 }
 
 #[test]
 fn blocks_equal_oracle() {
-    let terminal = |name: &str, pattern: Pattern, role| TerminalSource {
+    let terminal = |name: &str, pattern: TerminalPattern, role| TerminalSource {
         name: name.to_owned(),
         pattern,
         priority: 0,
         role,
     };
-    let literal = |text: &str| Pattern::Literal(text.as_bytes().to_vec());
+    let literal = |text: &str| TerminalPattern::Literal(text.as_bytes().to_vec());
     let cases = [
         (LexerKind::Basic, ParserKind::Lalr, r"(\n *)+"),
         (LexerKind::Contextual, ParserKind::Lalr, r"(\n[ \t]*)+"),
@@ -270,10 +270,10 @@ fn blocks_equal_oracle() {
                 terminal("COLON", literal(":"), TerminalRole::Parsed),
                 terminal("OPEN", literal("("), TerminalRole::Parsed),
                 terminal("CLOSE", literal(")"), TerminalRole::Parsed),
-                terminal("NEWLINE", Pattern::Regex(newline.to_owned()), TerminalRole::Parsed),
-                terminal("WS", Pattern::Regex(r"[ \f]+".to_owned()), TerminalRole::Ignored),
-                terminal("INDENT", Pattern::Declared, TerminalRole::Parsed),
-                terminal("DEDENT", Pattern::Declared, TerminalRole::Parsed),
+                terminal("NEWLINE", TerminalPattern::Regex(newline.to_owned()), TerminalRole::Parsed),
+                terminal("WS", TerminalPattern::Regex(r"[ \f]+".to_owned()), TerminalRole::Ignored),
+                terminal("INDENT", TerminalPattern::Declared, TerminalRole::Parsed),
+                terminal("DEDENT", TerminalPattern::Declared, TerminalRole::Parsed),
             ],
             start: "file".to_owned(),
             lexer,
@@ -359,7 +359,7 @@ fn check_mask(recognizer: &LexedRecognizer, set: SetId, vocabulary: &Vocabulary,
     assert_eq!(*mask, expected, "mask after {:?}", String::from_utf8_lossy(text));
 }
 
-/// Some text that begins like this is accepted.
+/// Asserts that some continuation of the text is accepted.
 fn check_end(
     recognizer: &LexedRecognizer,
     set: SetId,
@@ -381,10 +381,10 @@ fn check_end(
                 queue.push_back((next, [&text[..], &[byte]].concat()));
             }
         }
-        if seen.len() > MOST_SETS {
+        if seen.len() > MAX_SETS {
             ENDLESS.fetch_add(1, Ordering::Relaxed);
             return;
         }
     }
-    panic!("{:?} is allowed and cannot be completed", String::from_utf8_lossy(text));
+    panic!("{:?} is viable and cannot be completed", String::from_utf8_lossy(text));
 }

@@ -1,23 +1,23 @@
-//! Pass: an alternative that stands twice in a rule stands once.
+//! Pass: removes repeated alternatives of a rule.
 
 use rustc_hash::FxHashSet;
 
 use super::productions::{Body, Productions, Symbol};
 
-/// Rules with fewer alternatives are looked at pair by pair.
-const MANY: usize = 8;
+/// Minimum number of alternatives that are hashed; fewer are compared pairwise.
+const MIN_HASHED: usize = 8;
 
-/// Drops repeated alternatives, keeping first occurrences. Cost: linear.
+/// Removes repeated alternatives and keeps the first occurrences. Cost: linear.
 pub fn deduplicate_alternatives(productions: &mut Productions) {
     for rule in &mut productions.rules {
         if let Body::Alternatives(alternatives) = &mut rule.body
             && alternatives.len() > 1
         {
-            if alternatives.len() < MANY && !has_repetition(alternatives) {
+            if alternatives.len() < MIN_HASHED && !has_repetition(alternatives) {
                 continue;
             }
-            let mut seen = FxHashSet::default();
-            alternatives.retain(|symbols| seen.insert(symbols.clone()));
+            let mut distinct = FxHashSet::default();
+            alternatives.retain(|symbols| distinct.insert(symbols.clone()));
         }
     }
 }

@@ -1,32 +1,31 @@
-//! Analysis: which symbols derive some text, finite or infinite, and of which kinds.
+//! Analysis: productivity with infinite texts. Which symbols derive an empty, a nonempty finite or an infinite text?
 //!
-//! A text may be infinite where a grammar says so: `start ::= "A" start` is a legal constraint that never
-//! ends. What derives no text at all must never be entered, or a mask would lead into a dead end. Three
-//! questions, in this order:
+//! A text may be infinite: `start ::= "A" start` is a legal constraint that never ends. The recogniser must not predict
+//! an unproductive symbol, or a mask would contain tokens that lead to a dead end. The analysis has three parts:
 //!
-//! 1. Which symbols derive a finite text, an empty one or a nonempty one? Least fixpoints, linear.
-//! 2. Which derive an infinite text? An infinite leftmost derivation reads infinitely much: from the symbol, a
-//!    path over edges `A -> Xi` (of productions `A -> X1 ... Xn` with `X1 ... Xi-1` finite) reaches a cycle with
-//!    an edge whose skipped part `X1 ... Xi-1` can be nonempty. `A ::= A "x"` has no such cycle.
-//! 3. A production with a symbol that derives nothing derives nothing itself; removing it may take the answer
-//!    to question 2 away from others, so 2 and 3 alternate until nothing changes.
+//! 1. The symbols that derive an empty, or a nonempty, finite text. Least fixpoints, linear.
+//! 2. The symbols that derive an infinite text. An infinite leftmost derivation reads infinitely many bytes: from the
+//!    symbol, a path over edges `A -> Xi` (of productions `A -> X1 ... Xn` with `X1 ... Xi-1` finite) reaches a cycle
+//!    with an edge whose skipped part `X1 ... Xi-1` can be nonempty. `A ::= A "x"` has no such cycle.
+//! 3. Removal of the productions with an unproductive symbol. It can break derivations of part 2, so both alternate up
+//!    to a fixpoint: the greatest one.
 //!
-//! Where all alternatives derive finite texts, and no symbol the empty one alone, questions 2 and 3 are not asked.
+//! If all alternatives derive finite texts, and no symbol derives the empty text only, parts 2 and 3 are skipped.
 
 use std::borrow::Cow;
 
 use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_diagnostics::LimitExceeded;
 
-use super::productions::{Body, Productions, Shape, Symbol};
+use super::productions::{Body, Productions, Symbol, TextKinds};
 
-/// What the symbols of a grammar derive.
+/// The kinds of text that each symbol derives.
 #[derive(Clone, Debug)]
 pub struct Derivability {
-    terminals: Vec<Shape>,
-    nonterminals: Vec<Shape>,
+    terminals: Vec<TextKinds>,
+    nonterminals: Vec<TextKinds>,
     derives: Vec<bool>,
-    /// Whether each derives an infinite text; nothing where nobody needs to know.
+    /// Whether each nonterminal derives an infinite text; empty if parts 2 and 3 were skipped.
     infinite: Vec<bool>,
 }
 
@@ -34,18 +33,18 @@ impl Derivability {
     /// Analyses `productions`.
     ///
     /// # Errors
-    /// When an automaton passes the limit on states.
+    /// When an automaton exceeds the limit on states.
     pub fn of(productions: &mut Productions) -> Result<Self, LimitExceeded> {
         let terminals = (0..productions.terminals.len())
-            .map(|index| productions.terminal_shape(grammask_grammar::TerminalId::new(index)))
+            .map(|index| productions.terminal_kinds(grammask_grammar::TerminalId::new(index)))
             .collect::<Result<Vec<_>, _>>()?;
         let alternatives = Alternatives::of(productions);
-        let nonterminals = finite_shapes(&alternatives, &terminals, productions.rules.len());
-        let derives_finite = |shape: &Shape| shape.empty || shape.nonempty;
+        let nonterminals = finite_kinds(&alternatives, &terminals, productions.rules.len());
+        let derives_finite = |kinds: &TextKinds| kinds.empty || kinds.nonempty;
         let derives = nonterminals.iter().map(derives_finite).collect();
         let mut analysis = Self { terminals, nonterminals, derives, infinite: Vec::new() };
         let is_finite = |symbols: &[Symbol]| symbols.iter().all(|&symbol| analysis.is_finite(symbol));
-        let is_plain = !analysis.nonterminals.iter().any(|shape| shape.empty && !shape.nonempty)
+        let is_plain = !analysis.nonterminals.iter().any(|kinds| kinds.empty && !kinds.nonempty)
             && alternatives.list.iter().all(|(_, symbols)| is_finite(symbols));
         if !is_plain {
             analysis.derives.fill(true);
@@ -54,30 +53,30 @@ impl Derivability {
         Ok(analysis)
     }
 
-    /// Which finite texts the symbol derives.
+    /// The kinds of finite text that a symbol derives.
     #[must_use]
-    pub fn finite(&self, symbol: Symbol) -> Shape {
+    pub fn finite(&self, symbol: Symbol) -> TextKinds {
         match symbol {
             Symbol::Terminal(id) => self.terminals[id.index()],
             Symbol::Nonterminal(id) => self.nonterminals[id.index()],
         }
     }
 
-    /// Whether the symbol derives any finite text.
+    /// Whether a symbol derives a finite text.
     #[must_use]
     pub fn is_finite(&self, symbol: Symbol) -> bool {
-        let shape = self.finite(symbol);
-        shape.empty || shape.nonempty
+        let kinds = self.finite(symbol);
+        kinds.empty || kinds.nonempty
     }
 
-    /// Whether the symbol derives the empty text and no other, finite or infinite.
+    /// Whether a symbol derives the empty text and no other, finite or infinite.
     #[must_use]
     pub fn is_only_empty(&self, symbol: Symbol) -> bool {
-        let Shape { empty, nonempty } = self.finite(symbol);
+        let TextKinds { empty, nonempty } = self.finite(symbol);
         empty && !nonempty && !matches!(symbol, Symbol::Nonterminal(id) if self.infinite[id.index()])
     }
 
-    /// Whether the symbol derives any text, finite or infinite.
+    /// Whether a symbol derives a text, finite or infinite.
     #[must_use]
     pub fn derives(&self, symbol: Symbol) -> bool {
         match symbol {
@@ -86,7 +85,7 @@ impl Derivability {
         }
     }
 
-    /// Greatest fixpoint of questions 2 and 3.
+    /// Parts 2 and 3: the greatest fixpoint.
     fn remove_underivable(&mut self, alternatives: &Alternatives<'_>) {
         let mut valid: Vec<bool> = alternatives
             .list
@@ -99,7 +98,7 @@ impl Derivability {
         }
         let mut removed: Vec<usize> = (0..self.derives.len()).filter(|&nt| remaining[nt] == 0).collect();
         loop {
-            // Question 3: spread "derives nothing" to whatever needs it.
+            // Part 3: propagate unproductivity to the users of removed nonterminals.
             while let Some(nonterminal) = removed.pop() {
                 if !std::mem::replace(&mut self.derives[nonterminal], false) {
                     continue;
@@ -114,12 +113,12 @@ impl Derivability {
                     }
                 }
             }
-            // Question 2.
+            // Part 2.
             self.infinite = self.derive_infinitely(alternatives, &valid);
             removed = (0..self.derives.len())
                 .filter(|&nt| {
-                    let shape = self.nonterminals[nt];
-                    self.derives[nt] && !self.infinite[nt] && !shape.empty && !shape.nonempty
+                    let kinds = self.nonterminals[nt];
+                    self.derives[nt] && !self.infinite[nt] && !kinds.empty && !kinds.nonempty
                 })
                 .collect();
             if removed.is_empty() {
@@ -128,7 +127,7 @@ impl Derivability {
         }
     }
 
-    /// Which nonterminals derive an infinite text through the valid alternatives.
+    /// The nonterminals that derive an infinite text through valid alternatives.
     fn derive_infinitely(&self, alternatives: &Alternatives<'_>, valid: &[bool]) -> Vec<bool> {
         let count = self.derives.len();
         let mut pairs: Vec<(u32, u32)> = Vec::new();
@@ -156,7 +155,7 @@ impl Derivability {
                 endless[components.of_node[from]] = true;
             }
         }
-        // Successors have lower component numbers, so one pass upwards spreads the answer.
+        // Successors have lower component numbers, so one ascending pass suffices.
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_unstable_by_key(|&node| components.of_node[node]);
         for node in order {
@@ -168,10 +167,10 @@ impl Derivability {
     }
 }
 
-/// All alternatives of all rules in one list; a repetition is written out as far as the questions need.
+/// The alternatives of all rules in one list; repetitions are expanded as far as the analysis needs.
 struct Alternatives<'a> {
     list: Vec<(usize, Cow<'a, [Symbol]>)>,
-    /// For each nonterminal the alternatives that it occurs in, once per occurrence.
+    /// The alternatives in which each nonterminal occurs, once per occurrence.
     users: AdjacencyList,
 }
 
@@ -183,8 +182,8 @@ impl<'a> Alternatives<'a> {
                 Body::Alternatives(alternatives) => {
                     list.extend(alternatives.iter().map(|symbols| (lhs, Cow::Borrowed(&symbols[..]))));
                 }
-                // All parts derive finite texts, so a part is found to be finite before a selection that it is in only
-                // where it does not need the selection; which parts the selection needs does not matter.
+                // All parts derive finite texts, so it does not matter for finiteness which of them a selection
+                // requires.
                 Body::Selection { parts, .. } => {
                     list.extend(parts.iter().map(|part| (lhs, Cow::Borrowed(std::slice::from_ref(part)))));
                 }
@@ -213,13 +212,13 @@ impl<'a> Alternatives<'a> {
     }
 }
 
-/// Least fixpoints of question 1.
-fn finite_shapes(alternatives: &Alternatives<'_>, terminals: &[Shape], rules: usize) -> Vec<Shape> {
-    let finite = |predicate: &dyn Fn(Shape) -> bool| {
+/// Part 1: least fixpoints.
+fn finite_kinds(alternatives: &Alternatives<'_>, terminals: &[TextKinds], rules: usize) -> Vec<TextKinds> {
+    let finite = |predicate: &dyn Fn(TextKinds) -> bool| {
         // `derived[nt]`: the nonterminal derives a text all of whose leaves satisfy the predicate.
         let mut derived = vec![false; rules];
         let mut missing: Vec<usize> = Vec::with_capacity(alternatives.list.len());
-        let mut found: Vec<usize> = Vec::new();
+        let mut pending: Vec<usize> = Vec::new();
         for (lhs, symbols) in &alternatives.list {
             let count = symbols
                 .iter()
@@ -230,10 +229,10 @@ fn finite_shapes(alternatives: &Alternatives<'_>, terminals: &[Shape], rules: us
                 .count();
             missing.push(count);
             if count == 0 {
-                found.push(*lhs);
+                pending.push(*lhs);
             }
         }
-        while let Some(nonterminal) = found.pop() {
+        while let Some(nonterminal) = pending.pop() {
             if std::mem::replace(&mut derived[nonterminal], true) {
                 continue;
             }
@@ -241,20 +240,20 @@ fn finite_shapes(alternatives: &Alternatives<'_>, terminals: &[Shape], rules: us
                 let index = index as usize;
                 missing[index] -= 1;
                 if missing[index] == 0 {
-                    found.push(alternatives.list[index].0);
+                    pending.push(alternatives.list[index].0);
                 }
             }
         }
         derived
     };
-    let empty = finite(&|shape| shape.empty);
-    let any = finite(&|shape| shape.empty || shape.nonempty);
+    let empty = finite(&|kinds| kinds.empty);
+    let any = finite(&|kinds| kinds.empty || kinds.nonempty);
     let is_finite = |symbol: &Symbol| match symbol {
         Symbol::Terminal(id) => terminals[id.index()].empty || terminals[id.index()].nonempty,
         Symbol::Nonterminal(id) => any[id.index()],
     };
     let mut nonempty = vec![false; rules];
-    let mut found: Vec<usize> = Vec::new();
+    let mut pending: Vec<usize> = Vec::new();
     let all_finite: Vec<bool> =
         alternatives.list.iter().map(|(_, symbols)| symbols.iter().all(is_finite)).collect();
     for ((lhs, symbols), _) in alternatives.list.iter().zip(&all_finite).filter(|&(_, &all)| all) {
@@ -262,14 +261,14 @@ fn finite_shapes(alternatives: &Alternatives<'_>, terminals: &[Shape], rules: us
             .iter()
             .any(|symbol| matches!(symbol, Symbol::Terminal(id) if terminals[id.index()].nonempty))
         {
-            found.push(*lhs);
+            pending.push(*lhs);
         }
     }
-    while let Some(nonterminal) = found.pop() {
+    while let Some(nonterminal) = pending.pop() {
         if !std::mem::replace(&mut nonempty[nonterminal], true) {
             let users = alternatives.users.of(nonterminal).iter().map(|&index| index as usize);
-            found.extend(users.filter(|&index| all_finite[index]).map(|index| alternatives.list[index].0));
+            pending.extend(users.filter(|&index| all_finite[index]).map(|index| alternatives.list[index].0));
         }
     }
-    empty.into_iter().zip(nonempty).map(|(empty, nonempty)| Shape { empty, nonempty }).collect()
+    empty.into_iter().zip(nonempty).map(|(empty, nonempty)| TextKinds { empty, nonempty }).collect()
 }

@@ -1,6 +1,6 @@
-//! Pass: alternatives that derive no text, and `A ::= A`, go; rules the start symbol does not reach are emptied.
+//! Pass: removes unproductive alternatives and `A ::= A`, and empties unreachable rules.
 //!
-//! Rules that never end stay: they are a legal constraint. [`diagnose`] says what a person should know.
+//! Rules that derive infinite texts only are legal and stay. [`diagnose`] warns of all of them.
 
 use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_diagnostics::{Code, Diagnostic};
@@ -9,7 +9,7 @@ use grammask_grammar::{NonterminalDefinition, NonterminalId};
 use super::derivability::Derivability;
 use super::productions::{Body, Productions, Symbol};
 
-/// Drops useless alternatives and rules.
+/// Removes useless alternatives and rules.
 pub fn drop_useless(productions: &mut Productions, derivability: &Derivability) {
     for (index, rule) in productions.rules.iter_mut().enumerate() {
         let own = Symbol::Nonterminal(NonterminalId::new(index));
@@ -30,7 +30,7 @@ pub fn drop_useless(productions: &mut Productions, derivability: &Derivability) 
     drop_unreachable(productions);
 }
 
-/// Empties the rules that the start symbol does not reach.
+/// Empties the rules that are unreachable from the start symbol.
 pub fn drop_unreachable(productions: &mut Productions) {
     let reached = productions.reachable();
     for (rule, _) in productions.rules.iter_mut().zip(reached).filter(|&(_, reached)| !reached) {
@@ -38,8 +38,8 @@ pub fn drop_unreachable(productions: &mut Productions) {
     }
 }
 
-/// Warnings about rules that are unused, derive nothing, never end, or derive themselves; and an error where
-/// the start symbol derives nothing. `definitions` are the user's nonterminals, the first rules of `productions`.
+/// Warnings about rules that are unreachable, unproductive, never end, or derive themselves, and an error if the start
+/// symbol is unproductive. `definitions` are the user's nonterminals, the first rules of `productions`.
 #[must_use]
 pub fn diagnose(
     productions: &Productions,
@@ -85,7 +85,7 @@ pub fn diagnose(
     diagnostics
 }
 
-/// Nonterminals `A` with a derivation of `A` alone from `A`.
+/// Whether each nonterminal `A` has a derivation of `A` from `A` in at least one step.
 fn unit_cycles(productions: &Productions, derivability: &Derivability) -> Vec<bool> {
     let mut successors = AdjacencyList::with_capacity(productions.rules.len());
     for rule in &productions.rules {

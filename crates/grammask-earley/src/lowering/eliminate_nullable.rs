@@ -1,15 +1,15 @@
-//! Pass: no symbol derives the empty text any more, in a grammar of linear size.
+//! Pass: eliminates nullable symbols, in a grammar of linear size.
 //!
-//! Expanding every subset of the optional symbols of a production makes 2^n productions. Here the rest of a
-//! production after an optional symbol becomes a nonterminal for its nonempty texts:
+//! Enumerating the subsets of the nullable symbols of a production takes 2^n productions. Here the suffix of a
+//! production after a nullable symbol becomes a nonterminal for the nonempty texts of the suffix:
 //!
 //! ```text
 //! a ::= x? y? z?      becomes      a ::= x a.rest1 | x | a.rest1
 //!                                  a.rest1 ::= y z | y | z
 //! ```
 //!
-//! so n optional symbols make n nonterminals of three alternatives. A nullable terminal stays the same automaton:
-//! the recogniser never accepts a terminal before its first byte.
+//! so n nullable symbols cost n nonterminals of three alternatives. A nullable terminal keeps its automaton: the
+//! recogniser never accepts a terminal before its first byte.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ pub fn eliminate_nullable(productions: &mut Productions, derivability: &Derivabi
     for index in 0..productions.rules.len() {
         let body = std::mem::replace(&mut productions.rules[index].body, Body::Alternatives(Vec::new()));
         let body = match body {
-            // Nothing in it is nullable.
+            // Its parts and separator are not nullable.
             selection @ Body::Selection { .. } => selection,
             Body::Repeat { symbol, min, max } => {
-                // Empty copies may be left out, so only the nonempty ones count.
+                // Only nonempty copies count, since empty ones can be omitted.
                 let min = if derivability.finite(symbol).empty { 1 } else { min.max(1) };
                 if derivability.is_only_empty(symbol) || max == Some(0) {
                     Body::Alternatives(Vec::new())
@@ -37,7 +37,8 @@ pub fn eliminate_nullable(productions: &mut Productions, derivability: &Derivabi
             }
             Body::Alternatives(alternatives) => {
                 let name = productions.rules[index].name.clone();
-                let mut elimination = Elimination { productions, derivability, name: &name, rests: 0 };
+                let mut elimination =
+                    NullableElimination { productions, derivability, name: &name, suffixes: 0 };
                 let mut nonempty = Vec::new();
                 for symbols in alternatives {
                     elimination.alternative(symbols, &mut nonempty);
@@ -49,59 +50,59 @@ pub fn eliminate_nullable(productions: &mut Productions, derivability: &Derivabi
     }
 }
 
-struct Elimination<'a> {
+struct NullableElimination<'a> {
     productions: &'a mut Productions,
     derivability: &'a Derivability,
     /// The rule whose alternatives are rewritten.
     name: &'a Arc<str>,
-    /// How many rests were made for it.
-    rests: usize,
+    /// Number of suffixes that became nonterminals of their own.
+    suffixes: usize,
 }
 
-impl Elimination<'_> {
+impl NullableElimination<'_> {
     /// Adds to `out` alternatives for the nonempty texts of `symbols`.
     fn alternative(&mut self, mut symbols: Vec<Symbol>, out: &mut Vec<Vec<Symbol>>) {
         let derivability = self.derivability;
-        let is_optional = |symbol: Symbol| derivability.finite(symbol).empty;
+        let is_nullable = |symbol: Symbol| derivability.finite(symbol).empty;
         symbols.retain(|&symbol| !derivability.is_only_empty(symbol));
-        if !symbols.iter().any(|&symbol| is_optional(symbol)) {
+        if !symbols.iter().any(|&symbol| is_nullable(symbol)) {
             out.extend((!symbols.is_empty()).then_some(symbols));
             return;
         }
-        // Alternatives for the nonempty texts of what follows, each in reverse, so that a symbol is put before
-        // them by a push; and whether all of what follows is optional.
-        let mut rest: Vec<Vec<Symbol>> = Vec::new();
-        let mut rest_is_optional = true;
+        // Alternatives for the nonempty texts of the suffix, each reversed, so that a symbol is prepended by a push;
+        // and whether the suffix is nullable.
+        let mut suffix: Vec<Vec<Symbol>> = Vec::new();
+        let mut suffix_is_nullable = true;
         for symbol in symbols.into_iter().rev() {
-            if rest.len() > 1 {
-                rest = vec![vec![self.rest_symbol(rest)]];
+            if suffix.len() > 1 {
+                suffix = vec![vec![self.suffix_symbol(suffix)]];
             }
-            if let Some(follow) = rest.first_mut() {
-                if !is_optional(symbol) && !rest_is_optional {
+            if let Some(follow) = suffix.first_mut() {
+                if !is_nullable(symbol) && !suffix_is_nullable {
                     follow.push(symbol);
                     continue;
                 }
                 let mut with = follow.clone();
                 with.push(symbol);
-                rest.insert(0, with);
-                if !is_optional(symbol) {
-                    rest.truncate(1);
+                suffix.insert(0, with);
+                if !is_nullable(symbol) {
+                    suffix.truncate(1);
                 }
-                if rest_is_optional {
-                    rest.insert(1, vec![symbol]);
+                if suffix_is_nullable {
+                    suffix.insert(1, vec![symbol]);
                 }
             } else {
-                rest.push(vec![symbol]);
+                suffix.push(vec![symbol]);
             }
-            rest_is_optional &= is_optional(symbol);
+            suffix_is_nullable &= is_nullable(symbol);
         }
-        out.extend(rest.into_iter().map(reversed));
+        out.extend(suffix.into_iter().map(reversed));
     }
 
-    /// A new nonterminal that derives what `alternatives`, given in reverse, derive.
-    fn rest_symbol(&mut self, alternatives: Vec<Vec<Symbol>>) -> Symbol {
-        self.rests += 1;
-        let name = format!("{}.rest{}", self.name, self.rests).into();
+    /// A new nonterminal with the given alternatives, which are reversed.
+    fn suffix_symbol(&mut self, alternatives: Vec<Vec<Symbol>>) -> Symbol {
+        self.suffixes += 1;
+        let name = format!("{}.rest{}", self.name, self.suffixes).into();
         let body = Body::Alternatives(alternatives.into_iter().map(reversed).collect());
         Symbol::Nonterminal(self.productions.add_rule(name, body))
     }

@@ -1,11 +1,11 @@
 //! Pass: `?`, `*` and `+` become alternatives, with left recursion; bounded repetitions stay counted.
 //!
-//! `r ::= x*` is `r ::= "" | r x` and `r ::= x+` is `r ::= x | r x`: left recursion needs no stack of open rules.
+//! `r ::= x*` becomes `r ::= "" | r x`, and `r ::= x+` becomes `r ::= x | r x`: left recursion needs no continuations.
 
 use super::productions::{Body, Productions, Symbol};
 use grammask_grammar::NonterminalId;
 
-/// Expands the repetitions that need no counting.
+/// Expands the repetitions without counters.
 pub fn expand_repetitions(productions: &mut Productions) {
     for (index, rule) in productions.rules.iter_mut().enumerate() {
         let Body::Repeat { symbol, min, max } = rule.body else { continue };

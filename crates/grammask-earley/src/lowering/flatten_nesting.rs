@@ -1,22 +1,23 @@
 //! Pass: groups, options and repetitions inside a right-hand side become nonterminals of their own.
 //!
-//! `list ::= "a" ("," "a")*;` is `list ::= "a" list.repeat1; list.repeat1 ::= list.group1*;
-//! list.group1 ::= "," "a";`. Made names contain a full stop, which no user's name does.
+//! `list ::= "a" ("," "a")*;` becomes `list ::= "a" list.repeat1; list.repeat1 ::= list.group1*;
+//! list.group1 ::= "," "a";`. Generated names contain a full stop, which names of
+//! the user do not.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::productions::{Body, Productions, Rule, Symbol};
+use super::productions::{Body, LoweredRule, Productions, Symbol};
 use grammask_automata::Automata;
 use grammask_grammar::{Grammar, Node, NodeId, NonterminalId};
 
-/// Turns right-hand sides into productions. All definitions of a nonterminal must be grouped.
+/// Converts right-hand sides to productions. All definitions of a nonterminal must be grouped.
 #[must_use]
 pub fn flatten_nesting(grammar: &Grammar, automaton_states: usize) -> Productions {
     let rules = grammar
         .nonterminals
         .iter()
-        .map(|definition| Rule { name: definition.name.clone(), body: Body::Alternatives(Vec::new()) })
+        .map(|definition| LoweredRule { name: definition.name.clone(), body: Body::Alternatives(Vec::new()) })
         .collect();
     let productions = Productions {
         automata: Automata::new(grammar.terms.clone(), automaton_states),
@@ -26,37 +27,37 @@ pub fn flatten_nesting(grammar: &Grammar, automaton_states: usize) -> Production
         start_is_nullable: false,
     };
     let count = productions.rules.len();
-    let mut flattening = Flattening {
+    let mut flattener = NestingFlattener {
         nodes: &grammar.nodes,
         symbols: vec![None; grammar.nodes.len()],
         productions,
         owners: (0..count).map(NonterminalId::new).collect(),
-        made: vec![0; count],
+        generated: vec![0; count],
         pending: VecDeque::new(),
     };
     for definition in &grammar.definitions {
-        flattening.flatten(definition.lhs, definition.body);
-        while let Some((lhs, body)) = flattening.pending.pop_front() {
-            flattening.flatten(lhs, body);
+        flattener.flatten(definition.lhs, definition.body);
+        while let Some((lhs, body)) = flattener.pending.pop_front() {
+            flattener.flatten(lhs, body);
         }
     }
-    flattening.productions
+    flattener.productions
 }
 
-struct Flattening<'a> {
+struct NestingFlattener<'a> {
     nodes: &'a [Node],
-    /// The symbol that stands for a node, once it has one.
+    /// The symbol of each node that has one.
     symbols: Vec<Option<Symbol>>,
     productions: Productions,
-    /// For each nonterminal the user's nonterminal it was made for.
+    /// For each nonterminal the user's nonterminal from which it was generated.
     owners: Vec<NonterminalId>,
-    /// How many names were made for each user's nonterminal.
-    made: Vec<u32>,
+    /// Number of generated names for each of the user's nonterminals.
+    generated: Vec<u32>,
     pending: VecDeque<(NonterminalId, NodeId)>,
 }
 
-impl Flattening<'_> {
-    /// Sets the body of `lhs` to what `node` derives.
+impl NestingFlattener<'_> {
+    /// Sets the body of `lhs` to that of `node`.
     fn flatten(&mut self, lhs: NonterminalId, node: NodeId) {
         let owner = self.owners[lhs.index()];
         let body = match &self.nodes[node.index()] {
@@ -95,7 +96,7 @@ impl Flattening<'_> {
             Node::Repeat { .. } => "repeat",
             Node::Selection { .. } => "selection",
         };
-        let number = &mut self.made[owner.index()];
+        let number = &mut self.generated[owner.index()];
         *number += 1;
         let name: Arc<str> = format!("{}.{kind}{number}", self.productions.rules[owner.index()].name).into();
         let id = self.productions.add_rule(name, Body::Alternatives(Vec::new()));

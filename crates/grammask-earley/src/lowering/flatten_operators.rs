@@ -1,7 +1,7 @@
 //! Pass: sequences inside sequences and choices inside choices are spliced into their parents.
 //!
-//! `("a" "b") "c" | ("d" | "e")` is `"a" "b" "c" | "d" | "e"`. A node with several parents is left alone, so
-//! that a shared node does not multiply. Cost: linear in the number of nodes, however deep they nest.
+//! `("a" "b") "c" | ("d" | "e")` becomes `"a" "b" "c" | "d" | "e"`. Nodes with several parents are not spliced, so
+//! that shared nodes are not copied. Cost: linear in the number of nodes, for any depth of nesting.
 
 use grammask_diagnostics::Span;
 use grammask_grammar::{Grammar, Node, NodeId};
@@ -23,7 +23,7 @@ pub fn flatten_operators(grammar: Grammar) -> Grammar {
         if absorbed[index] {
             continue;
         }
-        // Children come before their parents, so those that are kept have their new ids already.
+        // Children precede their parents, so the remaining ones have new ids already.
         let renumber = |id: NodeId| new_ids[id.index()].unwrap_or(id);
         let flat = |parts: &[NodeId]| -> Box<[NodeId]> {
             let mut stack: Vec<NodeId> = parts.iter().rev().copied().collect();

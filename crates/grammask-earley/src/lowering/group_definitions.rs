@@ -1,6 +1,6 @@
 //! Pass: several definitions of one nonterminal become one, with their bodies as alternatives.
 //!
-//! `a ::= "x"; b ::= "y"; a ::= "z";` is `a ::= "x" | "z"; b ::= "y";`.
+//! `a ::= "x"; b ::= "y"; a ::= "z";` becomes `a ::= "x" | "z"; b ::= "y";`.
 
 use grammask_diagnostics::Span;
 use grammask_grammar::{Definition, Grammar, Node, NodeId};

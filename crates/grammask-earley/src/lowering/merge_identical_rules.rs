@@ -1,7 +1,7 @@
 //! Pass: nonterminals with the same productions become one.
 //!
-//! `a ::= "x" b; b ::= "y"; c ::= "x" d; d ::= "y";` needs only `a` and `b`. A rule's own name inside its body
-//! counts as "itself", so `a ::= "x" a | "y"` and `b ::= "x" b | "y"` are the same.
+//! `a ::= "x" b; b ::= "y"; c ::= "x" d; d ::= "y";` becomes `a ::= "x" b; b ::= "y";`. References of rules to
+//! themselves are equal, so `a ::= "x" a | "y"` and `b ::= "x" b | "y"` are merged.
 
 use std::collections::hash_map::Entry;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -11,19 +11,19 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use super::productions::{Body, Productions, Symbol};
 use grammask_grammar::NonterminalId;
 
-/// Rounds after which merging stops although more could merge: it is an optimisation, and grammars of people
-/// need one or two.
-const ROUNDS: usize = 4;
-/// Different rules with the same hash that a rule is compared with: there is one, unless somebody looks for more.
-const MOST_ALIKE: usize = 8;
+/// Maximum number of rounds. Merging is an optimisation, and one or two rounds suffice in practice.
+const MAX_ROUNDS: usize = 4;
+/// Maximum number of different rules of the same hash with which a rule is compared. More than one exist only in
+/// adversarial grammars.
+const MAX_COLLISIONS: usize = 8;
 
 /// Merges rules with the same alternatives, in any order.
 pub fn merge_identical_rules(productions: &mut Productions) {
-    // Parts come first, so that rules which differ only in merged symbols merge in the same round.
+    // Rules precede their users, so that rules which differ only in merged symbols are merged in the same round.
     let order = productions.bottom_up();
     let mut representatives: Vec<NonterminalId> =
         (0..productions.rules.len()).map(NonterminalId::new).collect();
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         if !merge_once(productions, &order, &mut representatives) {
             break;
         }
@@ -31,12 +31,12 @@ pub fn merge_identical_rules(productions: &mut Productions) {
     super::drop_useless::drop_unreachable(productions);
 }
 
-/// One round; `representatives` says what each rule was merged with before. Returns whether more rules merged.
+/// One round. `representatives` holds the rule with which each rule was merged. Returns whether more rules were merged.
 fn merge_once(productions: &mut Productions, order: &[usize], representatives: &mut [NonterminalId]) -> bool {
-    // By the hash of the body: the first rule with it. Most rules are not like any other, and are hashed in place.
+    // The first rule with each hash of a body. Most rules have no equal, so bodies are hashed without being copied.
     let mut rules: FxHashMap<u64, NonterminalId> = FxHashMap::default();
     rules.reserve(order.len());
-    // The others with the same hash.
+    // Other rules with the same hash.
     let mut others: FxHashMap<u64, Vec<NonterminalId>> = FxHashMap::default();
     let mut hashes: Vec<u64> = Vec::new();
     let mut changed = false;
@@ -61,14 +61,14 @@ fn merge_once(productions: &mut Productions, order: &[usize], representatives: &
             let key = |id: NonterminalId| key_of(productions.body(id), id, representatives);
             is_same_in_order(productions, own, other, representatives) || key(other) == key(own)
         };
-        let alike = others.get(&hash).map_or(&[][..], Vec::as_slice);
-        let equal = std::iter::once(first).chain(alike.iter().copied()).find(|&other| is_equal(other));
+        let collisions = others.get(&hash).map_or(&[][..], Vec::as_slice);
+        let equal = std::iter::once(first).chain(collisions.iter().copied()).find(|&other| is_equal(other));
         match equal {
             Some(representative) => {
                 representatives[index] = representative;
                 changed = true;
             }
-            None if alike.len() + 1 < MOST_ALIKE => others.entry(hash).or_default().push(own),
+            None if collisions.len() + 1 < MAX_COLLISIONS => others.entry(hash).or_default().push(own),
             None => {}
         }
     }
@@ -84,8 +84,9 @@ fn merge_once(productions: &mut Productions, order: &[usize], representatives: &
     changed
 }
 
-/// A symbol of a rule's body, as rules are compared: no rule has the last id, so it can stand for "itself".
-fn compared(symbol: Symbol, own: NonterminalId, representatives: &[NonterminalId]) -> Symbol {
+/// The canonical form of a symbol in a rule's body, for comparisons. The last id, which no rule has, denotes the rule
+/// itself.
+fn canonical(symbol: Symbol, own: NonterminalId, representatives: &[NonterminalId]) -> Symbol {
     match symbol {
         Symbol::Nonterminal(id) if id == own => Symbol::Nonterminal(NonterminalId::new(u32::MAX as usize)),
         Symbol::Nonterminal(id) => Symbol::Nonterminal(representatives[id.index()]),
@@ -93,7 +94,7 @@ fn compared(symbol: Symbol, own: NonterminalId, representatives: &[NonterminalId
     }
 }
 
-/// Whether two rules are the same without sorting their alternatives, as most equal ones are.
+/// Whether two rules have the same alternatives in the same order, as most equal rules have.
 fn is_same_in_order(
     productions: &Productions,
     one: NonterminalId,
@@ -103,7 +104,7 @@ fn is_same_in_order(
     let same = |left: &[Symbol], right: &[Symbol]| {
         left.len() == right.len()
             && left.iter().zip(right).all(|(&left, &right)| {
-                compared(left, one, representatives) == compared(right, other, representatives)
+                canonical(left, one, representatives) == canonical(right, other, representatives)
             })
     };
     match (productions.body(one), productions.body(other)) {
@@ -114,10 +115,10 @@ fn is_same_in_order(
     }
 }
 
-/// What equal rules have in common.
+/// The canonical form of a body, which equal rules have in common.
 fn key_of(body: &Body, own: NonterminalId, representatives: &[NonterminalId]) -> Body {
     let mut key = body.clone();
-    key.map(|symbol| compared(symbol, own, representatives));
+    key.map(|symbol| canonical(symbol, own, representatives));
     if let Body::Alternatives(alternatives) = &mut key {
         alternatives.sort_unstable();
         alternatives.dedup();
@@ -125,16 +126,16 @@ fn key_of(body: &Body, own: NonterminalId, representatives: &[NonterminalId]) ->
     key
 }
 
-/// A hash of what [`key_of`] makes, without making it. `hashes` is scratch.
+/// A hash of the result of [`key_of`], without computing it. `hashes` is scratch space.
 fn hash_of(body: &Body, own: NonterminalId, representatives: &[NonterminalId], hashes: &mut Vec<u64>) -> u64 {
     match body {
         Body::Repeat { symbol, min, max } => {
-            FxBuildHasher.hash_one((compared(*symbol, own, representatives), min, max))
+            FxBuildHasher.hash_one((canonical(*symbol, own, representatives), min, max))
         }
         Body::Selection { selection, parts, separator } => {
             hashes.clear();
             let symbols = parts.iter().chain([separator]);
-            hashes.extend(symbols.map(|&part| FxBuildHasher.hash_one(compared(part, own, representatives))));
+            hashes.extend(symbols.map(|&part| FxBuildHasher.hash_one(canonical(part, own, representatives))));
             FxBuildHasher.hash_one((selection, &hashes[..]))
         }
         Body::Alternatives(alternatives) => {
@@ -142,7 +143,7 @@ fn hash_of(body: &Body, own: NonterminalId, representatives: &[NonterminalId], h
             hashes.extend(alternatives.iter().map(|symbols| {
                 let mut hasher = FxBuildHasher.build_hasher();
                 for &symbol in symbols {
-                    compared(symbol, own, representatives).hash(&mut hasher);
+                    canonical(symbol, own, representatives).hash(&mut hasher);
                 }
                 hasher.finish()
             }));

@@ -1,14 +1,14 @@
 //! Pass: small regular parts of the grammar become single terminals, because a DFA is cheaper than a parser.
 //!
-//! Punctuation with the white space around it, keywords that are alternatives, a whole number literal: each is
-//! one terminal afterwards. Terminals with a wide loop (a string body, free text) are never merged with their
-//! neighbours: their automaton must stay the same language in every grammar, so that its summaries are shared.
+//! Punctuation with the white space around it, alternative keywords, and number literals each become one terminal.
+//! Terminals with a wide loop (the body of a string, free text) are never merged with their neighbours: their language
+//! must remain the same in all grammars, so that these share its summaries.
 //!
 //! ```text
 //! pair ::= ws ":" ws value; ws ::= space*; space ::= " " | "\n";
 //! ```
-//! has one terminal for `ws ":" ws`, written `ws·":"·ws`. Cost: some derivatives per merged part, at most [`SMALL_STATES`] states each;
-//! what is found about a language is remembered by its content, for all grammars of the process.
+//! has one terminal for `ws ":" ws`, written `ws·":"·ws`. Cost: the derivatives of at most [`MAX_SMALL_STATES`]
+//! states per merged part; the results are memoised by content hash, for all grammars of the process.
 
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -22,34 +22,35 @@ use grammask_grammar::{Terminal, TerminalId};
 use super::productions::{Body, Productions, Symbol};
 use super::split_counters::is_counted;
 
-/// A language is small if its automaton has at most this many states.
-const SMALL_STATES: usize = 32;
-/// A state that this many bytes continue is wide; a loop through it is free text rather than punctuation.
-const WIDE_BYTES: usize = 96;
-/// Largest bound of a repetition that is unrolled into an automaton; above, copies are counted.
-const UNROLLED_COPIES: u32 = 8;
+/// Maximum number of states of a small automaton.
+const MAX_SMALL_STATES: usize = 32;
+/// Minimum number of bytes that continue a wide state. A loop through a wide state is free text rather than
+/// punctuation.
+const MIN_WIDE_BYTES: usize = 96;
+/// Maximum bound of a repetition that is unrolled into an automaton. Copies of larger ones are counted.
+const MAX_UNROLLED_COPIES: u32 = 8;
 
-/// When so many languages are known, all are forgotten.
-const MOST_KNOWN: usize = 1 << 14;
+/// Maximum number of entries in the memo table of weights, which is cleared when it is full.
+const MAX_MEMOISED: usize = 1 << 14;
 
-/// Languages by content hash.
-type KnownWeights = FxHashMap<u128, Weight>;
+/// Weights by content hash.
+type WeightTable = FxHashMap<u128, Weight>;
 
-/// The weights of languages that some grammar had.
-fn known_weights() -> MutexGuard<'static, KnownWeights> {
-    static KNOWN: LazyLock<Mutex<KnownWeights>> = LazyLock::new(Mutex::default);
-    // A thread that panics leaves the map whole.
-    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+/// The memo table of weights of this process.
+fn memoised_weights() -> MutexGuard<'static, WeightTable> {
+    static WEIGHTS: LazyLock<Mutex<WeightTable>> = LazyLock::new(Mutex::default);
+    // Entries are inserted whole, so a panic in a holder of the lock leaves the table consistent.
+    WEIGHTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How a terminal may be merged.
+/// Classification of a terminal's language, which decides whether it is merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
-    /// Small and without a wide loop: merges with its neighbours.
+    /// A small automaton without a wide loop, which is merged with its neighbours.
     Small(Profile),
-    /// A regular language that only stands for itself.
+    /// Another regular language, which is not merged.
     Large,
-    /// Not a plain regular language: token references and token-limited text.
+    /// Not a plain regular language: references to tokens, and text with a limit on tokens.
     Opaque,
 }
 
@@ -59,32 +60,32 @@ impl Weight {
     }
 }
 
-/// What is known of a small automaton, so that most merged ones need not be walked: where languages can be told
-/// apart by one byte, the automaton of the whole is made of the automata of the parts.
+/// Facts about a small automaton, from which those of most merged automata follow without constructing them: if one
+/// byte distinguishes the languages, the merged automaton consists of the automata of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Profile {
-    /// At least the number of states.
+    /// Upper bound of the number of states.
     states: usize,
-    /// Bytes with which a word begins.
+    /// First bytes of words.
     first: ByteSet,
-    /// Bytes with which a word goes on after a shorter word.
+    /// Bytes that extend a word to a prefix of another.
     exits: ByteSet,
     is_nullable: bool,
     /// Whether some state is wide.
     has_wide: bool,
 }
 
-/// What the automata of the parts say about that of the whole.
+/// The profile of a combination of languages, as far as it follows from theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+enum CombinedProfile {
     Small(Profile),
-    /// Its parts have too many states, and hardly share any.
+    /// The parts together have too many states.
     Large,
-    /// Parts overlap, so that only a walk tells.
-    Unclear,
+    /// The parts overlap, so the automaton must be constructed.
+    Undetermined,
 }
 
-impl Outcome {
+impl CombinedProfile {
     fn small(self) -> Option<Profile> {
         if let Self::Small(profile) = self { Some(profile) } else { None }
     }
@@ -102,18 +103,18 @@ impl Profile {
     }
 
     /// The profile of the concatenation.
-    fn then(self, next: Self) -> Outcome {
-        // A word that cannot go on ends where the next one starts.
+    fn then(self, next: Self) -> CombinedProfile {
+        // If no word extends another, the final states are merged with the next start state.
         let shared = usize::from(self.exits.is_empty());
         let states = self.states + next.states - shared;
-        if states > SMALL_STATES {
-            return Outcome::Large;
+        if states > MAX_SMALL_STATES {
+            return CombinedProfile::Large;
         }
         if !self.exits.intersection(next.first).is_empty() {
-            return Outcome::Unclear;
+            return CombinedProfile::Undetermined;
         }
         let reached = |own: ByteSet, skips: bool, other: ByteSet| if skips { own.union(other) } else { own };
-        Outcome::Small(Self {
+        CombinedProfile::Small(Self {
             states,
             first: reached(self.first, self.is_nullable, next.first),
             exits: reached(next.exits, next.is_nullable, self.exits.union(next.first)),
@@ -123,28 +124,28 @@ impl Profile {
     }
 
     /// The profile of the union.
-    fn or(self, other: Self) -> Outcome {
+    fn or(self, other: Self) -> CombinedProfile {
         let states = self.states + other.states;
         if !self.first.intersection(other.first).is_empty() {
-            // Words may begin alike, and have many states together.
-            return Outcome::Unclear;
+            // Common prefixes share states.
+            return CombinedProfile::Undetermined;
         }
-        if states > SMALL_STATES {
-            return Outcome::Large;
+        if states > MAX_SMALL_STATES {
+            return CombinedProfile::Large;
         }
         let first = self.first.union(other.first);
         let is_nullable = self.is_nullable || other.is_nullable;
         let exits = self.exits.union(other.exits);
-        Outcome::Small(Self {
+        CombinedProfile::Small(Self {
             states,
             first,
             exits: if is_nullable { exits.union(first) } else { exits },
             is_nullable,
-            has_wide: self.has_wide || other.has_wide || first.len() >= WIDE_BYTES,
+            has_wide: self.has_wide || other.has_wide || first.len() >= MIN_WIDE_BYTES,
         })
     }
 
-    /// The profile of any number of copies, if it is certain without a walk.
+    /// The profile of any number of copies, if it follows from that of one.
     fn repeated(self) -> Option<Self> {
         (!self.has_wide && self.exits.intersection(self.first).is_empty()).then(|| Self {
             exits: self.exits.union(self.first),
@@ -157,41 +158,41 @@ impl Profile {
 /// Merges small regular parts.
 ///
 /// # Errors
-/// When an automaton passes the limit on states.
+/// When an automaton exceeds the limit on states.
 pub fn merge_regular_parts(productions: &mut Productions) -> Result<(), LimitExceeded> {
-    let mut merging = Merging {
+    let mut merger = RegularPartMerger {
         weights: Vec::new(),
-        walked: FxHashMap::default(),
+        classified: FxHashMap::default(),
         folded: vec![None; productions.rules.len()],
         productions,
     };
-    let reached = merging.productions.reachable();
-    for index in merging.productions.bottom_up().into_iter().filter(|&index| reached[index]) {
-        merging.substitute_folded(index);
-        merging.merge_neighbours(index)?;
-        merging.merge_alternatives(index)?;
-        merging.fold(index)?;
+    let reached = merger.productions.reachable();
+    for index in merger.productions.bottom_up().into_iter().filter(|&index| reached[index]) {
+        merger.substitute_folded(index);
+        merger.merge_neighbours(index)?;
+        merger.merge_alternatives(index)?;
+        merger.fold(index)?;
     }
-    // Rules in cycles were visited before all of their parts were folded.
-    for index in 0..merging.productions.rules.len() {
-        merging.substitute_folded(index);
-        merging.merge_neighbours(index)?;
+    // Rules in cycles were visited before all of their symbols were folded.
+    for index in 0..merger.productions.rules.len() {
+        merger.substitute_folded(index);
+        merger.merge_neighbours(index)?;
     }
     super::drop_useless::drop_unreachable(productions);
     Ok(())
 }
 
-struct Merging<'a> {
+struct RegularPartMerger<'a> {
     productions: &'a mut Productions,
-    /// Weight of each terminal, as far as known.
+    /// Memoised weight of each terminal.
     weights: Vec<Option<Weight>>,
-    /// Weight of each language whose automaton was walked.
-    walked: FxHashMap<TermId, Weight>,
-    /// The terminal that a nonterminal became.
+    /// Memoised weight of each language whose automaton was constructed.
+    classified: FxHashMap<TermId, Weight>,
+    /// The terminal that replaces each nonterminal.
     folded: Vec<Option<TerminalId>>,
 }
 
-impl Merging<'_> {
+impl RegularPartMerger<'_> {
     fn substitute_folded(&mut self, index: usize) {
         let folded = &self.folded;
         self.productions.rules[index].body.map(|symbol| match symbol {
@@ -200,11 +201,11 @@ impl Merging<'_> {
         });
     }
 
-    /// Small terminals that stand next to each other become one.
+    /// Merges adjacent small terminals.
     fn merge_neighbours(&mut self, index: usize) -> Result<(), LimitExceeded> {
         let Body::Alternatives(mut alternatives) = self.take_body(index) else { return Ok(()) };
         for symbols in &mut alternatives {
-            // Those that were merged stand before those that are to come.
+            // `symbols[..merged]` are the results so far.
             let mut merged = 0_usize;
             for next in 0..symbols.len() {
                 let last = merged.checked_sub(1).map(|last| symbols[last]);
@@ -226,7 +227,7 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// Alternatives that are one small terminal each become one alternative; all-literal rules become a trie.
+    /// Merges the alternatives that consist of one small terminal each; literals become a trie.
     fn merge_alternatives(&mut self, index: usize) -> Result<(), LimitExceeded> {
         let Body::Alternatives(alternatives) = self.take_body(index) else { return Ok(()) };
         let mut words: Vec<TerminalId> = Vec::new();
@@ -263,7 +264,7 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// Makes the rule a terminal if it is one terminal, the empty text, or a repetition of a terminal.
+    /// Replaces a rule by a terminal if it consists of one terminal, the empty text, or a repetition of a terminal.
     fn fold(&mut self, index: usize) -> Result<(), LimitExceeded> {
         let rule = &self.productions.rules[index];
         let user_name = rule.is_named_by_user().then(|| rule.name.clone());
@@ -271,7 +272,7 @@ impl Merging<'_> {
             Body::Repeat { symbol: Symbol::Terminal(id), min, max } => {
                 let (id, min, max) = (*id, *min, *max);
                 let weight = self.weight(id)?;
-                if min.max(max.unwrap_or(0)) > UNROLLED_COPIES || weight == Weight::Opaque {
+                if min.max(max.unwrap_or(0)) > MAX_UNROLLED_COPIES || weight == Weight::Opaque {
                     return Ok(());
                 }
                 let Some(inner) = self.term(id) else { return Ok(()) };
@@ -313,7 +314,7 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// The union of terminals, if they are one terminal or small together.
+    /// The union of terminals, if there is one of them, or their union is small.
     fn union(
         &mut self,
         ids: &[TerminalId],
@@ -326,11 +327,11 @@ impl Merging<'_> {
             }
             parts.extend(self.term(id));
         }
-        let outcome = self.profile_of_union(ids.iter().copied())?;
-        let profile = outcome.small();
+        let combined = self.profile_of_union(ids.iter().copied())?;
+        let profile = combined.small();
         if profile.is_none() && parts.len() > 1 {
             let union = self.productions.automata.terms_mut().union(&parts);
-            if outcome == Outcome::Large || !self.term_weight(union)?.is_small() {
+            if combined == CombinedProfile::Large || !self.term_weight(union)?.is_small() {
                 return Ok(None);
             }
         }
@@ -348,22 +349,25 @@ impl Merging<'_> {
     }
 
     /// The profile of the union of terminals.
-    fn profile_of_union(&mut self, ids: impl Iterator<Item = TerminalId>) -> Result<Outcome, LimitExceeded> {
+    fn profile_of_union(
+        &mut self,
+        ids: impl Iterator<Item = TerminalId>,
+    ) -> Result<CombinedProfile, LimitExceeded> {
         let mut union: Option<Profile> = None;
         for id in ids {
-            let Weight::Small(profile) = self.weight(id)? else { return Ok(Outcome::Unclear) };
+            let Weight::Small(profile) = self.weight(id)? else { return Ok(CombinedProfile::Undetermined) };
             union = match union {
                 None => Some(profile),
                 Some(union) => match union.or(profile) {
-                    Outcome::Small(union) => Some(union),
-                    outcome => return Ok(outcome),
+                    CombinedProfile::Small(union) => Some(union),
+                    combined => return Ok(combined),
                 },
             };
         }
-        Ok(union.map_or(Outcome::Unclear, Outcome::Small))
+        Ok(union.map_or(CombinedProfile::Undetermined, CombinedProfile::Small))
     }
 
-    /// How a made rule reads, for its terminal's label.
+    /// The body of a generated rule as text, for the label of its terminal.
     fn body_label(&self, index: usize) -> String {
         match &self.productions.rules[index].body {
             Body::Repeat { symbol, min, max } => {
@@ -396,13 +400,13 @@ impl Merging<'_> {
         let (Some(left_term), Some(right_term)) = (self.term(left), self.term(right)) else {
             return Ok(None);
         };
-        let outcome = first.then(second);
-        if outcome == Outcome::Large {
+        let combined = first.then(second);
+        if combined == CombinedProfile::Large {
             return Ok(None);
         }
         let term = self.productions.automata.terms_mut().concat(&[left_term, right_term]);
-        let profile = match outcome {
-            Outcome::Small(profile) => profile,
+        let profile = match combined {
+            CombinedProfile::Small(profile) => profile,
             _ => match self.term_weight(term)? {
                 Weight::Small(profile) => profile,
                 _ => return Ok(None),
@@ -428,7 +432,7 @@ impl Merging<'_> {
         }
     }
 
-    /// Adds a terminal; one with a profile is small.
+    /// Adds a terminal, which is small if it has a profile.
     fn add(&mut self, term: TermId, profile: Option<Profile>, label: &str) -> TerminalId {
         let id = self.productions.add_terminal(Terminal::Regular(term), label.into());
         self.weights.resize(self.productions.terminals.len(), None);
@@ -449,7 +453,7 @@ impl Merging<'_> {
             return Ok(weight);
         }
         let weight = match &self.productions.terminals[id.index()].terminal {
-            Terminal::Literal(bytes) if bytes.len() < SMALL_STATES => {
+            Terminal::Literal(bytes) if bytes.len() < MAX_SMALL_STATES => {
                 Weight::Small(Profile::of_literal(bytes))
             }
             Terminal::Literal(_) => Weight::Large,
@@ -463,29 +467,29 @@ impl Merging<'_> {
     }
 
     fn term_weight(&mut self, term: TermId) -> Result<Weight, LimitExceeded> {
-        if let Some(&known) = self.walked.get(&term) {
-            return Ok(known);
+        if let Some(&weight) = self.classified.get(&term) {
+            return Ok(weight);
         }
         let hash = self.productions.automata.terms().content_hash(term);
-        let known = known_weights().get(&hash).copied();
-        let weight = match known {
+        let memoised = memoised_weights().get(&hash).copied();
+        let weight = match memoised {
             Some(weight) => weight,
             None => {
-                let weight = self.walk(term)?;
-                let mut known = known_weights();
-                if known.len() >= MOST_KNOWN {
-                    known.clear();
+                let weight = self.classify(term)?;
+                let mut weights = memoised_weights();
+                if weights.len() >= MAX_MEMOISED {
+                    weights.clear();
                 }
-                known.insert(hash, weight);
+                weights.insert(hash, weight);
                 weight
             }
         };
-        self.walked.insert(term, weight);
+        self.classified.insert(term, weight);
         Ok(weight)
     }
 
-    /// Walks the automaton until it proves too large, or to have a wide loop.
-    fn walk(&mut self, term: TermId) -> Result<Weight, LimitExceeded> {
+    /// Constructs the automaton of a language until it is too large or has a wide loop.
+    fn classify(&mut self, term: TermId) -> Result<Weight, LimitExceeded> {
         let automata = &mut self.productions.automata;
         let Some(start) = automata.start(term)? else { return Ok(Weight::Small(Profile::of_literal(b""))) };
         let mut states: Vec<StateId> = vec![start];
@@ -497,13 +501,13 @@ impl Merging<'_> {
             let mut next_bytes = ByteSet::EMPTY;
             for (bytes, target) in automata.successors(state)? {
                 next_bytes = next_bytes.union(bytes);
-                let known = states.iter().position(|&known| known == target);
-                targets.push(known.unwrap_or(states.len()));
-                if known.is_none() {
+                let visited = states.iter().position(|&state| state == target);
+                targets.push(visited.unwrap_or(states.len()));
+                if visited.is_none() {
                     states.push(target);
                 }
             }
-            if states.len() > SMALL_STATES {
+            if states.len() > MAX_SMALL_STATES {
                 return Ok(Weight::Large);
             }
             if successors.is_empty() {
@@ -512,9 +516,9 @@ impl Merging<'_> {
             if automata.is_accepting(state) {
                 profile.exits = profile.exits.union(next_bytes);
             }
-            is_wide.push(next_bytes.len() >= WIDE_BYTES);
-            if next_bytes.len() >= WIDE_BYTES && targets.contains(&successors.len()) {
-                // The body of a string, most often: what else it has makes no difference.
+            is_wide.push(next_bytes.len() >= MIN_WIDE_BYTES);
+            if next_bytes.len() >= MIN_WIDE_BYTES && targets.contains(&successors.len()) {
+                // Usually the body of a string. The remaining states cannot change the result.
                 return Ok(Weight::Large);
             }
             targets.sort_unstable();
@@ -535,8 +539,8 @@ impl Merging<'_> {
     }
 }
 
-/// Longest label of a merged terminal, in characters; the rest is cut.
-const LABEL_LENGTH: usize = 60;
+/// Maximum length of a merged terminal's label, in characters. Longer labels are truncated.
+const MAX_LABEL_LENGTH: usize = 60;
 
 fn join_labels(labels: &[Arc<str>], separator: &str) -> String {
     let mut joined = String::new();
@@ -544,7 +548,7 @@ fn join_labels(labels: &[Arc<str>], separator: &str) -> String {
         if index > 0 {
             joined.push_str(separator);
         }
-        if joined.chars().count() + label.chars().count() > LABEL_LENGTH && index > 0 {
+        if joined.chars().count() + label.chars().count() > MAX_LABEL_LENGTH && index > 0 {
             joined.push('…');
             break;
         }

@@ -1,13 +1,13 @@
-//! Pass: literals that stand next to each other become one.
+//! Pass: adjacent literals become one, and empty literals are removed.
 //!
-//! `"a" "b" x` is `"ab" x`; empty literals vanish.
+//! `"a" "b" x` becomes `"ab" x`.
 
 use rustc_hash::FxHashMap;
 
 use super::productions::{Body, Productions, Symbol};
 use grammask_grammar::{Terminal, TerminalId, quote_bytes};
 
-/// Merges neighbouring literals.
+/// Merges adjacent literals.
 pub fn merge_terminals(productions: &mut Productions) {
     let is_literal: Vec<(bool, bool)> = productions
         .terminals
@@ -21,17 +21,17 @@ pub fn merge_terminals(productions: &mut Productions) {
         Symbol::Terminal(id) => is_literal[id.index()],
         Symbol::Nonterminal(_) => (false, false),
     };
-    let has_parts = |symbols: &[Symbol]| {
+    let needs_merging = |symbols: &[Symbol]| {
         symbols.windows(2).any(|pair| kind(pair[0]).0 && kind(pair[1]).0)
             || symbols.iter().any(|&symbol| kind(symbol).1)
     };
-    // The ids of literals, once there is something to merge.
+    // The ids of literals, computed when the first literals are merged.
     let mut ids: Option<FxHashMap<Box<[u8]>, TerminalId>> = None;
     let mut rules = std::mem::take(&mut productions.rules);
     for rule in &mut rules {
         let Body::Alternatives(alternatives) = &mut rule.body else { continue };
         for symbols in alternatives {
-            if !has_parts(symbols) {
+            if !needs_merging(symbols) {
                 continue;
             }
             let ids = ids.get_or_insert_with(|| literal_ids(productions));

@@ -1,9 +1,9 @@
-//! Pass: nonterminals that derive each other alone become one.
+//! Pass: the nonterminals of a cycle of unit productions become one.
 //!
-//! `a ::= b | "x"; b ::= a | "y";` is `a ::= "x" | "y"`: in a cycle of unit productions every nonterminal derives
-//! what any of them derives. A repetition that one copy is enough for is a unit production too: in
-//! `a ::= b{1,2}; b ::= a{1,2} | "x";` both are `r ::= r{2,2} | "x"`. Without this pass each of n nonterminals in a cycle
-//! would have what follows all n. Cost: linear.
+//! `a ::= b | "x"; b ::= a | "y";` becomes `a ::= "x" | "y"`: all nonterminals of such a cycle derive the same
+//! language. A repetition that admits one copy is a unit production, too: in `a ::= b{1,2}; b ::= a{1,2} | "x";` both
+//! become `r ::= r{2,2} | "x"`. Without this pass, each of n nonterminals in a cycle would have the continuations of
+//! all n. Cost: linear.
 
 use rustc_hash::FxHashMap;
 
@@ -11,7 +11,7 @@ use super::productions::{Body, Productions, Symbol};
 use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_grammar::NonterminalId;
 
-/// Merges the nonterminals of every cycle of unit productions, and drops productions of a symbol to itself alone.
+/// Merges the nonterminals of each cycle of unit productions, and removes productions `A -> A`.
 pub fn merge_unit_cycles(productions: &mut Productions) {
     let units = units(productions);
     if units.has_no_edges() {
@@ -21,23 +21,27 @@ pub fn merge_unit_cycles(productions: &mut Productions) {
     let cycles = if components.are_singletons() { Vec::new() } else { components.members() };
     let mut targets: Vec<NonterminalId> = (0..productions.rules.len()).map(NonterminalId::new).collect();
     // Repetitions of merged nonterminals, by their bounds.
-    let mut made: FxHashMap<(usize, Option<u32>), NonterminalId> = FxHashMap::default();
+    let mut several_copies: FxHashMap<(usize, Option<u32>), NonterminalId> = FxHashMap::default();
     for members in cycles.iter().filter(|members| members.len() > 1) {
         let start = members.iter().copied().find(|&member| member == productions.start.index());
-        let kept = start.unwrap_or(members[0]);
+        let representative = start.unwrap_or(members[0]);
         let mut merged = Vec::new();
         for &member in members {
-            targets[member] = NonterminalId::new(kept);
+            targets[member] = NonterminalId::new(representative);
             let body = std::mem::replace(&mut productions.rules[member].body, Body::Alternatives(Vec::new()));
             match body {
                 Body::Alternatives(mut alternatives) => merged.append(&mut alternatives),
-                // Its parts read something more than the merged nonterminal, so it is in no such cycle by itself.
+                // A selection derives longer texts than each of its parts, so it gets a nonterminal outside the cycle.
                 selection @ Body::Selection { .. } => {
-                    let name = format!("{}.several{}", productions.rules[kept].name, productions.rules.len());
+                    let name = format!(
+                        "{}.several{}",
+                        productions.rules[representative].name,
+                        productions.rules.len()
+                    );
                     let several = productions.add_rule(name.into(), selection);
                     merged.push(vec![Symbol::Nonterminal(several)]);
                 }
-                // One copy is the merged nonterminal itself, so several copies are left, and none.
+                // One copy is the merged nonterminal itself. The other cases are no copy and several copies.
                 Body::Repeat { symbol, min, max } => {
                     if min == 0 {
                         merged.push(Vec::new());
@@ -45,8 +49,9 @@ pub fn merge_unit_cycles(productions: &mut Productions) {
                     if max != Some(1) {
                         let several = Body::Repeat { symbol, min: 2, max };
                         let count = productions.rules.len();
-                        let several = *made.entry((kept, max)).or_insert_with(|| {
-                            let name = format!("{}.several{count}", productions.rules[kept].name).into();
+                        let several = *several_copies.entry((representative, max)).or_insert_with(|| {
+                            let name =
+                                format!("{}.several{count}", productions.rules[representative].name).into();
                             productions.add_rule(name, several)
                         });
                         merged.push(vec![Symbol::Nonterminal(several)]);
@@ -54,7 +59,7 @@ pub fn merge_unit_cycles(productions: &mut Productions) {
                 }
             }
         }
-        productions.rules[kept].body = Body::Alternatives(merged);
+        productions.rules[representative].body = Body::Alternatives(merged);
     }
     for (index, rule) in productions.rules.iter_mut().enumerate() {
         if !cycles.is_empty() {
@@ -72,7 +77,7 @@ pub fn merge_unit_cycles(productions: &mut Productions) {
     }
 }
 
-/// For each nonterminal the nonterminals that derive what it derives by themselves.
+/// For each nonterminal the right-hand sides of its unit productions.
 fn units(productions: &Productions) -> AdjacencyList {
     let mut units = AdjacencyList::with_capacity(productions.rules.len());
     for rule in &productions.rules {

@@ -1,11 +1,11 @@
-//! Lowering: from a grammar as people write it to the normal form that the recogniser runs.
+//! Lowering: from the intermediate representation of a grammar to the normal form that the recogniser reads.
 //!
-//! One pass per file, each a function that can be tested alone; [`lower`] is the whole pipeline. A pass changes
-//! neither the language nor, but for a constant factor, the size of the grammar. Nothing recurses on the call
-//! stack and every pass is linear or nearly so: 10,000 rules or 2,000 nested groups lower in milliseconds.
+//! One pass per file, each a function that is tested by itself; [`lower`] is the pipeline. A pass preserves the
+//! language, and the size of the grammar up to a constant factor. Nothing recurses on the call stack, and every pass
+//! is linear or nearly so: 10,000 rules or 2,000 nested groups are lowered in milliseconds.
 //!
-//! The stages are types: [`Grammar`] (nested right-hand sides), [`Productions`] (plain productions, rewritten
-//! pass by pass), [`NormalForm`] (numbered, immutable).
+//! The stages are types: [`Grammar`] (nested right-hand sides), [`Productions`] (plain productions, rewritten by each
+//! pass), [`NormalForm`] (numbered, immutable).
 
 mod deduplicate_alternatives;
 mod derivability;
@@ -39,7 +39,7 @@ pub use merge_regular_parts::merge_regular_parts;
 pub use merge_terminals::merge_terminals;
 pub use merge_unit_cycles::merge_unit_cycles;
 pub use normal_form::{Advance, DotId, NormalForm, Production, ProductionId, RightHandSide};
-pub use productions::{Body, Productions, Rule, Shape, Symbol};
+pub use productions::{Body, LoweredRule, Productions, Symbol, TextKinds};
 pub use remove_unit_rules::remove_unit_rules;
 pub use resolve_names::resolve_names;
 pub use split_counters::split_counters;
@@ -49,7 +49,7 @@ use std::borrow::Cow;
 use grammask_diagnostics::{Deadline, Diagnostic, GrammarError, LimitExceeded, Limits, Severity};
 use grammask_grammar::Grammar;
 
-/// A lowered grammar with what should be said about it.
+/// A lowered grammar with warnings.
 #[derive(Clone, Debug)]
 pub struct Lowered {
     /// The normal form.
@@ -61,12 +61,12 @@ pub struct Lowered {
 /// Lowers a grammar.
 ///
 /// # Errors
-/// All undefined symbols; an empty language; a limit that was passed.
+/// All undefined symbols; an empty language; an exceeded limit.
 pub fn lower(grammar: &Grammar, limits: &Limits) -> Result<Lowered, GrammarError> {
     lower_watched(grammar, limits, &mut |_, _| {})
 }
 
-/// Lowers a grammar and shows each stage, by the name of the pass that made it, to `watch`.
+/// Lowers a grammar and calls `watch` after each pass, with its name and its result.
 ///
 /// # Errors
 /// As [`lower`].
@@ -92,8 +92,8 @@ pub fn lower_watched(
     Ok(Lowered { normal_form, warnings })
 }
 
-/// A grammar as plain productions, before any pass that changes which rule derives what: each symbol of the user is a
-/// rule, alternatives keep their order, and what derives no text is gone.
+/// A grammar as plain productions, before the passes that change the languages of rules: each nonterminal of the user
+/// is a rule, alternatives keep their order, and unproductive symbols are removed.
 ///
 /// # Errors
 /// As [`lower`].
@@ -111,16 +111,16 @@ pub fn flatten(grammar: &Grammar, limits: &Limits) -> Result<Productions, Gramma
     Ok(productions)
 }
 
-/// The normal form of productions that [`flatten`] made, or of a part of them.
+/// The normal form of productions from [`flatten`], or of a part of them.
 ///
 /// # Errors
-/// When a limit is passed.
+/// When a limit is exceeded.
 pub fn normalize(mut productions: Productions, limits: &Limits) -> Result<NormalForm, LimitExceeded> {
     simplify(&mut productions, &Deadline::after(limits.time), &mut |_, _| {})?;
     NormalForm::number(productions)
 }
 
-/// The passes that make productions of right-hand sides, with the diagnostics that they give rise to.
+/// The passes from nested right-hand sides to productions, with their diagnostics.
 fn flattened(
     grammar: &Grammar,
     limits: &Limits,
@@ -148,7 +148,7 @@ fn flattened(
     Ok((productions, diagnostics))
 }
 
-/// All passes between productions and numbering.
+/// The passes from productions to the numbering of the normal form.
 fn simplify(
     productions: &mut Productions,
     deadline: &Deadline,
@@ -175,7 +175,7 @@ fn simplify(
     let derivability = Derivability::of(productions)?;
     eliminate_nullable(productions, &derivability);
     watch("eliminate_nullable", productions);
-    // What derives only the empty text went with the empty text, so no symbol that is left derives nothing.
+    // Symbols that derive the empty text only were removed, so all remaining symbols are productive.
     merge_terminals(productions);
     merge_unit_cycles(productions);
     remove_unit_rules(productions);

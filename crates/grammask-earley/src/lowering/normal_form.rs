@@ -1,7 +1,7 @@
-//! The lowered normal form: what the recogniser runs. Compact, immutable, without nullable symbols.
+//! The normal form, which the recogniser reads: compact, immutable, without nullable symbols.
 //!
-//! A *dot* is a position inside a production, numbered through all productions. The dots of a counted
-//! repetition are numbers without any memory behind them, so its bound costs nothing.
+//! A *dot* is a position in a production; dots are numbered consecutively through all productions. The dots of a
+//! counted repetition take no memory, so its bounds cost nothing.
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,50 +30,50 @@ pub enum RightHandSide {
     Sequence(Box<[Symbol]>),
     /// `min` (at least 1) to `max` copies.
     Repeat {
-        /// What is repeated.
+        /// The repeated symbol.
         symbol: Symbol,
-        /// The fewest copies.
+        /// Minimum number of copies.
         min: u32,
-        /// The most copies.
+        /// Maximum number of copies.
         max: Option<u32>,
     },
-    /// Some parts, at least one, with a separator between each two.
+    /// A selection of the parts, at least one, with a separator between each two.
     Selection {
-        /// Which parts come, in which order.
+        /// The conditions on the selected parts and their order.
         selection: Arc<Selection>,
-        /// The parts, nonterminals all of them.
+        /// The parts, all of them nonterminals.
         parts: Box<[Symbol]>,
-        /// What stands between two of them.
+        /// The symbol between two parts.
         separator: Symbol,
     },
 }
 
-/// `lhs -> rhs`, and the number of its first dot.
+/// A production `lhs -> rhs`.
 #[derive(Clone, Debug)]
 pub struct Production {
     /// Left-hand side.
     pub lhs: NonterminalId,
     /// Right-hand side.
     pub rhs: RightHandSide,
-    /// Dot before the first symbol.
+    /// The dot before the first symbol.
     pub first_dot: DotId,
 }
 
-/// What follows when the symbol after a dot is done.
+/// The effect of moving a dot over the symbol after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Advance {
-    /// The production can end here.
+    /// Whether the production can end there.
     pub completes: bool,
-    /// The dot before what comes next, if anything can.
+    /// The dot before the next symbol, if there can be one.
     pub next: Option<DotId>,
 }
 
-/// Most dots whose places are kept.
-const MOST_PLACES: u32 = 1 << 15;
+/// Maximum number of dots with a precomputed kind.
+const MAX_DOT_KINDS: u32 = 1 << 15;
 
-/// What is asked of a dot all the time.
+/// The kind of a dot, precomputed because most queries need no more.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum DotKind {
     /// Before this symbol of a sequence, which is not its last.
     Inner(Symbol),
     /// Before the last symbol of a sequence.
@@ -82,10 +82,10 @@ enum Place {
     Other,
 }
 
-/// Dots whose productions are looked for together; a dot's production is asked for all the time.
+/// Number of dots per block of the index from dots to productions.
 const BLOCK: u32 = 16;
-/// Most blocks of dots: repetitions with large bounds have many dots.
-const MOST_BLOCKS: usize = 1 << 16;
+/// Maximum number of blocks in the index: repetitions with large bounds have many dots.
+const MAX_BLOCKS: usize = 1 << 16;
 
 /// A lowered grammar.
 #[derive(Clone, Debug)]
@@ -96,14 +96,14 @@ pub struct NormalForm {
     /// Productions of each nonterminal as a range.
     pub(crate) productions_of: Vec<std::ops::Range<u32>>,
     pub(crate) productions: Vec<Production>,
-    /// The production of the first dot of each block of [`BLOCK`] dots, of as many blocks as there may be.
+    /// The production of the first dot of each of the first [`MAX_BLOCKS`] blocks.
     blocks: Box<[u32]>,
-    /// Where the first dots stand.
-    places: Box<[Place]>,
-    /// The dots in selections.
+    /// The kinds of the first dots.
+    dot_kinds: Box<[DotKind]>,
+    /// The dots of selections.
     selections: SelectionDots,
-    /// Dot before the start symbol, in a production of its own for the whole text (the augmented grammar of
-    /// the textbooks). `None`: the language has no text but the empty one.
+    /// The dot before the start symbol in the production of the augmented grammar. `None` if the language has no
+    /// nonempty text.
     pub(crate) start: Option<DotId>,
     pub(crate) start_is_nullable: bool,
 }
@@ -112,7 +112,7 @@ impl NormalForm {
     /// Numbers the reachable rules of `productions`, in which no symbol is nullable.
     ///
     /// # Errors
-    /// When there are more than 2^32 dots.
+    /// When there are 2^32 dots or more.
     pub fn number(productions: Productions) -> Result<Self, LimitExceeded> {
         let mut productions = productions;
         separate_parts(&mut productions);
@@ -132,7 +132,7 @@ impl NormalForm {
             productions_of: Vec::new(),
             productions: Vec::new(),
             blocks: Box::default(),
-            places: Box::default(),
+            dot_kinds: Box::default(),
             selections: SelectionDots::new(&[], u32::MAX)?,
             start: None,
             start_is_nullable: productions.start_is_nullable,
@@ -168,7 +168,7 @@ impl NormalForm {
                     RightHandSide::Sequence(symbols) => u32::try_from(symbols.len()).ok(),
                     RightHandSide::Repeat { max: Some(max), .. } => Some(*max),
                     RightHandSide::Repeat { min, max: None, .. } => min.checked_add(1),
-                    // Its dots are numbered when texts reach them.
+                    // Dots of selections are numbered lazily.
                     RightHandSide::Selection { .. } => Some(0),
                 };
                 let first_dot = DotId(next_dot);
@@ -189,28 +189,28 @@ impl NormalForm {
             form.productions_of.push(first..first + 1);
             form.start = Some(first_dot);
         }
-        form.blocks = form.find_blocks(next_dot);
-        form.places = form.find_places(next_dot);
+        form.blocks = form.index_blocks(next_dot);
+        form.dot_kinds = form.compute_dot_kinds(next_dot);
         form.selections = SelectionDots::new(&form.productions, next_dot.saturating_add(1))?;
         Ok(form)
     }
 
-    /// The same, if it has selections, without the dots that texts made of them; none if it has no selections.
-    pub(crate) fn renewed(&self) -> Result<Option<Self>, LimitExceeded> {
+    /// A copy without the lazily numbered dots of selections; `None` if there are no selections.
+    pub(crate) fn with_fresh_selections(&self) -> Result<Option<Self>, LimitExceeded> {
         if self.selections.is_empty() {
             return Ok(None);
         }
-        let mut renewed = self.clone();
-        renewed.selections = self.selections.renewed(&self.productions)?;
-        Ok(Some(renewed))
+        let mut fresh = self.clone();
+        fresh.selections = self.selections.with_first_states(&self.productions)?;
+        Ok(Some(fresh))
     }
 
-    /// Bytes of what texts made of its selections.
+    /// Memory of the lazily numbered dots, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.selections.memory_bytes()
     }
 
-    /// The dots with which a production begins.
+    /// The dots at the beginning of a production.
     pub(crate) fn first_dots(&self, production: &Production) -> Result<Expanded, LimitExceeded> {
         if !matches!(production.rhs, RightHandSide::Selection { .. }) {
             return Ok(Expanded::One(Some(production.first_dot)));
@@ -220,8 +220,8 @@ impl NormalForm {
         self.selections.start(&self.productions, range.start)
     }
 
-    /// The dots that a dot stands for: where several things can come next, or where that was not looked at yet, a dot
-    /// stands for others; all others stand for themselves.
+    /// The dots that a dot represents. In a selection a dot may represent several alternatives, or a state that is not
+    /// numbered yet; every other dot represents itself.
     pub(crate) fn expanded(&self, dot: DotId) -> Result<Expanded, LimitExceeded> {
         if !self.selections.has(dot) {
             return Ok(Expanded::One(Some(dot)));
@@ -229,7 +229,7 @@ impl NormalForm {
         self.selections.expanded(&self.productions, dot)
     }
 
-    /// How many nonterminals there are.
+    /// Number of nonterminals.
     #[must_use]
     pub fn nonterminal_count(&self) -> usize {
         self.names.len()
@@ -241,10 +241,10 @@ impl NormalForm {
         &self.productions[range.start as usize..range.end as usize]
     }
 
-    fn find_blocks(&self, dots: u32) -> Box<[u32]> {
+    fn index_blocks(&self, dots: u32) -> Box<[u32]> {
         let mut production = 0;
         (0..=dots / BLOCK)
-            .take(MOST_BLOCKS)
+            .take(MAX_BLOCKS)
             .map(|block| {
                 let dot = DotId(block * BLOCK);
                 while self.productions.get(production + 1).is_some_and(|next| next.first_dot <= dot) {
@@ -256,28 +256,28 @@ impl NormalForm {
             .collect()
     }
 
-    fn find_places(&self, dots: u32) -> Box<[Place]> {
-        let mut places = Vec::with_capacity(dots.min(MOST_PLACES) as usize);
+    fn compute_dot_kinds(&self, dots: u32) -> Box<[DotKind]> {
+        let mut kinds = Vec::with_capacity(dots.min(MAX_DOT_KINDS) as usize);
         for Production { rhs, first_dot, .. } in &self.productions {
-            if first_dot.0 >= MOST_PLACES {
+            if first_dot.0 >= MAX_DOT_KINDS {
                 break;
             }
-            places.resize(first_dot.0 as usize, Place::Other);
+            kinds.resize(first_dot.0 as usize, DotKind::Other);
             if let RightHandSide::Sequence(symbols) = rhs
                 && let Some((last, inner)) = symbols.split_last()
             {
-                places.extend(inner.iter().map(|&symbol| Place::Inner(symbol)));
-                places.push(Place::Last(*last));
+                kinds.extend(inner.iter().map(|&symbol| DotKind::Inner(symbol)));
+                kinds.push(DotKind::Last(*last));
             }
         }
-        places.into()
+        kinds.into()
     }
 
-    fn place(&self, dot: DotId) -> Place {
-        self.places.get(dot.0 as usize).copied().unwrap_or(Place::Other)
+    fn kind_of(&self, dot: DotId) -> DotKind {
+        self.dot_kinds.get(dot.0 as usize).copied().unwrap_or(DotKind::Other)
     }
 
-    /// The production that a dot stands in.
+    /// The production of a dot.
     #[must_use]
     pub fn production_of(&self, dot: DotId) -> &Production {
         if self.selections.has(dot) {
@@ -295,7 +295,7 @@ impl NormalForm {
     /// The symbol after a dot.
     #[must_use]
     pub fn symbol_after(&self, dot: DotId) -> Symbol {
-        if let Place::Inner(symbol) | Place::Last(symbol) = self.place(dot) {
+        if let DotKind::Inner(symbol) | DotKind::Last(symbol) = self.kind_of(dot) {
             return symbol;
         }
         let production = self.production_of(dot);
@@ -311,35 +311,35 @@ impl NormalForm {
     /// Moves a dot over the symbol after it.
     #[must_use]
     pub fn advance(&self, dot: DotId) -> Advance {
-        match self.place(dot) {
-            Place::Inner(_) => return Advance { completes: false, next: Some(DotId(dot.0 + 1)) },
-            Place::Last(_) => return Advance { completes: true, next: None },
-            Place::Other => {}
+        match self.kind_of(dot) {
+            DotKind::Inner(_) => return Advance { completes: false, next: Some(DotId(dot.0 + 1)) },
+            DotKind::Last(_) => return Advance { completes: true, next: None },
+            DotKind::Other => {}
         }
         if self.selections.has(dot) {
             return self.selections.advance(&self.productions, dot);
         }
         let production = self.production_of(dot);
-        let done = dot.0 - production.first_dot.0 + 1;
+        let read = dot.0 - production.first_dot.0 + 1;
         let at = |count: u32| Some(DotId(production.first_dot.0 + count));
         match &production.rhs {
             RightHandSide::Sequence(symbols) => {
-                let completes = done as usize == symbols.len();
-                Advance { completes, next: if completes { None } else { at(done) } }
+                let completes = read as usize == symbols.len();
+                Advance { completes, next: if completes { None } else { at(read) } }
             }
             RightHandSide::Repeat { min, max: Some(max), .. } => {
-                Advance { completes: done >= *min, next: if done < *max { at(done) } else { None } }
+                Advance { completes: read >= *min, next: if read < *max { at(read) } else { None } }
             }
             RightHandSide::Repeat { min, max: None, .. } => {
-                Advance { completes: done >= *min, next: at(done.min(*min)) }
+                Advance { completes: read >= *min, next: at(read.min(*min)) }
             }
-            // Its dots are not numbered here.
+            // Dots of selections were handled above.
             RightHandSide::Selection { .. } => Advance { completes: false, next: None },
         }
     }
 
-    /// For each nonterminal whether nothing can follow it in any text: it stands at the end only, in productions of
-    /// nonterminals of which the same holds. A greatest fixpoint, in time linear in the grammar.
+    /// For each nonterminal whether nothing can follow it in any text: it occurs only at the end of productions, and
+    /// only of nonterminals with the same property. A greatest fixpoint, linear in the grammar.
     pub(crate) fn last_nonterminals(&self) -> Box<[bool]> {
         let mut last = vec![true; self.names.len()].into_boxed_slice();
         let mut followed = Vec::new();
@@ -374,39 +374,40 @@ impl NormalForm {
         last
     }
 
-    /// The bounds on the copies that can still come after a dot in a repetition of a terminal; none elsewhere.
+    /// The terminal and the bounds on the remaining copies, for a dot in a repetition of a terminal; `None` for other
+    /// dots.
     #[must_use]
     pub fn copies_left(&self, dot: DotId) -> Option<(TerminalId, u32, Option<u32>)> {
-        if matches!(self.place(dot), Place::Inner(_) | Place::Last(_)) {
+        if matches!(self.kind_of(dot), DotKind::Inner(_) | DotKind::Last(_)) {
             return None;
         }
         let production = self.production_of(dot);
         let RightHandSide::Repeat { symbol: Symbol::Terminal(id), min, max } = production.rhs else {
             return None;
         };
-        let done = dot.0 - production.first_dot.0;
-        Some((id, min.saturating_sub(done), max.map(|max| max - done)))
+        let read = dot.0 - production.first_dot.0;
+        Some((id, min.saturating_sub(read), max.map(|max| max - read)))
     }
 
-    /// A dot that stands for all dots of its production with which the next `reach` copies go alike: far from a
-    /// bound of a counted repetition, the count does not matter.
+    /// The representative of all dots of a production that are indistinguishable by the next `reach` copies: far from
+    /// the bounds of a counted repetition, the number of copies has no effect.
     #[must_use]
     pub fn saturate(&self, dot: DotId, reach: u32) -> DotId {
-        if matches!(self.place(dot), Place::Inner(_) | Place::Last(_)) {
+        if matches!(self.kind_of(dot), DotKind::Inner(_) | DotKind::Last(_)) {
             return dot;
         }
         let production = self.production_of(dot);
         let RightHandSide::Repeat { min, max, .. } = production.rhs else { return dot };
-        let done = dot.0 - production.first_dot.0;
-        let far_from_max = |done: u32| max.is_none_or(|max| max - done > reach);
-        let count = if !far_from_max(done) {
-            done
-        } else if done >= min {
+        let read = dot.0 - production.first_dot.0;
+        let far_from_max = |read: u32| max.is_none_or(|max| max - read > reach);
+        let count = if !far_from_max(read) {
+            read
+        } else if read >= min {
             min
-        } else if min - done > reach {
+        } else if min - read > reach {
             0
         } else {
-            done
+            read
         };
         DotId(production.first_dot.0 + count)
     }
@@ -417,7 +418,7 @@ impl NormalForm {
         &self.terminals
     }
 
-    /// The dot before the start symbol; `None` if the language has no text but the empty one.
+    /// The dot before the start symbol; `None` if the language has no nonempty text.
     #[must_use]
     pub fn start(&self) -> Option<DotId> {
         self.start
@@ -435,7 +436,7 @@ impl NormalForm {
         self.terminals.iter().any(|definition| matches!(definition.terminal, Terminal::Limited { .. }))
     }
 
-    /// Whether some terminal is a token rather than text.
+    /// Whether some terminal matches tokens.
     #[must_use]
     pub fn names_tokens(&self) -> bool {
         self.terminals.iter().any(|definition| {
@@ -443,7 +444,7 @@ impl NormalForm {
         })
     }
 
-    /// How a symbol reads.
+    /// The name of a nonterminal, or the label of a terminal.
     #[must_use]
     pub fn symbol_name(&self, symbol: Symbol) -> &str {
         match symbol {
@@ -452,7 +453,7 @@ impl NormalForm {
         }
     }
 
-    /// A dot in its production, for people: `list -> item • list`.
+    /// A dotted production as text: `list -> item • list`.
     #[must_use]
     pub fn dot_text(&self, dot: DotId) -> String {
         let production = self.production_of(dot);
@@ -479,7 +480,7 @@ impl NormalForm {
     }
 }
 
-/// Makes nonterminals of the parts of selections that are terminals, so that each part has dots of its own.
+/// Wraps terminals that are parts of selections into nonterminals, so that each part has dots of its own.
 fn separate_parts(productions: &mut Productions) {
     for index in 0..productions.rules.len() {
         let Body::Selection { parts, .. } = &productions.rules[index].body else { continue };
@@ -491,8 +492,8 @@ fn separate_parts(productions: &mut Productions) {
                 *part = Symbol::Nonterminal(rule);
             }
         }
-        if let Body::Selection { parts: kept, .. } = &mut productions.rules[index].body {
-            *kept = parts;
+        if let Body::Selection { parts: own, .. } = &mut productions.rules[index].body {
+            *own = parts;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The grammar while it is lowered: plain productions instead of nested right-hand sides.
+//! The grammar between the passes of lowering: plain productions instead of nested right-hand sides.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,41 +12,42 @@ use grammask_grammar::{
 /// A grammar symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Symbol {
-    /// A leaf.
+    /// A terminal.
     Terminal(TerminalId),
     /// A nonterminal.
     Nonterminal(NonterminalId),
 }
 
-/// What a nonterminal derives.
+/// The right-hand sides of a nonterminal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Body {
-    /// One of these sequences; an empty sequence is the empty text, no sequence at all is nothing.
+    /// Alternative sequences. An empty sequence derives the empty text; without a sequence the nonterminal is
+    /// unproductive.
     Alternatives(Vec<Vec<Symbol>>),
-    /// `min` to `max` copies of a symbol. Bounded repetitions stay in this form down to the recogniser, which
-    /// counts copies in the dot: `{1,1000000}` costs no more than `{1,2}`.
+    /// `min` to `max` copies of a symbol. Bounded repetitions keep this form in the normal form, which counts copies
+    /// in the dot: `{1,1000000}` costs no more than `{1,2}`.
     Repeat {
-        /// What is repeated.
+        /// The repeated symbol.
         symbol: Symbol,
-        /// The fewest copies.
+        /// Minimum number of copies.
         min: u32,
-        /// The most copies.
+        /// Maximum number of copies.
         max: Option<u32>,
     },
-    /// Some parts, at least one, with a separator between each two. It stays in this form down to the recogniser, which
-    /// makes the states that texts reach. Parts and separator derive finite texts only, and not the empty one.
+    /// A selection of the parts, at least one, with a separator between each two. Selections keep this form in the
+    /// normal form, whose states are created lazily. Parts and separator derive nonempty finite texts only.
     Selection {
-        /// Which parts come, in which order.
+        /// The conditions on the selected parts and their order.
         selection: Arc<Selection>,
         /// The parts.
         parts: Vec<Symbol>,
-        /// What stands between two of them.
+        /// The symbol between two parts.
         separator: Symbol,
     },
 }
 
 impl Body {
-    /// The sequences, if it is made of sequences.
+    /// The alternative sequences; empty for repetitions and selections.
     #[must_use]
     pub fn alternatives(&self) -> &[Vec<Symbol>] {
         match self {
@@ -55,7 +56,7 @@ impl Body {
         }
     }
 
-    /// Every symbol in it, in order, with repetition.
+    /// All symbols in order, with repetition.
     pub fn symbols(&self) -> impl Iterator<Item = Symbol> + '_ {
         let (parts, single) = match self {
             Self::Repeat { symbol, .. } => (&[][..], Some(*symbol)),
@@ -65,7 +66,7 @@ impl Body {
         self.alternatives().iter().flatten().chain(parts).copied().chain(single)
     }
 
-    /// The same with every symbol replaced.
+    /// Replaces every symbol.
     pub fn map(&mut self, mut replace: impl FnMut(Symbol) -> Symbol) {
         match self {
             Self::Repeat { symbol, .. } => *symbol = replace(*symbol),
@@ -83,32 +84,33 @@ impl Body {
     }
 }
 
-/// A nonterminal and what it derives.
+/// A nonterminal with its right-hand sides.
 #[derive(Clone, Debug)]
-pub struct Rule {
-    /// Its name; names that lowering made contain a full stop.
+pub struct LoweredRule {
+    /// Its name. Generated names contain a full stop.
     pub name: Arc<str>,
-    /// What it derives.
+    /// Its right-hand sides.
     pub body: Body,
 }
 
-impl Rule {
-    /// Whether the user wrote the name, rather than lowering.
+impl LoweredRule {
+    /// Whether the name is the user's, not a generated one.
     #[must_use]
     pub fn is_named_by_user(&self) -> bool {
         !self.name.contains('.')
     }
 }
 
-/// All productions of a grammar on its way down.
+/// All productions of a grammar during lowering.
 #[derive(Clone, Debug)]
 pub struct Productions {
     /// The regular languages of the terminals.
     pub automata: Automata,
     /// Terminals, by [`TerminalId`].
     pub terminals: Vec<TerminalDefinition>,
-    /// Rules, by [`NonterminalId`]; rules that became unreachable stay as empty bodies until the numbering.
-    pub rules: Vec<Rule>,
+    /// Rules, by [`NonterminalId`]. Unreachable rules keep their ids with an empty body until the normal form is
+    /// numbered.
+    pub rules: Vec<LoweredRule>,
     /// The start symbol.
     pub start: NonterminalId,
     /// Whether the empty text is in the language; set when nullable symbols are eliminated.
@@ -124,7 +126,7 @@ impl Productions {
 
     /// Adds a rule.
     pub fn add_rule(&mut self, name: Arc<str>, body: Body) -> NonterminalId {
-        self.rules.push(Rule { name, body });
+        self.rules.push(LoweredRule { name, body });
         NonterminalId::new(self.rules.len() - 1)
     }
 
@@ -134,22 +136,25 @@ impl Productions {
         TerminalId::new(self.terminals.len() - 1)
     }
 
-    /// How a terminal's text can be: whether it can be empty, whether it can be nonempty.
+    /// The kinds of text that a terminal matches.
     ///
     /// # Errors
-    /// When an automaton passes the limit on states.
-    pub fn terminal_shape(&mut self, id: TerminalId) -> Result<Shape, grammask_diagnostics::LimitExceeded> {
+    /// When an automaton exceeds the limit on states.
+    pub fn terminal_kinds(
+        &mut self,
+        id: TerminalId,
+    ) -> Result<TextKinds, grammask_diagnostics::LimitExceeded> {
         let term = match self.terminals[id.index()].terminal {
             Terminal::Literal(ref bytes) => {
-                return Ok(Shape { empty: bytes.is_empty(), nonempty: !bytes.is_empty() });
+                return Ok(TextKinds { empty: bytes.is_empty(), nonempty: !bytes.is_empty() });
             }
             Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => {
-                return Ok(Shape { empty: false, nonempty: true });
+                return Ok(TextKinds { empty: false, nonempty: true });
             }
             Terminal::Regular(term) => term,
             Terminal::Limited { term, tokens } => {
                 if tokens == 0 {
-                    return Ok(Shape { empty: self.automata.terms().is_nullable(term), nonempty: false });
+                    return Ok(TextKinds { empty: self.automata.terms().is_nullable(term), nonempty: false });
                 }
                 term
             }
@@ -159,10 +164,10 @@ impl Productions {
             Some(state) => self.automata.continues(state)?,
             None => false,
         };
-        Ok(Shape { empty, nonempty })
+        Ok(TextKinds { empty, nonempty })
     }
 
-    /// How a symbol reads.
+    /// The name of a nonterminal, or the label of a terminal.
     #[must_use]
     pub fn symbol_name(&self, symbol: Symbol) -> &str {
         match symbol {
@@ -171,7 +176,7 @@ impl Productions {
         }
     }
 
-    /// All rules, parts before the rules that use them; rules that use each other stand together.
+    /// All rules in an order in which rules precede their users; mutually recursive rules are adjacent.
     pub(crate) fn bottom_up(&self) -> Vec<usize> {
         let mut used = AdjacencyList::with_capacity(self.rules.len());
         for rule in &self.rules {
@@ -199,13 +204,13 @@ impl Productions {
         order
     }
 
-    /// Nonterminals that the start symbol reaches, itself included, as a table by id.
+    /// Whether each nonterminal is reachable from the start symbol, by id.
     #[must_use]
     pub fn reachable(&self) -> Vec<bool> {
         self.reachable_from(self.start)
     }
 
-    /// Nonterminals that `root` reaches, itself included, as a table by id.
+    /// Whether each nonterminal is reachable from `root`, by id. The root is.
     #[must_use]
     pub fn reachable_from(&self, root: NonterminalId) -> Vec<bool> {
         let mut reached = vec![false; self.rules.len()];
@@ -224,9 +229,9 @@ impl Productions {
     }
 }
 
-/// Which kinds of text a symbol derives.
+/// The kinds of finite text that a symbol derives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shape {
+pub struct TextKinds {
     /// It derives the empty text.
     pub empty: bool,
     /// It derives a nonempty text.

@@ -1,7 +1,7 @@
 //! Pass: a rule that is just another symbol is replaced by it; a repetition of a repetition becomes one.
 //!
-//! `start ::= a "x"; a ::= b; b ::= "y" "z" | "w";` is `start ::= b "x"; b ::= ...;`, and with
-//! `a ::= b+; b ::= "c"?;` the rule `a` is `"c"*`.
+//! `start ::= a "x"; a ::= b; b ::= "y" "z" | "w";` becomes `start ::= b "x"; b ::= ...;`, and
+//! `a ::= b+; b ::= "c"?;` becomes `a ::= "c"*;`.
 
 use super::productions::{Body, Productions, Symbol};
 use grammask_grammar::NonterminalId;
@@ -19,7 +19,7 @@ pub fn remove_unit_rules(productions: &mut Productions) {
     super::drop_useless::drop_unreachable(productions);
 }
 
-/// What each nonterminal stands for after following unit rules; a cycle of unit rules stands for itself.
+/// The symbol that replaces each nonterminal after following unit rules. In a cycle of unit rules nothing is replaced.
 fn unit_targets(productions: &Productions) -> Vec<Symbol> {
     let own = |index: usize| Symbol::Nonterminal(NonterminalId::new(index));
     let next = |symbol: Symbol| match symbol {
@@ -39,8 +39,8 @@ fn unit_targets(productions: &Productions) -> Vec<Symbol> {
         let mut symbol = own(index);
         let target = loop {
             if let Symbol::Nonterminal(id) = symbol {
-                if let Some(known) = targets[id.index()] {
-                    break known;
+                if let Some(target) = targets[id.index()] {
+                    break target;
                 }
                 if std::mem::replace(&mut visited_from[id.index()], index) == index {
                     break symbol;
@@ -48,7 +48,7 @@ fn unit_targets(productions: &Productions) -> Vec<Symbol> {
                 path.push(id);
             }
             match next(symbol) {
-                Some(further) => symbol = further,
+                Some(next) => symbol = next,
                 None => break symbol,
             }
         };
@@ -61,7 +61,7 @@ fn unit_targets(productions: &Productions) -> Vec<Symbol> {
 
 fn compose_repetitions(productions: &mut Productions) {
     for index in 0..productions.rules.len() {
-        // A few rounds are enough for what people write; a longer chain only stays uncomposed.
+        // Longer chains, which do not occur in practice, stay uncomposed.
         for _ in 0..8 {
             let Body::Repeat { symbol: Symbol::Nonterminal(inner), min, max } = productions.rules[index].body
             else {
@@ -76,7 +76,7 @@ fn compose_repetitions(productions: &mut Productions) {
     }
 }
 
-/// Bounds of `x{inner}{outer}` as one repetition, where the counts it allows have no gap.
+/// The bounds of `x{inner}{outer}` as one repetition; `None` if the numbers of copies may have gaps.
 fn compose(outer: (u32, Option<u32>), inner: (u32, Option<u32>)) -> Option<(u32, Option<u32>)> {
     let max = match (outer.1, inner.1) {
         (Some(0), _) | (_, Some(0)) => Some(0),
@@ -110,10 +110,10 @@ mod tests {
             for inner in bounds {
                 let Some((min, max)) = compose(outer, inner) else { continue };
                 for count in 0..20_u32 {
-                    // `count` copies are allowed iff they split into a number of groups the outer bounds allow.
+                    // `count` copies are allowed iff they can be split into a number of groups within the outer bounds.
                     let allowed = (outer.0..=outer.1.unwrap_or(20).min(20)).any(|groups| {
                         groups * inner.0 <= count
-                            && inner.1.is_none_or(|most| count <= groups * most)
+                            && inner.1.is_none_or(|max| count <= groups * max)
                             && (groups > 0 || count == 0)
                     });
                     assert_eq!(

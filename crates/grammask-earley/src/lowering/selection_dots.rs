@@ -1,9 +1,9 @@
-//! The dots of selections, numbered as texts reach them.
+//! The dots of selections, numbered lazily.
 //!
-//! A selection has a state for each set of parts that have come; the dots of a state are made when a text first reaches it,
-//! and are numbered behind all other dots. The dots of a state of n parts are n + 1 numbers that need a symbol each (the
-//! separator, or a part), one that stands for all parts that can come next, and one behind each part, whose state is only made
-//! when it is looked at: most never are.
+//! A selection has a state for each set of parts that have been read. The dots of a state are numbered, after all
+//! other dots, when a text first reaches it. A state of a selection with n parts has 2n + 2 dots: one before each
+//! part and one before the separator, which have a symbol after them; one that represents all parts that can come
+//! next; and one after each part, whose successor state is created only when the dot is expanded, which is rare.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -18,39 +18,39 @@ use grammask_grammar::{PartId, SelectionState};
 
 /// A state of the selection of a production.
 #[derive(Clone, Debug)]
-struct State {
+struct NumberedState {
     production: u32,
     progress: SelectionState,
     first_dot: u32,
 }
 
-/// What a dot of a selection is.
+/// The position of a dot within its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// Before any of the parts that can come next: stands for as many dots.
+enum SelectionDot {
+    /// Before any part that can come next: represents the dots before these.
     BeforeParts,
     BeforeSeparator,
     BeforePart(PartId),
-    /// Behind a part: stands for the dot before the separator in the state after it, which may not have been made.
-    Behind(PartId),
+    /// After a part: represents the dot before the separator in the successor state, which may not exist yet.
+    AfterPart(PartId),
 }
 
-/// See the module.
+/// The lazily numbered dots of all selections. See the [module documentation](self).
 #[derive(Debug)]
 pub(crate) struct SelectionDots {
-    states: AppendOnlyVec<State>,
+    states: AppendOnlyVec<NumberedState>,
     ids: Mutex<FxHashMap<(u32, SelectionState), u32>>,
     /// The first dot of the first state.
     first: u32,
-    /// Productions that are selections.
+    /// The productions that are selections.
     productions: Vec<u32>,
     bytes: AtomicUsize,
 }
 
-/// The dots that a dot stands for.
+/// The dots that a dot represents.
 #[derive(Debug)]
 pub(crate) enum Expanded {
-    /// Itself, or one other.
+    /// One dot, usually itself.
     One(Option<DotId>),
     /// Several.
     Many(std::vec::IntoIter<DotId>),
@@ -85,7 +85,7 @@ impl Clone for SelectionDots {
 }
 
 impl SelectionDots {
-    /// No state but the first ones of the selections among `productions`. Dots are numbered from `first` on.
+    /// The first states of the selections among `productions`. Dots are numbered from `first` on.
     pub(super) fn new(productions: &[Production], first: u32) -> Result<Self, LimitExceeded> {
         let mut dots = Self {
             states: AppendOnlyVec::new(),
@@ -103,8 +103,8 @@ impl SelectionDots {
         Ok(dots)
     }
 
-    /// The same without any but the first states.
-    pub(super) fn renewed(&self, productions: &[Production]) -> Result<Self, LimitExceeded> {
+    /// The same selections with their first states only.
+    pub(super) fn with_first_states(&self, productions: &[Production]) -> Result<Self, LimitExceeded> {
         Self::new(productions, self.first)
     }
 
@@ -120,9 +120,9 @@ impl SelectionDots {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// The dots with which the selection of a production begins.
+    /// The dots at the beginning of the selection of a production.
     pub(super) fn start(&self, productions: &[Production], index: u32) -> Result<Expanded, LimitExceeded> {
-        // The first states were made in the order of their productions.
+        // The first states are in the order of their productions.
         let state = self.productions.partition_point(|&production| production < index);
         self.expanded(productions, DotId(self.states.get(state).first_dot))
     }
@@ -132,21 +132,21 @@ impl SelectionDots {
         self.state_of(dot).production
     }
 
-    /// The dots that a dot stands for: itself, if it stands before a symbol.
+    /// The dots that a dot represents; a dot before a symbol represents itself.
     pub(super) fn expanded(&self, productions: &[Production], dot: DotId) -> Result<Expanded, LimitExceeded> {
         let state = self.state_of(dot);
         let RightHandSide::Selection { selection, parts, .. } = &productions[state.production as usize].rhs
         else {
             return Ok(Expanded::One(Some(dot)));
         };
-        Ok(match place(state, parts.len(), dot) {
-            Place::BeforeSeparator | Place::BeforePart(_) => Expanded::One(Some(dot)),
-            Place::BeforeParts => {
+        Ok(match position_of(state, parts.len(), dot) {
+            SelectionDot::BeforeSeparator | SelectionDot::BeforePart(_) => Expanded::One(Some(dot)),
+            SelectionDot::BeforeParts => {
                 let before = |part: PartId| DotId(state.first_dot + 2 + part.as_u32());
                 let dots: Vec<DotId> = selection.choices(&state.progress).map(before).collect();
                 Expanded::Many(dots.into_iter())
             }
-            Place::Behind(part) => {
+            SelectionDot::AfterPart(part) => {
                 let after = selection.after(&state.progress, part);
                 let next = self.state(productions, state.production, after)?;
                 Expanded::One(Some(DotId(next + 1)))
@@ -154,17 +154,17 @@ impl SelectionDots {
         })
     }
 
-    /// The symbol after a dot; of a dot that stands for others that of one of them.
+    /// The symbol after a dot, or after one of the dots that it represents.
     pub(super) fn symbol_after(&self, productions: &[Production], dot: DotId) -> Option<Symbol> {
         let state = self.state_of(dot);
         let RightHandSide::Selection { parts, separator, .. } = &productions[state.production as usize].rhs
         else {
             return None;
         };
-        match place(state, parts.len(), dot) {
-            Place::BeforeSeparator | Place::Behind(_) => Some(*separator),
-            Place::BeforePart(part) => Some(parts[part.index()]),
-            Place::BeforeParts => parts.first().copied(),
+        match position_of(state, parts.len(), dot) {
+            SelectionDot::BeforeSeparator | SelectionDot::AfterPart(_) => Some(*separator),
+            SelectionDot::BeforePart(part) => Some(parts[part.index()]),
+            SelectionDot::BeforeParts => parts.first().copied(),
         }
     }
 
@@ -176,30 +176,31 @@ impl SelectionDots {
         else {
             return nothing;
         };
-        match place(state, parts.len(), dot) {
-            Place::BeforeSeparator => Advance { completes: false, next: Some(DotId(state.first_dot)) },
-            Place::BeforePart(part) => {
+        match position_of(state, parts.len(), dot) {
+            SelectionDot::BeforeSeparator => Advance { completes: false, next: Some(DotId(state.first_dot)) },
+            SelectionDot::BeforePart(part) => {
                 let after = selection.after(&state.progress, part);
-                let goes_on = selection.choices(&after).next().is_some();
-                let behind = DotId(state.first_dot + 2 + parts.len() as u32 + part.as_u32());
-                Advance { completes: selection.can_end(&after), next: goes_on.then_some(behind) }
+                let continues = selection.choices(&after).next().is_some();
+                let after_part = DotId(state.first_dot + 2 + parts.len() as u32 + part.as_u32());
+                Advance { completes: selection.can_end(&after), next: continues.then_some(after_part) }
             }
-            Place::BeforeParts | Place::Behind(_) => nothing,
+            SelectionDot::BeforeParts | SelectionDot::AfterPart(_) => nothing,
         }
     }
 
-    /// The first dot of a state, which is made if there is none.
+    /// The first dot of a state, which is created if it does not exist.
     fn state(
         &self,
         productions: &[Production],
         production: u32,
         progress: SelectionState,
     ) -> Result<u32, LimitExceeded> {
-        // A thread that panics leaves the tables whole: the number of a state is known when the state is.
+        // A state is complete before its id is inserted, so a panic in a holder of the lock leaves the tables
+        // consistent.
         let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (production, progress);
-        if let Some(&known) = ids.get(&key) {
-            return Ok(known);
+        if let Some(&first_dot) = ids.get(&key) {
+            return Ok(first_dot);
         }
         let first_dot = match self.states.len().checked_sub(1) {
             None => Some(self.first),
@@ -213,12 +214,12 @@ impl SelectionDots {
             .ok_or_else(|| LimitExceeded::new("grammar_size", u32::MAX as usize))?;
         let bytes = 2 * key.1.memory_bytes() + 128;
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.states.push(State { production, progress: key.1.clone(), first_dot });
+        self.states.push(NumberedState { production, progress: key.1.clone(), first_dot });
         ids.insert(key, first_dot);
         Ok(first_dot)
     }
 
-    fn state_of(&self, dot: DotId) -> &State {
+    fn state_of(&self, dot: DotId) -> &NumberedState {
         let (mut low, mut high) = (0, self.states.len());
         while high - low > 1 {
             let middle = low.midpoint(high);
@@ -232,7 +233,7 @@ impl SelectionDots {
     }
 }
 
-/// How many dots each state of a production has.
+/// Number of dots of each state of a production.
 fn dots_of(production: &Production) -> u32 {
     match &production.rhs {
         RightHandSide::Selection { parts, .. } => u32::try_from(2 * parts.len() + 2).unwrap_or(u32::MAX),
@@ -240,11 +241,11 @@ fn dots_of(production: &Production) -> u32 {
     }
 }
 
-fn place(state: &State, parts: usize, dot: DotId) -> Place {
+fn position_of(state: &NumberedState, parts: usize, dot: DotId) -> SelectionDot {
     match (dot.0 - state.first_dot) as usize {
-        0 => Place::BeforeParts,
-        1 => Place::BeforeSeparator,
-        place if place < parts + 2 => Place::BeforePart(PartId::new(place - 2)),
-        place => Place::Behind(PartId::new(place - 2 - parts)),
+        0 => SelectionDot::BeforeParts,
+        1 => SelectionDot::BeforeSeparator,
+        offset if offset < parts + 2 => SelectionDot::BeforePart(PartId::new(offset - 2)),
+        offset => SelectionDot::AfterPart(PartId::new(offset - 2 - parts)),
     }
 }

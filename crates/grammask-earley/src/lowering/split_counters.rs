@@ -1,10 +1,10 @@
 //! Pass: large bounded repetitions inside regular expressions become counted repetitions of the grammar.
 //!
-//! `#"[a-z]{1,200}"` as an automaton has a state for each count, and each state a summary of its own. As a
-//! repetition of the terminal `[a-z]` the count is in the dot: all counts share the summaries of one letter.
-//! Only repetitions of a *code* are split, a language none of whose words begins another (`[a-z]`, a character of
-//! UTF-8): then a text has one count, and the recogniser one item, as the automaton has one state. Small bounds stay in the
-//! automaton, unless the unit is so wide that each state would have a summary of much of the vocabulary.
+//! The automaton of `#"[a-z]{1,200}"` has a state for each number of copies, each with a summary of its own. As a
+//! repetition of the terminal `[a-z]`, the number is in the dot, and all numbers share the summaries of one letter.
+//! Only repetitions of a *prefix code* are split, such as `[a-z]` or a character of UTF-8: then a text has one number
+//! of copies, and the recogniser one item, as the automaton has one state. Small bounds remain in the automaton,
+//! unless the unit is so wide that the summary of each state would hold much of the vocabulary.
 
 use rustc_hash::FxHashMap;
 
@@ -14,24 +14,24 @@ use grammask_grammar::{Terminal, TerminalId};
 
 use super::productions::{Body, Productions, Symbol};
 
-/// Largest bound that stays in an automaton.
-const FEW_COPIES: u32 = 8;
-/// A unit that begins with so many bytes is counted from two copies on.
-const WIDE_BYTES: usize = 16;
-/// A repeated language whose automaton has more states is not looked into.
-const MOST_UNIT_STATES: usize = 64;
+/// Maximum bound of a repetition that remains in an automaton.
+const MAX_UNROLLED_COPIES: u32 = 8;
+/// Minimum number of first bytes of a unit that is counted from two copies on.
+const MIN_WIDE_BYTES: usize = 16;
+/// Maximum number of states of a repeated language that is tested for being a prefix code.
+const MAX_UNIT_STATES: usize = 64;
 
 /// Splits terminals with large counters.
 ///
 /// # Errors
-/// When an automaton passes the limit on states.
+/// When an automaton exceeds the limit on states.
 pub fn split_counters(productions: &mut Productions) -> Result<(), LimitExceeded> {
     let count = productions.terminals.len();
-    let mut splitting = Splitting { productions, symbols: FxHashMap::default() };
+    let mut splitter = CounterSplitter { productions, symbols: FxHashMap::default() };
     let mut replaced: FxHashMap<TerminalId, Symbol> = FxHashMap::default();
     for id in (0..count).map(TerminalId::new) {
-        let Terminal::Regular(term) = splitting.productions.terminals[id.index()].terminal else { continue };
-        if let Some(symbol) = splitting.split(term, id)? {
+        let Terminal::Regular(term) = splitter.productions.terminals[id.index()].terminal else { continue };
+        if let Some(symbol) = splitter.split(term, id)? {
             replaced.insert(id, symbol);
         }
     }
@@ -49,30 +49,30 @@ pub fn split_counters(productions: &mut Productions) -> Result<(), LimitExceeded
 /// Whether `min` to `max` copies of `unit` are counted rather than unrolled.
 ///
 /// # Errors
-/// When an automaton passes the limit on states.
+/// When an automaton exceeds the limit on states.
 pub(super) fn is_counted(
     automata: &mut Automata,
     unit: TermId,
     min: u32,
     max: Option<u32>,
 ) -> Result<bool, LimitExceeded> {
-    let is_large = min.max(max.unwrap_or(0)) > FEW_COPIES
+    let is_large = min.max(max.unwrap_or(0)) > MAX_UNROLLED_COPIES
         || max.is_some_and(|max| max > 1)
             && match automata.start(unit)? {
-                Some(start) => automata.first_bytes(start)?.len() >= WIDE_BYTES,
+                Some(start) => automata.first_bytes(start)?.len() >= MIN_WIDE_BYTES,
                 None => false,
             };
-    Ok(is_large && automata.is_prefix_code(unit, MOST_UNIT_STATES)?)
+    Ok(is_large && automata.is_prefix_code(unit, MAX_UNIT_STATES)?)
 }
 
-struct Splitting<'a> {
+struct CounterSplitter<'a> {
     productions: &'a mut Productions,
-    /// Symbols made for parts of terminals.
+    /// Symbols generated for parts of terminals.
     symbols: FxHashMap<TermId, Symbol>,
 }
 
-impl Splitting<'_> {
-    /// The symbol that stands for a terminal; none if there is no counter to split off.
+impl CounterSplitter<'_> {
+    /// The symbol that replaces a terminal; `None` if it has no counter to split off.
     fn split(&mut self, term: TermId, id: TerminalId) -> Result<Option<Symbol>, LimitExceeded> {
         if !self.productions.automata.terms().has_repetition(term) {
             return Ok(None);
@@ -112,7 +112,7 @@ impl Splitting<'_> {
         Ok(Some(Symbol::Nonterminal(rule)))
     }
 
-    /// Unit and bounds of a large repetition of a code.
+    /// Unit and bounds of a large repetition of a prefix code.
     fn counter(&mut self, term: TermId) -> Result<Option<(TermId, u32, Option<u32>)>, LimitExceeded> {
         let Structure::Repetition { term: unit, min, max } =
             self.productions.automata.terms().structure(term)
@@ -123,7 +123,7 @@ impl Splitting<'_> {
         Ok(is_split.then_some((unit, min, max)))
     }
 
-    /// The symbol for a run of parts without counters, if there is one.
+    /// The symbol for the pending parts without counters, if there are any.
     fn plain_part(&mut self, parts: &mut Vec<TermId>) -> Option<Symbol> {
         if parts.is_empty() {
             return None;

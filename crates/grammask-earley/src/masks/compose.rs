@@ -14,7 +14,7 @@
 //! continuations resume.
 //!
 //! It is exact for every context-free grammar, and each part is computed once and kept: terminal summaries with
-//! the vocabulary (see [`TerminalSummaries`](grammask_vocabulary::TerminalSummaries)), summaries of nonterminals here,
+//! the vocabulary (see [`SummaryCache`](grammask_vocabulary::SummaryCache)), summaries of nonterminals here,
 //! by node set.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -23,13 +23,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::lowering::{Advance, DotId, Symbol};
-use crate::recognizer::{ContinuationId, Item, ItemState, Machine, Reader};
+use crate::recognizer::{ContinuationId, Item, ItemState, Machine, SetReader};
 use grammask_automata::{ByteSet, StateId};
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CachedMask, Effort, SetId};
 use grammask_vocabulary::{
-    GrowingNodeSet, LiveTokens, NodeSet, NodeSetRef, Repetition, TerminalSummary, TokenTrie, TrieNode,
-    Vocabulary,
+    CopyBounds, GrowingNodeSet, LiveTokens, NodeSet, NodeSetId, NodeSetRef, Repetition, TerminalSummary,
+    TokenSetId, TokenTrie, TrieNode, Vocabulary,
 };
 
 use super::equivalence_cache::{Observation, ObservedMasks, View};
@@ -78,8 +78,8 @@ impl From<LimitExceeded> for ComposeError {
     }
 }
 
-/// What is known of something below a node set, by where this is, which is held as long: looking it up holds nothing.
-type ByNodes<K, V> = FxHashMap<(K, usize), (NodeSetRef, V)>;
+/// Memo table by symbol and node set.
+type ByNodes<K, V> = FxHashMap<(K, NodeSetId), V>;
 
 /// What is known about the nonterminals of one compiled grammar.
 #[derive(Debug, Default)]
@@ -102,14 +102,14 @@ pub(crate) struct RuleSummaries {
     /// How often a walk without a limit was given up.
     pub(super) limited_setbacks: u32,
     /// Intersections that are alike but for the bounds of repetitions, by the one without bounds.
-    pub(super) clamped: FxHashMap<([u128; 3], NodeSetRef), Clamped>,
+    pub(super) clamped: FxHashMap<([u128; 3], NodeSetId), Clamped>,
     observed: ObservedMasks,
     notes: Notes,
     resumption: Resumption,
     /// The set for which a mask was looked for in vain, with nothing remembered since.
     missed: Option<SetId>,
-    /// Large sets of tokens that summaries refer to, by where they are: these keep them there.
-    token_sets: FxHashSet<usize>,
+    /// The bases of the summaries' token sets; the memory of each is counted once.
+    token_sets: FxHashSet<TokenSetId>,
     pub(super) bytes: usize,
     /// How often in a row a mask took too much work, less what went well since.
     setbacks: u32,
@@ -140,7 +140,7 @@ impl RuleSummaries {
     }
 
     /// The mask of a set that is equivalent to the reader's, if one is cached.
-    pub(crate) fn recall(&mut self, reader: &Reader<'_>, vocabulary: &Vocabulary) -> Option<&CachedMask> {
+    pub(crate) fn recall(&mut self, reader: &SetReader<'_>, vocabulary: &Vocabulary) -> Option<&CachedMask> {
         // A mask is looked up again before it is computed.
         if self.missed == Some(reader.set()) {
             return None;
@@ -153,7 +153,7 @@ impl RuleSummaries {
 
     /// Bytes that a summary adds with its live tokens.
     fn bytes_of(&mut self, live: &LiveTokens) -> usize {
-        let new = live.base().filter(|base| self.token_sets.insert(Arc::as_ptr(base).addr()));
+        let new = live.base().filter(|base| self.token_sets.insert(base.id()));
         live.memory_bytes() + new.map_or(0, |base| size_of_val(base.words()))
     }
 
@@ -170,12 +170,12 @@ impl RuleSummaries {
     /// When a limit is passed, or a walk is the better strategy.
     pub(crate) fn compose(
         &mut self,
-        reader: &mut Reader<'_>,
+        reader: &mut SetReader<'_>,
         vocabulary: &Vocabulary,
         effort: Effort,
         deadline: &Deadline,
     ) -> Result<(Vec<LiveTokens>, Observation), ComposeError> {
-        let [nothing, root] = vocabulary.summaries().nothing_and_root(vocabulary.trie());
+        let [nothing, root] = vocabulary.summaries().empty_and_root(vocabulary.trie());
         let most_work = match effort {
             Effort::Full => MOST_WORK >> self.setbacks,
             Effort::Immediate => MOST_QUICK_WORK,
@@ -206,7 +206,7 @@ impl RuleSummaries {
     }
 }
 
-fn view<'a>(reader: &'a Reader<'_>, vocabulary: &Vocabulary) -> View<'a> {
+fn view<'a>(reader: &'a SetReader<'_>, vocabulary: &Vocabulary) -> View<'a> {
     let reach = u32::try_from(vocabulary.trie().max_depth()).unwrap_or(u32::MAX);
     View { form: reader.normal_form(), continuations: reader.continuations(), reach }
 }
@@ -326,8 +326,8 @@ impl Composition<'_> {
         if !closure.first_bytes.intersects(nodes.child_bytes()) {
             return Ok((LiveTokens::none(), self.nothing.clone()));
         }
-        let key = (nonterminal, nodes.place());
-        if let Some((_, known)) = self.known.rules.get(&key) {
+        let key = (nonterminal, nodes.id());
+        if let Some(known) = self.known.rules.get(&key) {
             return Ok((known.live.clone(), known.ends.clone()));
         }
         if nesting >= MOST_NESTED {
@@ -362,7 +362,7 @@ impl Composition<'_> {
         let ends = ends.unwrap_or_else(|| self.nothing.clone());
         self.known.bytes += self.known.bytes_of(&live) + nodes.memory_bytes() + 128;
         let summary = RuleSummary { live: live.clone(), ends: ends.clone() };
-        self.known.rules.insert(key, (nodes.clone(), summary));
+        self.known.rules.insert(key, summary);
         Ok((live, ends))
     }
 
@@ -378,27 +378,28 @@ impl Composition<'_> {
             return Ok(Some(RuleSummary { live: LiveTokens::none(), ends: self.nothing.clone() }));
         }
         let reach = u32::try_from(self.trie.max_depth()).unwrap_or(u32::MAX);
-        let key = (self.machine.form.saturate(dot, reach), nodes.place());
-        if let Some((_, known)) = self.known.repetitions.get(&key) {
+        let key = (self.machine.form.saturate(dot, reach), nodes.id());
+        if let Some(known) = self.known.repetitions.get(&key) {
             return Ok(Some(known.clone()));
         }
         let automata = &self.machine.automata;
         let code = automata.terms().content_hash(automata.term(start));
         // No token holds more copies than `reach`, so bounds beyond that are as good as each other.
-        let bounds = (min.min(reach + 1), max.filter(|&max| max < reach).unwrap_or(u32::MAX));
+        let bounds =
+            CopyBounds { min: min.min(reach + 1), max: max.filter(|&max| max < reach).unwrap_or(u32::MAX) };
         let store = self.vocabulary.summaries();
         let known = match store.get_repetition(code, nodes, bounds) {
             Some(known) => known,
             None => {
                 self.be_quick()?;
                 let found = self.count(start, code, nodes, bounds)?;
-                store.insert_repetition(code, nodes.clone(), bounds, found.clone());
+                store.insert_repetition(code, nodes, bounds, found.clone());
                 found
             }
         };
         let summary = RuleSummary { live: known.live, ends: known.ends };
         self.known.bytes += self.known.bytes_of(&summary.live) + 128;
-        self.known.repetitions.insert(key, (nodes.clone(), summary.clone()));
+        self.known.repetitions.insert(key, summary.clone());
         Ok(Some(summary))
     }
 
@@ -408,7 +409,7 @@ impl Composition<'_> {
         start: StateId,
         code: u128,
         nodes: &NodeSetRef,
-        (min, max): (u32, u32),
+        bounds: CopyBounds,
     ) -> Result<Repetition, ComposeError> {
         let store = self.vocabulary.summaries();
         let counted = match store.get_counted(code, nodes) {
@@ -417,12 +418,12 @@ impl Composition<'_> {
                 let (found, work) = walk_counted(self.machine.automata, self.vocabulary, start, nodes)?;
                 self.spend(work)?;
                 let found = Arc::new(found);
-                store.insert_counted(code, nodes.clone(), found.clone());
+                store.insert_counted(code, nodes, found.clone());
                 found
             }
         };
-        let live = store.share(counted.live(Some(max), self.vocabulary));
-        let ends = store.intern(counted.ends(min, Some(max), self.trie));
+        let live = store.share(counted.live(Some(bounds.max), self.vocabulary));
+        let ends = store.intern(counted.ends(bounds.min, Some(bounds.max), self.trie));
         Ok(Repetition { live, ends })
     }
 
@@ -442,7 +443,7 @@ impl Composition<'_> {
         state: StateId,
         nodes: &NodeSetRef,
     ) -> Result<(LiveTokens, NodeSetRef), ComposeError> {
-        if let Some((_, known)) = self.known.terminals.get(&(state, nodes.place()))
+        if let Some(known) = self.known.terminals.get(&(state, nodes.id()))
             && let Some(ends) = &known.ends
         {
             return Ok((known.live.clone(), ends.clone()));
@@ -467,8 +468,8 @@ impl Composition<'_> {
         wanted: Wanted,
     ) -> Result<Arc<TerminalSummary>, ComposeError> {
         let suffices = |known: &Arc<TerminalSummary>| wanted == Wanted::Live || known.ends.is_some();
-        let key = (state, nodes.place());
-        if let Some((_, known)) = self.known.terminals.get(&key)
+        let key = (state, nodes.id());
+        if let Some(known) = self.known.terminals.get(&key)
             && suffices(known)
         {
             return Ok(known.clone());
@@ -484,7 +485,7 @@ impl Composition<'_> {
                 if self.is_in_few_words(state, before) {
                     return Ok(summary);
                 }
-                self.vocabulary.summaries().insert(language, nodes.clone(), summary.clone());
+                self.vocabulary.summaries().insert(language, nodes, summary.clone());
                 summary
             }
         };
@@ -496,7 +497,7 @@ impl Composition<'_> {
             self.known.wide.push(Known { state, summary: summary.clone() });
         }
         self.known.bytes += self.known.bytes_of(&summary.live) + 128;
-        self.known.terminals.insert(key, (nodes.clone(), summary.clone()));
+        self.known.terminals.insert(key, summary.clone());
         Ok(summary)
     }
 

@@ -9,7 +9,7 @@ use grammask_vocabulary::{LiveTokens, Mask};
 
 use super::compose::{ComposeError, RuleSummaries};
 use super::token_terminals::tokens_of_terminals;
-use crate::recognizer::{Reader, Recognizer};
+use crate::recognizer::{Recognizer, SetReader};
 use grammask_engine::Engine;
 
 /// Computes masks of a [`Recognizer`]'s sets from summaries, or by a walk.
@@ -46,7 +46,7 @@ impl ContextFreeMasks {
     fn recall<'c>(
         &self,
         request: &MaskRequest<'c>,
-        reader: &Reader<'_>,
+        reader: &SetReader<'_>,
         summaries: &mut RuleSummaries,
     ) -> Option<Result<&'c Arc<Mask>, Arc<Mask>>> {
         let cached = summaries.recall(reader, request.vocabulary)?;
@@ -60,7 +60,7 @@ impl ContextFreeMasks {
     fn compose(
         &self,
         request: &MaskRequest<'_>,
-        reader: &mut Reader<'_>,
+        reader: &mut SetReader<'_>,
         summaries: &mut RuleSummaries,
         effort: Effort,
         deadline: &Deadline,
@@ -69,8 +69,7 @@ impl ContextFreeMasks {
         let (mut parts, observation) = summaries.compose(reader, vocabulary, effort, deadline)?;
         self.composed.fetch_add(1, Ordering::Relaxed);
         for tokens in tokens_of_terminals(reader, vocabulary)? {
-            let is_list = matches!(tokens, LiveTokens::List(_));
-            parts.push(if is_list { vocabulary.summaries().share(tokens) } else { tokens });
+            parts.push(if tokens.is_list() { vocabulary.summaries().share(tokens) } else { tokens });
         }
         let is_complete = self.recognizer.is_complete(request.set);
         let Some(cached) = request.finish(parts, is_complete) else { return Ok(MaskOutcome::DeadEnd) };

@@ -1,11 +1,11 @@
-//! The chart: Earley sets over the skeleton with back pointers, a *column* for each place where a part of it ended.
+//! The chart: Earley sets over the skeleton with back pointers, a *column* for each position where a symbol can end.
 //!
-//! A token of the model is read both ways at once: its bytes, each a step that makes columns of its own, and the token as a
-//! whole, which goes on where the bytes end. Where neither fits, the chart is set back.
+//! A token of the model is read in both ways at once: by its bytes, each of which is a step and adds columns of its
+//! own, and by token terminals, which lead to the column after its bytes. If neither succeeds, the chart is restored.
 //!
-//! Between columns only *threads* move: leaves that are being read. Items that wait for the same leaf at the same place
-//! share its thread. The last columns go when nothing refers to them any more, so that text of which every place could be
-//! the end of a part takes no memory.
+//! Between columns only *threads* move: the states of leaves in progress. Items that expect the same leaf in the same
+//! column share its thread. The last columns are dropped as soon as nothing refers to them, so that text in which a
+//! part could end at every position takes no memory.
 
 use std::sync::Arc;
 
@@ -16,68 +16,71 @@ use grammask_diagnostics::{LimitExceeded, Limits};
 use grammask_engine::TokenEvent;
 
 use super::leaves::{LeafRun, LeafState};
-use super::skeleton::{Dot, LeafId, RuleId, Skeleton, Step, index_u32};
+use super::skeleton::{Dot, LeafId, RuleId, Skeleton, SkeletonSymbol, index_u32};
 
 id_type! {
     /// A column of a chart.
     ColumnId
 }
 
-/// An item in a column.
+/// A reference to an item in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct NodeRef {
+pub(super) struct ItemRef {
     pub(super) column: ColumnId,
-    pub(super) node: u32,
+    pub(super) item: u32,
 }
 
-/// A rule that was read up to a dot.
+/// An Earley item: a dotted rule and its origin, with back pointers.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(super) struct ChartItem {
     pub(super) dot: Dot,
-    /// Where the rule began.
+    /// The column in which the rule begins.
     pub(super) origin: ColumnId,
-    /// The items with the dot one step earlier; that step spans what is between.
-    pub(super) before: Vec<NodeRef>,
+    /// The items with the dot one symbol earlier. That symbol spans the text between both columns.
+    pub(super) before: Vec<ItemRef>,
 }
 
-/// The items at one place.
+/// The items after one prefix of the text.
 #[derive(Debug)]
-pub(super) struct Column {
-    /// How many bytes are before it.
+pub(super) struct ChartColumn {
+    /// Number of bytes before the column.
     pub(super) position: usize,
-    /// How many steps are before it. A token without text is a step too.
-    pub(super) place: usize,
-    pub(super) nodes: Vec<Node>,
-    /// The items that wait for a step, sorted.
-    waiting: Vec<(Step, u32)>,
-    /// The items with which rules end, by rule and origin, sorted.
+    /// Number of steps before the column. A token without text is a step, too.
+    pub(super) step_count: usize,
+    pub(super) items: Vec<ChartItem>,
+    /// Pairs of expected symbol and item, sorted.
+    expecting: Vec<(SkeletonSymbol, u32)>,
+    /// Complete items by rule and origin, sorted.
     ended: Vec<(RuleId, ColumnId, u32)>,
-    /// For each rule and origin that ended here the order in which that was found, sorted.
+    /// For each completed rule and origin the order in which the builder found it, sorted.
     completions: Vec<(RuleId, ColumnId, u32)>,
 }
 
-impl Column {
-    /// The items that wait for `step`.
-    pub(super) fn waiting(&self, step: Step) -> impl Iterator<Item = u32> {
-        let from = self.waiting.partition_point(|&(known, _)| known < step);
-        self.waiting[from..].iter().take_while(move |&&(known, _)| known == step).map(|&(_, node)| node)
+impl ChartColumn {
+    /// The items that expect `symbol`.
+    pub(super) fn expecting(&self, symbol: SkeletonSymbol) -> impl Iterator<Item = u32> {
+        let from = self.expecting.partition_point(|&(expected, _)| expected < symbol);
+        self.expecting[from..]
+            .iter()
+            .take_while(move |&&(expected, _)| expected == symbol)
+            .map(|&(_, item)| item)
     }
 
-    /// The items with which `rule` ends that began in `origin`.
+    /// The complete items of `rule` with this origin.
     pub(super) fn ended(&self, rule: RuleId, origin: ColumnId) -> impl Iterator<Item = u32> {
-        let from = self.ended.partition_point(|&(known, at, _)| (known, at) < (rule, origin));
-        let same = move |&&(known, at, _): &&(RuleId, ColumnId, u32)| (known, at) == (rule, origin);
-        self.ended[from..].iter().take_while(same).map(|&(_, _, node)| node)
+        let from = self.ended.partition_point(|&(ended, at, _)| (ended, at) < (rule, origin));
+        let same = move |&&(ended, at, _): &&(RuleId, ColumnId, u32)| (ended, at) == (rule, origin);
+        self.ended[from..].iter().take_while(same).map(|&(_, _, item)| item)
     }
 
-    /// The number of the completion of `rule` from `origin` among those of this column.
+    /// The number of the completion of `rule` and `origin` among those of this column.
     pub(super) fn completion(&self, rule: RuleId, origin: ColumnId) -> Option<u32> {
-        let found = self.completions.binary_search_by_key(&(rule, origin), |&(known, at, _)| (known, at));
-        found.ok().map(|index| self.completions[index].2)
+        let index = self.completions.binary_search_by_key(&(rule, origin), |&(ended, at, _)| (ended, at));
+        index.ok().map(|index| self.completions[index].2)
     }
 }
 
-/// A leaf that is being read and can go on.
+/// A leaf in progress that can continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Thread {
     pub(super) leaf: LeafId,
@@ -85,26 +88,26 @@ pub(super) struct Thread {
     state: LeafState,
 }
 
-/// See the module.
+/// The chart of one text. See the [module documentation](self).
 #[derive(Clone, Debug)]
-pub(super) struct Chart {
-    pub(super) columns: Vec<Arc<Column>>,
-    /// For each column how many threads, and items of later columns, refer to it.
+pub(super) struct CaptureChart {
+    pub(super) columns: Vec<Arc<ChartColumn>>,
+    /// For each column the number of threads, and of items of later columns, that refer to it.
     references: Vec<usize>,
     pub(super) threads: Vec<Thread>,
-    /// How many bytes were read.
+    /// Number of bytes that were read.
     pub(super) position: usize,
-    /// How many steps that took.
-    pub(super) place: usize,
-    /// Whether they are a whole text; the last column ends here then.
+    /// Number of steps.
+    pub(super) step_count: usize,
+    /// Whether the text is complete. The last column is then at the end of the text.
     pub(super) is_complete: bool,
-    /// How many items and back pointers there are.
+    /// Number of items and back pointers.
     size: usize,
-    /// The budget that was passed; the chart is of no use any more then.
+    /// The exceeded limit, after which every step returns this error.
     failure: Option<LimitExceeded>,
 }
 
-impl Chart {
+impl CaptureChart {
     pub(super) fn new(
         skeleton: &Skeleton,
         leaves: &mut LeafRun<'_>,
@@ -115,21 +118,21 @@ impl Chart {
             references: Vec::new(),
             threads: Vec::new(),
             position: 0,
-            place: 0,
+            step_count: 0,
             is_complete: false,
             size: 0,
             failure: None,
         };
-        let mut closure = Closure::at(ColumnId::new(0));
+        let mut builder = ColumnBuilder::at(ColumnId::new(0));
         for dot in skeleton.first_dots(skeleton.start) {
-            closure.add(dot, closure.column, None);
+            builder.add(dot, builder.column, None);
         }
-        chart.close(closure, skeleton, leaves, limits)?;
+        chart.close(builder, skeleton, leaves, limits)?;
         Ok(chart)
     }
 
-    /// Reads a byte; where no text goes on with it nothing changes and the answer is no. After an error all that follows
-    /// is the same error.
+    /// Reads a byte and returns true; an illegal byte changes nothing and returns false. After an error every call
+    /// returns the same error.
     pub(super) fn step(
         &mut self,
         byte: u8,
@@ -141,10 +144,10 @@ impl Chart {
             return Err(failure);
         }
         let result = self.try_step(byte, skeleton, leaves, limits);
-        self.noticed(result)
+        self.record_failure(result)
     }
 
-    /// Reads a token, in each way in which it can be read, as [`step`](Self::step) reads a byte.
+    /// Reads a token by its bytes and by token terminals, as [`step`](Self::step) reads a byte.
     pub(super) fn step_token(
         &mut self,
         event: TokenEvent,
@@ -157,18 +160,18 @@ impl Chart {
             return Err(failure);
         }
         let result = self.try_step_token(event, bytes, skeleton, leaves, limits);
-        self.noticed(result)
+        self.record_failure(result)
     }
 
-    /// Tells the leaves that count tokens that one has ended.
+    /// Ends a token, for the leaves that count tokens.
     pub(super) fn end_token(&mut self, leaves: &mut LeafRun<'_>) -> Result<(), LimitExceeded> {
-        let result = without_ended(&self.threads, leaves);
-        let threads = self.noticed(result)?;
+        let result = after_token_end(&self.threads, leaves);
+        let threads = self.record_failure(result)?;
         self.replace_threads(threads);
         Ok(())
     }
 
-    fn noticed<T>(&mut self, result: Result<T, LimitExceeded>) -> Result<T, LimitExceeded> {
+    fn record_failure<T>(&mut self, result: Result<T, LimitExceeded>) -> Result<T, LimitExceeded> {
         if let Err(failure) = result {
             self.failure = Some(failure);
             self.is_complete = false;
@@ -184,11 +187,11 @@ impl Chart {
         leaves: &mut LeafRun<'_>,
         limits: &Limits,
     ) -> Result<bool, LimitExceeded> {
-        let moved = self.moved(leaves, |leaves, leaf, state| leaves.step(leaf, state, byte))?;
-        if moved.is_dead() {
+        let advanced = self.advance_threads(leaves, |leaves, leaf, state| leaves.step(leaf, state, byte))?;
+        if advanced.is_dead() {
             return Ok(false);
         }
-        self.settle(moved, (self.position + 1, self.place + 1), skeleton, leaves, limits)?;
+        self.complete_step(advanced, self.position + 1, self.step_count + 1, skeleton, leaves, limits)?;
         Ok(true)
     }
 
@@ -200,53 +203,58 @@ impl Chart {
         leaves: &mut LeafRun<'_>,
         limits: &Limits,
     ) -> Result<bool, LimitExceeded> {
-        let mut moved = self.moved(leaves, |leaves, leaf, state| leaves.step_token(leaf, state, event))?;
-        let before = self.hold();
+        let mut advanced =
+            self.advance_threads(leaves, |leaves, leaf, state| leaves.step_token(leaf, state, event))?;
+        let checkpoint = self.checkpoint();
         let mut fits = true;
         if let Some((&last, beginning)) = bytes.split_last() {
             for &byte in beginning {
                 fits = fits && self.try_step(byte, skeleton, leaves, limits)?;
             }
             if fits {
-                let mut of_text = self.moved(leaves, |leaves, leaf, state| leaves.step(leaf, state, last))?;
-                of_text.threads = without_ended(&of_text.threads, leaves)?;
-                moved.join(of_text);
+                let mut of_text =
+                    self.advance_threads(leaves, |leaves, leaf, state| leaves.step(leaf, state, last))?;
+                of_text.threads = after_token_end(&of_text.threads, leaves)?;
+                advanced.join(of_text);
             }
         }
-        if moved.is_dead() {
-            self.set_back(before);
+        if advanced.is_dead() {
+            self.restore(checkpoint);
             return Ok(false);
         }
-        let after = (before.position + bytes.len(), before.place + bytes.len().max(1));
-        self.settle(moved, after, skeleton, leaves, limits)?;
-        self.references[before.columns - 1] -= 1;
+        let position = checkpoint.position + bytes.len();
+        let step_count = checkpoint.step_count + bytes.len().max(1);
+        self.complete_step(advanced, position, step_count, skeleton, leaves, limits)?;
+        self.references[checkpoint.columns - 1] -= 1;
         Ok(true)
     }
 
-    /// What becomes of the threads by a step.
-    fn moved(
+    /// Advances all threads by a step.
+    fn advance_threads(
         &self,
         leaves: &mut LeafRun<'_>,
         step: impl Fn(&mut LeafRun<'_>, LeafId, LeafState) -> Result<Option<LeafState>, LimitExceeded>,
-    ) -> Result<Moved, LimitExceeded> {
-        let mut moved = Moved { threads: Vec::with_capacity(self.threads.len()), ended: Vec::new() };
+    ) -> Result<AdvancedThreads, LimitExceeded> {
+        let mut advanced =
+            AdvancedThreads { threads: Vec::with_capacity(self.threads.len()), ended: Vec::new() };
         for &Thread { leaf, column, state } in &self.threads {
             let Some(state) = step(leaves, leaf, state)? else { continue };
             if leaves.is_complete(leaf, state) {
-                moved.ended.push((leaf, column));
+                advanced.ended.push((leaf, column));
             }
             if leaves.continues(leaf, state)? {
-                moved.threads.push(Thread { leaf, column, state });
+                advanced.threads.push(Thread { leaf, column, state });
             }
         }
-        Ok(moved)
+        Ok(advanced)
     }
 
-    /// Takes the place after a step: behind so many bytes, by so many steps.
-    fn settle(
+    /// Completes a step to the given position: replaces the threads, and adds a column if a leaf ended.
+    fn complete_step(
         &mut self,
-        Moved { threads, ended }: Moved,
-        (position, place): (usize, usize),
+        AdvancedThreads { threads, ended }: AdvancedThreads,
+        position: usize,
+        step_count: usize,
         skeleton: &Skeleton,
         leaves: &mut LeafRun<'_>,
         limits: &Limits,
@@ -255,17 +263,17 @@ impl Chart {
         self.replace_threads(threads);
         self.drop_unused_columns();
         self.position = position;
-        self.place = place;
+        self.step_count = step_count;
         self.is_complete = false;
         if ended.is_empty() {
             return Ok(());
         }
-        let mut closure = Closure::at(ColumnId::new(self.columns.len()));
+        let mut builder = ColumnBuilder::at(ColumnId::new(self.columns.len()));
         for (leaf, column) in ended {
             self.references[column.index()] -= 1;
-            self.advance_waiting(&mut closure, Step::Leaf(leaf), column, skeleton);
+            self.advance_expecting(&mut builder, SkeletonSymbol::Leaf(leaf), column, skeleton);
         }
-        self.close(closure, skeleton, leaves, limits)
+        self.close(builder, skeleton, leaves, limits)
     }
 
     fn replace_threads(&mut self, threads: Vec<Thread>) {
@@ -274,108 +282,120 @@ impl Chart {
         before.iter().for_each(|thread| self.references[thread.column.index()] -= 1);
     }
 
-    /// Holds the columns that there are, by a reference to the last one, and notes what a step changes.
-    fn hold(&mut self) -> Before {
+    /// Saves the state that a step changes, and keeps the present columns alive by a reference to the last one.
+    fn checkpoint(&mut self) -> Checkpoint {
         let columns = self.columns.len();
-        // There is one at the beginning of the text, which is never dropped.
+        // The column at the beginning of the text is never dropped.
         self.references[columns - 1] += 1;
         let threads = self.threads.clone();
-        Before { columns, threads, position: self.position, place: self.place, is_complete: self.is_complete }
+        Checkpoint {
+            columns,
+            threads,
+            position: self.position,
+            step_count: self.step_count,
+            is_complete: self.is_complete,
+        }
     }
 
-    fn set_back(&mut self, before: Before) {
-        let Before { columns, threads, position, place, is_complete } = before;
+    fn restore(&mut self, checkpoint: Checkpoint) {
+        let Checkpoint { columns, threads, position, step_count, is_complete } = checkpoint;
         self.replace_threads(threads);
         while self.columns.len() > columns {
             self.pop_column();
         }
         self.references[columns - 1] -= 1;
-        (self.position, self.place, self.is_complete) = (position, place, is_complete);
+        (self.position, self.step_count, self.is_complete) = (position, step_count, is_complete);
     }
 
-    /// Advances all items of `column` that wait for `step`.
-    fn advance_waiting(&self, closure: &mut Closure, step: Step, column: ColumnId, skeleton: &Skeleton) {
-        for node in self.columns[column.index()].waiting(step) {
-            let waiting = &self.columns[column.index()].nodes[node as usize];
-            closure.add(skeleton.after(waiting.dot), waiting.origin, Some(NodeRef { column, node }));
+    /// Advances all items of `column` that expect `symbol`.
+    fn advance_expecting(
+        &self,
+        builder: &mut ColumnBuilder,
+        symbol: SkeletonSymbol,
+        column: ColumnId,
+        skeleton: &Skeleton,
+    ) {
+        for item in self.columns[column.index()].expecting(symbol) {
+            let expecting = &self.columns[column.index()].items[item as usize];
+            builder.add(skeleton.after(expecting.dot), expecting.origin, Some(ItemRef { column, item }));
         }
     }
 
-    /// Adds the column that follows from what `closure` holds.
+    /// Computes the closure of the builder's items and adds the column.
     fn close(
         &mut self,
-        mut closure: Closure,
+        mut builder: ColumnBuilder,
         skeleton: &Skeleton,
         leaves: &mut LeafRun<'_>,
         limits: &Limits,
     ) -> Result<(), LimitExceeded> {
-        let here = closure.column;
+        let here = builder.column;
         let mut next = 0;
-        while let Some(node) = closure.nodes.get(next) {
-            let (dot, origin) = (node.dot, node.origin);
-            let this = NodeRef { column: here, node: index_u32(next) };
+        while let Some(item) = builder.items.get(next) {
+            let (dot, origin) = (item.dot, item.origin);
+            let this = ItemRef { column: here, item: index_u32(next) };
             if skeleton.ends(dot) {
-                closure.ended.push((dot.rule, origin, this.node));
-                // What is empty was skipped by all that wait for it here.
-                if origin != here && closure.completed.insert((dot.rule, origin)) {
-                    closure.completions.push((dot.rule, origin, index_u32(closure.completions.len())));
-                    self.advance_waiting(&mut closure, Step::Rule(dot.rule), origin, skeleton);
+                builder.ended.push((dot.rule, origin, this.item));
+                // An item that expects a nullable symbol has skipped it already.
+                if origin != here && builder.completed.insert((dot.rule, origin)) {
+                    builder.completions.push((dot.rule, origin, index_u32(builder.completions.len())));
+                    self.advance_expecting(&mut builder, SkeletonSymbol::Rule(dot.rule), origin, skeleton);
                 }
             }
-            if let Some(step) = skeleton.next(dot) {
-                closure.waiting.push((step, this.node));
-                if closure.entered.insert(step) {
-                    match step {
-                        Step::Rule(rule) => {
-                            skeleton.first_dots(rule).for_each(|dot| closure.add(dot, here, None));
+            if let Some(symbol) = skeleton.next(dot) {
+                builder.expecting.push((symbol, this.item));
+                if builder.predicted.insert(symbol) {
+                    match symbol {
+                        SkeletonSymbol::Rule(rule) => {
+                            skeleton.first_dots(rule).for_each(|dot| builder.add(dot, here, None));
                         }
-                        Step::Leaf(leaf) => {
+                        SkeletonSymbol::Leaf(leaf) => {
                             if let Some(state) = leaves.start(leaf)?
                                 && leaves.continues(leaf, state)?
                             {
-                                closure.threads.push(Thread { leaf, column: here, state });
+                                builder.threads.push(Thread { leaf, column: here, state });
                             }
                         }
                     }
                 }
                 if skeleton.may_skip(dot) {
-                    closure.add(skeleton.after(dot), origin, Some(this));
+                    builder.add(skeleton.after(dot), origin, Some(this));
                 }
             }
-            if closure.nodes.len() > limits.set_items {
+            if builder.items.len() > limits.set_items {
                 return Err(LimitExceeded::new("set_items", limits.set_items));
             }
             next += 1;
         }
-        self.finish(closure, skeleton, limits)
+        self.finish(builder, skeleton, limits)
     }
 
     fn finish(
         &mut self,
-        mut closure: Closure,
+        mut builder: ColumnBuilder,
         skeleton: &Skeleton,
         limits: &Limits,
     ) -> Result<(), LimitExceeded> {
-        let here = closure.column;
-        self.size += size(&closure.nodes);
-        if self.size.saturating_mul(size_of::<Node>()) > limits.memory_bytes {
+        let here = builder.column;
+        self.size += size(&builder.items);
+        if self.size.saturating_mul(size_of::<ChartItem>()) > limits.memory_bytes {
             return Err(LimitExceeded::new("memory_bytes", limits.memory_bytes));
         }
-        closure.waiting.sort_unstable();
-        closure.ended.sort_unstable();
-        closure.completions.sort_unstable();
-        self.is_complete = closure.ended.iter().any(|&(rule, ..)| rule == skeleton.start);
-        self.references.push(closure.threads.len());
-        self.threads.extend(closure.threads);
-        let column = Column {
+        builder.expecting.sort_unstable();
+        builder.ended.sort_unstable();
+        builder.completions.sort_unstable();
+        self.is_complete = builder.ended.iter().any(|&(rule, ..)| rule == skeleton.start);
+        self.references.push(builder.threads.len());
+        self.threads.extend(builder.threads);
+        let column = ChartColumn {
             position: self.position,
-            place: self.place,
-            nodes: closure.nodes,
-            waiting: closure.waiting,
-            ended: closure.ended,
-            completions: closure.completions,
+            step_count: self.step_count,
+            items: builder.items,
+            expecting: builder.expecting,
+            ended: builder.ended,
+            completions: builder.completions,
         };
-        for target in referred(&column, here) {
+        for target in references_of(&column, here) {
             self.references[target.index()] += 1;
         }
         self.columns.push(Arc::new(column));
@@ -391,25 +411,25 @@ impl Chart {
     fn pop_column(&mut self) {
         self.references.pop();
         let Some(column) = self.columns.pop() else { return };
-        for target in referred(&column, ColumnId::new(self.columns.len())) {
+        for target in references_of(&column, ColumnId::new(self.columns.len())) {
             self.references[target.index()] -= 1;
         }
-        self.size -= size(&column.nodes);
+        self.size -= size(&column.items);
     }
 }
 
-/// The threads after a step, and the leaves that ended by it.
-struct Moved {
+/// The threads after a step, and the leaves that end with it.
+struct AdvancedThreads {
     threads: Vec<Thread>,
     ended: Vec<(LeafId, ColumnId)>,
 }
 
-impl Moved {
+impl AdvancedThreads {
     fn is_dead(&self) -> bool {
         self.threads.is_empty() && self.ended.is_empty()
     }
 
-    /// Adds what another reading of the same token led to.
+    /// Adds the result of another reading of the same token.
     fn join(&mut self, other: Self) {
         for thread in other.threads {
             if !self.threads.contains(&thread) {
@@ -424,75 +444,75 @@ impl Moved {
     }
 }
 
-/// What a step changes.
-struct Before {
+/// The state of a chart that a step changes.
+struct Checkpoint {
     columns: usize,
     threads: Vec<Thread>,
     position: usize,
-    place: usize,
+    step_count: usize,
     is_complete: bool,
 }
 
-/// The threads after the end of a token, without those that have no token left.
-fn without_ended(threads: &[Thread], leaves: &mut LeafRun<'_>) -> Result<Vec<Thread>, LimitExceeded> {
-    let mut left = Vec::with_capacity(threads.len());
+/// The threads after the end of a token, without those that have reached their maximum number of tokens.
+fn after_token_end(threads: &[Thread], leaves: &mut LeafRun<'_>) -> Result<Vec<Thread>, LimitExceeded> {
+    let mut continuing = Vec::with_capacity(threads.len());
     for &Thread { leaf, column, state } in threads {
         let Some(state) = leaves.end_token(leaf, state)? else { continue };
         if leaves.continues(leaf, state)? {
-            left.push(Thread { leaf, column, state });
+            continuing.push(Thread { leaf, column, state });
         }
     }
-    Ok(left)
+    Ok(continuing)
 }
 
 /// The earlier columns that a column refers to, with repetition.
-fn referred(column: &Column, here: ColumnId) -> impl Iterator<Item = ColumnId> {
+fn references_of(column: &ChartColumn, here: ColumnId) -> impl Iterator<Item = ColumnId> {
     let targets = column
-        .nodes
+        .items
         .iter()
-        .flat_map(|node| node.before.iter().map(|before| before.column).chain(std::iter::once(node.origin)));
+        .flat_map(|item| item.before.iter().map(|before| before.column).chain(std::iter::once(item.origin)));
     targets.filter(move |&target| target != here)
 }
 
-/// A column while it is made.
-struct Closure {
+/// A column under construction.
+struct ColumnBuilder {
     column: ColumnId,
-    nodes: Vec<Node>,
-    node_of: FxHashMap<(Dot, ColumnId), u32>,
-    entered: FxHashSet<Step>,
+    items: Vec<ChartItem>,
+    index_of: FxHashMap<(Dot, ColumnId), u32>,
+    predicted: FxHashSet<SkeletonSymbol>,
     completed: FxHashSet<(RuleId, ColumnId)>,
-    waiting: Vec<(Step, u32)>,
+    expecting: Vec<(SkeletonSymbol, u32)>,
     ended: Vec<(RuleId, ColumnId, u32)>,
     completions: Vec<(RuleId, ColumnId, u32)>,
     threads: Vec<Thread>,
 }
 
-impl Closure {
+impl ColumnBuilder {
     fn at(column: ColumnId) -> Self {
         Self {
             column,
-            nodes: Vec::new(),
-            node_of: FxHashMap::default(),
-            entered: FxHashSet::default(),
+            items: Vec::new(),
+            index_of: FxHashMap::default(),
+            predicted: FxHashSet::default(),
             completed: FxHashSet::default(),
-            waiting: Vec::new(),
+            expecting: Vec::new(),
             ended: Vec::new(),
             completions: Vec::new(),
             threads: Vec::new(),
         }
     }
 
-    fn add(&mut self, dot: Dot, origin: ColumnId, before: Option<NodeRef>) {
-        let next = index_u32(self.nodes.len());
-        let node = *self.node_of.entry((dot, origin)).or_insert(next);
-        if node == next {
-            self.nodes.push(Node { dot, origin, before: Vec::new() });
+    fn add(&mut self, dot: Dot, origin: ColumnId, before: Option<ItemRef>) {
+        let next = index_u32(self.items.len());
+        let item = *self.index_of.entry((dot, origin)).or_insert(next);
+        if item == next {
+            self.items.push(ChartItem { dot, origin, before: Vec::new() });
         }
-        self.nodes[node as usize].before.extend(before);
+        self.items[item as usize].before.extend(before);
     }
 }
 
-/// How many items and back pointers there are.
-fn size(nodes: &[Node]) -> usize {
-    nodes.iter().map(|node| 1 + node.before.len()).sum()
+/// Number of items and back pointers.
+fn size(items: &[ChartItem]) -> usize {
+    items.iter().map(|item| 1 + item.before.len()).sum()
 }

@@ -1,72 +1,82 @@
-//! Reads the captures off a chart: one derivation of the text, chosen from the start symbol downwards.
+//! Extracts the captures from a chart: one derivation of the text, selected from the start symbol downwards.
 //!
-//! A rule that spans some columns is resolved alone: its items between the two columns are a graph without cycles, of
-//! which the part that leads to the end is walked with the longest step first. A stack holds the steps still to resolve.
+//! Each rule is resolved by itself: its items between two columns are an acyclic graph, in which the path to the end
+//! with the longest first symbols is selected. A stack holds the symbols that are not resolved yet.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::chart::{Chart, ColumnId, NodeRef};
-use super::skeleton::{PartId, RuleId, Skeleton, Step};
+use super::chart::{CaptureChart, ColumnId, ItemRef};
+use super::skeleton::{PartId, RuleId, Skeleton, SkeletonSymbol};
 
-/// Where a named part stands.
+/// The span of a named part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capture {
-    /// Which part.
+    /// The part.
     pub part: PartId,
-    /// The first byte.
+    /// Start of the span, in bytes.
     pub start: usize,
-    /// Behind the last byte.
+    /// End of the span, exclusive.
     pub end: usize,
-    /// Whether the part ended; else it goes on at the end of the text.
+    /// Whether the part has ended; otherwise it can continue at the end of the text.
     pub is_closed: bool,
-    /// The innermost capture around it, by its position in the list.
+    /// Index of the innermost enclosing capture in the list.
     pub parent: Option<usize>,
 }
 
-/// A step of the derivation that is to be resolved.
+/// A symbol of the derivation that is not resolved yet.
 #[derive(Clone, Copy, Debug)]
-struct Task {
-    step: Step,
+struct PendingSpan {
+    symbol: SkeletonSymbol,
     from: ColumnId,
-    /// `None`: it goes on at the end of the text.
+    /// `None` if it can continue at the end of the text.
     to: Option<ColumnId>,
     parent: Option<usize>,
 }
 
-/// See the module.
+/// The selection of one derivation. See the [module documentation](self).
 #[derive(Debug)]
 pub(super) struct Derivation<'a> {
     skeleton: &'a Skeleton,
-    chart: &'a Chart,
+    chart: &'a CaptureChart,
     open: OpenRules,
-    /// The rules that go on since `active_from` and around what is resolved now.
+    /// The enclosing rules that begin in `active_from` and can continue at the end of the text.
     active: Vec<RuleId>,
     active_from: ColumnId,
     captures: Vec<Capture>,
-    tasks: Vec<Task>,
+    pending: Vec<PendingSpan>,
 }
 
-/// The rules that go on at the end of the text, by where they began.
+/// The rules that can continue at the end of the text, by origin.
 #[derive(Debug, Default)]
 struct OpenRules {
-    /// The items in which that is so.
-    nodes: FxHashMap<(RuleId, ColumnId), Vec<NodeRef>>,
+    /// The items with the dot before a symbol that can continue.
+    items: FxHashMap<(RuleId, ColumnId), Vec<ItemRef>>,
 }
 
 impl<'a> Derivation<'a> {
-    /// The captures of a whole text.
-    pub(super) fn of_whole(skeleton: &'a Skeleton, chart: &'a Chart) -> Vec<Capture> {
+    /// The captures of a complete text.
+    pub(super) fn of_whole(skeleton: &'a Skeleton, chart: &'a CaptureChart) -> Vec<Capture> {
         let last = ColumnId::new(chart.columns.len() - 1);
         Self::of(skeleton, chart, OpenRules::default(), Some(last))
     }
 
-    /// The captures of a text that goes on.
-    pub(super) fn of_growing(skeleton: &'a Skeleton, chart: &'a Chart) -> Vec<Capture> {
+    /// The captures of a viable prefix.
+    pub(super) fn of_growing(skeleton: &'a Skeleton, chart: &'a CaptureChart) -> Vec<Capture> {
         Self::of(skeleton, chart, OpenRules::of(chart), None)
     }
 
-    fn of(skeleton: &'a Skeleton, chart: &'a Chart, open: OpenRules, to: Option<ColumnId>) -> Vec<Capture> {
-        let start = Task { step: Step::Rule(skeleton.start), from: ColumnId::new(0), to, parent: None };
+    fn of(
+        skeleton: &'a Skeleton,
+        chart: &'a CaptureChart,
+        open: OpenRules,
+        to: Option<ColumnId>,
+    ) -> Vec<Capture> {
+        let start = PendingSpan {
+            symbol: SkeletonSymbol::Rule(skeleton.start),
+            from: ColumnId::new(0),
+            to,
+            parent: None,
+        };
         let mut derivation = Self {
             skeleton,
             chart,
@@ -74,90 +84,91 @@ impl<'a> Derivation<'a> {
             active: Vec::new(),
             active_from: ColumnId::new(0),
             captures: Vec::new(),
-            tasks: vec![start],
+            pending: vec![start],
         };
-        while let Some(task) = derivation.tasks.pop() {
-            derivation.resolve(task);
+        while let Some(span) = derivation.pending.pop() {
+            derivation.resolve(span);
         }
         derivation.captures
     }
 
-    fn resolve(&mut self, task: Task) {
-        let Task { step, from, to, mut parent } = task;
-        if let Some(part) = self.skeleton.part_of(step) {
+    fn resolve(&mut self, span: PendingSpan) {
+        let PendingSpan { symbol, from, to, mut parent } = span;
+        if let Some(part) = self.skeleton.part_of(symbol) {
             let end = to.map_or(self.chart.position, |to| self.chart.columns[to.index()].position);
             let start = self.chart.columns[from.index()].position;
             self.captures.push(Capture { part, start, end, is_closed: to.is_some(), parent });
             parent = Some(self.captures.len() - 1);
         }
-        let Step::Rule(rule) = step else { return };
+        let SkeletonSymbol::Rule(rule) = symbol else { return };
         let parts = match to {
             Some(to) if to == from => {
-                let steps = self.skeleton.empty_steps(rule).iter();
-                steps.map(|&step| Task { step, from, to: Some(from), parent }).collect()
+                let symbols = self.skeleton.empty_symbols(rule).iter();
+                symbols.map(|&symbol| PendingSpan { symbol, from, to: Some(from), parent }).collect()
             }
-            Some(to) => self.closed_steps(rule, from, to),
-            None => self.open_steps(rule, from),
+            Some(to) => self.closed_symbols(rule, from, to),
+            None => self.open_symbols(rule, from),
         };
-        self.tasks.extend(parts.into_iter().rev().map(|task| Task { parent, ..task }));
+        self.pending.extend(parts.into_iter().rev().map(|span| PendingSpan { parent, ..span }));
     }
 
-    /// The steps of a rule that spans two different columns.
-    fn closed_steps(&self, rule: RuleId, from: ColumnId, to: ColumnId) -> Vec<Task> {
+    /// The symbols of a rule that spans two different columns.
+    fn closed_symbols(&self, rule: RuleId, from: ColumnId, to: ColumnId) -> Vec<PendingSpan> {
         let column = &self.chart.columns[to.index()];
         let order = column.completion(rule, from);
-        // Of rules that stand for each other over the same text the one that was found first is the innermost.
-        let is_usable = |before: NodeRef, after: NodeRef| {
+        // Among rules that derive each other over the same text, an earlier completion is further inside.
+        let is_usable = |before: ItemRef, after: ItemRef| {
             if (before.column, after.column) != (from, to) {
                 return true;
             }
-            match self.step_after(before) {
-                Some(Step::Rule(inner)) if self.skeleton.stand_for_each_other(rule, inner) => {
+            match self.symbol_after(before) {
+                Some(SkeletonSymbol::Rule(inner)) if self.skeleton.derive_each_other(rule, inner) => {
                     column.completion(inner, from) < order
                 }
                 _ => true,
             }
         };
-        let targets = column.ended(rule, from).map(|node| NodeRef { column: to, node });
-        let (steps, _) = self.first_path(targets.collect(), from, is_usable);
-        steps
+        let targets = column.ended(rule, from).map(|item| ItemRef { column: to, item });
+        let (symbols, _) = self.first_path(targets.collect(), from, is_usable);
+        symbols
     }
 
-    /// The steps of a rule that goes on at the end of the text.
-    fn open_steps(&mut self, rule: RuleId, from: ColumnId) -> Vec<Task> {
+    /// The symbols of a rule that can continue at the end of the text.
+    fn open_symbols(&mut self, rule: RuleId, from: ColumnId) -> Vec<PendingSpan> {
         if self.active_from != from {
             self.active_from = from;
             self.active.clear();
         }
         self.active.push(rule);
-        let targets = self.open.nodes.get(&(rule, from)).into_iter().flatten().copied();
-        let targets = targets.filter(|&node| self.leads_out(node, rule)).collect();
-        let (mut steps, end) = self.first_path(targets, from, |_, _| true);
-        if let Some(node) = end
-            && let Some(step) = self.step_after(node)
+        let targets = self.open.items.get(&(rule, from)).into_iter().flatten().copied();
+        let targets = targets.filter(|&item| self.can_avoid_cycle(item, rule)).collect();
+        let (mut symbols, end) = self.first_path(targets, from, |_, _| true);
+        if let Some(item) = end
+            && let Some(symbol) = self.symbol_after(item)
         {
-            steps.push(Task { step, from: node.column, to: None, parent: None });
+            symbols.push(PendingSpan { symbol, from: item.column, to: None, parent: None });
         }
-        steps
+        symbols
     }
 
-    /// Whether what goes on in an item of `rule` need not come back to a rule around it at the same place.
-    fn leads_out(&self, node: NodeRef, rule: RuleId) -> bool {
-        let inside = |node: NodeRef| match self.step_after(node) {
-            Some(Step::Rule(inner)) => (node.column == self.active_from
+    /// Whether the symbol that continues in an item of `rule` has a derivation that does not return to an enclosing
+    /// rule of the same origin.
+    fn can_avoid_cycle(&self, item: ItemRef, rule: RuleId) -> bool {
+        let inside = |item: ItemRef| match self.symbol_after(item) {
+            Some(SkeletonSymbol::Rule(inner)) => (item.column == self.active_from
                 && self.skeleton.begin_with_each_other(rule, inner))
             .then_some(inner),
             _ => None,
         };
-        let Some(first) = inside(node) else { return true };
-        let mut seen: FxHashSet<RuleId> = self.active.iter().copied().collect();
+        let Some(first) = inside(item) else { return true };
+        let mut visited: FxHashSet<RuleId> = self.active.iter().copied().collect();
         let mut pending = vec![first];
         while let Some(rule) = pending.pop() {
-            if !seen.insert(rule) {
+            if !visited.insert(rule) {
                 continue;
             }
-            for &node in self.open.nodes.get(&(rule, self.active_from)).into_iter().flatten() {
-                match inside(node) {
+            for &item in self.open.items.get(&(rule, self.active_from)).into_iter().flatten() {
+                match inside(item) {
                     Some(inner) => pending.push(inner),
                     None => return true,
                 }
@@ -166,71 +177,74 @@ impl<'a> Derivation<'a> {
         false
     }
 
-    fn step_after(&self, node: NodeRef) -> Option<Step> {
-        self.skeleton.next(self.chart.columns[node.column.index()].nodes[node.node as usize].dot)
+    fn symbol_after(&self, item: ItemRef) -> Option<SkeletonSymbol> {
+        self.skeleton.next(self.chart.columns[item.column.index()].items[item.item as usize].dot)
     }
 
-    /// The way from the beginning of a rule in `from` to one of `targets` that comes first: by alternative, then with
-    /// the longest first step, and so on; it ends at the first target. Also that target.
+    /// The preferred path from the beginning of a rule in `from` to one of `targets`, and the target that it ends at.
+    /// The first alternative is preferred, then the longest first symbol, then the longest second one, and so on.
     fn first_path(
         &self,
-        mut targets: Vec<NodeRef>,
+        mut targets: Vec<ItemRef>,
         from: ColumnId,
-        is_usable: impl Fn(NodeRef, NodeRef) -> bool,
-    ) -> (Vec<Task>, Option<NodeRef>) {
-        let node = |at: NodeRef| &self.chart.columns[at.column.index()].nodes[at.node as usize];
-        targets.sort_unstable_by_key(|&target| node(target).dot.alternative);
-        for targets in targets.chunk_by(|&a, &b| node(a).dot.alternative == node(b).dot.alternative) {
-            // For each item that leads to a target, where its step can lead.
-            let mut followers: FxHashMap<NodeRef, Vec<NodeRef>> = FxHashMap::default();
+        is_usable: impl Fn(ItemRef, ItemRef) -> bool,
+    ) -> (Vec<PendingSpan>, Option<ItemRef>) {
+        let item = |at: ItemRef| &self.chart.columns[at.column.index()].items[at.item as usize];
+        targets.sort_unstable_by_key(|&target| item(target).dot.alternative);
+        for targets in targets.chunk_by(|&a, &b| item(a).dot.alternative == item(b).dot.alternative) {
+            // For each item from which a target is reachable, the items after its next symbol.
+            let mut followers: FxHashMap<ItemRef, Vec<ItemRef>> = FxHashMap::default();
             let mut pending = targets.to_vec();
             let mut first = None;
             while let Some(after) = pending.pop() {
-                if after.column == from && node(after).dot.read == 0 {
+                if after.column == from && item(after).dot.read == 0 {
                     first = Some(after);
                 }
-                for &before in node(after).before.iter().filter(|&&before| is_usable(before, after)) {
-                    let known = followers.entry(before).or_default();
-                    known.push(after);
-                    if known.len() == 1 && !targets.contains(&before) {
+                for &before in item(after).before.iter().filter(|&&before| is_usable(before, after)) {
+                    let after_before = followers.entry(before).or_default();
+                    after_before.push(after);
+                    if after_before.len() == 1 && !targets.contains(&before) {
                         pending.push(before);
                     }
                 }
             }
             let Some(mut at) = first else { continue };
-            let mut steps = Vec::new();
+            let mut symbols = Vec::new();
             while !targets.contains(&at) {
                 let longest = followers.get(&at).and_then(|list| list.iter().max_by_key(|next| next.column));
-                let (Some(&next), Some(step)) = (longest, self.step_after(at)) else { break };
-                steps.push(Task { step, from: at.column, to: Some(next.column), parent: None });
+                let (Some(&next), Some(symbol)) = (longest, self.symbol_after(at)) else { break };
+                symbols.push(PendingSpan { symbol, from: at.column, to: Some(next.column), parent: None });
                 at = next;
             }
-            return (steps, Some(at));
+            return (symbols, Some(at));
         }
         (Vec::new(), None)
     }
 }
 
 impl OpenRules {
-    /// Follows what waits upwards from the leaves that have begun; if none has, from those that come next.
-    fn of(chart: &Chart) -> Self {
-        let begun = |&(_, column): &(Step, ColumnId)| chart.columns[column.index()].place < chart.place;
-        let mut pending: Vec<(Step, ColumnId)> =
-            chart.threads.iter().map(|thread| (Step::Leaf(thread.leaf), thread.column)).collect();
+    /// Follows expecting items upwards from the leaves that have begun, or if there are none, from those that come
+    /// next.
+    fn of(chart: &CaptureChart) -> Self {
+        let begun = |&(_, column): &(SkeletonSymbol, ColumnId)| {
+            chart.columns[column.index()].step_count < chart.step_count
+        };
+        let mut pending: Vec<(SkeletonSymbol, ColumnId)> =
+            chart.threads.iter().map(|thread| (SkeletonSymbol::Leaf(thread.leaf), thread.column)).collect();
         if pending.iter().any(begun) {
             pending.retain(begun);
         }
         let mut open = Self::default();
         let mut next = 0;
-        while let Some(&(step, column)) = pending.get(next) {
+        while let Some(&(symbol, column)) = pending.get(next) {
             next += 1;
-            for node in chart.columns[column.index()].waiting(step) {
-                let item = &chart.columns[column.index()].nodes[node as usize];
+            for index in chart.columns[column.index()].expecting(symbol) {
+                let item = &chart.columns[column.index()].items[index as usize];
                 let (rule, origin) = (item.dot.rule, item.origin);
-                let nodes = open.nodes.entry((rule, origin)).or_default();
-                nodes.push(NodeRef { column, node });
-                if nodes.len() == 1 {
-                    pending.push((Step::Rule(rule), origin));
+                let items = open.items.entry((rule, origin)).or_default();
+                items.push(ItemRef { column, item: index });
+                if items.len() == 1 {
+                    pending.push((SkeletonSymbol::Rule(rule), origin));
                 }
             }
         }

@@ -1,14 +1,12 @@
-//! Leaves: what has no named part inside is read by the engine's recogniser, or, if it is a terminal of bytes, by its
-//! automaton.
-//!
-//! The recogniser of a leaf is made when the leaf is first entered.
+//! Readers of leaves: a terminal over bytes is read by its automaton, every other symbol by a recogniser, which is
+//! created when the leaf is first entered.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::named_tokens;
 use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::{LimitExceeded, Limits};
-use grammask_earley::lowering::{Body, Productions, Rule, Symbol, normalize};
+use grammask_earley::lowering::{Body, LoweredRule, Productions, Symbol, normalize};
 use grammask_earley::recognizer::Recognizer;
 use grammask_engine::{Engine, SetId, TokenEvent};
 use grammask_grammar::{NonterminalId, Terminal};
@@ -16,26 +14,26 @@ use grammask_vocabulary::Vocabulary;
 
 use super::skeleton::LeafId;
 
-/// How far a leaf has been read.
+/// The state of a leaf's reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LeafState {
-    Word(StateId),
+    Terminal(StateId),
     Set(SetId),
 }
 
-/// See the module.
+/// The readers of all leaves. See the [module documentation](self).
 #[derive(Debug)]
-pub(super) struct Leaves {
+pub(super) struct LeafReaders {
     productions: Arc<Productions>,
     symbols: Vec<Symbol>,
-    /// For grammars that name or count tokens.
+    /// Present for grammars that name or count tokens.
     vocabulary: Option<Arc<Vocabulary>>,
     limits: Limits,
     automata: Mutex<Automata>,
     recognizers: Vec<OnceLock<Recognizer>>,
 }
 
-impl Leaves {
+impl LeafReaders {
     pub(super) fn new(
         productions: Arc<Productions>,
         symbols: Vec<Symbol>,
@@ -47,8 +45,8 @@ impl Leaves {
         Ok(Self { productions, symbols, vocabulary, limits: limits.clone(), automata, recognizers })
     }
 
-    /// The same leaves with nothing learned.
-    pub(super) fn renewed(&self) -> Self {
+    /// Readers of the same leaves with empty caches.
+    pub(super) fn with_empty_caches(&self) -> Self {
         Self {
             productions: self.productions.clone(),
             symbols: self.symbols.clone(),
@@ -59,46 +57,46 @@ impl Leaves {
         }
     }
 
-    /// Memory of what was learned, an estimate.
+    /// Estimated memory of the caches, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         let recognizers = self.recognizers.iter().filter_map(OnceLock::get);
         recognizers.map(Recognizer::memory_bytes).sum::<usize>() + self.lock().memory_bytes()
     }
 
-    /// The leaves, for reading bytes.
+    /// Locks the automata for a run of steps.
     pub(super) fn run(&self) -> LeafRun<'_> {
         LeafRun { leaves: self, automata: self.lock() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Automata> {
-        // Automata that a panicking thread left are still consistent: they only grow, by complete entries.
+        // Automata only grow by complete entries, so a panic in a holder of the lock leaves them consistent.
         self.automata.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn recognizer(&self, leaf: LeafId, root: Symbol) -> Result<&Recognizer, LimitExceeded> {
         let cell = &self.recognizers[leaf.index()];
-        if let Some(known) = cell.get() {
-            return Ok(known);
+        if let Some(recognizer) = cell.get() {
+            return Ok(recognizer);
         }
-        let form = normalize(only(&self.productions, root), &self.limits)?;
+        let form = normalize(restricted_to(&self.productions, root), &self.limits)?;
         let none = || form.terminals().iter().map(|_| None).collect();
-        // The parser refused what the vocabulary does not have.
+        // The constructor of the parser has rejected tokens that the vocabulary lacks.
         let resolved =
             self.vocabulary.as_ref().map(|vocabulary| named_tokens::matches(form.terminals(), vocabulary));
         let token_matches = resolved.and_then(Result::ok).unwrap_or_else(none);
-        let made = Recognizer::new(form, token_matches, &self.limits)?;
-        Ok(cell.get_or_init(|| made))
+        let recognizer = Recognizer::new(form, token_matches, &self.limits)?;
+        Ok(cell.get_or_init(|| recognizer))
     }
 }
 
-/// The productions of what `symbol` reaches, with it as the start symbol, or as all that the start symbol is.
-fn only(productions: &Productions, symbol: Symbol) -> Productions {
+/// The productions reachable from `symbol`, with it as the start symbol, or with a start rule that derives just it.
+fn restricted_to(productions: &Productions, symbol: Symbol) -> Productions {
     let wrapping = NonterminalId::new(productions.rules.len());
     let root = match symbol {
         Symbol::Nonterminal(root) => root,
         Symbol::Terminal(_) => wrapping,
     };
-    let mut part = Productions {
+    let mut restricted = Productions {
         automata: productions.automata.clone(),
         terminals: productions.terminals.clone(),
         rules: Vec::with_capacity(productions.rules.len()),
@@ -107,27 +105,30 @@ fn only(productions: &Productions, symbol: Symbol) -> Productions {
     };
     if root == wrapping {
         let empty = || Body::Alternatives(Vec::new());
-        part.rules
-            .extend(productions.rules.iter().map(|rule| Rule { name: rule.name.clone(), body: empty() }));
-        part.rules.push(Rule { name: Arc::from("leaf"), body: Body::Alternatives(vec![vec![symbol]]) });
-        return part;
+        restricted.rules.extend(
+            productions.rules.iter().map(|rule| LoweredRule { name: rule.name.clone(), body: empty() }),
+        );
+        restricted
+            .rules
+            .push(LoweredRule { name: Arc::from("leaf"), body: Body::Alternatives(vec![vec![symbol]]) });
+        return restricted;
     }
     let reached = productions.reachable_from(root);
     for (rule, is_reached) in productions.rules.iter().zip(reached) {
         let body = if is_reached { rule.body.clone() } else { Body::Alternatives(Vec::new()) };
-        part.rules.push(Rule { name: rule.name.clone(), body });
+        restricted.rules.push(LoweredRule { name: rule.name.clone(), body });
     }
-    part
+    restricted
 }
 
-/// Leaves while bytes are read: the automata of terminals are locked once for many bytes.
+/// The readers during a run of steps: the automata of terminals are locked once for many bytes.
 pub(super) struct LeafRun<'a> {
-    leaves: &'a Leaves,
+    leaves: &'a LeafReaders,
     automata: MutexGuard<'a, Automata>,
 }
 
 impl LeafRun<'_> {
-    /// The state in which a leaf begins, if it derives anything.
+    /// The first state of a leaf, if its language is not empty.
     pub(super) fn start(&mut self, leaf: LeafId) -> Result<Option<LeafState>, LimitExceeded> {
         let symbol = self.leaves.symbols[leaf.index()];
         if let Symbol::Terminal(id) = symbol {
@@ -137,7 +138,7 @@ impl LeafRun<'_> {
                 _ => None,
             };
             if let Some(term) = term {
-                return Ok(self.automata.start(term)?.map(LeafState::Word));
+                return Ok(self.automata.start(term)?.map(LeafState::Terminal));
             }
         }
         Ok(Some(LeafState::Set(self.leaves.recognizer(leaf, symbol)?.start())))
@@ -151,7 +152,7 @@ impl LeafRun<'_> {
         byte: u8,
     ) -> Result<Option<LeafState>, LimitExceeded> {
         Ok(match state {
-            LeafState::Word(state) => self.automata.step(state, byte)?.map(LeafState::Word),
+            LeafState::Terminal(state) => self.automata.step(state, byte)?.map(LeafState::Terminal),
             LeafState::Set(set) => match self.leaves.recognizers[leaf.index()].get() {
                 Some(recognizer) => recognizer.step(set, byte)?.map(LeafState::Set),
                 None => None,
@@ -159,14 +160,14 @@ impl LeafRun<'_> {
         })
     }
 
-    /// The state after a token that is read as a whole.
+    /// The state after a token that a token terminal matches.
     pub(super) fn step_token(
         &mut self,
         leaf: LeafId,
         state: LeafState,
         event: TokenEvent,
     ) -> Result<Option<LeafState>, LimitExceeded> {
-        match (state, self.known(leaf)) {
+        match (state, self.created_recognizer(leaf)) {
             (LeafState::Set(set), Some(recognizer)) => {
                 Ok(recognizer.step_token(set, event)?.map(LeafState::Set))
             }
@@ -174,35 +175,39 @@ impl LeafRun<'_> {
         }
     }
 
-    /// The state after the end of a token whose bytes were read.
+    /// The state after the end of a token.
     pub(super) fn end_token(
         &mut self,
         leaf: LeafId,
         state: LeafState,
     ) -> Result<Option<LeafState>, LimitExceeded> {
-        match (state, self.known(leaf)) {
+        match (state, self.created_recognizer(leaf)) {
             (LeafState::Set(set), Some(recognizer)) => Ok(recognizer.end_token(set)?.map(LeafState::Set)),
             _ => Ok(Some(state)),
         }
     }
 
-    /// Whether what was read is a text of the leaf.
+    /// Whether the text of the leaf is complete.
     pub(super) fn is_complete(&self, leaf: LeafId, state: LeafState) -> bool {
         match state {
-            LeafState::Word(state) => self.automata.is_accepting(state),
-            LeafState::Set(set) => self.known(leaf).is_some_and(|recognizer| recognizer.is_complete(set)),
+            LeafState::Terminal(state) => self.automata.is_accepting(state),
+            LeafState::Set(set) => {
+                self.created_recognizer(leaf).is_some_and(|recognizer| recognizer.is_complete(set))
+            }
         }
     }
 
-    /// Whether something can follow in the leaf.
+    /// Whether the leaf can continue.
     pub(super) fn continues(&mut self, leaf: LeafId, state: LeafState) -> Result<bool, LimitExceeded> {
         match state {
-            LeafState::Word(state) => self.automata.continues(state),
-            LeafState::Set(set) => Ok(self.known(leaf).is_some_and(|recognizer| !recognizer.is_final(set))),
+            LeafState::Terminal(state) => self.automata.continues(state),
+            LeafState::Set(set) => {
+                Ok(self.created_recognizer(leaf).is_some_and(|recognizer| !recognizer.is_final(set)))
+            }
         }
     }
 
-    fn known(&self, leaf: LeafId) -> Option<&Recognizer> {
+    fn created_recognizer(&self, leaf: LeafId) -> Option<&Recognizer> {
         self.leaves.recognizers[leaf.index()].get()
     }
 }

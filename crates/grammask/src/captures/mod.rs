@@ -1,30 +1,31 @@
-//! Captures: where in a text the named parts of a grammar stand, exactly, also while the text still grows.
+//! Captures: the spans of the named parts of a grammar in a text, exact also while the text grows.
 //!
-//! The engine's recogniser answers yes or no and forgets how; masks need no more. A [`Parser`] remembers, at the places
-//! that matter. It is an Earley parser (J. Earley, CACM 13(2), 1970) with back pointers over the *skeleton* of the
-//! grammar: the rules through which a named part can be reached. Everything else, such as a whole JSON schema that is
-//! one part of a template, is a *leaf*, read by the engine's own recogniser at one table lookup per byte.
+//! The recogniser that computes masks keeps no derivations. A [`CaptureParser`] does, where captures depend on them. It
+//! is an Earley parser (J. Earley, CACM 13(2), 1970) with back pointers over the *skeleton* of the grammar: the rules
+//! from which a named part is reachable. All other symbols, such as a JSON schema that is one part of a template, are
+//! *leaves*, which the recogniser reads at one table lookup per byte.
 //!
-//! # Which reading
-//! A grammar may read a text in many ways. The captures are those of one of them, fixed by two rules from the start
-//! symbol downwards, in the manner of POSIX regular expressions:
-//! - of a sequence, and of the copies of a repetition, the first part takes as much as it can while the rest still
-//!   fits, then the second, and so on;
-//! - of several alternatives that fit the same text, the first one counts.
+//! # Disambiguation
+//! The captures are those of one derivation, which two rules select from the start symbol downwards, as in POSIX
+//! regular expressions:
+//! - in a sequence, and among the copies of a repetition, the first symbol takes the longest text with which the
+//!   remaining symbols still match, then the second, and so on;
+//! - among alternatives that match the same text, the first is selected.
 //!
-//! Copies of a repetition are never empty. While the text grows ([`Parse::growing`]) the same rules hold for the
-//! beginnings of texts, and what has begun and can go on does: it takes everything up to the end. A rule never stands for
-//! itself at the same place; where rules can stand for each other over the same text (`lowering` warns of unit cycles)
-//! one of the readings without that is taken.
+//! Copies of a repetition are never empty. While the text grows ([`CaptureParse::growing`]) the same rules apply to
+//! viable prefixes, and a symbol that has begun and can continue extends to the end of the text. A derivation never
+//! contains a rule inside itself over the same span; for rules that derive each other over the same text (`lowering`
+//! warns of unit cycles) a derivation without such a cycle is selected.
 //!
 //! # Tokens
-//! A parser [with a vocabulary](Parser::with_vocabulary) also takes grammars that name or count tokens. Its texts are fed as
-//! tokens, and places in them are counted in the bytes of these: a token without text, such as a special one, takes none.
+//! A parser [with a vocabulary](CaptureParser::with_vocabulary) also accepts grammars that name or count tokens. It
+//! reads tokens, and positions are counted in their bytes: a token without text, such as a special token, has length
+//! 0.
 //!
 //! # Cost
-//! Linear in the text for what people write as templates: a set of back pointers is kept only where something begins that
-//! is still of interest. The worst case is Earley's, cubic; a right-recursive list of parts is quadratic in the number of
-//! parts. Reading the captures off costs the length of the derivation that they belong to. Nothing recurses.
+//! Linear in the text for typical templates: back pointers are stored only for columns to which a thread or an item
+//! still refers. The worst case is Earley's, cubic; a right-recursive list of parts is quadratic in the number of
+//! parts. Extracting the captures costs the length of the derivation that contains them. Nothing recurses.
 
 mod chart;
 mod derivation;
@@ -43,23 +44,23 @@ use grammask_engine::TokenEvent;
 use grammask_grammar::{Grammar, Terminal, TerminalDefinition};
 use grammask_vocabulary::{TokenId, Vocabulary};
 
-use chart::Chart;
+use chart::CaptureChart;
 use derivation::Derivation;
-use leaves::Leaves;
+use leaves::LeafReaders;
 use skeleton::Skeleton;
 
-/// How many bytes are read between two looks at the clock.
+/// Number of bytes between two checks of the deadline.
 const BYTES_PER_CHECK: usize = 256;
 
-/// Finds the named parts of texts of one grammar; shared by all that read texts under it.
+/// Finds the named parts in texts of one grammar. Shared by all parses under it.
 ///
 /// ```
-/// use grammask::captures::Parser;
+/// use grammask::captures::CaptureParser;
 /// use grammask::{Limits, frontends::kbnf};
 ///
 /// let text = br##"start ::= "(" number "," number ")"; number ::= #"[0-9]+";"##;
 /// let (grammar, _) = kbnf::grammar(text, "start", &Limits::default())?;
-/// let parser = Parser::new(&grammar, &["number"], &Limits::default())?;
+/// let parser = CaptureParser::new(&grammar, &["number"], &Limits::default())?;
 /// let mut parse = parser.parse()?;
 /// assert_eq!(parse.feed(b"(12,3")?, 5);
 /// let spans: Vec<_> = parse.growing().iter().map(|capture| (capture.start, capture.end, capture.is_closed)).collect();
@@ -70,37 +71,36 @@ const BYTES_PER_CHECK: usize = 256;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Parser {
+pub struct CaptureParser {
     skeleton: Skeleton,
-    leaves: RwLock<Arc<Leaves>>,
+    leaves: RwLock<Arc<LeafReaders>>,
     vocabulary: Option<Arc<Vocabulary>>,
     limits: Limits,
 }
 
-impl Parser {
-    /// Makes a parser that captures the nonterminals called `parts`.
+impl CaptureParser {
+    /// A parser that captures the nonterminals called `parts`.
     ///
     /// # Errors
-    /// As [`lowering::lower`]; names that the grammar does not have; terminals that are tokens of a model, or count
-    /// them: these need a vocabulary.
+    /// As [`lowering::lower`]; undefined names; terminals that match or count tokens, which need a vocabulary.
     pub fn new(grammar: &Grammar, parts: &[&str], limits: &Limits) -> Result<Arc<Self>, GrammarError> {
-        Self::made(grammar, parts, None, limits)
+        Self::build(grammar, parts, None, limits)
     }
 
-    /// Makes a parser that captures the nonterminals called `parts` from tokens of `vocabulary`.
+    /// A parser that captures the nonterminals called `parts`, for texts of tokens of `vocabulary`.
     ///
     /// # Errors
-    /// As [`lowering::lower`]; names that the grammar does not have, and tokens that the vocabulary does not have.
+    /// As [`lowering::lower`]; undefined names; names of tokens that the vocabulary lacks.
     pub fn with_vocabulary(
         grammar: &Grammar,
         parts: &[&str],
         vocabulary: Arc<Vocabulary>,
         limits: &Limits,
     ) -> Result<Arc<Self>, GrammarError> {
-        Self::made(grammar, parts, Some(vocabulary), limits)
+        Self::build(grammar, parts, Some(vocabulary), limits)
     }
 
-    fn made(
+    fn build(
         grammar: &Grammar,
         parts: &[&str],
         vocabulary: Option<Arc<Vocabulary>>,
@@ -110,7 +110,10 @@ impl Parser {
         let unknown: Vec<Diagnostic> = parts
             .iter()
             .filter(|name| {
-                !grammar.nonterminals().iter().any(|known| &*known.name == **name && known.defined)
+                !grammar
+                    .nonterminals()
+                    .iter()
+                    .any(|nonterminal| &*nonterminal.name == **name && nonterminal.defined)
             })
             .map(|name| {
                 Diagnostic::error(
@@ -128,12 +131,13 @@ impl Parser {
         let reached = productions.reachable();
         let used = productions.rules.iter().zip(reached).filter(|&(_, reached)| reached);
         let mut tokens: Vec<Diagnostic> = Vec::new();
-        let mut seen = vec![false; productions.terminals.len()];
+        let mut used_terminals = vec![false; productions.terminals.len()];
         for symbol in used.flat_map(|(rule, _)| rule.body.symbols()) {
             let lowering::Symbol::Terminal(id) = symbol else { continue };
             let definition = &productions.terminals[id.index()];
             let is_bytes = matches!(definition.terminal, Terminal::Literal(_) | Terminal::Regular(_));
-            if !std::mem::replace(&mut seen[id.index()], true) && !is_bytes && vocabulary.is_none() {
+            if !std::mem::replace(&mut used_terminals[id.index()], true) && !is_bytes && vocabulary.is_none()
+            {
                 let message = format!("`{}` is made of tokens, and captures of bytes", definition.label);
                 tokens.push(
                     Diagnostic::error(Code::UnsupportedGrammar, message)
@@ -145,50 +149,50 @@ impl Parser {
             return Err(fail(tokens));
         }
         if let Some(vocabulary) = &vocabulary {
-            let used = productions.terminals.iter().zip(seen).filter(|&(_, seen)| seen);
+            let used = productions.terminals.iter().zip(used_terminals).filter(|&(_, used)| used);
             let used: Vec<TerminalDefinition> = used.map(|(definition, _)| definition.clone()).collect();
             named_tokens::matches(&used, vocabulary).map_err(fail)?;
         }
-        let leaves =
-            Leaves::new(Arc::new(productions), leaf_symbols, vocabulary.clone(), limits).map_err(over)?;
+        let leaves = LeafReaders::new(Arc::new(productions), leaf_symbols, vocabulary.clone(), limits)
+            .map_err(over)?;
         let leaves = RwLock::new(Arc::new(leaves));
         Ok(Arc::new(Self { skeleton, leaves, vocabulary, limits: limits.clone() }))
     }
 
-    /// A parse at the beginning of a text.
+    /// A parse of the empty text.
     ///
     /// # Errors
-    /// When a limit is passed.
-    pub fn parse(self: &Arc<Self>) -> Result<Parse, LimitExceeded> {
+    /// When a limit is exceeded.
+    pub fn parse(self: &Arc<Self>) -> Result<CaptureParse, LimitExceeded> {
         let leaves = {
             let mut leaves = self.leaves.write().unwrap_or_else(PoisonError::into_inner);
             if leaves.memory_bytes() > self.limits.memory_bytes / 2 {
-                // What is in use stays with those that use it.
-                *leaves = Arc::new(leaves.renewed());
+                // Parses in progress keep the old readers.
+                *leaves = Arc::new(leaves.with_empty_caches());
             }
             leaves.clone()
         };
-        let chart = Chart::new(&self.skeleton, &mut leaves.run(), &self.limits)?;
-        Ok(Parse { parser: self.clone(), leaves, chart, is_ended: false })
+        let chart = CaptureChart::new(&self.skeleton, &mut leaves.run(), &self.limits)?;
+        Ok(CaptureParse { parser: self.clone(), leaves, chart, is_ended: false })
     }
 }
 
-/// A text that is being read. A clone goes on independently.
+/// A parse in progress. Clones are independent of each other.
 #[derive(Clone, Debug)]
-pub struct Parse {
-    parser: Arc<Parser>,
-    leaves: Arc<Leaves>,
-    chart: Chart,
+pub struct CaptureParse {
+    parser: Arc<CaptureParser>,
+    leaves: Arc<LeafReaders>,
+    chart: CaptureChart,
     /// Whether an end token was read.
     is_ended: bool,
 }
 
-impl Parse {
-    /// Reads bytes as far as they are the beginning of a text, and returns how many that were. What counts tokens takes
-    /// them as one.
+impl CaptureParse {
+    /// Reads the longest prefix of `bytes` with which the text is a viable prefix, and returns its length. Parts that
+    /// count tokens count it as one token.
     ///
     /// # Errors
-    /// When a limit is passed; the parse is of no use any more then, and has no captures.
+    /// When a limit is exceeded; every later call returns the same error, and there are no captures.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<usize, LimitExceeded> {
         let deadline = Deadline::after(self.parser.limits.time);
         let mut leaves = self.leaves.run();
@@ -210,11 +214,11 @@ impl Parse {
         Ok(bytes.len())
     }
 
-    /// Reads tokens as far as they are the beginning of a text, and returns how many that were. After a whole text end
-    /// tokens may come. Without a vocabulary, and for ids that it does not have, no token is read.
+    /// Reads the longest legal prefix of `tokens`, and returns its length. End tokens are legal after a complete text.
+    /// Without a vocabulary no token is legal, nor is an id that the vocabulary lacks.
     ///
     /// # Errors
-    /// When a limit is passed; the parse is of no use any more then, and has no captures.
+    /// When a limit is exceeded; every later call returns the same error, and there are no captures.
     pub fn feed_tokens(&mut self, tokens: &[TokenId]) -> Result<usize, LimitExceeded> {
         let Some(vocabulary) = &self.parser.vocabulary else { return Ok(0) };
         let deadline = Deadline::after(self.parser.limits.time);
@@ -241,25 +245,26 @@ impl Parse {
         Ok(tokens.len())
     }
 
-    /// How many bytes were read.
+    /// Number of bytes that were read.
     #[must_use]
     pub fn position(&self) -> usize {
         self.chart.position
     }
 
-    /// Whether what was read is a whole text.
+    /// Whether the text is complete.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.chart.is_complete
     }
 
-    /// The captures of the text, in the order in which they begin, outer ones first; `None` if more has to come.
+    /// The captures of a complete text, in the order of their starts, outer captures first; `None` if it is not
+    /// complete.
     #[must_use]
     pub fn whole(&self) -> Option<Vec<Capture>> {
         self.chart.is_complete.then(|| Derivation::of_whole(&self.parser.skeleton, &self.chart))
     }
 
-    /// The captures of a text that may go on. Where nothing can follow they are those of the whole text.
+    /// The captures of a viable prefix. If nothing can follow, they are those of the complete text.
     #[must_use]
     pub fn growing(&self) -> Vec<Capture> {
         if self.chart.threads.is_empty() || self.is_ended {

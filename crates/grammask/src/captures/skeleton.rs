@@ -1,4 +1,4 @@
-//! The skeleton: the rules through which named parts can be reached; all else is leaves.
+//! The skeleton of a grammar: the rules from which named parts are reachable. All other symbols are leaves.
 
 use std::collections::hash_map::Entry;
 
@@ -18,62 +18,62 @@ id_type! {
     RuleId
 }
 id_type! {
-    /// A symbol that is read as a whole.
+    /// A symbol that is read without back pointers.
     LeafId
 }
 
-/// What stands after a dot.
+/// A symbol of the skeleton.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Step {
+pub(super) enum SkeletonSymbol {
     Leaf(LeafId),
     Rule(RuleId),
 }
 
-/// A place in a rule.
+/// A position in an alternative of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Dot {
     pub(super) rule: RuleId,
     pub(super) alternative: u32,
-    /// How many steps are before it; of a repetition without a bound, no more than the fewest copies.
+    /// Number of symbols before the dot; in an unbounded repetition at most the minimum number of copies.
     pub(super) read: u32,
 }
 
 #[derive(Clone, Debug)]
 enum RuleBody {
-    Alternatives(Vec<Box<[Step]>>),
-    Repeat { unit: Step, min: u32, max: Option<u32> },
+    Alternatives(Vec<Box<[SkeletonSymbol]>>),
+    Repeat { unit: SkeletonSymbol, min: u32, max: Option<u32> },
 }
 
 #[derive(Clone, Debug)]
-struct Rule {
+struct SkeletonRule {
     body: RuleBody,
     part: Option<PartId>,
     is_nullable: bool,
-    /// The alternative by which it derives the empty text, such that no rule comes back to itself.
+    /// The alternative by which it derives the empty text, selected so that these derivations have no cycle.
     empty_alternative: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Leaf {
+struct SkeletonLeaf {
     part: Option<PartId>,
     is_nullable: bool,
 }
 
-/// See the module.
+/// The skeleton of a grammar. See the [module documentation](self).
 #[derive(Clone, Debug)]
 pub(super) struct Skeleton {
-    rules: Vec<Rule>,
-    leaves: Vec<Leaf>,
-    /// A rule that stands for whole texts.
+    rules: Vec<SkeletonRule>,
+    leaves: Vec<SkeletonLeaf>,
+    /// A rule whose only alternative is the start symbol.
     pub(super) start: RuleId,
-    /// For each rule its component in "begins with".
+    /// For each rule its strongly connected component in the relation "can begin with".
     beginnings: Vec<usize>,
-    /// For each rule its component in "can be nothing but".
+    /// For each rule its strongly connected component in the relation "can derive alone".
     units: Vec<usize>,
 }
 
 impl Skeleton {
-    /// The skeleton of `productions`, in which all symbols derive something, and the symbols of its leaves.
+    /// The skeleton of `productions`, in which all symbols are productive, and the symbols of its leaves.
     pub(super) fn new(
         productions: &mut Productions,
         names: &[&str],
@@ -86,9 +86,9 @@ impl Skeleton {
             .iter()
             .map(|rule| numbers.get(&*rule.name).map(|&index| PartId::new(index)))
             .collect();
-        let leads = leads_to_parts(productions, &part_of);
-        let mut building = Building {
-            leads: &leads,
+        let has_parts = have_parts_below(productions, &part_of);
+        let mut builder = SkeletonBuilder {
+            has_parts: &has_parts,
             part_of: &part_of,
             derivability: &derivability,
             rule_ids: vec![None; productions.rules.len()],
@@ -97,36 +97,36 @@ impl Skeleton {
             leaf_symbols: Vec::new(),
             leaves: Vec::new(),
         };
-        let order: Vec<usize> = (0..leads.len()).filter(|&rule| leads[rule]).collect();
+        let order: Vec<usize> = (0..has_parts.len()).filter(|&rule| has_parts[rule]).collect();
         for &rule in &order {
-            building.rule_ids[rule] = Some(RuleId::new(building.rules));
-            building.rules += 1;
+            builder.rule_ids[rule] = Some(RuleId::new(builder.rules));
+            builder.rules += 1;
         }
-        let mut rules: Vec<Rule> = Vec::with_capacity(order.len() + 1);
+        let mut rules: Vec<SkeletonRule> = Vec::with_capacity(order.len() + 1);
         for &index in &order {
             let body = match &productions.rules[index].body {
                 Body::Alternatives(alternatives) => RuleBody::Alternatives(
                     alternatives
                         .iter()
-                        .map(|symbols| symbols.iter().map(|&symbol| building.step(symbol)).collect())
+                        .map(|symbols| symbols.iter().map(|&symbol| builder.symbol(symbol)).collect())
                         .collect(),
                 ),
-                // A selection leads to no parts.
+                // No part is reachable from a selection.
                 Body::Selection { .. } => RuleBody::Alternatives(Vec::new()),
                 Body::Repeat { symbol, min, max } => {
                     let min = if derivability.finite(*symbol).empty { 0 } else { *min };
-                    RuleBody::Repeat { unit: building.step(*symbol), min, max: *max }
+                    RuleBody::Repeat { unit: builder.symbol(*symbol), min, max: *max }
                 }
             };
             let symbol = Symbol::Nonterminal(grammask_grammar::NonterminalId::new(index));
             let is_nullable = derivability.finite(symbol).empty;
-            rules.push(Rule { body, part: part_of[index], is_nullable, empty_alternative: None });
+            rules.push(SkeletonRule { body, part: part_of[index], is_nullable, empty_alternative: None });
         }
-        let start = building.step(Symbol::Nonterminal(productions.start));
-        let (leaves, leaf_symbols) = (building.leaves, building.leaf_symbols);
+        let start = builder.symbol(Symbol::Nonterminal(productions.start));
+        let (leaves, leaf_symbols) = (builder.leaves, builder.leaf_symbols);
         let is_nullable = derivability.finite(Symbol::Nonterminal(productions.start)).empty;
         let body = RuleBody::Alternatives(vec![Box::new([start])]);
-        rules.push(Rule { body, part: None, is_nullable, empty_alternative: None });
+        rules.push(SkeletonRule { body, part: None, is_nullable, empty_alternative: None });
         let start = RuleId::new(rules.len() - 1);
         let mut skeleton = Self { rules, leaves, start, beginnings: Vec::new(), units: Vec::new() };
         skeleton.find_empty_alternatives();
@@ -136,8 +136,8 @@ impl Skeleton {
         Ok((skeleton, leaf_symbols))
     }
 
-    /// What stands after `dot`; `None` at the end.
-    pub(super) fn next(&self, dot: Dot) -> Option<Step> {
+    /// The symbol after `dot`; `None` at the end.
+    pub(super) fn next(&self, dot: Dot) -> Option<SkeletonSymbol> {
         match &self.rule(dot.rule).body {
             RuleBody::Alternatives(alternatives) => {
                 alternatives[dot.alternative as usize].get(dot.read as usize).copied()
@@ -156,7 +156,7 @@ impl Skeleton {
         }
     }
 
-    /// The dot behind what stands after `dot`.
+    /// The dot after the next symbol.
     pub(super) fn after(&self, dot: Dot) -> Dot {
         match &self.rule(dot.rule).body {
             RuleBody::Repeat { min, max: None, .. } if dot.read >= *min => dot,
@@ -164,7 +164,7 @@ impl Skeleton {
         }
     }
 
-    /// The dots at which `rule` begins.
+    /// The dots at the beginning of `rule`.
     pub(super) fn first_dots(&self, rule: RuleId) -> impl Iterator<Item = Dot> + use<> {
         let count = match &self.rule(rule).body {
             RuleBody::Alternatives(alternatives) => alternatives.len(),
@@ -173,31 +173,31 @@ impl Skeleton {
         (0..count).map(move |alternative| Dot { rule, alternative: index_u32(alternative), read: 0 })
     }
 
-    /// Whether what stands after `dot` may be left out there. Copies of a repetition are not empty.
+    /// Whether the symbol after `dot` is nullable there. Copies of a repetition are not empty.
     pub(super) fn may_skip(&self, dot: Dot) -> bool {
         let is_sequence = matches!(self.rule(dot.rule).body, RuleBody::Alternatives(_));
-        is_sequence && self.next(dot).is_some_and(|step| self.is_nullable(step))
+        is_sequence && self.next(dot).is_some_and(|symbol| self.is_nullable(symbol))
     }
 
-    /// Whether each of the rules can begin with the other.
+    /// Whether each rule can begin with the other.
     pub(super) fn begin_with_each_other(&self, one: RuleId, other: RuleId) -> bool {
         self.beginnings[one.index()] == self.beginnings[other.index()]
     }
 
-    /// Whether each of the rules can stand for the other alone.
-    pub(super) fn stand_for_each_other(&self, one: RuleId, other: RuleId) -> bool {
+    /// Whether each rule can derive the other alone.
+    pub(super) fn derive_each_other(&self, one: RuleId, other: RuleId) -> bool {
         self.units[one.index()] == self.units[other.index()]
     }
 
-    pub(super) fn part_of(&self, step: Step) -> Option<PartId> {
-        match step {
-            Step::Leaf(leaf) => self.leaves[leaf.index()].part,
-            Step::Rule(rule) => self.rule(rule).part,
+    pub(super) fn part_of(&self, symbol: SkeletonSymbol) -> Option<PartId> {
+        match symbol {
+            SkeletonSymbol::Leaf(leaf) => self.leaves[leaf.index()].part,
+            SkeletonSymbol::Rule(rule) => self.rule(rule).part,
         }
     }
 
-    /// The steps by which `rule` derives the empty text.
-    pub(super) fn empty_steps(&self, rule: RuleId) -> &[Step] {
+    /// The symbols by which `rule` derives the empty text.
+    pub(super) fn empty_symbols(&self, rule: RuleId) -> &[SkeletonSymbol] {
         let rule = self.rule(rule);
         match (&rule.body, rule.empty_alternative) {
             (RuleBody::Alternatives(alternatives), Some(index)) => &alternatives[index],
@@ -205,37 +205,37 @@ impl Skeleton {
         }
     }
 
-    fn rule(&self, rule: RuleId) -> &Rule {
+    fn rule(&self, rule: RuleId) -> &SkeletonRule {
         &self.rules[rule.index()]
     }
 
-    fn is_nullable(&self, step: Step) -> bool {
-        match step {
-            Step::Leaf(leaf) => self.leaves[leaf.index()].is_nullable,
-            Step::Rule(rule) => self.rule(rule).is_nullable,
+    fn is_nullable(&self, symbol: SkeletonSymbol) -> bool {
+        match symbol {
+            SkeletonSymbol::Leaf(leaf) => self.leaves[leaf.index()].is_nullable,
+            SkeletonSymbol::Rule(rule) => self.rule(rule).is_nullable,
         }
     }
 
-    /// For each rule the rules that it can begin with, and those that it can be nothing but.
+    /// For each rule the rules that it can begin with, and those that it can derive alone.
     fn relations(&self) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
         let mut beginnings = vec![Vec::new(); self.rules.len()];
         let mut units = vec![Vec::new(); self.rules.len()];
         for (index, rule) in self.rules.iter().enumerate() {
-            let copies: [Box<[Step]>; 1];
+            let copies: [Box<[SkeletonSymbol]>; 1];
             let alternatives = match &rule.body {
                 RuleBody::Alternatives(alternatives) => &alternatives[..],
                 RuleBody::Repeat { unit, min, .. } => {
-                    // One copy, and one that has to follow.
+                    // The first copy, and one that must follow it.
                     copies = [Box::from(if *min > 1 { vec![*unit; 2] } else { vec![*unit] })];
                     &copies
                 }
             };
-            for steps in alternatives {
-                let needed = steps.iter().filter(|&&step| !self.is_nullable(step)).count();
+            for symbols in alternatives {
+                let needed = symbols.iter().filter(|&&symbol| !self.is_nullable(symbol)).count();
                 let mut is_beginning = true;
-                for &step in steps {
-                    let is_needed = !self.is_nullable(step);
-                    if let Step::Rule(other) = step {
+                for &symbol in symbols {
+                    let is_needed = !self.is_nullable(symbol);
+                    if let SkeletonSymbol::Rule(other) = symbol {
                         if is_beginning {
                             beginnings[index].push(other.index());
                         }
@@ -250,86 +250,87 @@ impl Skeleton {
         (beginnings, units)
     }
 
-    /// Chooses for each nullable rule the first alternative all of whose rules were chosen for before. Rules come behind
-    /// those that they can be empty by, so only what can be empty by itself is passed over.
+    /// Selects for each nullable rule the first alternative of rules that have a selected alternative already. Rules
+    /// are visited after those in their nullable alternatives, so only cyclic alternatives are skipped.
     fn find_empty_alternatives(&mut self) {
         let successors: Vec<Vec<usize>> = self.rules.iter().map(|rule| self.empty_by(rule)).collect();
         let components = strongly_connected_components(&successors);
         let mut order: Vec<usize> = (0..self.rules.len()).collect();
         order.sort_by_key(|&rule| components.of_node[rule]);
         loop {
-            let mut found = false;
+            let mut changed = false;
             for &index in &order {
                 let rule = &self.rules[index];
                 let RuleBody::Alternatives(alternatives) = &rule.body else { continue };
                 if !rule.is_nullable || rule.empty_alternative.is_some() {
                     continue;
                 }
-                let is_empty = |step: &Step| match *step {
-                    Step::Leaf(leaf) => self.leaves[leaf.index()].is_nullable,
-                    Step::Rule(id) => match self.rule(id) {
-                        Rule { body: RuleBody::Repeat { .. }, is_nullable, .. } => *is_nullable,
-                        Rule { empty_alternative, .. } => empty_alternative.is_some(),
+                let is_empty = |symbol: &SkeletonSymbol| match *symbol {
+                    SkeletonSymbol::Leaf(leaf) => self.leaves[leaf.index()].is_nullable,
+                    SkeletonSymbol::Rule(id) => match self.rule(id) {
+                        SkeletonRule { body: RuleBody::Repeat { .. }, is_nullable, .. } => *is_nullable,
+                        SkeletonRule { empty_alternative, .. } => empty_alternative.is_some(),
                     },
                 };
-                let chosen = alternatives.iter().position(|steps| steps.iter().all(is_empty));
-                found |= chosen.is_some();
-                self.rules[index].empty_alternative = chosen;
+                let selected = alternatives.iter().position(|symbols| symbols.iter().all(is_empty));
+                changed |= selected.is_some();
+                self.rules[index].empty_alternative = selected;
             }
-            if !found {
+            if !changed {
                 return;
             }
         }
     }
 
-    /// The rules in the alternatives by which a rule can be empty.
-    fn empty_by(&self, rule: &Rule) -> Vec<usize> {
+    /// The rules in the nullable alternatives of a rule.
+    fn empty_by(&self, rule: &SkeletonRule) -> Vec<usize> {
         let RuleBody::Alternatives(alternatives) = &rule.body else { return Vec::new() };
-        let empty = alternatives.iter().filter(|steps| steps.iter().all(|&step| self.is_nullable(step)));
-        let inner = empty.flatten().filter_map(|step| match step {
-            Step::Rule(id) => Some(id.index()),
-            Step::Leaf(_) => None,
+        let empty =
+            alternatives.iter().filter(|symbols| symbols.iter().all(|&symbol| self.is_nullable(symbol)));
+        let inner = empty.flatten().filter_map(|symbol| match symbol {
+            SkeletonSymbol::Rule(id) => Some(id.index()),
+            SkeletonSymbol::Leaf(_) => None,
         });
         inner.collect()
     }
 }
 
-/// Ids that are given out while the skeleton is made.
-struct Building<'a> {
-    leads: &'a [bool],
+/// The ids assigned so far while a skeleton is built.
+struct SkeletonBuilder<'a> {
+    has_parts: &'a [bool],
     part_of: &'a [Option<PartId>],
     derivability: &'a Derivability,
     rule_ids: Vec<Option<RuleId>>,
     rules: usize,
     leaf_ids: FxHashMap<Symbol, LeafId>,
     leaf_symbols: Vec<Symbol>,
-    leaves: Vec<Leaf>,
+    leaves: Vec<SkeletonLeaf>,
 }
 
-impl Building<'_> {
-    fn step(&mut self, symbol: Symbol) -> Step {
+impl SkeletonBuilder<'_> {
+    fn symbol(&mut self, symbol: Symbol) -> SkeletonSymbol {
         let mut part = None;
         if let Symbol::Nonterminal(id) = symbol {
-            if let Some(rule) = self.rule_ids[id.index()].filter(|_| self.leads[id.index()]) {
-                return Step::Rule(rule);
+            if let Some(rule) = self.rule_ids[id.index()].filter(|_| self.has_parts[id.index()]) {
+                return SkeletonSymbol::Rule(rule);
             }
             part = self.part_of[id.index()];
         }
         let next = LeafId::new(self.leaves.len());
-        Step::Leaf(match self.leaf_ids.entry(symbol) {
-            Entry::Occupied(known) => *known.get(),
+        SkeletonSymbol::Leaf(match self.leaf_ids.entry(symbol) {
+            Entry::Occupied(id) => *id.get(),
             Entry::Vacant(new) => {
                 self.leaf_symbols.push(symbol);
-                self.leaves.push(Leaf { part, is_nullable: self.derivability.finite(symbol).empty });
+                self.leaves.push(SkeletonLeaf { part, is_nullable: self.derivability.finite(symbol).empty });
                 *new.insert(next)
             }
         })
     }
 }
 
-/// For each rule whether a part stands somewhere below it; not whether it is one. What selections are made of has names
-/// that no user wrote, so these are leaves.
-fn leads_to_parts(productions: &Productions, part_of: &[Option<PartId>]) -> Vec<bool> {
+/// For each rule whether a part is reachable from it in at least one step. Rules inside selections have generated
+/// names, so selections are leaves.
+fn have_parts_below(productions: &Productions, part_of: &[Option<PartId>]) -> Vec<bool> {
     let mut users: Vec<Vec<usize>> = vec![Vec::new(); productions.rules.len()];
     for (index, rule) in productions.rules.iter().enumerate() {
         for symbol in rule.body.symbols().filter(|_| !matches!(rule.body, Body::Selection { .. })) {
@@ -338,19 +339,19 @@ fn leads_to_parts(productions: &Productions, part_of: &[Option<PartId>]) -> Vec<
             }
         }
     }
-    let mut leads = vec![false; productions.rules.len()];
-    let mut pending: Vec<usize> = (0..leads.len()).filter(|&rule| part_of[rule].is_some()).collect();
+    let mut has_parts = vec![false; productions.rules.len()];
+    let mut pending: Vec<usize> = (0..has_parts.len()).filter(|&rule| part_of[rule].is_some()).collect();
     while let Some(rule) = pending.pop() {
         for &user in &users[rule] {
-            if !std::mem::replace(&mut leads[user], true) {
+            if !std::mem::replace(&mut has_parts[user], true) {
                 pending.push(user);
             }
         }
     }
-    leads
+    has_parts
 }
 
-/// An index as 32 bits; grammars are smaller than that by `Limits::grammar_size`.
+/// An index as 32 bits, which suffice by `Limits::grammar_size`.
 pub(super) fn index_u32(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }

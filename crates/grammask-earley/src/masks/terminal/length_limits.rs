@@ -86,7 +86,7 @@ impl Composition<'_> {
         };
         let [lower, upper] =
             [between.lower, between.upper].map(|unlimited| LengthLimit { unlimited, ..limit });
-        let key = (self.languages(upper), nodes.clone());
+        let key = (self.languages(upper), nodes.id());
         let mut counted = None;
         match self.known.clamped.get(&key) {
             // The first of those that are alike above is walked as it is: there may be no other.
@@ -106,7 +106,7 @@ impl Composition<'_> {
                 }
             }
         }
-        self.vocabulary.summaries().insert_limited(languages, nodes.clone(), counted.clone());
+        self.vocabulary.summaries().insert_limited(languages, nodes, counted.clone());
         Ok(counted)
     }
 
@@ -153,7 +153,7 @@ impl Composition<'_> {
                 None => self.known.limited_setbacks += 1,
             }
         }
-        self.vocabulary.summaries().insert_limited(languages, nodes.clone(), counted.clone());
+        self.vocabulary.summaries().insert_limited(languages, nodes, counted.clone());
         Ok(counted)
     }
 }

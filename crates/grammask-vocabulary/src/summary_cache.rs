@@ -1,0 +1,399 @@
+//! The summary cache of a vocabulary: summaries of terminals, interned sets, their unions, and finished masks, for
+//! all grammars and threads.
+//!
+//! For a state of a terminal and a set P of trie nodes the *summary* holds
+//!
+//! - `live`: the tokens below a node of P whose path from it is a nonempty prefix of a word;
+//! - `ends`: the nodes below P whose path from it is a word.
+//!
+//! Summaries are keyed by the content hash of the state's language and the identity of P, so the body of a JSON
+//! string is walked once per process, not once per grammar. Sets are interned, because most masks of a grammar equal
+//! masks of an earlier grammar.
+//!
+//! The cache is bounded: at its capacity it is cleared as a whole. Values in use are shared and survive that.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
+
+use crate::sharded_map::ShardedMap;
+use crate::{
+    CountedSummary, LiveTokens, Mask, NodeSet, NodeSetId, NodeSetRef, TokenSet, TokenSetId, TokenSetRef,
+    TokenTrie, TrieNode,
+};
+
+/// Default capacity, in bytes.
+const DEFAULT_CAPACITY: usize = 256 << 20;
+/// Minimum number of tokens of a shared mask without a base; smaller masks are built as fast as looked up.
+const MIN_SHARED_TOKENS: usize = 32;
+
+/// The tokens that are live in a terminal below some trie nodes, and the nodes where its words end.
+#[derive(Clone, Debug)]
+pub struct TerminalSummary {
+    /// Tokens that end inside a word or with it.
+    pub live: LiveTokens,
+    /// Nodes with children where a word ends; `None` if they were not requested, because nothing can follow the
+    /// terminal.
+    pub ends: Option<NodeSetRef>,
+}
+
+/// The tokens that are live in a bounded repetition below some trie nodes, and the nodes where it can end.
+#[derive(Clone, Debug)]
+pub struct Repetition {
+    /// Tokens that end inside a copy or with it.
+    pub live: LiveTokens,
+    /// Nodes with children where the repetition can end.
+    pub ends: NodeSetRef,
+}
+
+/// Bounds on the number of copies in a repetition, inclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CopyBounds {
+    /// Minimum number of copies.
+    pub min: u32,
+    /// Maximum number of copies.
+    pub max: u32,
+}
+
+/// The summary cache of one vocabulary. See the [module documentation](self).
+#[derive(Debug)]
+pub struct SummaryCache {
+    tables: Mutex<SummaryTables>,
+    empty_and_root: OnceLock<[NodeSetRef; 2]>,
+}
+
+/// A set of tokens as a key of the intern table: compared by content, with the hash of the content.
+#[derive(Debug)]
+struct InternedTokens {
+    hash: u64,
+    tokens: LiveTokens,
+}
+
+impl Hash for InternedTokens {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+impl PartialEq for InternedTokens {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash && self.tokens.has_content_of(&other.tokens)
+    }
+}
+
+impl Eq for InternedTokens {}
+
+#[derive(Debug)]
+struct SummaryTables {
+    /// Interned node sets by the hash of their content.
+    node_sets: ShardedMap<u64, Vec<NodeSetRef>>,
+    /// Node sets that are interned again after the cache is cleared.
+    permanent: Vec<NodeSetRef>,
+    /// By the content hash of the language and the start nodes.
+    summaries: ShardedMap<(u128, NodeSetId), Arc<TerminalSummary>>,
+    /// By the content hash of a prefix code and the start nodes.
+    counted: FxHashMap<(u128, NodeSetId), Arc<CountedSummary>>,
+    /// By the content hash of a prefix code, the start nodes and the bounds.
+    repetitions: ShardedMap<(u128, NodeSetId, CopyBounds), Repetition>,
+    /// By the content hashes of an intersection without its length limit, of the end of its current copy and of the
+    /// copies, and the start nodes.
+    limited: FxHashMap<([u128; 3], NodeSetId), Option<Arc<CountedSummary>>>,
+    /// Interned token sets.
+    tokens: ShardedMap<InternedTokens, ()>,
+    /// Unions of token sets by the ascending identities of their parts.
+    unions: ShardedMap<Box<[TokenSetId]>, LiveTokens>,
+    /// Masks by the identities of their tokens.
+    masks: ShardedMap<TokenSetId, Arc<Mask>>,
+    /// Memory of the tables, in bytes, without the expanded words of masks.
+    bytes: usize,
+    /// Memory of the expanded words of masks, in bytes; the masks add to it.
+    mask_bytes: Arc<AtomicUsize>,
+    capacity: usize,
+}
+
+impl Default for SummaryCache {
+    fn default() -> Self {
+        let tables = SummaryTables {
+            node_sets: ShardedMap::default(),
+            permanent: Vec::new(),
+            summaries: ShardedMap::default(),
+            counted: FxHashMap::default(),
+            repetitions: ShardedMap::default(),
+            limited: FxHashMap::default(),
+            tokens: ShardedMap::default(),
+            unions: ShardedMap::default(),
+            masks: ShardedMap::default(),
+            bytes: 0,
+            mask_bytes: Arc::default(),
+            capacity: DEFAULT_CAPACITY,
+        };
+        Self { tables: Mutex::new(tables), empty_and_root: OnceLock::new() }
+    }
+}
+
+impl SummaryCache {
+    /// Interns a node set. Costs a pass over it.
+    #[must_use]
+    pub fn intern(&self, set: NodeSet) -> NodeSetRef {
+        let hash = FxBuildHasher.hash_one(&set);
+        let mut tables = self.lock();
+        if let Some(interned) =
+            tables.node_sets.get(&hash).and_then(|sets| sets.iter().find(|interned| ***interned == set))
+        {
+            return interned.clone();
+        }
+        tables.make_room(set.memory_bytes() + 64);
+        let set = NodeSetRef::new(set);
+        tables.node_sets.entry_or_default(hash).push(set.clone());
+        set
+    }
+
+    /// The empty node set and the set of the root alone, with which every mask begins; they need no lookup.
+    #[must_use]
+    pub fn empty_and_root(&self, trie: &TokenTrie) -> &[NodeSetRef; 2] {
+        self.empty_and_root.get_or_init(|| {
+            [Vec::new(), vec![TrieNode::ROOT.0]].map(|nodes| {
+                let set = self.intern(NodeSet::new(nodes, trie));
+                self.lock().permanent.push(set.clone());
+                set
+            })
+        })
+    }
+
+    /// Interns a set of tokens; its representation is kept. Costs a pass over it.
+    #[must_use]
+    pub fn share(&self, tokens: LiveTokens) -> LiveTokens {
+        let mut hasher = FxHasher::default();
+        tokens.hash_content(&mut hasher);
+        let new = InternedTokens { hash: hasher.finish(), tokens };
+        let mut tables = self.lock();
+        if let Some((interned, ())) = tables.tokens.get_key_value(&new) {
+            return interned.tokens.clone();
+        }
+        let bitset_bytes = new.tokens.as_dense().map_or(0, |set| size_of_val(set.words()));
+        tables.make_room(bitset_bytes + new.tokens.memory_bytes() + 64);
+        let tokens = new.tokens.clone();
+        tables.tokens.insert(new, ());
+        tokens
+    }
+
+    /// The union of several bitsets over `size` ids, memoised and interned.
+    #[must_use]
+    pub(crate) fn union_of(&self, mut sets: Vec<&TokenSetRef>, size: usize) -> TokenSetRef {
+        sets.sort_unstable_by_key(|set| set.id());
+        let ids: Vec<TokenSetId> = sets.iter().map(|set| set.id()).collect();
+        if let Some(union) = self.get_union(&ids)
+            && let Some(set) = union.as_dense()
+        {
+            return set.clone();
+        }
+        let mut union = TokenSet::new(size);
+        sets.iter().for_each(|set| union.union_with(set));
+        let union = self.share(LiveTokens::from_dense(union.into()));
+        self.insert_union(ids, union.clone());
+        let Some(set) = union.as_dense() else { unreachable!("interning keeps the representation") };
+        set.clone()
+    }
+
+    /// The memoised union of the sets with these identities, which are ascending.
+    pub(crate) fn get_union(&self, ids: &[TokenSetId]) -> Option<LiveTokens> {
+        self.lock().unions.get(ids).cloned()
+    }
+
+    /// Memoises the union of the sets with these identities, which are ascending.
+    pub(crate) fn insert_union(&self, ids: Vec<TokenSetId>, union: LiveTokens) {
+        let mut tables = self.lock();
+        tables.make_room(ids.len() * 24 + 96);
+        tables.unions.insert(ids.into(), union);
+    }
+
+    /// The shared mask of these tokens over `size` ids; `None` if it is too small to be worth sharing.
+    #[must_use]
+    pub fn mask(&self, tokens: &LiveTokens, size: usize) -> Option<Arc<Mask>> {
+        if tokens.base().is_none() && tokens.differences().1.len() < MIN_SHARED_TOKENS {
+            return None;
+        }
+        if let Some(mask) = self.lock().masks.get(&tokens.id()) {
+            return Some(mask.clone());
+        }
+        let tokens = self.share(tokens.clone());
+        let mut tables = self.lock();
+        if let Some(mask) = tables.masks.get(&tokens.id()) {
+            return Some(mask.clone());
+        }
+        tables.make_room(size_of::<Mask>() + 64);
+        let mask = Arc::new(Mask::counted(tokens.clone(), size, tables.mask_bytes.clone()));
+        tables.masks.insert(tokens.id(), mask.clone());
+        Some(mask)
+    }
+
+    /// The summary of the language with this content hash below these nodes.
+    #[must_use]
+    pub fn get(&self, language: u128, nodes: &NodeSetRef) -> Option<Arc<TerminalSummary>> {
+        self.lock().summaries.get(&(language, nodes.id())).cloned()
+    }
+
+    /// Caches a summary.
+    pub fn insert(&self, language: u128, nodes: &NodeSetRef, summary: Arc<TerminalSummary>) {
+        let mut tables = self.lock();
+        tables.make_room(summary.live.memory_bytes() + 128);
+        tables.summaries.insert((language, nodes.id()), summary);
+    }
+
+    /// The counted summary of the prefix code with this content hash below these nodes.
+    #[must_use]
+    pub fn get_counted(&self, code: u128, nodes: &NodeSetRef) -> Option<Arc<CountedSummary>> {
+        self.lock().counted.get(&(code, nodes.id())).cloned()
+    }
+
+    /// Caches a counted summary.
+    pub fn insert_counted(&self, code: u128, nodes: &NodeSetRef, summary: Arc<CountedSummary>) {
+        let mut tables = self.lock();
+        tables.make_room(summary.memory_bytes() + 128);
+        tables.counted.insert((code, nodes.id()), summary);
+    }
+
+    /// The summary of a bounded number of copies of the prefix code with this content hash below these nodes.
+    #[must_use]
+    pub fn get_repetition(&self, code: u128, nodes: &NodeSetRef, bounds: CopyBounds) -> Option<Repetition> {
+        self.lock().repetitions.get(&(code, nodes.id(), bounds)).cloned()
+    }
+
+    /// Caches the summary of a bounded number of copies.
+    pub fn insert_repetition(
+        &self,
+        code: u128,
+        nodes: &NodeSetRef,
+        bounds: CopyBounds,
+        repetition: Repetition,
+    ) {
+        let mut tables = self.lock();
+        tables.make_room(repetition.live.memory_bytes() + 128);
+        tables.repetitions.insert((code, nodes.id(), bounds), repetition);
+    }
+
+    /// The counted summary of an intersection with a limit on its length, which holds for all limits. `Some(None)` if
+    /// its computation was given up. The languages are the intersection without the limit, the end of its current
+    /// copy, and the copies.
+    #[must_use]
+    pub fn get_limited(
+        &self,
+        languages: [u128; 3],
+        nodes: &NodeSetRef,
+    ) -> Option<Option<Arc<CountedSummary>>> {
+        self.lock().limited.get(&(languages, nodes.id())).cloned()
+    }
+
+    /// Caches a counted summary for all limits, or that its computation was given up.
+    pub fn insert_limited(
+        &self,
+        languages: [u128; 3],
+        nodes: &NodeSetRef,
+        summary: Option<Arc<CountedSummary>>,
+    ) {
+        let mut tables = self.lock();
+        tables.make_room(summary.as_ref().map_or(0, |summary| summary.memory_bytes()) + 160);
+        tables.limited.insert((languages, nodes.id()), summary);
+    }
+
+    /// Estimated memory, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.lock().memory_bytes()
+    }
+
+    /// Number of summaries of all kinds.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let tables = self.lock();
+        tables.summaries.len() + tables.counted.len() + tables.repetitions.len() + tables.limited.len()
+    }
+
+    /// Whether there is no summary.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Sets the capacity, in bytes, and clears the cache if it exceeds it.
+    pub fn set_capacity(&self, bytes: usize) {
+        let mut tables = self.lock();
+        tables.capacity = bytes;
+        tables.make_room(0);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, SummaryTables> {
+        // Entries are complete before they are inserted, so a panic in a holder of the lock leaves the tables
+        // consistent.
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SummaryTables {
+    fn memory_bytes(&self) -> usize {
+        self.bytes + self.mask_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Counts `bytes` of new entries, after clearing all tables if they would exceed the capacity.
+    fn make_room(&mut self, bytes: usize) {
+        if self.memory_bytes() + bytes > self.capacity {
+            self.node_sets.clear();
+            for set in &self.permanent {
+                self.node_sets.entry_or_default(FxBuildHasher.hash_one(&**set)).push(set.clone());
+            }
+            self.summaries.clear();
+            self.counted.clear();
+            self.repetitions.clear();
+            self.limited.clear();
+            self.tokens.clear();
+            self.unions.clear();
+            self.masks.clear();
+            self.bytes = 0;
+            // Masks that are still in use keep adding to the old counter.
+            self.mask_bytes = Arc::default();
+        }
+        self.bytes += bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{TokenId, TokenTexts};
+
+    #[test]
+    fn permanent_node_sets_survive_a_clearing() {
+        let trie = TokenTrie::new(&["a", "ab"].into_iter().map(Some).collect::<TokenTexts>());
+        let cache = SummaryCache::default();
+        let permanent = cache.empty_and_root(&trie).clone();
+        cache.set_capacity(0);
+        for (permanent, nodes) in permanent.iter().zip([vec![], vec![TrieNode::ROOT.0]]) {
+            assert_eq!(cache.intern(NodeSet::new(nodes, &trie)), *permanent);
+        }
+    }
+
+    #[test]
+    fn equal_tokens_have_one_union_and_one_mask() {
+        const SIZE: usize = 50_000;
+        let cache = SummaryCache::default();
+        let list = |ids: std::ops::Range<u32>| cache.share(LiveTokens::new(ids.map(TokenId).collect(), SIZE));
+        let first = [list(0..30), list(20..60)];
+        let union = LiveTokens::union(&first, SIZE, &cache);
+        assert_eq!(LiveTokens::union(&[list(20..60), list(0..30)], SIZE, &cache).id(), union.id());
+        // Different parts with the same union.
+        let other = LiveTokens::union(&[list(0..50), list(40..60)], SIZE, &cache);
+        assert_eq!(other.id(), union.id());
+        let mask = cache.mask(&union, SIZE).expect("more tokens than the minimum");
+        assert!(Arc::ptr_eq(&mask, &cache.mask(&other, SIZE).expect("more tokens than the minimum")));
+        let before = cache.memory_bytes();
+        assert_eq!(mask.words().len(), mask.word_count());
+        assert_eq!(cache.memory_bytes() - before, 4 * mask.word_count());
+        // A mask in use survives a clearing; the next lookup builds a new one.
+        cache.set_capacity(0);
+        let again = cache.mask(&union, SIZE).expect("more tokens than the minimum");
+        assert!(!Arc::ptr_eq(&mask, &again));
+        assert_eq!(mask, again);
+    }
+}

@@ -1,0 +1,11 @@
+//! Tokens: their ids, their texts, and the [`Vocabulary`].
+
+mod error;
+mod token_id;
+mod token_texts;
+mod vocabulary;
+
+pub use error::VocabularyError;
+pub use token_id::TokenId;
+pub use token_texts::TokenTexts;
+pub use vocabulary::Vocabulary;

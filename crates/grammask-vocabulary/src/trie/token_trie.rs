@@ -1,0 +1,841 @@
+//! The trie over all tokens with text, in flat arrays in preorder.
+//!
+//! A walk visits nodes in preorder and skips the subtrees that the grammar rejects. So nodes are numbered in
+//! preorder: the first child of a node is the next node, and the next sibling is the end of its subtree. Tokens are
+//! listed once, sorted by bytes; those at or below a node are one contiguous range of that list.
+//!
+//! The constructor sorts the tokens by their first eight bytes as one integer, with the remaining bytes as a
+//! tie-break, and creates the nodes in one pass over the longest common prefixes of adjacent tokens.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use rustc_hash::FxHashMap;
+
+use super::bit_sliced::BitSliced;
+use crate::{ByteGroups, Character, TokenId, TokenTexts, Vocabulary, words_of};
+
+/// A node of a [`TokenTrie`], numbered in preorder: a nonempty prefix of a token, or the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TrieNode(pub u32);
+
+impl TrieNode {
+    /// The empty prefix.
+    pub const ROOT: Self = Self(0);
+
+    /// The node as an index into the arrays of the trie.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// All tokens with text, as a trie over their bytes. See the [module documentation](super).
+///
+/// ```
+/// use grammask_vocabulary::{TokenId, TokenTexts, TokenTrie, TrieNode};
+///
+/// let texts: TokenTexts = [Some("ab"), Some("b"), Some("a")].into_iter().collect();
+/// let trie = TokenTrie::new(&texts);
+/// let a = trie.child(TrieNode::ROOT, b'a').unwrap();
+/// assert_eq!(trie.tokens(a), [TokenId(2)]);
+/// assert_eq!(trie.subtree_tokens(a), [TokenId(2), TokenId(0)]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct TokenTrie {
+    bytes: Vec<u8>,
+    depths: Vec<u16>,
+    /// The first node in preorder that is not at or below each node.
+    subtree_ends: Vec<u32>,
+    /// For each node the position in `sorted_ids` of the first token at or below it, followed by the number of
+    /// tokens. Tokens at a node precede those below it, so they end where those of the next node start.
+    token_starts: Vec<u32>,
+    sorted_ids: Vec<TokenId>,
+    /// The nodes that have children, as a bitset.
+    inner_nodes: Vec<u64>,
+    children: ChildTable,
+    edges: EdgesByByte,
+    /// For each node the groups of the bytes below it, with the flag for broken UTF-8 if the node is inside a
+    /// character or a byte below it belongs to no character.
+    groups_below: Vec<ByteGroups>,
+    characters: CharacterIndex,
+    max_depth: u16,
+    bytes_below: OnceLock<BytesBelow>,
+    long_paths: Box<[LongPath]>,
+}
+
+/// The children of all nodes, for lookups by byte.
+#[derive(Clone, Debug, Default)]
+struct ChildTable {
+    /// The children of each node.
+    families: Vec<Family>,
+    /// The distinct sets of bytes on edges to children: the 256 singletons, the empty set, then all others.
+    sets: Vec<[u64; 4]>,
+    /// For each of these sets the rank of each eighth byte. Stored separately, because most loops read only the sets.
+    ranks: Vec<[u8; 32]>,
+    /// The children of all nodes, grouped by node, ascending.
+    nodes: Vec<TrieNode>,
+}
+
+/// The characters in the prefixes of nodes and in tokens.
+#[derive(Clone, Debug, Default)]
+struct CharacterIndex {
+    /// The nodes whose prefixes consist of whole characters, as a bitset.
+    whole: Vec<u64>,
+    /// Number of characters that begin in the prefix of each node: of bytes outside 0x80 to 0xBF.
+    counts: Vec<u16>,
+    /// The same numbers as bit-sliced indices, by node and by token id.
+    of_nodes: BitSliced,
+    of_tokens: BitSliced,
+}
+
+/// A node with long tokens at or below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LongPath {
+    pub node: TrieNode,
+    /// Length of the longest of them, in bytes.
+    pub longest: u16,
+}
+
+/// The children of a node.
+#[derive(Clone, Copy, Debug)]
+struct Family {
+    /// Index into [`ChildTable::sets`]: the bytes on the edges.
+    set: u32,
+    /// Index of the first child in [`ChildTable::nodes`].
+    start: u32,
+}
+
+/// Index of the empty set in [`ChildTable::sets`].
+const NO_CHILDREN: u32 = 256;
+
+/// Number of set bits of each byte. The baseline x86-64 target has no instruction for it.
+const POPCOUNT: [u8; 256] = {
+    let mut counts = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        counts[byte] = byte.count_ones() as u8;
+        byte += 1;
+    }
+    counts
+};
+
+/// For each group of eight bytes, the number of members of the set below it.
+fn ranks(set: &[u64; 4]) -> [u8; 32] {
+    let mut count = 0;
+    std::array::from_fn(|eight| {
+        let before = count;
+        count += (set[eight >> 3] >> (8 * (eight & 7)) & 0xff).count_ones();
+        // At most 248.
+        before as u8
+    })
+}
+
+/// The children of one node, for lookups by byte.
+#[derive(Clone, Copy, Debug)]
+pub struct ChildrenByByte<'a> {
+    trie: &'a TokenTrie,
+    node: TrieNode,
+    /// The fields of the node's [`Family`].
+    set: u32,
+    start: u32,
+}
+
+impl<'a> ChildrenByByte<'a> {
+    /// Whether there are no children.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.set == NO_CHILDREN
+    }
+
+    /// The child and its byte, if there is exactly one child.
+    #[inline]
+    pub fn only(self) -> Option<(u8, TrieNode)> {
+        // An only child is the next node in preorder.
+        Some((u8::try_from(self.set).ok()?, TrieNode(self.node.0 + 1)))
+    }
+
+    /// The child over `byte`.
+    #[inline]
+    pub fn get(self, byte: u8) -> Option<TrieNode> {
+        if let Some((only, child)) = self.only() {
+            return (only == byte).then_some(child);
+        }
+        let set = &self.trie.children.sets[self.set as usize];
+        let eight = set[usize::from(byte >> 6)] >> (byte & 0b11_1000) & 0xff;
+        let bit = 1_u64 << (byte & 7);
+        if eight & bit == 0 {
+            return None;
+        }
+        let before = self.trie.children.ranks[self.set as usize][usize::from(byte >> 3)];
+        let position = u32::from(before) + u32::from(POPCOUNT[(eight & (bit - 1)) as usize]);
+        Some(self.trie.children.nodes[(self.start + position) as usize])
+    }
+
+    /// The bytes on the edges to the children, as a bitset.
+    #[inline]
+    pub fn bytes(self) -> &'a [u64; 4] {
+        &self.trie.children.sets[self.set as usize]
+    }
+}
+
+/// The bytes on all edges below each node, as an index into `sets`; [`NONE`](Self::NONE) for small subtrees.
+#[derive(Clone, Debug)]
+struct BytesBelow {
+    set_of: Box<[u32]>,
+    sets: Box<[[u64; 4]]>,
+}
+
+impl BytesBelow {
+    const NONE: u32 = u32::MAX;
+    /// Minimum number of nodes below a node that has a set.
+    const MIN_NODES: usize = 8;
+}
+
+/// A selection of the nodes of a subtree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhichNodes {
+    /// All nodes.
+    All,
+    /// The nodes whose prefixes consist of whole characters.
+    WholeCharacters,
+}
+
+/// The arrays of a trie, with an entry per node, for loops over much of it.
+#[derive(Clone, Copy, Debug)]
+pub struct TrieColumns<'a> {
+    pub bytes: &'a [u8],
+    pub depths: &'a [u16],
+    pub subtree_ends: &'a [u32],
+    /// Start of each node's tokens in `sorted_ids`, with one additional entry for the end of the last.
+    pub token_starts: &'a [u32],
+    /// The groups of the bytes below each node, with the flag for broken UTF-8 if the node is inside a character or a
+    /// byte below it belongs to no character.
+    pub groups_below: &'a [ByteGroups],
+    /// Number of characters that begin in the prefix of each node.
+    pub characters: &'a [u16],
+}
+
+/// All edges of the trie, grouped by byte.
+#[derive(Clone, Debug, Default)]
+struct EdgesByByte {
+    /// Start of the edges over each byte, followed by the number of edges.
+    starts: Vec<u32>,
+    /// Pairs of parent and child, ascending by parent.
+    edges: Box<[(TrieNode, TrieNode)]>,
+}
+
+impl TokenTrie {
+    /// The trie over all tokens with text.
+    ///
+    /// Costs one sort of the tokens, about 25 ms for 200,000 of them.
+    ///
+    /// # Panics
+    /// When a text, the number of texts or their total length exceeds the maxima of [`Vocabulary`].
+    #[must_use]
+    pub fn new(texts: &TokenTexts) -> Self {
+        assert!(texts.len() <= Vocabulary::MAX_SIZE && texts.text_bytes() <= Vocabulary::MAX_TEXT_BYTES);
+        let sorted = sorted(texts);
+        let mut trie = Self {
+            bytes: vec![0],
+            depths: vec![0],
+            subtree_ends: vec![0],
+            token_starts: vec![0],
+            sorted_ids: Vec::with_capacity(sorted.len()),
+            inner_nodes: Vec::new(),
+            children: ChildTable::default(),
+            edges: EdgesByByte::default(),
+            groups_below: Vec::new(),
+            characters: CharacterIndex::default(),
+            max_depth: 0,
+            bytes_below: OnceLock::new(),
+            long_paths: Box::default(),
+        };
+        let mut path = vec![0];
+        let mut previous: &[u8] = &[];
+        for (position, (_, text, id)) in sorted.into_iter().enumerate() {
+            let shared = previous.iter().zip(text).take_while(|(left, right)| left == right).count();
+            trie.close(&path[shared + 1..]);
+            path.truncate(shared + 1);
+            for (depth, &byte) in text.iter().enumerate().skip(shared) {
+                path.push(trie.bytes.len() as u32);
+                trie.bytes.push(byte);
+                trie.depths.push(u16::try_from(depth + 1).expect("tokens have at most 65,535 bytes"));
+                trie.subtree_ends.push(0);
+                trie.token_starts.push(position as u32);
+            }
+            trie.sorted_ids.push(id);
+            previous = text;
+        }
+        trie.close(&path);
+        trie.token_starts.push(trie.sorted_ids.len() as u32);
+        trie.inner_nodes = vec![0; trie.bytes.len().div_ceil(64)];
+        for (node, &end) in trie.subtree_ends.iter().enumerate() {
+            trie.inner_nodes[node >> 6] |= u64::from(end as usize > node + 1) << (node & 63);
+        }
+        trie.max_depth = trie.depths.iter().copied().max().unwrap_or(0);
+        trie.index_children();
+        trie.edges = trie.edges_by_byte();
+        trie.long_paths = trie.collect_long_paths();
+        trie.index_texts_below();
+        trie.index_characters(texts.len());
+        trie.bytes.shrink_to_fit();
+        trie.depths.shrink_to_fit();
+        trie.subtree_ends.shrink_to_fit();
+        trie.token_starts.shrink_to_fit();
+        trie
+    }
+
+    /// Ends the subtrees of `nodes` after the last node.
+    fn close(&mut self, nodes: &[u32]) {
+        let end = self.bytes.len() as u32;
+        for &node in nodes {
+            self.subtree_ends[node as usize] = end;
+        }
+    }
+
+    /// Number of nodes, the root included.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "there is always a root")]
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The byte on the edge into a node; 0 for the root, which has none.
+    #[inline]
+    #[must_use]
+    pub fn byte(&self, node: TrieNode) -> u8 {
+        self.bytes[node.index()]
+    }
+
+    /// Length of the node's prefix, in bytes.
+    #[inline]
+    #[must_use]
+    pub fn depth(&self, node: TrieNode) -> u16 {
+        self.depths[node.index()]
+    }
+
+    /// The first node in preorder that is neither `node` nor below it: its next sibling, if it has one.
+    #[inline]
+    #[must_use]
+    pub fn subtree_end(&self, node: TrieNode) -> TrieNode {
+        TrieNode(self.subtree_ends[node.index()])
+    }
+
+    /// The tokens whose text is the node's prefix, ascending.
+    #[inline]
+    #[must_use]
+    pub fn tokens(&self, node: TrieNode) -> &[TokenId] {
+        let index = node.index();
+        &self.sorted_ids[self.token_starts[index] as usize..self.token_starts[index + 1] as usize]
+    }
+
+    /// The tokens at or below a node, in the order of their bytes, then of their ids.
+    #[inline]
+    #[must_use]
+    pub fn subtree_tokens(&self, node: TrieNode) -> &[TokenId] {
+        let end = self.subtree_end(node).index();
+        &self.sorted_ids[self.token_starts[node.index()] as usize..self.token_starts[end] as usize]
+    }
+
+    /// The children of a node, ascending by byte.
+    #[inline]
+    #[must_use]
+    pub fn children(&self, node: TrieNode) -> Children<'_> {
+        Children { trie: self, next: TrieNode(node.0 + 1), end: self.subtree_end(node) }
+    }
+
+    /// Whether a node has children: a token of which its prefix is a proper prefix.
+    #[inline]
+    #[must_use]
+    pub fn has_children(&self, node: TrieNode) -> bool {
+        self.children.families[node.index()].set != NO_CHILDREN
+    }
+
+    /// The nodes that have children, as a bitset of 64-bit words.
+    #[must_use]
+    pub fn inner_nodes(&self) -> &[u64] {
+        &self.inner_nodes
+    }
+
+    /// The bytes on the edges to a node's children, as a bitset.
+    #[inline]
+    #[must_use]
+    pub fn child_bytes(&self, node: TrieNode) -> &[u64; 4] {
+        &self.children.sets[self.children.families[node.index()].set as usize]
+    }
+
+    fn index_children(&mut self) {
+        let add = |set: &mut [u64; 4], byte: u8| set[usize::from(byte >> 6)] |= 1 << (byte & 63);
+        let single = |byte: u8| {
+            let mut set = [0; 4];
+            add(&mut set, byte);
+            set
+        };
+        self.children.sets = (0..=u8::MAX).map(single).collect();
+        self.children.sets.push([0; 4]);
+        let mut indices: FxHashMap<[u64; 4], u32> = FxHashMap::default();
+        let count = self.bytes.len();
+        let mut children = Vec::with_capacity(count - 1);
+        self.children.families.reserve_exact(count);
+        for node in (0..count as u32).map(TrieNode) {
+            let start = children.len();
+            children.extend(self.children(node));
+            let set = match children[start..] {
+                [] => NO_CHILDREN,
+                [only] => u32::from(self.byte(only)),
+                ref several => {
+                    let mut set = [0; 4];
+                    several.iter().for_each(|&child| add(&mut set, self.byte(child)));
+                    *indices.entry(set).or_insert_with(|| {
+                        self.children.sets.push(set);
+                        self.children.sets.len() as u32 - 1
+                    })
+                }
+            };
+            // There are fewer edges than nodes.
+            self.children.families.push(Family { set, start: start as u32 });
+        }
+        self.children.ranks = self.children.sets.iter().map(ranks).collect();
+        self.children.nodes = children;
+    }
+
+    /// The bytes on all edges below a node, as a bitset; `None` for subtrees that are so small that visiting their
+    /// nodes is as fast. The first call costs a pass over the trie.
+    #[must_use]
+    pub fn bytes_below(&self, node: TrieNode) -> Option<&[u64; 4]> {
+        let below = self.bytes_below.get_or_init(|| self.collect_bytes_below());
+        let set = below.set_of[node.index()];
+        (set != BytesBelow::NONE).then(|| &below.sets[set as usize])
+    }
+
+    fn collect_bytes_below(&self) -> BytesBelow {
+        let mut indices: FxHashMap<[u64; 4], u32> = FxHashMap::default();
+        let mut sets: Vec<[u64; 4]> = Vec::new();
+        let mut set_of = vec![BytesBelow::NONE; self.bytes.len()].into_boxed_slice();
+        let nodes_below = |node: TrieNode| node.index() + 1..self.subtree_end(node).index();
+        // Children come after their parents.
+        for node in (0..self.bytes.len() as u32).rev().map(TrieNode) {
+            if nodes_below(node).len() < BytesBelow::MIN_NODES {
+                continue;
+            }
+            let mut set = *self.child_bytes(node);
+            for child in self.children(node) {
+                match set_of[child.index()] {
+                    BytesBelow::NONE => {
+                        for &byte in &self.bytes[nodes_below(child)] {
+                            set[usize::from(byte >> 6)] |= 1 << (byte & 63);
+                        }
+                    }
+                    below => set.iter_mut().zip(sets[below as usize]).for_each(|(word, more)| *word |= more),
+                }
+            }
+            set_of[node.index()] = *indices.entry(set).or_insert_with(|| {
+                sets.push(set);
+                sets.len() as u32 - 1
+            });
+        }
+        BytesBelow { set_of, sets: sets.into() }
+    }
+
+    /// Maximum length of an ordinary token, in bytes; longer tokens are rare.
+    pub const LONG: u16 = 24;
+
+    /// The nodes on the paths to tokens of more than [`LONG`](Self::LONG) bytes, in preorder.
+    pub fn long_paths(&self) -> &[LongPath] {
+        &self.long_paths
+    }
+
+    fn collect_long_paths(&self) -> Box<[LongPath]> {
+        let mut paths = Vec::new();
+        // The longest prefix below the current node, by depth of its children.
+        let mut longest = vec![0_u16; usize::from(self.max_depth) + 2];
+        for (node, &depth) in self.depths.iter().enumerate().rev() {
+            let below = std::mem::take(&mut longest[usize::from(depth) + 1]).max(depth);
+            if below > Self::LONG {
+                paths.push(LongPath { node: TrieNode(node as u32), longest: below });
+            }
+            let siblings = &mut longest[usize::from(depth)];
+            *siblings = below.max(*siblings);
+        }
+        paths.reverse();
+        paths.into()
+    }
+
+    /// Whether the node's prefix consists of whole characters of UTF-8.
+    #[inline]
+    #[must_use]
+    pub(crate) fn is_whole(&self, node: TrieNode) -> bool {
+        self.characters.whole[node.index() >> 6] >> (node.0 & 63) & 1 == 1
+    }
+
+    /// Sets the bits of the selected nodes in a range; returns the number of words that it visited.
+    pub fn set_bits(&self, nodes: Range<usize>, which: WhichNodes, bits: &mut [u64]) -> usize {
+        let mut count = 0;
+        for (word, inside) in words_of(nodes) {
+            bits[word] |= match which {
+                WhichNodes::All => inside,
+                WhichNodes::WholeCharacters => inside & self.characters.whole[word],
+            };
+            count += 1;
+        }
+        count
+    }
+
+    /// Number of characters that begin in the node's prefix, complete or not: of bytes outside 0x80 to 0xBF.
+    #[inline]
+    #[must_use]
+    pub(crate) fn characters(&self, node: TrieNode) -> u16 {
+        self.characters.counts[node.index()]
+    }
+
+    /// The number of characters of all nodes, as a bit-sliced index.
+    #[must_use]
+    pub(crate) fn characters_of_nodes(&self) -> &BitSliced {
+        &self.characters.of_nodes
+    }
+
+    /// The number of characters of all tokens by id, as a bit-sliced index.
+    #[must_use]
+    pub(crate) fn characters_of_tokens(&self) -> &BitSliced {
+        &self.characters.of_tokens
+    }
+
+    /// The positions in [`TokenTrie::sorted_ids`] of the tokens at a range of nodes.
+    #[inline]
+    #[must_use]
+    pub(crate) fn token_positions(&self, nodes: Range<usize>) -> Range<usize> {
+        self.token_starts[nodes.start] as usize..self.token_starts[nodes.end] as usize
+    }
+
+    /// The selected nodes with children in a range, as 64-bit words: the node of the lowest bit of each word, and the
+    /// word.
+    pub(crate) fn inner_words_in(
+        &self,
+        range: Range<usize>,
+        which: WhichNodes,
+    ) -> impl Iterator<Item = (u32, u64)> {
+        words_of(range).map(move |(word, inside)| {
+            let whole = match which {
+                WhichNodes::All => u64::MAX,
+                WhichNodes::WholeCharacters => self.characters.whole[word],
+            };
+            // A trie has fewer than 2^32 nodes.
+            ((word as u32) << 6, self.inner_nodes[word] & inside & whole)
+        })
+    }
+
+    /// Computes the groups of bytes below each node and the number of characters of its prefix.
+    fn index_texts_below(&mut self) {
+        /// A node on the path to the current one.
+        struct PathNode {
+            node: usize,
+            character: Character,
+            below: ByteGroups,
+        }
+        self.groups_below = vec![ByteGroups::default(); self.bytes.len()];
+        self.characters.whole = vec![0; self.bytes.len().div_ceil(64)];
+        let mut path: Vec<PathNode> = Vec::new();
+        for node in 0..=self.bytes.len() {
+            let depth = self.depths.get(node).map_or(0, |&depth| usize::from(depth));
+            while path.len() > depth {
+                let Some(PathNode { node, character, below }) = path.pop() else { break };
+                let is_whole = character == Character::Boundary;
+                self.groups_below[node] = if is_whole { below } else { below.union(ByteGroups::broken()) };
+                self.characters.whole[node >> 6] |= u64::from(is_whole) << (node & 63);
+                if let Some(parent) = path.last_mut() {
+                    let edge = ByteGroups::of(self.bytes[node]);
+                    parent.below = parent.below.union(below).union(edge);
+                    if character == Character::Broken {
+                        parent.below = parent.below.union(ByteGroups::broken());
+                    }
+                }
+            }
+            if node < self.bytes.len() {
+                let before = path.last().map(|parent| parent.character);
+                let character = before.map_or(Character::Boundary, |before| before.step(self.bytes[node]));
+                path.push(PathNode { node, character, below: ByteGroups::default() });
+                let parent = path.len().checked_sub(2).map(|parent| path[parent].node);
+                let before = parent.map_or(0, |parent| self.characters.counts[parent]);
+                let begins = node > 0 && !(0x80..0xc0).contains(&self.bytes[node]);
+                let characters = before + u16::from(begins);
+                self.characters.counts.push(characters);
+            }
+        }
+    }
+
+    /// Builds the bit-sliced indices of characters, for all nodes and for tokens with ids below `ids`.
+    fn index_characters(&mut self, ids: usize) {
+        self.characters.of_nodes = BitSliced::new(&self.characters.counts);
+        let mut of_tokens = vec![0; ids];
+        for (node, &characters) in self.characters.counts.iter().enumerate() {
+            for id in self.tokens(TrieNode(node as u32)) {
+                of_tokens[id.index()] = characters;
+            }
+        }
+        self.characters.of_tokens = BitSliced::new(&of_tokens);
+    }
+
+    /// All edges over `byte` as (parent, child), ascending by parent.
+    #[must_use]
+    pub fn edges_over(&self, byte: u8) -> &[(TrieNode, TrieNode)] {
+        let starts = &self.edges.starts[usize::from(byte)..];
+        &self.edges.edges[starts[0] as usize..starts[1] as usize]
+    }
+
+    /// The arrays of the trie.
+    pub fn columns(&self) -> TrieColumns<'_> {
+        TrieColumns {
+            bytes: &self.bytes,
+            depths: &self.depths,
+            subtree_ends: &self.subtree_ends,
+            token_starts: &self.token_starts,
+            groups_below: &self.groups_below,
+            characters: &self.characters.counts,
+        }
+    }
+
+    fn edges_by_byte(&self) -> EdgesByByte {
+        let mut starts = vec![0_u32; 257];
+        for &byte in &self.bytes[1..] {
+            starts[usize::from(byte) + 1] += 1;
+        }
+        for byte in 0..256 {
+            starts[byte + 1] += starts[byte];
+        }
+        let mut next = starts.clone();
+        let mut edges = vec![(TrieNode::ROOT, TrieNode::ROOT); self.bytes.len() - 1].into_boxed_slice();
+        for parent in (0..self.bytes.len() as u32).map(TrieNode) {
+            for child in self.children(parent) {
+                let slot = &mut next[usize::from(self.byte(child))];
+                edges[*slot as usize] = (parent, child);
+                *slot += 1;
+            }
+        }
+        EdgesByByte { starts, edges }
+    }
+
+    /// Length of the longest token with text.
+    #[must_use]
+    pub fn max_depth(&self) -> usize {
+        usize::from(self.max_depth)
+    }
+
+    /// The child of a node over `byte`.
+    #[inline]
+    #[must_use]
+    pub fn child(&self, node: TrieNode, byte: u8) -> Option<TrieNode> {
+        self.children_by_byte(node).get(byte)
+    }
+
+    /// The children of a node, for lookups by byte.
+    #[inline]
+    pub fn children_by_byte(&self, node: TrieNode) -> ChildrenByByte<'_> {
+        let Family { set, start } = self.children.families[node.index()];
+        ChildrenByByte { trie: self, node, set, start }
+    }
+
+    /// The node of `prefix`; `None` if no token starts with it.
+    #[must_use]
+    pub fn find(&self, prefix: &[u8]) -> Option<TrieNode> {
+        prefix.iter().try_fold(TrieNode::ROOT, |node, &byte| self.child(node, byte))
+    }
+
+    /// All tokens with text, in the order of their bytes, then of their ids.
+    #[must_use]
+    pub fn sorted_ids(&self) -> &[TokenId] {
+        &self.sorted_ids
+    }
+
+    /// Memory of the trie, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.bytes.capacity()
+            + self.depths.capacity() * size_of::<u16>()
+            + (self.subtree_ends.capacity() + self.token_starts.capacity()) * size_of::<u32>()
+            + self.sorted_ids.capacity() * size_of::<TokenId>()
+            + size_of_val(&self.edges.edges[..])
+            + size_of_val(&self.inner_nodes[..])
+            + size_of_val(&self.children.families[..])
+            + size_of_val(&self.children.sets[..])
+            + size_of_val(&self.children.ranks[..])
+            + size_of_val(&self.children.nodes[..])
+            + size_of_val(&self.groups_below[..])
+            + size_of_val(&self.characters.whole[..])
+            + size_of_val(&self.characters.counts[..])
+            + size_of_val(&self.long_paths[..])
+            + self.characters.of_nodes.memory_bytes()
+            + self.characters.of_tokens.memory_bytes()
+    }
+}
+
+/// All tokens with text as (first eight bytes, text, id), sorted by text, then by id.
+fn sorted(texts: &TokenTexts) -> Vec<(u64, &[u8], TokenId)> {
+    let mut tokens: Vec<_> = texts
+        .iter()
+        .enumerate()
+        .filter_map(|(index, text)| text.map(|text| (leading_bytes(text), text, TokenId(index as u32))))
+        .collect();
+    tokens.sort_unstable();
+    tokens
+}
+
+/// The first eight bytes of a text as a big-endian number, padded with zeros: monotone in the text.
+fn leading_bytes(text: &[u8]) -> u64 {
+    let mut key = [0; 8];
+    let length = text.len().min(8);
+    key[..length].copy_from_slice(&text[..length]);
+    u64::from_be_bytes(key)
+}
+
+/// Iterator over the children of a node of a [`TokenTrie`], ascending by byte.
+#[derive(Clone, Debug)]
+pub struct Children<'a> {
+    trie: &'a TokenTrie,
+    next: TrieNode,
+    end: TrieNode,
+}
+
+impl Iterator for Children<'_> {
+    type Item = TrieNode;
+
+    #[inline]
+    fn next(&mut self) -> Option<TrieNode> {
+        if self.next == self.end {
+            return None;
+        }
+        let child = self.next;
+        self.next = self.trie.subtree_end(child);
+        Some(child)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Compares every accessor with maps from prefixes to tokens, built without a trie.
+    fn assert_equals_naive_maps(tokens: &[Option<Vec<u8>>]) {
+        let texts: TokenTexts = tokens.iter().map(Option::as_ref).collect();
+        let trie = TokenTrie::new(&texts);
+        let mut at: BTreeMap<&[u8], Vec<TokenId>> = BTreeMap::new();
+        for (text, id) in tokens.iter().zip(0..) {
+            if let Some(text) = text.as_deref().filter(|text| !text.is_empty()) {
+                at.entry(text).or_default().push(TokenId(id));
+            }
+        }
+        let prefixes: BTreeSet<&[u8]> =
+            at.keys().flat_map(|text| (0..=text.len()).map(|end| &text[..end])).chain([&[][..]]).collect();
+        assert_eq!(trie.len(), prefixes.len());
+        assert_eq!(trie.sorted_ids(), at.values().flatten().copied().collect::<Vec<_>>());
+        // Prefixes in byte order are nodes in preorder.
+        for (prefix, index) in prefixes.iter().zip(0..) {
+            let node = TrieNode(index);
+            assert_eq!(trie.find(prefix), Some(node));
+            assert_eq!(trie.byte(node), prefix.last().copied().unwrap_or(0));
+            assert_eq!(usize::from(trie.depth(node)), prefix.len());
+            assert_eq!(trie.tokens(node), at.get(prefix).map_or(&[][..], Vec::as_slice));
+            let below = at.iter().filter(|(text, _)| text.starts_with(prefix)).flat_map(|(_, ids)| ids);
+            assert_eq!(trie.subtree_tokens(node), below.copied().collect::<Vec<_>>());
+            let subtree = prefixes.iter().filter(|other| other.starts_with(prefix)).count();
+            assert_eq!(trie.subtree_end(node).index(), node.index() + subtree);
+            let below: BTreeSet<u8> = prefixes
+                .iter()
+                .filter(|other| other.starts_with(prefix))
+                .flat_map(|other| other[prefix.len()..].iter().copied())
+                .collect();
+            let longest =
+                prefixes.iter().filter(|other| other.starts_with(prefix)).map(|other| other.len()).max();
+            let longest = longest.filter(|&longest| longest > usize::from(TokenTrie::LONG));
+            let long_path = trie.long_paths().iter().find(|path| path.node == node);
+            assert_eq!(long_path.map(|path| usize::from(path.longest)), longest);
+            assert_eq!(trie.bytes_below(node).is_some(), subtree > BytesBelow::MIN_NODES);
+            if let Some(set) = trie.bytes_below(node) {
+                let is_member = |byte: &u8| set[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
+                assert_eq!((0..=255).filter(is_member).collect::<BTreeSet<u8>>(), below);
+            }
+            let children: Vec<&[u8]> = prefixes
+                .iter()
+                .copied()
+                .filter(|child| child.len() == prefix.len() + 1 && child.starts_with(prefix))
+                .collect();
+            assert_eq!(
+                trie.children(node).map(|child| trie.byte(child)).collect::<Vec<_>>(),
+                children.iter().map(|child| child[prefix.len()]).collect::<Vec<_>>()
+            );
+            let whole = trie.is_whole(node);
+            assert_eq!(whole, std::str::from_utf8(prefix).is_ok());
+            let begun = prefix.iter().filter(|byte| !(0x80..0xc0).contains(*byte)).count();
+            assert_eq!(usize::from(trie.characters(node)), begun);
+            let own = trie.token_positions(node.index()..node.index() + 1);
+            assert_eq!(own.len(), trie.tokens(node).len());
+            let has_begun = |sliced: &BitSliced, index: usize| {
+                let count = begun as u32;
+                sliced.within(count, count)[index / 64] >> (index % 64) & 1 == 1
+            };
+            assert!(has_begun(trie.characters_of_nodes(), node.index()));
+            assert!(trie.tokens(node).iter().all(|id| has_begun(trie.characters_of_tokens(), id.index())));
+            let is_broken =
+                |text: &[u8]| std::str::from_utf8(text).is_err_and(|error| error.error_len().is_some());
+            let below: Vec<&[u8]> = prefixes
+                .iter()
+                .filter(|other| other.starts_with(prefix))
+                .map(|other| &other[prefix.len()..])
+                .collect();
+            let groups = trie.columns().groups_below[node.index()];
+            let bytes: BTreeSet<u8> = below.concat().into_iter().collect();
+            assert!(groups.is_within(ByteGroups::within(|byte| bytes.contains(&byte)).union(
+                bytes.iter().map(|&byte| ByteGroups::of(byte)).fold(ByteGroups::default(), ByteGroups::union)
+            )));
+            for &byte in &bytes {
+                assert!(ByteGroups::of(byte).is_within(groups));
+            }
+            let is_text = whole && !below.iter().any(|text| is_broken(text));
+            assert_eq!(!ByteGroups::broken().is_within(groups), is_text);
+            for byte in [0, b'a', b'b', 0xa4, 0xc3, 255] {
+                let child = [prefix, &[byte][..]].concat();
+                assert_eq!(trie.child(node, byte), trie.find(&child));
+                assert_eq!(trie.find(&child).is_some(), prefixes.contains(&child[..]));
+            }
+        }
+    }
+
+    #[test]
+    fn no_token_has_text() {
+        assert_equals_naive_maps(&[]);
+        assert_equals_naive_maps(&[None, Some(vec![])]);
+    }
+
+    #[test]
+    fn some_tokens_are_long() {
+        let long = [(b"a", 20), (b"a", 25), (b"b", 24), (b"b", 61), (b"b", 30), (b"c", 24)];
+        let mut tokens: Vec<_> = long.map(|(byte, length)| Some(byte.repeat(length))).into();
+        tokens.push(Some([b"b".repeat(27), b"c".repeat(4)].concat()));
+        assert_equals_naive_maps(&tokens);
+    }
+
+    #[test]
+    fn zero_bytes_are_not_the_end_of_a_token() {
+        let tokens = ["a", "a\0", "a\0\0", "a\0\0\0\0\0\0\0", "a\0\0\0\0\0\0\0b", "\0", "a\0"];
+        assert_equals_naive_maps(&tokens.map(|text| Some(text.as_bytes().to_vec())));
+    }
+
+    proptest! {
+        #[test]
+        fn equals_naive_maps(
+            tokens in prop::collection::vec(
+                prop::option::weighted(
+                    0.9,
+                    prop::collection::vec(prop::sample::select(&[0, b'a', b'b', 0xc3, 0xa4, 255][..]), 0..14),
+                ),
+                0..40,
+            ),
+        ) {
+            assert_equals_naive_maps(&tokens);
+        }
+    }
+}
