@@ -10,7 +10,7 @@ use grammask::lexing::{
 use grammask::vocabulary::{TokenId, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, EndMode, Explanation, Limits, MaskStrategy, Matcher, batch};
 
-/// A definition from terminals (`%` first means ignored, `/pattern/` is a regular expression) and productions.
+/// A definition from terminals (`%` marks ignored ones, `/pattern/` is a regular expression) and productions.
 fn definition(terminals: &[(&str, &str)], productions: &[&str]) -> LexedDefinition {
     let terminals = terminals
         .iter()
@@ -44,7 +44,7 @@ fn compile(definition: &LexedDefinition, tokens: &[&str], options: CompileOption
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The texts of the tokens of the mask; the end token is `$`.
+/// The strings of the mask's tokens; the end token is `$`.
 fn mask(matcher: &Matcher) -> Vec<String> {
     let vocabulary = matcher.compiled().vocabulary();
     let text =
@@ -84,7 +84,7 @@ fn masks_follow_the_longest_match() {
         let mut matcher = compile(&statements(), &TOKENS, options).matcher();
         assert_eq!(mask(&matcher), ["i", "if", "ifx", " ", "x", "1", "1.", "/*", "x;if ", "$"]);
         assert!(matcher.accept_bytes(b"if").unwrap());
-        // `if` may still become a name, and only as a name can it be followed by a semicolon: it cannot.
+        // `if` may still become a name, and only a name can precede a semicolon.
         assert_eq!(mask(&matcher), ["i", "if", "ifx", " ", "x", "/*", "x;if "]);
         assert!(matcher.accept_bytes(b" x").unwrap());
         assert!(matcher.accept_bytes(b" 1").unwrap());
@@ -137,7 +137,7 @@ fn text_is_forced_and_refusals_are_explained() {
     let Explanation::RefusedByte { position: 0, expected, is_complete: false } =
         matcher.explain(TokenId(1)).unwrap_or(Explanation::Finished)
     else {
-        // `end` begins with the byte that is needed.
+        // `end` begins with the required byte.
         assert!(matches!(
             matcher.explain(TokenId(1)),
             Ok(Explanation::RefusedByte { position: 1, ref expected, .. }) if expected[0].terminal == "BEGIN"
@@ -165,7 +165,7 @@ fn gaps_and_conflicts_are_refused() {
     assert!(error.to_string().contains("after `IF e`, before `NAME`"), "{error}");
 }
 
-/// A language with blocks by indentation, and brackets in which newlines mean nothing.
+/// A language with blocks by indentation, and brackets inside which newlines are ignored.
 fn blocks() -> LexedDefinition {
     let mut definition = definition(
         &[
@@ -243,7 +243,7 @@ const BLOCK_TOKENS: [&str; 30] = [
     "\nif a:\n a\n",
 ];
 
-/// The positions that some walks of one grammar pass by; which token is next is no matter of chance, but looks like it.
+/// The matchers at all positions of some pseudo-random walks, which are the same in every run.
 fn walks(compiled: &Arc<CompiledGrammar>, count: u64, length: usize) -> Vec<Matcher> {
     let mut passed = Vec::new();
     for walk in 0..count {

@@ -1,8 +1,8 @@
-//! Property: on random lexed grammars the engine reads and masks as the oracle does.
+//! Property: on random lexed grammars the engine agrees with the oracle.
 //!
-//! For all texts up to some length the engine says "complete" exactly where the oracle accepts, every beginning of an
-//! accepted text is live, and from every live beginning the engine finds a text that the oracle accepts. Masks of
-//! random vocabularies hold exactly the tokens whose bytes can be read one by one.
+//! For all texts up to a length, the engine is complete exactly where the oracle accepts, every prefix of an accepted
+//! text is live, and every live prefix has a finite completion that the oracle accepts. Masks of random vocabularies
+//! contain exactly the tokens whose bytes can be read one by one.
 
 mod generators;
 
@@ -22,12 +22,12 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Longest text that is tried.
-const LONGEST: usize = 5;
-/// Longest text under the grammar with blocks.
-const LONGEST_WITH_BLOCKS: usize = 8;
-/// Most sets that are looked at for a way to the end of a text.
-const MOST_SETS: usize = 60_000;
+/// The maximum length of texts.
+const MAX_LENGTH: usize = 5;
+/// The maximum length of texts of the grammar with blocks.
+const MAX_LENGTH_WITH_BLOCKS: usize = 8;
+/// The maximum number of sets explored in the search for a completion.
+const MAX_SETS: usize = 60_000;
 
 static COMPARED: AtomicU64 = AtomicU64::new(0);
 static ACCEPTED: AtomicU64 = AtomicU64::new(0);
@@ -137,7 +137,7 @@ fn vocabulary() -> impl Strategy<Value = Vec<Vec<u8>>> {
 fn engine_equals_oracle() {
     let mut runner = proptest::test_runner::TestRunner::new(generators::config(3000));
     let result = runner.run(&(definition(), vocabulary()), |(definition, tokens)| {
-        check(&definition, &tokens, b"ab ", LONGEST);
+        check(&definition, &tokens, b"ab ", MAX_LENGTH);
         Ok(())
     });
     println!(
@@ -153,7 +153,7 @@ fn engine_equals_oracle() {
     }
 }
 
-/// All texts of some letters up to a length.
+/// All texts over an alphabet up to a length.
 fn texts_up_to(alphabet: &[u8], longest: usize) -> Vec<Vec<u8>> {
     let mut texts = vec![Vec::new()];
     let mut next = 0;
@@ -173,7 +173,7 @@ fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], long
             return;
         }
     };
-    // The oracle knows blocks with tables only; rules without conflicts mean the same to both parsers.
+    // The oracle supports blocks with LALR(1) tables only; without conflicts both parsers have the same language.
     let with_tables = LexedDefinition { parser: ParserKind::Lalr, ..definition.clone() };
     let reference = match definition.indentation {
         Some(_) => LexedGrammar::new(&with_tables, &limits).expect("a good grammar"),
@@ -190,7 +190,7 @@ fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], long
         }
         Err(error) if error.code() == Code::EmptyLanguage => {
             if let Some(reference) = reference {
-                for text in texts_up_to(alphabet, LONGEST) {
+                for text in texts_up_to(alphabet, MAX_LENGTH) {
                     assert!(!reference.accepts(&text), "text {:?}: {error}", String::from_utf8_lossy(&text));
                 }
             }
@@ -213,7 +213,7 @@ fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], long
     let recognizer = LexedRecognizer::new(&prepared, vocabulary.size(), &limits).expect("a small grammar");
     let mut made_before = 0;
     if is_made_ahead {
-        // The order makes no difference in the end.
+        // The order of precomputation does not affect its result.
         let budget = PrecomputeBudget {
             max_states: None,
             is_timed: number.is_multiple_of(4),
@@ -234,8 +234,8 @@ fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], long
                 check_end(&recognizer, set, &text, &reference, alphabet);
             }
         }
-        // Where the engine sees no end, the oracle is asked for one more byte only.
-        if text.len() < longest && (set.is_some() || text.len() < LONGEST) {
+        // After a dead prefix, texts are extended by one more byte only.
+        if text.len() < longest && (set.is_some() || text.len() < MAX_LENGTH) {
             for &byte in alphabet {
                 let next = set.and_then(|set| recognizer.step(set, byte).expect("no limit"));
                 pending.push(([&text[..], &[byte]].concat(), next));
@@ -337,12 +337,12 @@ fn blocks_equal_oracle() {
             &definition,
             &tokens,
             if newline.contains('#') { b"x:\n ()#" } else { b"x:\n (\x0c)" },
-            LONGEST_WITH_BLOCKS,
+            MAX_LENGTH_WITH_BLOCKS,
         );
     }
 }
 
-/// The mask holds the tokens that can be read byte by byte.
+/// The mask contains exactly the tokens that can be read byte by byte.
 fn check_mask(recognizer: &LexedRecognizer, set: SetId, vocabulary: &Vocabulary, text: &[u8]) {
     let deadline = Deadline::after(Duration::from_secs(60));
     let mut expected = TokenSet::new(vocabulary.size());
@@ -359,7 +359,7 @@ fn check_mask(recognizer: &LexedRecognizer, set: SetId, vocabulary: &Vocabulary,
     assert_eq!(*mask, expected, "mask after {:?}", String::from_utf8_lossy(text));
 }
 
-/// Some text that begins like this is accepted.
+/// Some text with this prefix is accepted.
 fn check_end(
     recognizer: &LexedRecognizer,
     set: SetId,
@@ -381,7 +381,7 @@ fn check_end(
                 queue.push_back((next, [&text[..], &[byte]].concat()));
             }
         }
-        if seen.len() > MOST_SETS {
+        if seen.len() > MAX_SETS {
             ENDLESS.fetch_add(1, Ordering::Relaxed);
             return;
         }
