@@ -1,4 +1,4 @@
-"""Tests of the languages of first matches: they are what Python's ``re`` matches, on random expressions and texts."""
+"""Tests of leftmost-first languages: on random expressions and texts they equal the matches of Python's ``re``."""
 
 from __future__ import annotations
 
