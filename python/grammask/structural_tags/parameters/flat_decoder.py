@@ -100,7 +100,7 @@ class FlatDecoder:
         """Returns the end of the properties and of white space after them; None if incomplete or malformed."""
         while True:
             begin = after_space(output, self._at)
-            is_over = is_whole or output.startswith(self._following, begin)
+            is_over = is_whole or (self._following != "" and output.startswith(self._following, begin))
             index, value = self._first_property(output, begin, is_whole=is_over)
             if value is None:
                 break
