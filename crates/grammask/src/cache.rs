@@ -286,10 +286,15 @@ impl GrammarCache {
         let mut labels: Vec<String> = expected.into_iter().map(|expectation| expectation.terminal).collect();
         labels.dedup();
         labels.truncate(MAX_EXPECTED);
-        let diagnostic =
-            Diagnostic::error(Code::DeadEnd, "no token of the vocabulary can spell what the grammar needs next")
-                .expected(labels)
-                .help("check that the vocabulary is the model's own and complete: byte-level vocabularies can spell everything");
+        let diagnostic = Diagnostic::error(
+            Code::DeadEnd,
+            "no token of the vocabulary can spell what the grammar needs next",
+        )
+        .expected(labels)
+        .help(
+            "check that the vocabulary is the model's own and complete: byte-level vocabularies can spell \
+                     everything",
+        );
         GrammarError::new(vec![diagnostic], self.text.clone())
     }
 }

@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::lowering::{Advance, DotId, Symbol};
-use crate::recognizer::{ContinuationId, Item, ItemState, Machine, Reader};
+use crate::recognizer::{ContinuationId, Item, ItemState, Machine, SetReader};
 use grammask_automata::{ByteSet, StateId};
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CachedMask, Effort, SetId};
@@ -140,7 +140,7 @@ impl RuleSummaries {
     }
 
     /// The mask of a set that is equivalent to the reader's, if one is cached.
-    pub(crate) fn recall(&mut self, reader: &Reader<'_>, vocabulary: &Vocabulary) -> Option<&CachedMask> {
+    pub(crate) fn recall(&mut self, reader: &SetReader<'_>, vocabulary: &Vocabulary) -> Option<&CachedMask> {
         // A mask is looked up again before it is computed.
         if self.missed == Some(reader.set()) {
             return None;
@@ -170,7 +170,7 @@ impl RuleSummaries {
     /// When a limit is passed, or a walk is the better strategy.
     pub(crate) fn compose(
         &mut self,
-        reader: &mut Reader<'_>,
+        reader: &mut SetReader<'_>,
         vocabulary: &Vocabulary,
         effort: Effort,
         deadline: &Deadline,
@@ -206,7 +206,7 @@ impl RuleSummaries {
     }
 }
 
-fn view<'a>(reader: &'a Reader<'_>, vocabulary: &Vocabulary) -> View<'a> {
+fn view<'a>(reader: &'a SetReader<'_>, vocabulary: &Vocabulary) -> View<'a> {
     let reach = u32::try_from(vocabulary.trie().max_depth()).unwrap_or(u32::MAX);
     View { form: reader.normal_form(), continuations: reader.continuations(), reach }
 }

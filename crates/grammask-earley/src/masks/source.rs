@@ -9,7 +9,7 @@ use grammask_vocabulary::{LiveTokens, Mask};
 
 use super::compose::{ComposeError, RuleSummaries};
 use super::token_terminals::tokens_of_terminals;
-use crate::recognizer::{Reader, Recognizer};
+use crate::recognizer::{Recognizer, SetReader};
 use grammask_engine::Engine;
 
 /// Computes masks of a [`Recognizer`]'s sets from summaries, or by a walk.
@@ -46,7 +46,7 @@ impl ContextFreeMasks {
     fn recall<'c>(
         &self,
         request: &MaskRequest<'c>,
-        reader: &Reader<'_>,
+        reader: &SetReader<'_>,
         summaries: &mut RuleSummaries,
     ) -> Option<Result<&'c Arc<Mask>, Arc<Mask>>> {
         let cached = summaries.recall(reader, request.vocabulary)?;
@@ -60,7 +60,7 @@ impl ContextFreeMasks {
     fn compose(
         &self,
         request: &MaskRequest<'_>,
-        reader: &mut Reader<'_>,
+        reader: &mut SetReader<'_>,
         summaries: &mut RuleSummaries,
         effort: Effort,
         deadline: &Deadline,

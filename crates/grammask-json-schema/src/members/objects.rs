@@ -13,7 +13,7 @@ use crate::members::child_count::ChildCount;
 use crate::members::selections::selected_members;
 use crate::values::derivative::{Monomial, linear_form};
 use crate::values::formula::{FoldedNode, Formula, falsehood, truth};
-use crate::values::formulas::{Formulas, NameId};
+use crate::values::formulas::{Formulas, MemberConstraints, NameId};
 use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula, ValueFormula};
 use crate::values::scalar_languages::ScalarLanguages;
 use crate::values::value_sets::ValueSets;
@@ -194,18 +194,16 @@ fn split_by_name(
     formula: ObjectFormula,
     names: &[NameId],
 ) -> (Vec<DeclaredMember>, ObjectFormula) {
-    let mut constraints: FxHashMap<NameId, (Vec<ValueFormula>, bool)> = FxHashMap::default();
+    let mut constraints: FxHashMap<NameId, MemberConstraints> = FxHashMap::default();
     let mut between = Vec::new();
     for part in formulas.objects.conjuncts(formula) {
         match *formulas.objects.get(part) {
             Formula::Literal(ObjectAssertion::Declares(_)) => {}
             Formula::Literal(ObjectAssertion::If(name, value)) => {
-                constraints.entry(name).or_default().0.push(value);
+                constraints.entry(name).or_default().constrain(value);
             }
             Formula::Literal(ObjectAssertion::Has(name, value)) => {
-                let entry = constraints.entry(name).or_default();
-                entry.0.push(value);
-                entry.1 = true;
+                constraints.entry(name).or_default().require(value);
             }
             _ => between.push(part),
         }
@@ -213,7 +211,7 @@ fn split_by_name(
     let declared = names
         .iter()
         .map(|&name| {
-            let (values, required) = constraints.remove(&name).unwrap_or_default();
+            let MemberConstraints { values, required } = constraints.remove(&name).unwrap_or_default();
             DeclaredMember { name, value: formulas.values.and(values), required }
         })
         .collect();

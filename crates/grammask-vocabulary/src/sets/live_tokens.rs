@@ -156,8 +156,8 @@ impl LiveTokens {
             }
             Representation::List(tokens) => {
                 sort(&mut removed);
-                let kept = tokens.iter().copied().filter(|token| removed.binary_search(token).is_err());
-                Self::list(kept.collect())
+                let remaining = tokens.iter().copied().filter(|token| removed.binary_search(token).is_err());
+                Self::list(remaining.collect())
             }
             Representation::Delta(_) => {
                 let mut set = self.to_set(size);

@@ -328,7 +328,7 @@ impl SkeletonBuilder<'_> {
     }
 }
 
-/// For each rule whether a part is reachable from it in at least one symbol. Rules inside selections have generated
+/// For each rule whether a part is reachable from it in at least one step. Rules inside selections have generated
 /// names, so selections are leaves.
 fn have_parts_below(productions: &Productions, part_of: &[Option<PartId>]) -> Vec<bool> {
     let mut users: Vec<Vec<usize>> = vec![Vec::new(); productions.rules.len()];
