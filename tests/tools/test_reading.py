@@ -261,3 +261,36 @@ def test_a_stream_does_not_skip_a_required_parameter() -> None:
         emitted += stream.push(text)
     emitted += stream.finish()
     assert "".join(part.arguments for part in emitted if isinstance(part, CallFragment)) == "{"
+
+
+@pytest.mark.parametrize(
+    ("form", "written"),
+    [
+        ("qwen_xml", "<parameter=a>1</parameter>\n<parameter=b>x</parameter>"),
+        (
+            "cohere_xml",
+            '<cofl:value name="a" type="json">1</cofl:value><cofl:value name="b" type="raw">x</cofl:value>',
+        ),
+    ],
+)
+def test_arguments_at_the_end_of_an_output(form: str, written: str) -> None:
+    style = {
+        "tokens": [],
+        "leading_text": False,
+        "call": [["<call>", {"name": "plain"}, ":", {"arguments": form}]],
+        "between": ["\n"],
+    }
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": {"type": "string"}},
+        "required": ["a", "b"],
+    }
+    tools = [{"type": "function", "function": {"name": "f", "parameters": schema}}]
+    output = "<call>f:" + written
+    assert Grammar.from_tools(tools, style=style).compile(BYTES).is_valid(output.encode())
+    arguments = '{"a": 1, "b": "x"}'
+    assert read_calls(output, style, tools) == ("", [Call("f", arguments)])
+    stream = CallStream(style, tools)
+    parts = [part for at in range(0, len(output), 3) for part in stream.push(output[at : at + 3])]
+    parts += stream.finish()
+    assert "".join(part.arguments for part in parts if isinstance(part, CallFragment)) == arguments
