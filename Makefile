@@ -1,4 +1,5 @@
-# What people and CI run. Everything is installed into .venv; what has not changed is not done again.
+# The commands of users, contributors and CI; `make help` lists them. Everything is installed into .venv, and only
+# what changed is built again.
 
 PYTHON ?= python3
 CARGO ?= cargo
@@ -17,44 +18,51 @@ PEERS := .venv/.peers
 DOCUMENTATION := .venv/.documentation
 BENCH ?=
 RECORD ?=
-# What the optimiser knows of real work: counts of a run of benches/training.py. `make profile` makes them anew.
+# Execution counts of benches/training.py for profile-guided optimisation; `make profile` renews them.
 PROFILE := crates/grammask-python/grammask.profdata.gz
 COUNTS := target/profile/grammask.profdata
 OPTIMISED := RUSTFLAGS="$(RUSTFLAGS) -Cprofile-use=$(CURDIR)/$(COUNTS) -Cllvm-args=-no-pgo-warn-mismatch"
 
-.PHONY: demo test test-engines test-freethreaded bench record profile lint docs build clean
+# The oldest Rust release that builds the crates, stated in Cargo.toml.
+MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+CARGO_DENY := target/tools/bin/cargo-deny
 
-demo: $(PACKAGE)
+.PHONY: help demo test test-engines test-freethreaded bench record profile lint msrv deny docs build clean
+
+help: ## lists these commands
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name purpose; do printf 'make %-18s %s\n' "$$name" "$$purpose"; done
+
+demo: $(PACKAGE) ## builds the package and runs the demo
 	$(BIN)/python examples/demo.py
 
-test: $(PACKAGE) lint
+test: $(PACKAGE) lint msrv ## all lints and tests, as CI runs them
 	$(CARGO) test --workspace --quiet
 	$(BIN)/python -m mypy
 	$(BIN)/python -m mypy.stubtest grammask._grammask
 	$(BIN)/python -m pytest
 
-# Half an hour and 2.5 GB the first time: what `make test` skips because a tool is not installed. docs/integrations.md.
-test-engines: $(ENGINES)/.created $(FORMATRON)/.created
+# Half an hour and 2.5 GB the first time; docs/integrations.md.
+test-engines: $(ENGINES)/.created $(FORMATRON)/.created ## tests that need vLLM, SGLang, llama.cpp and others, on the CPU
 	$(ENGINES)/bin/python -m pytest tests/integrations tests/compat/test_programs.py tests/server/test_openai_client.py tests/test_apply_mask.py
 	GRAMMASK_FORMATRON_TESTS=$(FORMATRON)/formatron-0.5.0/tests $(FORMATRON)/bin/python -m pytest tests/formatron
 
-# A quarter of an hour. Packages that have nothing for such an interpreter are left out, and their tests skip.
-test-freethreaded: $(FREE_THREADED)/.package
+# 15 minutes. Packages without a release for such an interpreter are not installed, and their tests skip.
+test-freethreaded: $(FREE_THREADED)/.package ## the Python tests without a global interpreter lock
 	$(FREE_THREADED)/bin/python -W error -c "import grammask, sys; assert not sys._is_gil_enabled()"
 	for run in 1 2 3 4 5 6 7 8 9 10; do $(FREE_THREADED)/bin/python -m pytest -q tests/test_threads.py || exit 1; done
 	$(FREE_THREADED)/bin/python -m pytest
 
 # About an hour; BENCH=--quick takes some minutes. benches/README.md says what else can be chosen.
-bench: $(PACKAGE) $(PEERS)
+bench: $(PACKAGE) $(PEERS) ## the comparison with the peers, and growth
 	$(BIN)/python benches/compare.py $(BENCH)
 	$(BIN)/python benches/growth.py
 
 # Hours; RECORD=--quick takes minutes, RECORD="--suite comparison" runs one suite. Overwrites benches/results and docs/performance.md.
-record: $(PACKAGE) $(PEERS)
+record: $(PACKAGE) $(PEERS) ## all benchmarks; overwrites benches/results and docs/performance.md
 	$(BIN)/python benches/record.py $(RECORD)
 
-# A build that counts, a run of it, and what it counted. Needs the component llvm-tools of rustup.
-profile: $(DEVELOPMENT)
+# An instrumented build, a run of it, and its counts. Needs the component llvm-tools of rustup.
+profile: $(DEVELOPMENT) ## renews the counts for profile-guided optimisation
 	rustup component add llvm-tools
 	rm -rf target/profile/run target/profile/site
 	RUSTFLAGS="$(RUSTFLAGS) -Cprofile-generate=$(CURDIR)/target/profile/build-scripts" CARGO_TARGET_DIR=$(CURDIR)/target/profile/build \
@@ -63,22 +71,39 @@ profile: $(DEVELOPMENT)
 	$$(rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata merge -o $(COUNTS) target/profile/run
 	gzip -9nc $(COUNTS) > $(PROFILE)
 
-lint: $(DEVELOPMENT)
+lint: $(DEVELOPMENT) ## formatting and lints only
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/python -m ruff check
 	$(BIN)/python -m ruff format --check
+	PYTHONPATH=python $(BIN)/lint-imports --no-cache
 
-# The site goes to target/site, the crate's pages to target/doc.
-docs: $(PACKAGE) $(DOCUMENTATION)
+# Skipped where rustup cannot install the release. Clippy checks the standard library's items against it in any case.
+msrv: ## checks the crates with the oldest supported Rust
+	@if rustup toolchain install $(MSRV) --profile minimal >/dev/null 2>&1; then \
+		CARGO_TARGET_DIR=target/msrv $(CARGO) +$(MSRV) check --workspace --quiet; \
+	else \
+		echo "skipped: rustup cannot install Rust $(MSRV)"; \
+	fi
+
+# The advisories are read from the RustSec database on GitHub; ADVISORIES= leaves them out.
+ADVISORIES ?= advisories
+deny: $(CARGO_DENY) ## licences, sources and advisories of the dependencies
+	PATH="$(CURDIR)/target/tools/bin:$$PATH" $(CARGO) deny check licenses bans sources $(ADVISORIES)
+
+# The site goes to target/site, the API documentation of the crates to target/doc.
+docs: $(PACKAGE) $(DOCUMENTATION) ## the documentation site and the API documentation of the crates
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
-build: $(DEVELOPMENT) $(COUNTS)
+build: $(DEVELOPMENT) $(COUNTS) ## a wheel, in dist/
 	$(OPTIMISED) $(BIN)/python -m maturin build --release --strip --out dist
 
-clean:
+clean: ## removes everything that was built or installed
 	rm -rf .venv .venv-engines .venv-freethreaded dist target
+
+$(CARGO_DENY):
+	$(CARGO) install cargo-deny --locked --quiet --root target/tools
 
 $(VENV):
 	$(PYTHON) -m venv .venv
@@ -118,7 +143,7 @@ $(FREE_THREADED)/.package: $(FREE_THREADED)/.created $(RUST_SOURCES)
 	$(FREE_THREADED)/bin/python -m pip install --quiet --prefer-binary --no-build-isolation --editable .
 	touch $@
 
-# These environments see what .venv has, so torch is there once.
+# These environments see the packages of .venv, so torch is installed once.
 $(ENGINES)/.created: $(PACKAGE) $(DEVELOPMENT) pyproject.toml
 	$(call environment_beside,$(ENGINES))
 	$(ENGINES)/bin/python -m pip install --quiet --group engines

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from suite_results import Section, Stamp, SuiteResults, Table, add_record_option
 
-KERNEL = Path(__file__).parents[1] / "python" / "grammask" / "integrations" / "torch_triton.py"
+KERNEL = Path(__file__).parents[1] / "python" / "grammask" / "masks" / "triton.py"
 SHAPES = [(1, 1), (1, 31), (3, 33), (2, 4095), (2, 4097), (7, 50_257), (4, 128_256), (64, 200_019)]
 TIMED = [(1, 128_256), (16, 128_256), (64, 128_256), (256, 128_256), (256, 200_064)]
 
 
 def load_kernel() -> Any:
     """Import the module of the kernel without its package."""
-    spec = importlib.util.spec_from_file_location("torch_triton", KERNEL)
+    spec = importlib.util.spec_from_file_location("triton_kernel", KERNEL)
     if spec is None or spec.loader is None:
         raise ImportError(KERNEL)
     module = importlib.util.module_from_spec(spec)

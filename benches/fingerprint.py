@@ -5,36 +5,25 @@
 The suites are the schemas of MaskBench with their instances, the official JSON Schema suite, the conformance cases, the
 bundled programming languages with real programs, and the grammars of the comparison. Two builds behave alike on them if
 the printed hashes are equal; ``--details`` writes a line per case, so that ``diff`` names the first difference. Run it
-with ``PYTHONPATH`` set to the ``python`` folder of the build to examine. The CPU time per suite is printed too: hashing
-the masks takes a constant part of it, so it understates differences of speed.
+with ``PYTHONPATH`` set to the ``python`` folder of the build to examine; ``builds.py`` compares speed.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import json
-import os
-import sysconfig
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import build_inputs
 import grammask
 import tomllib
-from comparison import cases as comparison_cases
 from comparison import vocabularies
-from json_schema import cases as schema_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import tiktoken
-
-_ROOT = Path(__file__).parents[1]
-_DATA = Path(os.environ.get("GRAMMASK_DATA", _ROOT.parent / "shared" / "data"))
-_TEXT_BYTES = 48 * 1024
-"""Amount of text per programming language, which takes some seconds for each."""
 
 
 class _Readings:
@@ -77,36 +66,20 @@ def _place(diagnostic: Any) -> tuple[Any, ...]:
     return tuple(str(getattr(diagnostic, name, "")) for name in ("code", "location", "pointer", "severity"))
 
 
-def _maskbench(readings: _Readings) -> Iterator[tuple[str, Callable[[], str]]]:
-    folder = _DATA / "maskbench_dev"
-    for name in schema_cases.names(folder):
+def _inputs(suite: str, readings: _Readings) -> Iterator[tuple[str, Callable[[], str]]]:
+    for item in build_inputs.SUITES[suite]():
 
-        def hashed(name: str = name) -> str:
-            case = schema_cases.load(folder, name, "ascii")
-            tokens = [readings.encoding.encode_ordinary(instance.text) for instance in case.instances]
-            return readings.case(lambda: grammask.Grammar.from_json_schema(case.schema), tokens)
+        def hashed(item: build_inputs.Input = item) -> str:
+            return readings.case(
+                item.grammar, [readings.encoding.encode_ordinary(text) for text in item.texts()]
+            )
 
-        yield name, hashed
-
-
-def _schema_suite(readings: _Readings) -> Iterator[tuple[str, Callable[[], str]]]:
-    for path in sorted((_DATA / "json_schema_test_suite").glob("draft2020-12/*.json")):
-        for number, group in enumerate(json.loads(path.read_text("utf-8"))):
-            schema = group["schema"]
-            if isinstance(schema, dict):
-                schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema
-
-            def hashed(schema: Any = schema, group: Any = group) -> str:
-                texts = [json.dumps(test["data"]) for test in group["tests"]]
-                tokens = [readings.encoding.encode_ordinary(text) for text in texts]
-                return readings.case(lambda: grammask.Grammar.from_json_schema(json.dumps(schema)), tokens)
-
-            yield f"{path.stem} {number}", hashed
+        yield item.name, hashed
 
 
-def _conformance(_: _Readings) -> Iterator[tuple[str, Callable[[], str]]]:
-    definitions = tomllib.loads((_ROOT / "testdata" / "conformance" / "kbnf.toml").read_text("utf-8"))
-    for definition in definitions["case"]:
+def _conformance() -> Iterator[tuple[str, Callable[[], str]]]:
+    file = build_inputs.ROOT / "testdata" / "conformance" / "kbnf.toml"
+    for definition in tomllib.loads(file.read_text("utf-8"))["case"]:
         yield definition["name"], lambda definition=definition: _conformance_case(definition)
 
 
@@ -141,49 +114,7 @@ def _conformance_case(case: dict[str, Any]) -> str:
     return state.hexdigest()
 
 
-def _languages(readings: _Readings) -> Iterator[tuple[str, Callable[[], str]]]:
-    samples = _ROOT / "testdata" / "languages"
-    standard_library = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))
-    files = {
-        "c": sorted(samples.glob("*.c")),
-        "go": sorted(samples.glob("*.go")),
-        "java": sorted(samples.glob("*.java")),
-        "javascript": sorted(samples.glob("*.js")),
-        "json": sorted((_DATA / "json_schema_test_suite").glob("draft2020-12/*.json")),
-        "python": standard_library,
-    }
-    for language, paths in files.items():
-
-        def hashed(language: str = language, paths: list[Path] = paths) -> str:
-            texts, size = [], 0
-            for path in paths:
-                text = path.read_text("utf-8", errors="replace")
-                if size + len(text) <= _TEXT_BYTES:
-                    texts.append(readings.encoding.encode_ordinary(text))
-                    size += len(text)
-            return readings.case(lambda: grammask.Grammar.bundled(language), texts)
-
-        yield language, hashed
-
-
-def _comparison(readings: _Readings) -> Iterator[tuple[str, Callable[[], str]]]:
-    for name in comparison_cases.names():
-
-        def hashed(name: str = name) -> str:
-            case = comparison_cases.load(name, quick=True)
-            texts = [readings.encoding.encode_ordinary(text) for text in case.texts]
-            return readings.case(lambda: grammask.Grammar.from_kbnf(case.grammars["kbnf"]), texts)
-
-        yield name, hashed
-
-
-_SUITES = {
-    "maskbench": _maskbench,
-    "schema-suite": _schema_suite,
-    "conformance": _conformance,
-    "languages": _languages,
-    "comparison": _comparison,
-}
+_SUITES = ("maskbench", "schema-suite", "conformance", "languages", "comparison")
 
 
 def main() -> None:
@@ -191,7 +122,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--suite", nargs="+", choices=_SUITES, default=tuple(_SUITES), metavar="NAME")
+    parser.add_argument("--suite", nargs="+", choices=_SUITES, default=_SUITES, metavar="NAME")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only each Nth case of a suite")
     parser.add_argument("--vocabulary", default=vocabularies.default_name(), metavar="NAME")
     parser.add_argument("--details", type=Path, metavar="FILE", help="write a line per case")
@@ -199,13 +130,14 @@ def main() -> None:
     readings = _Readings(vocabularies.load(options.vocabulary))
     lines = []
     for suite in options.suite:
-        state, count, start = hashlib.blake2b(digest_size=16), 0, time.process_time()
-        for name, hashed in list(_SUITES[suite](readings))[:: options.every]:
+        state, count = hashlib.blake2b(digest_size=16), 0
+        cases = _conformance() if suite == "conformance" else _inputs(suite, readings)
+        for name, hashed in list(cases)[:: options.every]:
             line = f"{suite} {name} {hashed()}"
             state.update(line.encode())
             lines.append(line)
             count += 1
-        print(f"{suite}: {state.hexdigest()}, {count} cases, {time.process_time() - start:.1f} s", flush=True)
+        print(f"{suite}: {state.hexdigest()}, {count} cases", flush=True)
     if options.details:
         options.details.write_text("\n".join([*lines, ""]), "utf-8")
 

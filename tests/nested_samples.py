@@ -6,7 +6,7 @@ import json
 import random
 from typing import Any
 
-from grammask.structural_tags.nested_parameters import NESTED_STYLES
+from grammask.structural_tags.parameters import NESTED_STYLES
 
 MARK = "]<]minimax[>["
 STYLES = list(NESTED_STYLES)

@@ -151,7 +151,7 @@ def test_integers_are_no_logits() -> None:
 
 def test_the_kernel_annotates_nothing_but_constants() -> None:
     """Triton compiles annotations for the device; its interpreter does not, so only this sees it without a GPU."""
-    kernel = ROOT / "python" / "grammask" / "integrations" / "torch_triton.py"
+    kernel = ROOT / "python" / "grammask" / "masks" / "triton.py"
     for node in ast.parse(kernel.read_text()).body:
         if isinstance(node, ast.FunctionDef) and node.decorator_list:
             annotations = {

@@ -19,7 +19,7 @@ import grammask.kbnf
 import numpy as np
 import pytest
 from grammask import CompileCache, Grammar, Limits, Vocabulary, allocate_mask, fill_masks
-from grammask.integrations.server_vocabulary import vocabulary_of
+from grammask.integrations.serving.server_vocabulary import vocabulary_of
 from grammask.templates import Template, regex, repeated
 
 T = TypeVar("T")

@@ -1,7 +1,7 @@
-"""Exact next-token masks for grammars: constrained decoding at memory speed.
+"""Exact next-token masks for grammars, for constrained decoding of language models.
 
-A grammar says which texts are legal, a vocabulary which tokens the model has; a matcher says after each token which
-tokens can come next:
+A grammar defines the legal texts, and a vocabulary the tokens of the model. A matcher follows a text and computes after
+each token the set of legal next tokens:
 
 >>> import grammask
 >>> vocabulary = grammask.Vocabulary([b"1", b"12", b"+", b"x", None], eos=4)
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from grammask import formatron as formatron
     from grammask import integrations as integrations
     from grammask import kbnf as kbnf
-    from grammask import streaming as streaming
     from grammask import streamlining as streamlining
     from grammask import templates as templates
     from grammask import tools as tools
-    from grammask.streaming import PartialJson, partial_json
+    from grammask.partial_objects import PartialJson, partial_json
+    from grammask.schemas.options import SchemaOptions
     from grammask.templates import Template, TemplateMismatch, TemplateResult, TemplateStream
 
 __all__ = [
@@ -66,6 +66,7 @@ __all__ = [
     "Matcher",
     "PartialJson",
     "SchemaNotStrict",
+    "SchemaOptions",
     "Template",
     "TemplateMismatch",
     "TemplateResult",
@@ -86,21 +87,22 @@ __all__ = [
 ]
 
 _IMPORTED_WHEN_USED = {
-    **dict.fromkeys(("PartialJson", "partial_json"), "grammask.streaming"),
+    **dict.fromkeys(("PartialJson", "partial_json"), "grammask.partial_objects"),
+    "SchemaOptions": "grammask.schemas.options",
     **dict.fromkeys(
         ("Template", "TemplateMismatch", "TemplateResult", "TemplateStream"), "grammask.templates"
     ),
 }
-"""Names whose modules would make importing the package slower."""
+"""Names whose modules are imported when they are first used, to keep the import of the package fast."""
 
 _MODULES_IMPORTED_WHEN_USED = frozenset(
-    {"compat", "formatron", "integrations", "kbnf", "streaming", "streamlining", "templates", "tools"}
+    {"compat", "formatron", "integrations", "kbnf", "streamlining", "templates", "tools"}
 )
-"""Modules that need no import of their own: ``grammask.kbnf.Engine``."""
+"""Modules that are attributes of the package without an import of their own: ``grammask.kbnf.Engine``."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import what was not imported with the package."""
+    """Import the module of a lazy attribute."""
     if name in _MODULES_IMPORTED_WHEN_USED:
         return import_module(f"{__name__}.{name}")
     if name not in _IMPORTED_WHEN_USED:

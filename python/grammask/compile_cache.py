@@ -1,4 +1,4 @@
-"""The compile cache: the same grammar for the same vocabulary is compiled once and learns once."""
+"""The compile cache: equal grammars share one compiled grammar per vocabulary, with its states and masks."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from grammask._grammask import CompiledGrammar, Vocabulary
+    from grammask.sources import SourceKey
 
 __all__ = ["CompileCache", "default_compile_cache"]
 
 _LOOKUPS_PER_MEASUREMENT = 64
-"""Compiled grammars grow while they are used; after so many lookups all are measured again."""
+"""Lookups between two measurements of all entries: compiled grammars grow while they are used."""
 
 
 _caches: weakref.WeakSet[CompileCache] = weakref.WeakSet()
-"""All caches of this process, which are whole and unlocked in one that is forked from it."""
+"""All caches of this process. ``_ForkLocks`` keeps them consistent in a forked process."""
 
 
 @dataclass(slots=True)
@@ -35,13 +36,12 @@ class _Entry:
 
 
 class CompileCache:
-    """Keeps compiled grammars by content: the grammar's text and start symbol, the vocabulary object, the options.
+    """A cache of compiled grammars, keyed by the source of the grammar, the vocabulary object, and the options.
 
-    What is found is the object that was compiled before, with the states and masks it has made since. When the
-    compiled grammars together take more than ``max_bytes``, the ones that were not used for longest are dropped;
-    matchers that use them go on undisturbed. Those of a vocabulary go with it. Safe to share between threads: a grammar
-    that one thread is compiling is waited for by others, and other grammars are not. In another process a pickled cache
-    is an empty one.
+    A hit returns the compiled grammar with its states and masks. When all entries together take more than
+    ``max_bytes``, the least recently used ones are evicted; their matchers stay valid. The entries of a vocabulary are
+    dropped with it. Thread-safe: while a thread compiles a grammar, others that ask for this grammar wait, and all
+    others proceed. A pickled cache is empty in another process.
 
     >>> import grammask
     >>> cache = grammask.CompileCache(max_bytes=1 << 20)
@@ -56,11 +56,11 @@ class CompileCache:
         """Make an empty cache.
 
         Args:
-            max_bytes: Most memory of all compiled grammars in it, an estimate. What they learn about terminals is kept
-                with the vocabulary and not counted here. With 0 nothing is kept.
+            max_bytes: The maximum memory of all entries, by an estimate. Summaries of terminals are cached with the
+                vocabulary and do not count. 0 disables the cache.
 
         Raises:
-            ValueError: A negative number.
+            ValueError: It is negative.
         """
         if max_bytes < 0:
             msg = f"max_bytes={max_bytes} is negative"
@@ -68,21 +68,21 @@ class CompileCache:
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self._entries: OrderedDict[tuple[Hashable, ...], _Entry] = OrderedDict()
-        self._running: dict[tuple[Hashable, ...], threading.Event] = {}
+        self._compiling: dict[tuple[Hashable, ...], threading.Event] = {}
         self._vocabularies: dict[int, weakref.ref[Vocabulary]] = {}
-        self._gone: deque[int] = deque()
+        self._dead_vocabularies: deque[int] = deque()
         self._hits = self._misses = self._evictions = 0
         _caches.add(self)
 
     @property
     def max_bytes(self) -> int:
-        """Most memory of all compiled grammars in the cache, in bytes."""
+        """The maximum memory of all entries, in bytes."""
         return self._max_bytes
 
     def stats(self) -> dict[str, int]:
-        """Count ``hits``, ``misses`` and ``evictions`` so far, and the ``entries`` and their ``bytes`` now."""
+        """Return counts: ``hits``, ``misses``, ``evictions``, ``entries``, and the ``bytes`` of all entries."""
         with self._lock:
-            self._forget_vocabularies()
+            self._drop_dead_vocabularies()
             self._measure()
             return {
                 "hits": self._hits,
@@ -93,41 +93,41 @@ class CompileCache:
             }
 
     def clear(self) -> None:
-        """Drop everything that is kept."""
+        """Drop all entries."""
         with self._lock:
             self._entries.clear()
 
     def find(
         self,
         vocabulary: Vocabulary,
-        text: bytes,
+        text: bytes | SourceKey,
         options: tuple[Hashable, ...],
         make: Callable[[], CompiledGrammar],
     ) -> CompiledGrammar:
-        """Return the compiled grammar that is kept for these, or what ``make`` returns, which is kept then.
+        """Return the compiled grammar of a key. On a miss it is the result of ``make``, which becomes an entry.
 
         Args:
-            vocabulary: The vocabulary, known by identity.
-            text: The grammar's text.
-            options: Everything else that makes a difference.
-            make: Compiles the grammar. What it raises is raised here, and not kept.
+            vocabulary: The vocabulary, compared by identity.
+            text: The text of the grammar, or its source.
+            options: The rest of the key.
+            make: Compiles the grammar. Its exceptions propagate and are not cached.
         """
         key = (id(vocabulary), text, *options)
         while True:
             with self._lock:
-                self._forget_vocabularies()
+                self._drop_dead_vocabularies()
                 entry = self._entries.get(key)
                 if entry is not None:
                     self._entries.move_to_end(key)
                     self._hits += 1
                     self._measure_sometimes()
                     return entry.compiled
-                running = self._running.get(key)
-                if running is None:
-                    running = self._running[key] = threading.Event()
+                event = self._compiling.get(key)
+                if event is None:
+                    event = self._compiling[key] = threading.Event()
                     self._misses += 1
                     break
-            running.wait()
+            event.wait()
         try:
             compiled = make()
             entry = _Entry(compiled, len(text))
@@ -139,34 +139,34 @@ class CompileCache:
                 self._evict()
         finally:
             with self._lock:
-                self._running.pop(key, None)
-            running.set()
+                self._compiling.pop(key, None)
+            event.set()
         return compiled
 
     def _watch(self, vocabulary: Vocabulary) -> None:
         if id(vocabulary) not in self._vocabularies:
-            # A weak method, so that a vocabulary keeps no cache alive.
-            gone = weakref.WeakMethod(self._vocabulary_is_gone)
+            # A weak method, so that the callback does not keep the cache alive.
+            on_death = weakref.WeakMethod(self._on_vocabulary_death)
 
-            def forget(_: object, identity: int = id(vocabulary)) -> None:
-                method = gone()
+            def call(_: object, identity: int = id(vocabulary)) -> None:
+                method = on_death()
                 if method is not None:
                     method(identity)
 
-            self._vocabularies[id(vocabulary)] = weakref.ref(vocabulary, forget)
+            self._vocabularies[id(vocabulary)] = weakref.ref(vocabulary, call)
 
-    def _vocabulary_is_gone(self, identity: int) -> None:
-        # This may run at any point of any thread, also while it holds this very lock: then the next lookup forgets.
-        self._gone.append(identity)
+    def _on_vocabulary_death(self, identity: int) -> None:
+        # A garbage collection may call this in a thread that holds the lock. Then the next lookup drops the entries.
+        self._dead_vocabularies.append(identity)
         if self._lock.acquire(blocking=False):
             try:
-                self._forget_vocabularies()
+                self._drop_dead_vocabularies()
             finally:
                 self._lock.release()
 
-    def _forget_vocabularies(self) -> None:
-        while self._gone:
-            identity = self._gone.popleft()
+    def _drop_dead_vocabularies(self) -> None:
+        while self._dead_vocabularies:
+            identity = self._dead_vocabularies.popleft()
             self._vocabularies.pop(identity, None)
             for key in [key for key in self._entries if key[0] == identity]:
                 del self._entries[key]
@@ -187,7 +187,7 @@ class CompileCache:
             self._evictions += 1
 
     def __reduce__(self) -> str | tuple[object, ...]:
-        # What is compiled stays in its process: a copy elsewhere begins empty, and the default is the one of there.
+        # Compiled grammars are not pickled. The default cache unpickles as the default cache of the other process.
         if self is default_compile_cache:
             return "default_compile_cache"
         return CompileCache, (self._max_bytes,)
@@ -198,11 +198,11 @@ class CompileCache:
 
 
 default_compile_cache = CompileCache()
-"""The cache of this process, which ``Grammar.compile`` uses unless told otherwise."""
+"""The default cache of ``Grammar.compile``."""
 
 
-class _Fork:
-    """Locks all caches while the process forks: no thread is left in the other one to unlock what it had locked."""
+class _ForkLocks:
+    """Holds the locks of all caches during a fork: in the child no other thread exists that could release them."""
 
     def __init__(self) -> None:
         self._locked: list[CompileCache] = []
@@ -220,11 +220,15 @@ class _Fork:
 
     def after_in_child(self) -> None:
         for cache in self._locked:
-            # Nobody goes on with what other threads were compiling.
-            cache._running.clear()  # noqa: SLF001
+            # The threads that were compiling do not exist in the child.
+            cache._compiling.clear()  # noqa: SLF001
         self.after()
 
 
 if hasattr(os, "register_at_fork"):
-    _fork = _Fork()
-    os.register_at_fork(before=_fork.before, after_in_parent=_fork.after, after_in_child=_fork.after_in_child)
+    _fork_locks = _ForkLocks()
+    os.register_at_fork(
+        before=_fork_locks.before,
+        after_in_parent=_fork_locks.after,
+        after_in_child=_fork_locks.after_in_child,
+    )

@@ -1,14 +1,13 @@
-"""Grammars made of grammars: sequences, choices, repetitions, and plain parts between them.
+"""Compositions of grammars: sequences, choices, repetitions, and plain parts.
 
-A :class:`Part` is an immutable description; :func:`build` turns it into one grammar of the engine. Parts are known by a
-digest of their content, so what occurs several times is built once. Nothing here recurses: parts may be nested as
-deep as memory allows. What contains itself is written with rules, which refer to each other by their names.
+A :class:`Part` is an immutable description; :func:`build` turns it into one grammar of the engine. Parts are identified
+by a digest of their content, so equal parts are built once. No function recurses, so memory bounds the depth of parts.
+Recursive languages are written with :func:`rules`, which refer to each other by name.
 """
 
 from __future__ import annotations
 
 import hashlib
-import pickle
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from grammask import _grammask
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from grammask.grammar import Grammar
+    from grammask.sources import EngineGrammar, Source
 
 __all__ = [
     "Part",
@@ -38,48 +37,105 @@ __all__ = [
 
 
 class Part:
-    """A part of a grammar.
+    """A part of a grammar. Immutable; equal parts have equal digests. A part is also a source of a grammar.
 
     Attributes:
-        kind: The name of the method of ``_grammask.Composition`` that makes it.
-        arguments: What else the method takes.
-        parts: The parts that it is made of.
-        digest: A hash of all of it.
+        kind: The name of the method of ``_grammask.Composition`` that adds the part, or ``"source"``.
+        arguments: The arguments of the method; for ``"source"`` the source of a grammar.
+        parts: The parts that it consists of.
+        digest: A hash of all of these.
     """
 
-    __slots__ = ("arguments", "digest", "kind", "parts")
+    __slots__ = ("_grammar", "arguments", "digest", "kind", "parts")
 
+    kind: str
+    arguments: tuple[Any, ...]
+    parts: tuple[Part, ...]
     digest: bytes
+    _grammar: EngineGrammar | None
 
     def __init__(self, kind: str, arguments: tuple[Any, ...], parts: tuple[Part, ...] = ()) -> None:
-        """Makes a part; the functions of this module check what they are given."""
+        """Makes a part. The functions of this module check the arguments."""
         self.kind = kind
         self.arguments = arguments
         self.parts = parts
         content = hashlib.sha256(kind.encode())
-        if kind == "grammar":
-            content.update(arguments[0].digest())
-        else:
-            content.update(pickle.dumps(arguments, protocol=5))
+        content.update(ascii(arguments).encode())
         for part in parts:
             content.update(part.digest)
         self.digest = content.digest()
+        self._grammar = None
+
+    @classmethod
+    def of_source(cls, source: Source, grammar: EngineGrammar | None = None) -> Part:
+        """Returns the part that matches the texts of a grammar, which is built here unless it is given.
+
+        Raises:
+            GrammarError: As of the reader of the source.
+        """
+        if isinstance(source, Part):
+            return source
+        part = cls("source", (source,))
+        part._grammar = source.build() if grammar is None else grammar
+        return part
+
+    def build(self) -> EngineGrammar:
+        """Builds the grammar of the part, at the first call.
+
+        Raises:
+            GrammarError: Of an inner grammar, after unpickling.
+        """
+        if self._grammar is None:
+            self._grammar = self.arguments[0].build() if self.kind == "source" else build(self)
+        return self._grammar
+
+    def graft_into(self, composition: _grammask.Composition) -> int:
+        """Adds the grammar of the part to a composition, and returns its number there.
+
+        Raises:
+            TypeError: It has a lexer.
+        """
+        grammar = self.build()
+        if isinstance(grammar, _grammask.LexedGrammar):
+            raise no_part()
+        return composition.grammar(grammar)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Part) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"<Part {self.kind} {self.digest.hex()}>"
+
+    def __getstate__(self) -> tuple[str, tuple[Any, ...], tuple[Part, ...], bytes]:
+        return self.kind, self.arguments, self.parts, self.digest
+
+    def __setstate__(self, state: tuple[str, tuple[Any, ...], tuple[Part, ...], bytes]) -> None:
+        self.kind, self.arguments, self.parts, self.digest = state
+        self._grammar = None
+
+
+def no_part() -> TypeError:
+    """Returns the error for a grammar with a lexer as a part."""
+    return TypeError("a grammar with a lexer (from_lark, bundled) cannot be a part of another grammar")
 
 
 def literal(text: str | bytes) -> Part:
-    """Returns the part that matches exactly a text."""
+    """Returns the part that matches one text."""
     return Part("literal", (text.encode() if isinstance(text, str) else bytes(text),))
 
 
 def token(reference: int | str) -> Part:
-    """Returns the part that matches one token as a whole, by id, or by the name or text that it has alone."""
+    """Returns the part that matches one token by id; the token may be given by its unique name or text."""
     return Part("token", (reference,))
 
 
 def tokens(
     listed: Iterable[int | str], *, others: bool = False, ranges: Iterable[tuple[int, int]] = ()
 ) -> Part:
-    """Returns the part that matches any of some tokens as a whole, or any of all others."""
+    """Returns the part that matches any of some tokens by id, or with ``others`` any other token."""
     return Part("tokens", (list(listed), others, list(ranges)))
 
 
@@ -91,14 +147,14 @@ def free_text(
     max_characters: int | None = None,
     max_tokens: int | None = None,
 ) -> Part:
-    """Returns the part that matches any text, up to the first of some words, without others.
+    """Returns the part that matches any text up to the first occurrence of one of some words.
 
     Args:
-        before: The word that must follow; it is no part of the text.
-        stops: Other words at which the text would have ended.
-        without: Words that are not in the text.
-        max_characters: The most characters.
-        max_tokens: The most tokens of the model.
+        before: The word that must follow. The text does not include it.
+        stops: Other words whose occurrence would end the text as well.
+        without: Words that the text does not contain.
+        max_characters: The maximum number of characters.
+        max_tokens: The maximum number of the model's tokens.
 
     Raises:
         ValueError: A word is empty, or a bound negative.
@@ -117,19 +173,19 @@ def free_text(
 
 
 def matching(pattern: str, *, without: Sequence[str] = (), excludes: Sequence[str] = ()) -> Part:
-    """Returns the part that matches what an expression matches as a whole, but for some texts.
+    """Returns the part that matches the texts of a regular expression except for some.
 
     Args:
         pattern: The expression, in the syntax of the Rust crate ``regex``.
-        without: The texts.
-        excludes: Words; texts that contain one are left out too.
+        without: Excluded texts.
+        excludes: Words; texts that contain one of them are excluded.
     """
     lists = (tuple(text.encode() for text in listed) for listed in (without, excludes))
     return Part("matching", (pattern, *lists))
 
 
 def sequence(parts: Iterable[Part]) -> Part:
-    """Returns the part that matches all parts in order; sequences in it are taken apart."""
+    """Returns the concatenation of parts. Nested sequences are flattened."""
     flat: list[Part] = []
     for part in parts:
         flat.extend(part.parts if part.kind == "sequence" else (part,))
@@ -137,7 +193,7 @@ def sequence(parts: Iterable[Part]) -> Part:
 
 
 def choice(parts: Iterable[Part]) -> Part:
-    """Returns the part that matches any of some parts.
+    """Returns the union of parts. Nested choices are flattened.
 
     Raises:
         ValueError: There are no parts.
@@ -154,15 +210,15 @@ def choice(parts: Iterable[Part]) -> Part:
 def selection(
     parts: Sequence[Part], *, required: Iterable[int], repeatable: Iterable[int] = (), separator: Part
 ) -> Part:
-    """Returns the part that matches some of several parts, at least one, in any order, each at most once.
+    """Returns the part that matches one or more of some parts in any order, each at most once.
 
     Neither a part nor the separator may match the empty text.
 
     Args:
         parts: The parts.
-        required: The positions of those that must come.
-        repeatable: The positions of those that may come any number of times, which are not required.
-        separator: What is between each two.
+        required: The positions of required parts.
+        repeatable: The positions of parts that may occur any number of times, none of them required.
+        separator: The part between every two.
 
     Raises:
         ValueError: There are no parts.
@@ -173,35 +229,34 @@ def selection(
     return Part("selection", (tuple(required), tuple(repeatable)), (*parts, separator))
 
 
-def repeat(part: Part, least: int, most: int | None) -> Part:
-    """Returns the part that matches copies of a part in a row.
+def repeat(part: Part, minimum: int, maximum: int | None) -> Part:
+    """Returns the part that matches ``minimum`` to ``maximum`` copies of a part in a row; None is no upper bound.
 
     Raises:
         ValueError: The bounds are negative, too large or contradict each other.
     """
-    if not 0 <= least <= (most if most is not None else least) < 1 << 32:
-        msg = f"{least} to {most} copies cannot be"
+    if not 0 <= minimum <= (minimum if maximum is None else maximum) < 1 << 32:
+        msg = f"{minimum} to {maximum} copies are no range of numbers below {1 << 32}"
         raise ValueError(msg)
-    return Part("repeat", (least, most), (part,))
+    return Part("repeat", (minimum, maximum), (part,))
 
 
 def named(part: Part, name: str) -> Part:
-    """Returns the part under a name of its own, which explanations and printed grammars show."""
+    """Returns the part with a name, which explanations and printed grammars show."""
     return Part("named", (name,), (part,))
 
 
 def reference(rule: str) -> Part:
-    """Returns the part that matches what a rule does; a part of :func:`rules` around it has the rule."""
+    """Returns the part that matches a rule of a surrounding part made by :func:`rules`."""
     return Part("reference", (rule,))
 
 
 def rules(parts: Mapping[str, Part], start: str) -> Part:
-    """Returns the part that matches what a rule does, with rules that may refer to each other and to themselves.
+    """Returns the part that matches one of several rules, which may refer to each other and to themselves.
 
     Args:
-        parts: The rules by their names. These must not be those of other rules in the same grammar, so names hold a
-            hash of what the rules are made from.
-        start: The rule to begin with.
+        parts: The rules by name. Names must be unique in the whole grammar, so they should contain a hash of the rules.
+        start: The name of the rule.
     """
     return Part("rules", (tuple(parts), start), tuple(parts.values()))
 
@@ -243,8 +298,8 @@ def _make(
     match part.kind:
         case "literal":
             return composition.literal(*arguments)
-        case "grammar":
-            return _grafted(composition, arguments[0])
+        case "source":
+            return part.graft_into(composition)
         case "token":
             return composition.token(*arguments)
         case "tokens":
@@ -286,7 +341,3 @@ def _matching(
         others = composition.complement_language(composition.union_language(outside))
         language = composition.intersection_language([language, others])
     return composition.terminal(language, "text")
-
-
-def _grafted(composition: _grammask.Composition, grammar: Grammar) -> int:
-    return grammar.graft_into(composition)

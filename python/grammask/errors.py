@@ -1,4 +1,4 @@
-"""The exceptions of grammask. Each has a stable ``code`` that programs may match on; messages may change."""
+"""The exceptions of grammask. Each has a stable ``code`` for programs to match; messages may change."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 
 class VocabularyError(ValueError):
-    """The given tokens, special tokens, end tokens, size or tokenizer make no vocabulary.
+    """The given tokens, special tokens, end tokens, size or tokenizer are no vocabulary.
 
-    The message says what to do about it.
+    The message has the remedy.
 
     Attributes:
         code: Stable identifier, for example ``"eos-out-of-range"``.
@@ -32,13 +32,13 @@ class Diagnostic:
         code: Stable identifier, for example ``"undefined-symbol"``.
         severity: ``"error"`` or ``"warning"``.
         message: One sentence.
-        location: Line and column (both from 1, columns in characters), if it has a place.
-        span: Byte offsets of the place in the grammar's text, if it has one.
-        found: What stands there.
-        expected: What could stand there.
-        help: What to do about it.
-        rendered: All of this for people, with an excerpt of the text and a caret.
-        pointer: JSON pointer as a URI fragment (``#/properties/a``), if the place is in a JSON document.
+        location: Line and column in the text, both from 1, columns in characters; None without a location.
+        span: Byte offsets in the text of the grammar; None without a location.
+        found: The text at the location.
+        expected: Descriptions of texts that would be correct there.
+        help: A remedy.
+        rendered: All of this for display, with an excerpt of the text and a caret.
+        pointer: JSON pointer as a URI fragment (``#/properties/a``), for a location in a JSON document.
     """
 
     code: str
@@ -57,15 +57,15 @@ class Diagnostic:
 
 
 class GrammarError(ValueError):
-    """Something is wrong with a grammar, or a limit was passed while using it.
+    """A grammar has errors, or its use exceeded a limit.
 
     Attributes:
-        diagnostics: Everything that was found, in the order of the text; at least one error.
+        diagnostics: All errors and warnings in the order of the text; at least one error.
         code: Stable identifier of the first error.
-        location: Line and column of the first error, if it has a place.
-        pointer: JSON pointer of the first error, if its place is in a schema.
-        help: What to do about the first error.
-        row: The row of a batch or of a draft whose mask could not be made; None where there are no rows.
+        location: Line and column of the first error, if known.
+        pointer: JSON pointer of the first error, if it is in a schema.
+        help: A remedy for the first error.
+        row: The row of the batch or draft whose mask could not be computed; None outside of batches and drafts.
     """
 
     diagnostics: list[Diagnostic]
@@ -93,15 +93,15 @@ class GrammarSyntaxError(GrammarError):
 
 
 class GrammarSemanticError(GrammarError):
-    """The text is a grammar that means nothing sensible: undefined symbols, an empty language."""
+    """The text is a grammar with undefined symbols, an empty language, or another error of meaning."""
 
 
 class UnsupportedGrammar(GrammarError):
-    """The grammar asks for something that cannot be enforced exactly."""
+    """A construct of the grammar cannot be enforced exactly."""
 
 
 class UnsupportedSchema(UnsupportedGrammar):
-    """A schema asks for something that cannot be enforced exactly; each diagnostic has the ``pointer``."""
+    """A keyword of a schema cannot be enforced exactly; each diagnostic has the ``pointer``."""
 
 
 class SchemaNotStrict(GrammarError):
@@ -109,12 +109,12 @@ class SchemaNotStrict(GrammarError):
 
 
 class UnsupportedType(TypeError):
-    """A Python type has no JSON form that grammask knows, or a constraint that is not understood."""
+    """A Python type has no known JSON form, or an annotation an unknown constraint."""
 
 
 class LimitExceeded(GrammarError):
-    """A budget of :class:`grammask.Limits` was passed."""
+    """A budget of :class:`grammask.Limits` is exceeded."""
 
 
 class DeadEnd(GrammarError):
-    """No token of the vocabulary can continue a text that the grammar has not finished."""
+    """No token of the vocabulary can continue an incomplete text."""

@@ -1,4 +1,4 @@
-"""A progress bar for work that makes masks ahead."""
+"""A progress bar for the precomputation of masks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def progress_bar(description: str = "Making masks") -> Iterator[Callable[[int, i
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(description)
 
-        def show(done: int, known: int) -> None:
-            bar.update(task, completed=done, total=known)
+        def show(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
 
         yield show

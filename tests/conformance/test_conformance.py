@@ -13,7 +13,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FILES = sorted((Path(__file__).parents[2] / "testdata" / "conformance").glob("*.toml"))
+FILES = [Path(__file__).parents[2] / "testdata" / "conformance" / "kbnf.toml"]
 CASES = [
     pytest.param(case, id=f"{file.stem}-{case['name']}")
     for file in FILES

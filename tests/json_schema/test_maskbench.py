@@ -28,6 +28,7 @@ CASE = {
 @pytest.fixture
 def bench(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHES))
+    import suite_results
     from comparison import vocabularies
     from json_schema import report, results, runs
 
@@ -36,6 +37,7 @@ def bench(monkeypatch):
 
     bench = Bench()
     bench.vocabularies, bench.report, bench.results, bench.runs = vocabularies, report, results, runs  # type: ignore[attr-defined]
+    bench.suite_results = suite_results  # type: ignore[attr-defined]
     return bench
 
 
@@ -132,10 +134,13 @@ def test_the_report_counts(bench, tmp_path):
     assert "| instances wrongly accepted | 0 | 1 |" in text
     assert "| mask + accept, all that compile | grammask | 4 | 2.0 | 2.0 | 3.0 | 3.0 |" in text
     assert "x instance 1, invalid by its label: grammask is right, not llguidance" in text
-    page, plot, data = report.write(tmp_path, "2026-01-01")
-    assert "# MaskBench, 2026-01-01" in page.read_text()
-    assert plot.read_text().startswith("<svg")
-    assert json.loads(data.read_text())["llguidance"]["wrongly_accepted"] == 1
+    page, data = report.results("sample").write(tmp_path)
+    assert page.read_text().startswith("# JSON schemas of MaskBench")
+    assert "Cases: a case." in page.read_text()
+    read = bench.suite_results.SuiteResults.load("sample", tmp_path)
+    assert read.plots["percentiles"].svg().startswith("<svg")
+    assert ["instances wrongly accepted", "0", "1"] in read.table("verdicts").rows
+    assert json.loads(data.read_text())["title"] == "JSON schemas of MaskBench"
 
 
 def test_any_order_is_asked_where_searching_for_one_takes_too_long(

@@ -1,4 +1,4 @@
-"""Strings and their order in tags: what is read back satisfies the schema, and all that does can be written."""
+"""Strings and their order in tags: decoded values satisfy the schema, and all of its values can be written."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from typing import Any
 import grammask
 import pytest
 from grammask import Grammar
-from grammask.structural_tags.nested_parameters import NESTED_STYLES
-from grammask.structural_tags.parameters import PARAMETER_STYLES
-from grammask.tools.argument_values import Parameters
-from grammask.tools.nested_values import NestedParameters
+from grammask.structural_tags.parameters import FLAT_STYLES, NESTED_STYLES
 from nested_samples import COHERE, MINIMAX, cohere, minimax, tag
 from peer_verdicts import BYTES
 from schema_oracle import Oracle
@@ -28,7 +25,7 @@ TEXTS = ["".join(letters) for length in range(5) for letters in itertools.produc
 
 
 def written(name: str, text: str, style: str) -> str:
-    parameter = PARAMETER_STYLES[style]
+    parameter = FLAT_STYLES[style]
     begin = parameter.begin.replace("{key}", name).replace("{is_string}", "true").replace("{type}", "string")
     return begin.replace("{space}", "") + text + parameter.end
 
@@ -37,18 +34,18 @@ def parameters(inner: Any) -> dict[str, Any]:
     return {"type": "object", "properties": {"k": inner}, "required": ["k"]}
 
 
-@pytest.mark.parametrize("style", PARAMETER_STYLES)
+@pytest.mark.parametrize("style", FLAT_STYLES)
 @pytest.mark.parametrize("inner", [*SCHEMAS, {"type": "string", "not": {"const": "ab"}}])
-def test_what_is_read_satisfies_the_schema(inner: dict[str, Any], style: str) -> None:
+def test_decoded_values_satisfy_the_schema(inner: dict[str, Any], style: str) -> None:
     schema = parameters(inner)
     compiled = Grammar.from_structural_tag(tag(schema, style)).compile(BYTES)
     oracle = Oracle(schema)
-    for text in [*TEXTS, PARAMETER_STYLES[style].end, "a" + PARAMETER_STYLES[style].end[:-1]]:
+    for text in [*TEXTS, FLAT_STYLES[style].end, "a" + FLAT_STYLES[style].end[:-1]]:
         output = written("k", text, style)
-        if PARAMETER_STYLES[style].tells_types:  # Of the families of models that are read back, none does.
-            is_right = PARAMETER_STYLES[style].end not in text and oracle.is_valid(json.dumps({"k": text}))
+        if FLAT_STYLES[style].has_type:  # No tool style has such tags, and there is no decoder for them.
+            is_right = FLAT_STYLES[style].end not in text and oracle.is_valid(json.dumps({"k": text}))
         else:
-            reader = Parameters(0, PARAMETER_STYLES[style], schema, "")
+            reader = FLAT_STYLES[style].decoder(schema, 0, "")
             end = reader.end(output, is_whole=True)
             is_right = end == len(output) and oracle.is_valid(reader.written(output))
         assert compiled.is_valid(output.encode()) == is_right, output
@@ -56,7 +53,7 @@ def test_what_is_read_satisfies_the_schema(inner: dict[str, Any], style: str) ->
 
 @pytest.mark.parametrize("style", NESTED_STYLES)
 @pytest.mark.parametrize("inner", SCHEMAS)
-def test_what_is_read_of_nested_tags_satisfies_the_schema(inner: dict[str, Any], style: str) -> None:
+def test_decoded_values_of_nested_tags_satisfy_the_schema(inner: dict[str, Any], style: str) -> None:
     schema = parameters({"type": "array", "items": inner})
     compiled = Grammar.from_structural_tag(tag(schema, style)).compile(BYTES)
     oracle = Oracle(schema)
@@ -65,15 +62,15 @@ def test_what_is_read_of_nested_tags_satisfies_the_schema(inner: dict[str, Any],
             output = cohere("k", "list", cohere(None, "raw", text))
         else:
             output = minimax("k", minimax("item", text))
-        reader = NestedParameters(0, NESTED_STYLES[style], schema, "<end>")
+        reader = NESTED_STYLES[style].decoder(schema, 0, "<end>")
         end = reader.end(output + "<end>", is_whole=True)
         is_right = end == len(output) and oracle.is_valid(reader.written(output))
         assert compiled.is_valid(output.encode()) == is_right, output
 
 
-@pytest.mark.parametrize("style", [*PARAMETER_STYLES, COHERE])
+@pytest.mark.parametrize("style", [*FLAT_STYLES, COHERE])
 def test_texts_are_those_of_xgrammar(style: str) -> None:
-    """Where a string has no white space at an end, which XGrammar takes for what may be around values."""
+    """For strings without white space at their ends, which XGrammar takes for white space around values."""
     xgrammar = pytest.importorskip("xgrammar")
     testing = pytest.importorskip("xgrammar.testing")
     for inner in (
@@ -92,11 +89,11 @@ def test_texts_are_those_of_xgrammar(style: str) -> None:
                 assert ours.is_valid(output.encode()) == expected, (output, inner)
 
 
-def test_styles_that_tell_strings_constrain_them_beside_other_values() -> None:
+def test_styles_that_mark_strings_constrain_them_next_to_other_values() -> None:
     inner = {"type": ["string", "integer"], "minLength": 2, "minimum": 3, "not": {"enum": ["xx", 5]}}
     for style in ("deepseek_xml", "deepseek_v4_1_xml", "kimi_k3_xml"):
         compiled = Grammar.from_structural_tag(tag(parameters(inner), style)).compile(BYTES)
-        parameter = PARAMETER_STYLES[style]
+        parameter = FLAT_STYLES[style]
         for kind, text, expected in (
             ("string", "xy", True), ("string", "x", False), ("string", "xx", False), ("string", "10", True),
             ("number", "4", True), ("number", "1", False), ("number", "5", False),
@@ -115,7 +112,7 @@ def test_styles_that_tell_strings_constrain_them_beside_other_values() -> None:
 @pytest.mark.parametrize(
     ("inner", "style", "pointer"),
     [
-        # Nothing tells whether `12` is the number or the text.
+        # The tag does not distinguish the number `12` from the text.
         ({"type": ["string", "integer"], "minLength": 3}, "qwen_xml", "/minLength"),
         ({"type": ["string", "integer"], "not": {"const": "x"}}, "glm_xml", "/not"),
         ({"type": ["string", "object"], "pattern": "^a", "properties": {}}, MINIMAX, ""),
@@ -123,7 +120,7 @@ def test_styles_that_tell_strings_constrain_them_beside_other_values() -> None:
         ({"type": "string", "pattern": r"(a)\1"}, COHERE, "/pattern"),
     ],
 )
-def test_what_cannot_be_exact_is_refused(inner: dict[str, Any], style: str, pointer: str) -> None:
+def test_inexact_constraints_are_refused(inner: dict[str, Any], style: str, pointer: str) -> None:
     with pytest.raises(grammask.UnsupportedGrammar) as caught:
         Grammar.from_structural_tag(tag(parameters(inner), style))
     place = "#/format/json_schema/properties/k" + pointer
@@ -132,7 +129,7 @@ def test_what_cannot_be_exact_is_refused(inner: dict[str, Any], style: str, poin
 
 @pytest.mark.parametrize("style", ["qwen_xml", "minimax_xml", COHERE, MINIMAX])
 def test_parameters_in_any_order(style: str) -> None:
-    """As XGrammar, but what is required comes, and nothing twice."""
+    """Like XGrammar, but required parameters are required, and no parameter is repeated."""
     names = ["a", "b", "c"]
     schema = {
         "type": "object",
@@ -142,7 +139,7 @@ def test_parameters_in_any_order(style: str) -> None:
     }
 
     def one(name: str) -> str:
-        if style in PARAMETER_STYLES:
+        if style in FLAT_STYLES:
             return written(name, "x", style)
         return cohere(name, "raw", "x") if style == COHERE else minimax(name, "x")
 

@@ -8,8 +8,7 @@ from typing import Any
 import grammask
 import pytest
 from grammask import Grammar
-from grammask.structural_tags.nested_parameters import NESTED_STYLES
-from grammask.structural_tags.parameters import PARAMETER_STYLES
+from grammask.structural_tags.parameters import FLAT_STYLES, NESTED_STYLES
 from grammask.tool_styles import tool_style, tool_styles
 from grammask.tools import Call, function_of, read_calls
 from peer_verdicts import BYTES
@@ -146,9 +145,9 @@ def sampled_call(style: str, text: str) -> str:
             case {"arguments": form} if form in NESTED_STYLES:
                 nested = NESTED_STYLES[form]
                 begin = nested.begin.replace("{key}", "input").replace("{type}", "raw")
-                written += begin + text + nested.ends("input")
+                written += begin + text + nested.closing_tag("input")
             case {"arguments": form}:
-                parameter = PARAMETER_STYLES[form]
+                parameter = FLAT_STYLES[form]
                 begin = (
                     parameter.begin.replace("{key}", "input")
                     .replace("{is_string}", "true")
@@ -260,3 +259,20 @@ def test_wrong_response_formats() -> None:
             Grammar.from_response_format(wrong)
     with pytest.raises(grammask.SchemaNotStrict):
         Grammar.from_response_format({"type": "json_schema", "json_schema": {"schema": {}, "strict": True}})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"end": [{"kind": "mark"}]}, "unknown piece"),
+        ({"call": [["<call>", {"arguments": "yaml"}]]}, "unknown piece"),
+        ({"call": [[{"optional": " "}, {"arguments": "json"}]]}, "fixed text"),
+        ({"call": [[]]}, "without pieces"),
+    ],
+)
+def test_malformed_styles_are_refused_when_they_are_loaded(change: dict[str, Any], message: str) -> None:
+    style = {"leading_text": True, "between": [], "call": [["<call>", {"arguments": "json"}]], **change}
+    with pytest.raises(ValueError, match=message):
+        Grammar.from_tools(TOOLS, style=style, tool_choice="none")
+    with pytest.raises(ValueError, match=message):
+        read_calls("hello", style, TOOLS)

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from grammask import Grammar, Vocabulary
-from grammask.structural_tags.nested_parameters import NESTED_STYLES
-from grammask.structural_tags.parameters import PARAMETER_STYLES
+from grammask.structural_tags.parameters import FLAT_STYLES, NESTED_STYLES
 from grammask.tool_styles import tool_style, tool_styles
 from grammask.tools import Call, CallFragment, CallStream, read_calls
 from peer_verdicts import BYTES
@@ -45,7 +44,7 @@ DEFINITIONS = {
         "additionalProperties": False,
     }
 }
-ENDS = [style.end for style in PARAMETER_STYLES.values()] + [
+ENDS = [style.end for style in FLAT_STYLES.values()] + [
     style.end.replace("{key}", "") for style in NESTED_STYLES.values()
 ]
 
@@ -58,7 +57,7 @@ def random_tools(rng: random.Random, style: str) -> list[dict[str, Any]]:
         if isinstance(piece, dict) and "arguments" in piece
     }
     parameters = PARAMETERS + (NESTED if form in NESTED_STYLES else [])
-    if form in NESTED_STYLES and not NESTED_STYLES[form].tells_types:
+    if form in NESTED_STYLES and not NESTED_STYLES[form].has_type:
         parameters = [schema for schema in parameters if schema != {"description": "anything"}]
     for name in rng.sample(["get", "get_all", 'say "é"', "now"], 2):
         properties = {
@@ -98,18 +97,18 @@ def random_output(grammar: Grammar, vocabulary: Vocabulary, rng: random.Random) 
 def streamed(
     output: str, style: str, tools: list[dict[str, Any]], rng: random.Random
 ) -> tuple[str, list[Call], bool]:
-    """Return what a stream tells of an output that comes in random pieces, put together."""
+    """Return the joined results of a stream for an output in random pieces."""
     stream = CallStream(style, tools)
-    told: list[str | CallFragment] = []
+    emitted: list[str | CallFragment] = []
     at = 0
     while at < len(output):
         end = at + rng.choice([1, 1, 2, 5, 40])
-        told += stream.push(output[at:end])
+        emitted += stream.push(output[at:end])
         at = end
-    told += stream.finish()
-    content = "".join(part for part in told if isinstance(part, str))
+    emitted += stream.finish()
+    content = "".join(part for part in emitted if isinstance(part, str))
     calls: list[Call] = []
-    for part in told:
+    for part in emitted:
         if isinstance(part, CallFragment):
             if part.name is not None:
                 assert part.index == len(calls)
@@ -120,9 +119,7 @@ def streamed(
                 calls[-1] = Call(last.name, last.arguments + part.arguments, part.is_custom)
     try:
         read = read_calls(output, style, tools)
-    except (
-        ValueError
-    ):  # Cut off: what has been told of calls is the beginning of what the whole text would say.
+    except ValueError:  # Cut off: the fragments are a prefix of the result for the whole text.
         assert calls or content == output
         assert not stream.has_calls
     else:
@@ -178,20 +175,20 @@ def test_random_outputs(style: str, has_special: bool) -> None:  # noqa: FBT001
 
 
 @pytest.mark.parametrize("style", tool_styles())
-def test_streams_tell_what_is_sure_at_once(style: str) -> None:
+def test_streams_emit_certain_text_at_once(style: str) -> None:
     stream = CallStream(style, TOOLS)
-    told: list[CallFragment] = []
+    emitted: list[CallFragment] = []
     output = CALLS[style].replace("Paris", "Paris" * 8)
     for at, character in enumerate(output):
         parts = [part for part in stream.push(character) if isinstance(part, CallFragment)]
-        if told:
+        if emitted:
             # The letters of the city come one by one.
             assert bool(parts) or not output[:at].endswith("Pari")
         elif parts:
             assert parts[0] == CallFragment(0, "weather", "")
             assert output[: at + 1].endswith(("weather", 'weather"'))
-        told += parts
-    assert len(told) > 30
+        emitted += parts
+    assert len(emitted) > 30
     assert [part for part in stream.finish() if isinstance(part, str)] == []
     assert stream.has_calls
 
@@ -243,3 +240,24 @@ def test_values_of_parameters(schema: Any, written: str, value: Any) -> None:
         assert written in call.arguments
     else:
         assert json.loads(call.arguments) == {"p": value}
+
+
+def test_a_stream_does_not_skip_a_required_parameter() -> None:
+    """Parameters are read in the order of the schema; a stream stops at another order instead of dropping one."""
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}, "c": {"type": "integer"}},
+        "required": ["a", "b"],
+    }
+    tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+    stream = CallStream("qwen3_coder", [tool])
+    emitted: list[str | CallFragment] = []
+    for text in (
+        "<tool_call>\n<function=f>\n",
+        "<parameter=b>1</parameter>",
+        "<parameter=c>2</parameter>",
+        "\n",
+    ):
+        emitted += stream.push(text)
+    emitted += stream.finish()
+    assert "".join(part.arguments for part in emitted if isinstance(part, CallFragment)) == "{"

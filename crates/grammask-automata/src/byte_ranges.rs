@@ -1,7 +1,7 @@
-//! Sets of byte ranges, a bit for each of the 65,536 pairs of ends.
+//! Sets of byte ranges: a bitset over the 65,536 pairs of first and last byte.
 
 /// A set of byte ranges.
-pub(super) struct ByteRanges(Box<[u64]>);
+pub(crate) struct ByteRanges(Box<[u64]>);
 
 impl Default for ByteRanges {
     fn default() -> Self {
@@ -11,7 +11,7 @@ impl Default for ByteRanges {
 
 impl ByteRanges {
     /// Adds a range; returns whether it is new.
-    pub(super) fn insert(&mut self, low: u8, high: u8) -> bool {
+    pub(crate) fn insert(&mut self, low: u8, high: u8) -> bool {
         let number = usize::from(low) << 8 | usize::from(high);
         let word = &mut self.0[number / 64];
         let is_new = *word >> (number % 64) & 1 == 0;

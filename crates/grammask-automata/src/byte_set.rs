@@ -1,4 +1,4 @@
-//! Sets of bytes as 256-bit masks.
+//! Sets of bytes as 256-bit bitsets.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ impl ByteSet {
     /// Every byte.
     pub const ALL: Self = Self([u64::MAX; 4]);
 
-    /// Only `byte`.
+    /// The set of one byte.
     #[must_use]
     pub fn single(byte: u8) -> Self {
         let mut set = Self::EMPTY;
@@ -20,13 +20,13 @@ impl ByteSet {
         set
     }
 
-    /// All bytes from `low` to `high`, both included; empty where `low` is above `high`.
+    /// The bytes from `low` to `high`, both included; empty if `low > high`.
     #[must_use]
     pub fn range(low: u8, high: u8) -> Self {
         Self::below(u16::from(high) + 1).intersection(Self::below(u16::from(low)).complement())
     }
 
-    /// All bytes below `end`, which is 256 at the most.
+    /// The bytes below `end`, which is at most 256.
     fn below(end: u16) -> Self {
         Self(std::array::from_fn(|word| match usize::from(end).saturating_sub(word * 64) {
             bits @ 0..64 => (1 << bits) - 1,
@@ -45,12 +45,12 @@ impl ByteSet {
         self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
     }
 
-    /// The bytes that have their bits set in `words`, 64 bytes a word.
+    /// The intersection with a bitset of four machine words.
     pub fn within(self, words: &[u64; 4]) -> Self {
         self.intersection(Self(*words))
     }
 
-    /// Whether a byte of the set has its bit set in `words`, 64 bytes a word.
+    /// Whether the intersection with a bitset of four machine words is nonempty.
     pub fn intersects(self, words: &[u64; 4]) -> bool {
         self.0.iter().zip(words).any(|(own, word)| own & word != 0)
     }
@@ -78,19 +78,19 @@ impl ByteSet {
         Self(self.0.map(|word| !word))
     }
 
-    /// Whether there is no byte.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self == Self::EMPTY
     }
 
-    /// How many bytes there are.
+    /// Number of bytes.
     #[must_use]
     pub fn len(self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// The only byte, if there is exactly one.
+    /// The byte of a one-byte set.
     #[must_use]
     pub fn only(self) -> Option<u8> {
         let mut bytes = self.iter();
@@ -122,8 +122,8 @@ impl ByteSet {
         })
     }
 
-    /// The bytes `b` such that exactly one of `b - 1` and `b` is in the set: where membership changes.
-    pub(super) fn boundaries(self) -> Self {
+    /// The bytes `b > 0` such that exactly one of `b - 1` and `b` is in the set.
+    pub(crate) fn boundaries(self) -> Self {
         let mut shifted = [0; 4];
         let mut carry = self.0[0] & 1;
         for (word, own) in shifted.iter_mut().zip(self.0) {
@@ -133,8 +133,8 @@ impl ByteSet {
         self.zip(Self(shifted), |a, b| a ^ b)
     }
 
-    /// The set as words, least significant bytes first.
-    pub(super) fn words(self) -> [u64; 4] {
+    /// The bitset as machine words, lowest bytes first.
+    pub(crate) fn words(self) -> [u64; 4] {
         self.0
     }
 
@@ -153,7 +153,7 @@ impl FromIterator<u8> for ByteSet {
     }
 }
 
-/// Written as a regex class of bytes, for example `[a-z\n]`.
+/// Displayed as a bracketed class of a regular expression, for example `[a-z\n]`.
 impl fmt::Display for ByteSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (set, negated) = if self.len() > 128 { (self.complement(), "^") } else { (*self, "") };
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_where_membership_changes() {
+    fn boundaries_are_changes_of_membership() {
         let set = ByteSet::range(63, 64).union(ByteSet::range(200, 255));
         assert_eq!(set.boundaries().iter().collect::<Vec<_>>(), [63, 65, 200]);
         let low = ByteSet::range(0, 4);

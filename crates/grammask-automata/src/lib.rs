@@ -1,60 +1,70 @@
-//! Terminals: regular languages over bytes.
+//! Regular languages over bytes: terms, derivatives, automata, and regular expressions.
 //!
-//! A language is a hash-consed *term* in an arena, [`Terms`]: built from byte sets and words with
-//! concatenation, union, intersection, complement and counted repetition, or handed over as a ready-made
-//! automaton, a [`Table`]. Terms are kept in a weak normal form, so the derivatives of a term (what may follow
-//! after a byte) are few, and a counted repetition is one node whatever its bounds are. Each term has a
-//! *content hash*, equal in every arena, under which knowledge about it can be shared between grammars.
+//! # Representations
 //!
-//! [`Automata`] runs terms as one lazy DFA: states are terms, steps are memoised derivatives, and dead states
-//! are never entered.
+//! A language is a hash-consed *term* in an arena, [`Terms`]: a regular expression with union, intersection,
+//! complement, counted repetition and "first match" over byte sets, words and states of [`Table`]s. The arena interns
+//! terms in a weak normal form, so equal ids mean equal languages. Each term has a *content hash* that is equal in
+//! every arena, under which grammars share caches.
 //!
-//! | file | what it does |
+//! There are two kinds of automata:
+//!
+//! - [`Automata`] is a lazy DFA over all terms of one arena. A state is a term, and a transition is its derivative by a
+//!   byte class (Brzozowski 1964; byte classes as in Owens, Reppy and Turon 2009). It is the default: it handles every
+//!   operator and makes only the states that are reached. A new state costs microseconds, a memoised step two table
+//!   lookups.
+//! - [`Table`] is an immutable, trimmed, minimal DFA with sorted byte ranges. It is for languages whose construction
+//!   has a better algorithm than derivatives, and each of its states is a term again: word lists and character
+//!   classes (Daciuk, Mihov, Watson and Watson 2000), substrings (the suffix automaton, Blumer et al. 1985), patterns
+//!   with assertions (determinised by `regex-automata`), and automata that other crates build with [`TableBuilder`].
+//!   Tables are minimised by Hopcroft's algorithm in Valmari's form (2012).
+//!
+//! # Invariants
+//!
+//! - [`Automata::step`] returns live states only. Whether a state is live follows from the form of its term unless the
+//!   term contains intersections or complements; otherwise a search decides it once (strongly connected components,
+//!   Tarjan 1972).
+//! - Nothing recurses on the call stack: terms come from users and may be nested to any depth.
+//! - No operation loops without bound. Operations that make states return [`LimitExceeded`] when the limit is reached;
+//!   those that inspect the form of terms give up after a fixed number of subterms, and the facts that they return are
+//!   one-sided.
+//!
+//! [`LimitExceeded`]: grammask_diagnostics::LimitExceeded
+//!
+//! # Costs to know
+//!
+//! - A counted repetition is one term for any bounds; its derivatives are one per remaining count, and unions of them
+//!   are merged (`term::repetition_counts`).
+//! - Intersections have up to the product of their operands' states, and deciding emptiness may visit all of them.
+//!   Repetitions of one prefix code are intersected by arithmetic instead (`analysis::prefix_code_counts`).
+//! - A complement costs one term. Its states are those of its operand.
+//!
+//! # Layout
+//!
+//! | folder | contents |
 //! |---|---|
-//! | `term`, `normal_form`, `counters` | the arena, the constructors and their laws |
-//! | `derivative`, `alphabet` | derivatives, and which bytes terms can tell apart |
-//! | `table`, `minimize`, `determinize` | ready-made automata |
-//! | `adoption` | terms of one arena made again in another |
-//! | `acyclic`, `suffix_automaton`, `text` | word sets, character classes, substrings, texts without or up to a match |
-//! | `lazy_dfa`, `liveness` | states, steps, and what is dead |
-//! | `cardinality` | whether the form of a term shows that it has only so many words, or infinitely many |
-//! | `code_counts` | intersections of repetitions of one code |
-//! | `inclusion` | what the form of terms shows about their words |
-//! | `length_limit`, `clamp` | how long the words of an intersection may be; languages below and above one, and without its large bounds |
-//!
-//! Nothing here recurses on the call stack: terms come from users and may be nested as deep as they like.
+//! | `term` | the arena, smart constructors, content hashes, import of terms from another arena |
+//! | `derivative` | derivatives with their memo tables; byte classes |
+//! | `dfa` | the lazy DFA, liveness, tables, minimisation |
+//! | `build` | word lists, character classes, substrings, UTF-8 strings without or up to a match |
+//! | `analysis` | facts from the form of a term: cardinality, inclusion, lengths, repetition bounds, prefix codes |
+//! | `regex` | regular expressions |
 #![forbid(unsafe_code)]
 
-mod acyclic;
-mod adoption;
-mod alphabet;
+mod analysis;
+mod build;
 mod byte_ranges;
 mod byte_set;
-pub(crate) mod cardinality;
-mod clamp;
-mod code_counts;
-mod content_hash;
-mod counters;
 mod derivative;
-mod determinize;
-mod display;
-mod inclusion;
-mod lazy_dfa;
-mod length_limit;
-mod liveness;
-mod minimize;
-mod normal_form;
+mod dfa;
 pub mod regex;
 #[cfg(any(test, feature = "proptest"))]
 pub mod sketch;
-mod suffix_automaton;
-mod table;
 mod term;
-mod text;
 
+pub use analysis::length_limit::{Exclusion, LengthLimit};
 pub use byte_set::ByteSet;
-pub use content_hash::ContentHasher;
-pub use lazy_dfa::{Automata, StateId};
-pub use length_limit::{Exclusion, LengthLimit};
-pub use table::{Table, TableBuilder, TableState};
-pub use term::{Structure, TermId, Terms};
+pub use dfa::lazy::{Automata, StateId};
+pub use dfa::table::{Table, TableBuilder, TableState};
+pub use term::arena::{Structure, TermId, Terms};
+pub use term::content_hash::ContentHasher;

@@ -1,4 +1,4 @@
-//! Random languages for property tests, here and in the crates above (feature `proptest`).
+//! Random languages for property tests, in this crate and in its dependents (feature `proptest`).
 
 use proptest::prelude::*;
 
@@ -9,19 +9,19 @@ use crate::{ByteSet, TermId, Terms};
 pub enum Sketch {
     /// A finite set of words.
     Words(Vec<String>),
-    /// One of these bytes.
+    /// The one-byte words of these bytes.
     Letters(Vec<u8>),
-    /// One part after the other.
+    /// The concatenation of the parts.
     Concatenation(Vec<Sketch>),
-    /// Any of the parts.
+    /// The union of the parts.
     Union(Vec<Sketch>),
-    /// A part repeated between a minimum and an optional maximum.
+    /// A part, with minimum and maximum number of copies.
     Repetition(Box<Sketch>, u32, Option<u32>),
-    /// The first language less the others.
+    /// The difference of the first language and the others.
     Without(Box<Sketch>, Vec<Sketch>),
-    /// The shortest prefixes that match.
+    /// The first matches of a language.
     FirstMatch(Box<Sketch>),
-    /// Every byte string.
+    /// All byte strings.
     Anything,
 }
 

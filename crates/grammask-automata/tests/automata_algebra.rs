@@ -1,4 +1,4 @@
-//! Compares terms with the sets of words that they stand for, cut at a length, and their states with searches.
+//! Compares terms with the sets of words that they denote, up to a length, and liveness with exhaustive searches.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 /// The letters of all words in these tests.
 const LETTERS: &[u8] = b"abc";
-/// The longest words that are compared.
-const LENGTH: usize = 5;
+/// Maximum length of the compared words, in bytes.
+const MAX_LENGTH: usize = 5;
 
 type Words = BTreeSet<Vec<u8>>;
 
@@ -29,7 +29,7 @@ enum Language {
 
 fn all_words() -> Words {
     let mut all = Words::from([Vec::new()]);
-    for _ in 0..LENGTH {
+    for _ in 0..MAX_LENGTH {
         let longer: Vec<Vec<u8>> = all
             .iter()
             .flat_map(|word| LETTERS.iter().map(move |&letter| [word.as_slice(), &[letter]].concat()))
@@ -41,7 +41,7 @@ fn all_words() -> Words {
 
 fn products(left: &Words, right: &Words) -> Words {
     let pairs = left.iter().flat_map(|one| right.iter().map(move |other| [one.as_slice(), other].concat()));
-    pairs.filter(|word| word.len() <= LENGTH).collect()
+    pairs.filter(|word| word.len() <= MAX_LENGTH).collect()
 }
 
 /// The words of `language` up to the length, by definition.
@@ -67,7 +67,7 @@ fn evaluate(language: &Language, all: &Words) -> Words {
         Language::Repeat(part, min, max) => {
             let part = evaluate(part, all);
             let (mut power, mut found) = (Words::from([Vec::new()]), Words::new());
-            for count in 0..=max.unwrap_or(min + LENGTH as u32 + 1) {
+            for count in 0..=max.unwrap_or(min + MAX_LENGTH as u32 + 1) {
                 if count >= *min {
                     found.extend(power.iter().cloned());
                 }
@@ -361,7 +361,7 @@ fn a_budget_ends_searches_and_walks_with_an_error() {
     for _ in 0..2 {
         let error = automata.start(empty).unwrap_err();
         assert_eq!((error.limit, error.maximum), ("automaton_states", 20));
-        // What is known stays known.
+        // Memoised states remain valid after an error.
         assert!(accepts(&mut automata, a, b"a"));
     }
     // The two lengths alone exclude each other in few states.

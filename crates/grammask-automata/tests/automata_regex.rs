@@ -1,4 +1,4 @@
-//! Compares regex terms with a matcher that follows the definition of a pattern, on all short texts.
+//! Compares terms of patterns with a matcher that implements the definition of each construct, on all short strings.
 
 use std::collections::BTreeSet;
 
@@ -52,8 +52,8 @@ fn ends(hir: &Hir, text: &[u8], start: usize) -> BTreeSet<usize> {
         HirKind::Repetition(repetition) => {
             let mut current = BTreeSet::from([start]);
             let mut found = BTreeSet::new();
-            let most = repetition.max.unwrap_or(repetition.min + text.len() as u32 + 1);
-            for count in 0..=most {
+            let max = repetition.max.unwrap_or(repetition.min + text.len() as u32 + 1);
+            for count in 0..=max {
                 if count >= repetition.min {
                     found.extend(&current);
                 }

@@ -1,17 +1,18 @@
-//! Strongly connected components (Tarjan 1972), with an explicit stack.
+//! Strongly connected components (Tarjan, "Depth-first search and linear graph algorithms", 1972), with an explicit
+//! stack.
 
-/// The component of each node of a graph.
+/// The strongly connected components of a graph, in reverse topological order.
 #[derive(Clone, Debug)]
 pub struct Components {
-    /// Component of each node. An edge never leads to a higher component: successors come first.
+    /// Component of each node. The target of an edge is in the same or a lower component than its source.
     pub of_node: Vec<usize>,
-    /// How many components there are.
+    /// Number of components.
     pub count: usize,
 }
 
 impl Components {
-    /// Whether each node is a component of its own.
-    pub fn are_single(&self) -> bool {
+    /// Whether each component has exactly one node.
+    pub fn are_singletons(&self) -> bool {
         self.count == self.of_node.len()
     }
 
@@ -25,34 +26,34 @@ impl Components {
     }
 }
 
-/// The edges of a graph in one list, node after node.
+/// The edges of a graph as an adjacency list in one array, ordered by source (compressed sparse row format).
 #[derive(Clone, Debug)]
-pub struct Edges {
-    /// Where the edges of each node begin, and where those of the last one end.
+pub struct AdjacencyList {
+    /// Position of the first edge of each node, and the number of edges.
     starts: Vec<u32>,
     targets: Vec<u32>,
 }
 
-impl Edges {
-    /// No node yet, with room for so many.
+impl AdjacencyList {
+    /// A graph without nodes, with capacity for `nodes` nodes of one edge each.
     pub fn with_capacity(nodes: usize) -> Self {
         let mut starts = Vec::with_capacity(nodes + 1);
         starts.push(0);
         Self { starts, targets: Vec::with_capacity(nodes) }
     }
 
-    /// Adds an edge of the node that is being added.
+    /// Adds an edge to the current node.
     pub fn push(&mut self, target: usize) {
-        // Nodes are rules or symbols, of which limits allow far fewer.
+        // Nodes are rules or symbols, whose number `Limits::grammar_size` bounds far below 2^32.
         self.targets.push(target as u32);
     }
 
-    /// Ends the node that is being added.
+    /// Completes the current node.
     pub fn end_node(&mut self) {
         self.starts.push(self.targets.len() as u32);
     }
 
-    /// The graph of `nodes` nodes with these edges, in any order.
+    /// The graph of `nodes` nodes with the given edges, each a source and a target, in any order.
     pub fn from_pairs(nodes: usize, pairs: &[(u32, u32)]) -> Self {
         let mut starts = vec![0_u32; nodes + 1];
         for &(from, _) in pairs {
@@ -75,20 +76,20 @@ impl Edges {
         self.starts.len() - 1
     }
 
-    /// Whether no node has an edge.
-    pub fn has_none(&self) -> bool {
+    /// Whether the graph has no edges.
+    pub fn has_no_edges(&self) -> bool {
         self.targets.is_empty()
     }
 
-    /// Where the edges of a node lead.
+    /// The targets of the edges of a node.
     pub fn of(&self, node: usize) -> &[u32] {
         &self.targets[self.starts[node] as usize..self.starts[node + 1] as usize]
     }
 }
 
-/// Components of the graph whose node `n` has the edges `successors[n]`. Cost: linear.
-pub fn strong_components(successors: &[Vec<usize>]) -> Components {
-    let mut edges = Edges::with_capacity(successors.len());
+/// The components of the graph in which node `n` has edges to `successors[n]`. Cost: linear.
+pub fn strongly_connected_components(successors: &[Vec<usize>]) -> Components {
+    let mut edges = AdjacencyList::with_capacity(successors.len());
     for targets in successors {
         targets.iter().for_each(|&target| edges.push(target));
         edges.end_node();
@@ -96,41 +97,41 @@ pub fn strong_components(successors: &[Vec<usize>]) -> Components {
     components_of(&edges)
 }
 
-/// Components of a graph. Cost: linear.
-pub fn components_of(edges: &Edges) -> Components {
-    const UNSEEN: usize = usize::MAX;
+/// The components of a graph. Cost: linear.
+pub fn components_of(edges: &AdjacencyList) -> Components {
+    const UNVISITED: usize = usize::MAX;
     let count = edges.node_count();
-    let mut order = vec![UNSEEN; count];
-    let mut low = vec![0; count];
-    let mut of_node = vec![UNSEEN; count];
-    let mut open: Vec<usize> = Vec::new();
+    let mut order = vec![UNVISITED; count];
+    let mut lowlink = vec![0; count];
+    let mut of_node = vec![UNVISITED; count];
+    let mut stack: Vec<usize> = Vec::new();
     let mut next_order = 0;
     let mut components = 0;
     let mut calls: Vec<(usize, usize)> = Vec::new();
     for root in 0..count {
-        if order[root] != UNSEEN {
+        if order[root] != UNVISITED {
             continue;
         }
         calls.push((root, 0));
         while let Some((node, edge)) = calls.pop() {
             if edge == 0 {
                 order[node] = next_order;
-                low[node] = next_order;
+                lowlink[node] = next_order;
                 next_order += 1;
-                open.push(node);
+                stack.push(node);
             }
             if let Some(&next) = edges.of(node).get(edge) {
                 let next = next as usize;
                 calls.push((node, edge + 1));
-                if order[next] == UNSEEN {
+                if order[next] == UNVISITED {
                     calls.push((next, 0));
-                } else if of_node[next] == UNSEEN {
-                    low[node] = low[node].min(order[next]);
+                } else if of_node[next] == UNVISITED {
+                    lowlink[node] = lowlink[node].min(order[next]);
                 }
                 continue;
             }
-            if low[node] == order[node] {
-                while let Some(member) = open.pop() {
+            if lowlink[node] == order[node] {
+                while let Some(member) = stack.pop() {
                     of_node[member] = components;
                     if member == node {
                         break;
@@ -139,7 +140,7 @@ pub fn components_of(edges: &Edges) -> Components {
                 components += 1;
             }
             if let Some(&(parent, _)) = calls.last() {
-                low[parent] = low[parent].min(low[node]);
+                lowlink[parent] = lowlink[parent].min(lowlink[node]);
             }
         }
     }
@@ -153,7 +154,7 @@ mod tests {
     #[test]
     fn finds_components_successors_first() {
         let graph = vec![vec![1], vec![2, 3], vec![1], vec![4], vec![4], vec![]];
-        let components = strong_components(&graph);
+        let components = strongly_connected_components(&graph);
         assert_eq!(components.of_node[1], components.of_node[2]);
         assert_eq!(components.count, 5);
         for (node, edges) in graph.iter().enumerate() {
@@ -164,9 +165,9 @@ mod tests {
     }
 
     #[test]
-    fn a_long_path_needs_no_call_stack() {
+    fn a_long_cycle_does_not_overflow_the_call_stack() {
         let count = 200_000;
         let graph: Vec<Vec<usize>> = (0..count).map(|n| vec![(n + 1) % count]).collect();
-        assert_eq!(strong_components(&graph).count, 1);
+        assert_eq!(strongly_connected_components(&graph).count, 1);
     }
 }

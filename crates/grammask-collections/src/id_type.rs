@@ -1,6 +1,6 @@
-//! Ids as types: an index into one table cannot be used for another.
+//! Id newtypes: an index into one table cannot be used as an index into another.
 
-/// Declares a newtype over `u32` that is an index into a table.
+/// Declares a newtype over `u32` for indices into a table.
 #[macro_export]
 macro_rules! id_type {
     ($(#[$doc:meta])* $name:ident) => {
@@ -9,13 +9,13 @@ macro_rules! id_type {
         pub struct $name(pub(crate) u32);
 
         impl $name {
-            /// The id of the `index`-th element.
+            /// The id of the element at `index`.
             #[must_use]
             pub fn new(index: usize) -> Self {
                 Self(u32::try_from(index).expect("ids are bounded by Limits::grammar_size"))
             }
 
-            /// Position in the table that the id points into.
+            /// Index into the table.
             #[must_use]
             pub fn index(self) -> usize {
                 self.0 as usize

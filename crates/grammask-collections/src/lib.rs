@@ -1,19 +1,25 @@
-//! Data structures that the engine shares.
+//! Data structures that the other crates share. They have no knowledge of grammars.
 //!
-//! | type | what it is for |
+//! | module | purpose |
 //! |---|---|
-//! | [`AppendOnly`](append_only), [`Slots`](slots) | tables that grow under a lock and are read without one |
-//! | [`Blocks`](blocks) | a vector in segments, cheap to clone |
-//! | [`IdTable`](id_table) | interning: a hash table of ids into a table of values |
-//! | [`StateTable`](state_table) | interned states of a lazy automaton, with memoised transitions |
-//! | [`graph`] | strongly connected components and reachability |
+//! | [`append_only_vec`], [`segmented_array`] | storage that grows under the owner's lock and is read without one |
+//! | [`state_table`] | interned states of a lazy automaton with memoised transitions, on the same storage |
+//! | [`incremental_hash_table`] | interning: a hash table of ids with incremental resizing |
+//! | [`segmented_vec`] | a vector in segments, whose growth moves nothing |
+//! | [`small_map`] | a map with few, short keys |
+//! | [`graph`] | strongly connected components |
+//! | [`id_type!`] | id newtypes |
+//!
+//! Two requirements explain the choices. A mask is computed while another thread may extend the same tables, so readers
+//! must not take a lock and entries must not move. And the latency of a single token counts, not the average, so no
+//! structure reorganises itself at once.
 #![forbid(unsafe_code)]
 
-pub mod append_only;
-pub mod blocks;
+pub mod append_only_vec;
 pub mod graph;
-pub mod id_table;
 mod id_type;
-pub mod slots;
+pub mod incremental_hash_table;
+pub mod segmented_array;
+pub mod segmented_vec;
 pub mod small_map;
 pub mod state_table;

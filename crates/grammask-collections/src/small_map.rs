@@ -1,17 +1,17 @@
 //! A map from short lists of numbers to numbers, for decision trees.
 //!
-//! Most maps have one or two entries, so the first few are searched linearly.
+//! Most maps have one or two entries, so the first four are searched linearly and only further ones are hashed.
 
 use rustc_hash::FxHashMap;
 
-/// Entries that are searched linearly.
+/// Number of entries that are searched linearly.
 const MAX_LINEAR_SEARCH: usize = 4;
 
 /// A map with lists of numbers as keys. See the [module documentation](self).
 #[derive(Clone, Debug, Default)]
 pub struct SmallMap {
     first: Vec<(Box<[u32]>, usize)>,
-    /// The other entries, if there are more.
+    /// The entries after the first ones.
     others: Option<Box<FxHashMap<Box<[u32]>, usize>>>,
 }
 
@@ -28,7 +28,7 @@ impl SmallMap {
 
     /// The value of a key.
     pub fn get(&self, key: &[u32]) -> Option<usize> {
-        // Element by element: keys are so short that a call of memcmp would take longer.
+        // Element by element: for keys of a few elements that is faster than a call of memcmp.
         let is_equal = |other: &[u32]| other.len() == key.len() && other.iter().zip(key).all(|(a, b)| a == b);
         match self.first.iter().find(|(other, _)| is_equal(other)) {
             Some(&(_, value)) => Some(value),

@@ -1,38 +1,38 @@
-//! Interned states of a lazy automaton with memoised transitions, which are read without a lock.
+//! Interned states of a lazy automaton with memoised transitions that are read without a lock.
 //!
-//! A state is data that its owner fills in, and one transition for each class of bytes. Both engines keep their states
-//! here: the context-free engine's Earley sets and the lexed engine's sets of runs. (The lazy DFA of terminals has a table of
-//! its own: it has one owner, classes of bytes for each state, and transitions whose target may still turn out to be dead.)
+//! A state consists of data of the engine and one transition per byte class. Both engines use this table: for Earley
+//! sets and for configuration sets. The lazy DFA of `grammask-automata` has a table of its own, since it has a single
+//! owner, byte classes per state, and targets that are not yet known to be live.
 //!
-//! Most states are left over one byte only. So the first `INLINE` transitions of a state are kept in the state itself, and
-//! an array over all classes is allocated for the next one.
+//! Most states are left over one byte class only. So the first `INLINE` transitions are stored in the state itself, and
+//! an array over all classes is allocated when one more is memoised.
 //!
-//! Writers must be serialised by the owner of the table. A reader that was given a number may read the state at once.
+//! The owner of the table serialises writers. A state is complete before `push` returns its number.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use crate::slots::Slots;
+use crate::segmented_array::SegmentedArray;
 
-/// Encodes [`Transition::Unknown`]. Zero, since new states are zeroed memory.
+/// Encodes [`MemoTransition::Unknown`]. Zero is the default of the atomics of a new state.
 const UNKNOWN: u32 = 0;
-/// Encodes [`Transition::Dead`].
+/// Encodes [`MemoTransition::Dead`].
 const DEAD: u32 = 1;
-/// Added to the numbers of states.
+/// Encodes [`MemoTransition::To`] of state 0.
 const FIRST_STATE: u32 = 2;
 
 /// The memoised transition of a state over one class of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transition {
+pub enum MemoTransition {
     /// Not computed yet.
     Unknown,
-    /// To no state.
+    /// No state: the automaton rejects.
     Dead,
-    /// To the state with this number.
+    /// The state with this number.
     To(u32),
 }
 
-impl Transition {
+impl MemoTransition {
     #[inline]
     fn decode(value: u32) -> Self {
         match value {
@@ -46,21 +46,22 @@ impl Transition {
 /// A table of states with data of type `T`. See the [module documentation](self).
 #[derive(Debug)]
 pub struct StateTable<T, const INLINE: usize> {
-    states: Slots<State<T, INLINE>>,
+    states: SegmentedArray<StateEntry<T, INLINE>>,
     len: AtomicUsize,
 }
 
 /// A state: its data and its transitions.
 #[derive(Debug)]
-pub struct State<T, const INLINE: usize> {
-    /// The data; filled in by [`StateTable::push`], and unchanged afterwards.
+pub struct StateEntry<T, const INLINE: usize> {
+    /// The data of the engine, set during [`StateTable::push`] and constant afterwards.
     pub data: T,
-    /// Transitions in order of computation: the class in the upper half. Unused once there is a row.
+    /// The first transitions in order of computation, each with the class in the upper half. Unused once `row` is set.
     inline: [AtomicU64; INLINE],
+    /// The encoded transition of each class.
     row: OnceLock<Box<[AtomicU32]>>,
 }
 
-impl<T: Default, const INLINE: usize> Default for State<T, INLINE> {
+impl<T: Default, const INLINE: usize> Default for StateEntry<T, INLINE> {
     fn default() -> Self {
         Self {
             data: T::default(),
@@ -72,13 +73,13 @@ impl<T: Default, const INLINE: usize> Default for State<T, INLINE> {
 
 impl<T: Default, const INLINE: usize> Default for StateTable<T, INLINE> {
     fn default() -> Self {
-        Self { states: Slots::new(), len: AtomicUsize::new(0) }
+        Self { states: SegmentedArray::new(), len: AtomicUsize::new(0) }
     }
 }
 
 impl<T: Default, const INLINE: usize> StateTable<T, INLINE> {
-    /// Bytes of a state without a row, and without heap memory of its data.
-    pub const STATE_BYTES: usize = size_of::<State<T, INLINE>>();
+    /// Size in bytes of a state without a row, and without heap memory of its data.
+    pub const STATE_BYTES: usize = size_of::<StateEntry<T, INLINE>>();
 
     /// Number of states.
     pub fn len(&self) -> usize {
@@ -90,10 +91,10 @@ impl<T: Default, const INLINE: usize> StateTable<T, INLINE> {
         self.len() == 0
     }
 
-    /// Adds a state, whose data `fill` sets by interior mutability, and returns its number. For one writer at a time.
+    /// Adds a state, whose data `fill` sets by interior mutability, and returns its number. Calls must be serialised.
     pub fn push(&self, fill: impl FnOnce(&T)) -> usize {
         let index = self.len();
-        fill(&self.states.reach(index).data);
+        fill(&self.states.get_or_alloc(index).data);
         self.len.store(index + 1, Ordering::Release);
         index
     }
@@ -103,32 +104,32 @@ impl<T: Default, const INLINE: usize> StateTable<T, INLINE> {
     /// # Panics
     /// If there is no such state.
     #[inline]
-    pub fn get(&self, index: usize) -> &State<T, INLINE> {
+    pub fn get(&self, index: usize) -> &StateEntry<T, INLINE> {
         self.states.get(index).expect("numbers of states come from push, which allocates them")
     }
 }
 
-impl<T, const INLINE: usize> State<T, INLINE> {
-    /// The memoised transition over a class of bytes. Cost: two loads.
+impl<T, const INLINE: usize> StateEntry<T, INLINE> {
+    /// The memoised transition over a byte class. Cost: two loads if there is a row, `INLINE` loads otherwise.
     #[inline]
-    pub fn transition(&self, class: usize) -> Transition {
+    pub fn transition(&self, class: usize) -> MemoTransition {
         if let Some(row) = self.row.get() {
-            return Transition::decode(row[class].load(Ordering::Acquire));
+            return MemoTransition::decode(row[class].load(Ordering::Acquire));
         }
         for entry in &self.inline {
             let entry = entry.load(Ordering::Acquire);
             // An empty entry decodes to an unknown transition of class 0.
             if entry >> u32::BITS == class as u64 && entry as u32 != UNKNOWN {
-                return Transition::decode(entry as u32);
+                return MemoTransition::decode(entry as u32);
             }
         }
-        Transition::Unknown
+        MemoTransition::Unknown
     }
 
-    /// Memoises a transition that is unknown, of a state with `class_count` classes; returns the bytes allocated. For one
-    /// writer at a time.
+    /// Memoises an unknown transition of a state with `class_count` classes; `None` rejects. Returns the number of
+    /// bytes allocated. Calls must be serialised.
     pub fn memoise(&self, class: usize, next: Option<usize>, class_count: usize) -> usize {
-        // Numbers of states are bounded by limits far below 2^32.
+        // `Limits` bounds the number of states far below 2^32.
         let next = next.map_or(DEAD, |next| next as u32 + FIRST_STATE);
         if self.row.get().is_none() {
             for entry in &self.inline {
@@ -165,14 +166,14 @@ mod tests {
         assert_eq!(state.data.load(Ordering::Relaxed), 7);
         let memoised = [(3, Some(9)), (0, None), (4, Some(0)), (1, None)];
         for (done, &(class, next)) in memoised.iter().enumerate() {
-            assert_eq!(state.transition(class), Transition::Unknown);
+            assert_eq!(state.transition(class), MemoTransition::Unknown);
             let bytes = state.memoise(class, next, 5);
             assert_eq!(bytes, if done == 2 { 20 } else { 0 });
             for &(class, next) in &memoised[..=done] {
-                let expected = next.map_or(Transition::Dead, |next| Transition::To(next as u32));
+                let expected = next.map_or(MemoTransition::Dead, |next| MemoTransition::To(next as u32));
                 assert_eq!(state.transition(class), expected);
             }
         }
-        assert_eq!(state.transition(2), Transition::Unknown);
+        assert_eq!(state.transition(2), MemoTransition::Unknown);
     }
 }

@@ -1,7 +1,7 @@
-//! Errors and warnings about a grammar: a stable code, a place, what was found and expected, and a way out.
+//! Errors and warnings about a grammar: stable code, location, found, expected, and help.
 //!
-//! Everything that can go wrong with a user's text becomes a [`Diagnostic`]; a failed operation returns all of
-//! them at once in a [`GrammarError`]. Codes are stable: programs may match on them, messages may change.
+//! Every problem of an input becomes a [`Diagnostic`]; a failed operation returns all of them in a [`GrammarError`].
+//! Codes are stable, so programs may match on them. Messages may change.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use super::span::{Position, Span};
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $kind:ident;)*) => {
-        /// What went wrong, as a stable identifier.
+        /// The kind of a problem, as a stable identifier.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Code { $($(#[$doc])* $name,)* }
 
         impl Code {
-            /// Every code there is.
+            /// All codes.
             pub const ALL: &'static [Code] = &[$(Code::$name,)*];
 
             /// The identifier that programs match on, for example `undefined-symbol`.
@@ -25,7 +25,7 @@ macro_rules! codes {
                 match self { $(Code::$name => $text,)* }
             }
 
-            /// The class of error that this code belongs to.
+            /// The class of errors that the code belongs to.
             #[must_use]
             pub fn kind(self) -> ErrorKind {
                 match self { $(Code::$name => ErrorKind::$kind,)* }
@@ -34,97 +34,97 @@ macro_rules! codes {
     };
 }
 
-/// The classes of errors; each is an exception type of its own in Python.
+/// The classes of errors. Each is an exception type in Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ErrorKind {
-    /// The text is not a grammar.
+    /// The input is not a grammar.
     Syntax,
-    /// The text is a grammar that means nothing sensible: undefined symbols, an empty language.
+    /// The input is a grammar without a useful meaning: undefined symbols, an empty language.
     Semantic,
-    /// The text asks for something that cannot be enforced exactly.
+    /// A construct that cannot be enforced exactly.
     Unsupported,
-    /// A configured limit was passed.
+    /// A configured limit was exceeded.
     Limit,
-    /// The vocabulary cannot spell what the grammar needs.
+    /// No token of the vocabulary can continue a text that the grammar requires to continue.
     DeadEnd,
 }
 
 codes! {
-    /// Something else stands where the grammar text needs one of the expected things.
+    /// The input has a token other than the expected ones.
     UnexpectedInput = "unexpected-input", Syntax;
-    /// The text is not UTF-8.
+    /// The input is not UTF-8.
     InvalidUtf8 = "invalid-utf8", Syntax;
     /// A string has no closing quote.
     UnterminatedString = "unterminated-string", Syntax;
-    /// A comment has no end.
+    /// A comment is not closed.
     UnterminatedComment = "unterminated-comment", Syntax;
-    /// A bracket has no partner.
+    /// A bracket has no matching bracket.
     UnclosedBracket = "unclosed-bracket", Syntax;
-    /// A backslash sequence that no string form knows.
+    /// An unknown escape sequence.
     InvalidEscape = "invalid-escape", Syntax;
-    /// Warning: an escape that is legal and probably means something else than its author thinks.
+    /// Warning: an escape sequence that is valid but probably not intended.
     SuspiciousEscape = "suspicious-escape", Syntax;
-    /// A regular expression does not parse.
+    /// A regular expression has a syntax error.
     InvalidRegex = "invalid-regex", Syntax;
-    /// `{m,n}` with m above n, or a bound that is too large.
+    /// `{m,n}` with m > n, or a bound that is too large.
     InvalidRepetition = "invalid-repetition", Syntax;
-    /// `<[...]>` does not hold a token id.
+    /// `<[...]>` does not contain a token id.
     InvalidTokenReference = "invalid-token-reference", Syntax;
-    /// A symbol is used and never defined.
+    /// A symbol is used but not defined.
     UndefinedSymbol = "undefined-symbol", Semantic;
-    /// A rule has two definitions in a language that takes one.
+    /// A rule has two definitions in a notation that permits one.
     DuplicateRule = "duplicate-rule", Semantic;
     /// The start symbol is not defined.
     MissingStart = "missing-start", Semantic;
     /// The argument of `except!` is not an alternation of nonempty strings.
     InvalidException = "invalid-exception", Semantic;
-    /// No text at all matches the grammar.
+    /// No text matches the grammar.
     EmptyLanguage = "empty-language", Semantic;
     /// Only the empty text matches the grammar, and the empty text cannot be generated.
     OnlyEmptyText = "only-empty-text", Semantic;
-    /// The start symbol never ends and finite texts were asked for.
+    /// The start symbol derives infinite texts only, and finite texts were requested.
     NeverEnds = "never-ends", Semantic;
-    /// A text ends with an end token and the vocabulary has none.
+    /// Texts end with an end token, and the vocabulary has none.
     MissingEndToken = "missing-end-token", Semantic;
-    /// A token reference names a token that the vocabulary does not have.
+    /// A token reference to a token that the vocabulary does not have.
     UnknownToken = "unknown-token", Semantic;
     /// A terminal of a lexed grammar matches the empty text.
     EmptyTerminal = "empty-terminal", Semantic;
-    /// Two actions of a parser are possible at one place.
+    /// A conflict between two actions of a parser.
     GrammarConflict = "grammar-conflict", Unsupported;
-    /// Two terminals of a lexed grammar follow each other in the rules and can not in any text.
+    /// Two terminals of a lexed grammar follow each other in the rules, but in no text.
     InseparableTerminals = "inseparable-terminals", Unsupported;
-    /// A lexed grammar asks for something that cannot be enforced exactly.
+    /// A construct of a lexed grammar that cannot be enforced exactly.
     UnsupportedGrammar = "unsupported-grammar", Unsupported;
-    /// A regular expression uses a feature outside regular languages, or outside what is supported.
+    /// A regular expression has a construct that is not regular or not supported.
     UnsupportedRegex = "unsupported-regex", Unsupported;
-    /// The text is not JSON.
+    /// The input is not JSON.
     InvalidJson = "invalid-json", Syntax;
     /// A keyword of a schema has a value that its standard does not allow.
     InvalidSchema = "invalid-schema", Syntax;
-    /// A reference of a schema leads nowhere.
+    /// A reference of a schema has no target.
     UnresolvedReference = "unresolved-reference", Semantic;
     /// No value satisfies a schema.
     UnsatisfiableSchema = "unsatisfiable-schema", Semantic;
     /// A keyword of a schema that cannot be enforced exactly.
     UnsupportedSchema = "unsupported-schema", Unsupported;
-    /// Warning: a keyword of a schema or an option of a rule constrains nothing, though it might be thought to.
+    /// Warning: a keyword of a schema or an option of a rule has no effect on the language.
     IgnoredAnnotation = "ignored-annotation", Semantic;
-    /// A limit of [`Limits`](crate::Limits) was passed.
+    /// A limit of [`Limits`](crate::Limits) was exceeded.
     LimitExceeded = "limit-exceeded", Limit;
-    /// No token of the vocabulary can continue a text that the grammar has not finished.
+    /// No token of the vocabulary can continue an incomplete text.
     DeadEnd = "dead-end", DeadEnd;
-    /// A saved grammar is damaged, or something else.
+    /// The data is not a saved grammar, or damaged.
     InvalidSavedGrammar = "invalid-saved-grammar", Syntax;
     /// A saved grammar was compiled for another vocabulary.
     OtherVocabulary = "other-vocabulary", Semantic;
-    /// Warning: a rule is never used.
+    /// Warning: a rule is not reachable from the start symbol.
     UnusedRule = "unused-rule", Semantic;
-    /// Warning: a rule derives no text, so whatever needs it is never entered.
+    /// Warning: a rule derives no text, so alternatives that need it are never entered.
     DeadRule = "dead-rule", Semantic;
     /// Warning: a rule derives infinite texts only.
     EndlessRule = "endless-rule", Semantic;
-    /// Warning: a rule derives itself through unit rules alone.
+    /// Warning: a rule derives itself by unit rules only.
     UnitCycle = "unit-cycle", Semantic;
 }
 
@@ -133,7 +133,7 @@ codes! {
 pub enum Severity {
     /// The operation fails.
     Error,
-    /// Worth knowing; the operation goes on.
+    /// The operation continues.
     Warning,
 }
 
@@ -144,22 +144,22 @@ pub struct Diagnostic {
     pub code: Code,
     /// Error or warning.
     pub severity: Severity,
-    /// Where, if it has a place in the source text.
+    /// Span in the source text, if there is one.
     pub span: Option<Span>,
-    /// Where in a JSON document, as a JSON pointer (RFC 6901) in a URI fragment, for example `#/properties/a`.
+    /// Location in a JSON document: a JSON pointer (RFC 6901) as a URI fragment, for example `#/properties/a`.
     pub pointer: Option<String>,
     /// One sentence without a full stop.
     pub message: String,
-    /// What stands there.
+    /// The input at the location.
     pub found: Option<String>,
-    /// What could stand there.
+    /// The alternatives that would be valid at the location.
     pub expected: Vec<String>,
-    /// What to do about it.
+    /// A suggestion for a correction.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// An error without a place.
+    /// An error without a location.
     #[must_use]
     pub fn error(code: Code, message: impl Into<String>) -> Self {
         Self {
@@ -174,48 +174,48 @@ impl Diagnostic {
         }
     }
 
-    /// A warning without a place.
+    /// A warning without a location.
     #[must_use]
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(code, message) }
     }
 
-    /// The same at a place.
+    /// Sets the span.
     #[must_use]
     pub fn at(mut self, span: Span) -> Self {
         self.span = Some(span);
         self
     }
 
-    /// The same at a place of a JSON document.
+    /// Sets the JSON pointer.
     #[must_use]
     pub fn at_pointer(mut self, pointer: impl Into<String>) -> Self {
         self.pointer = Some(pointer.into());
         self
     }
 
-    /// The same with what was found.
+    /// Sets the input at the location.
     #[must_use]
     pub fn found(mut self, found: impl Into<String>) -> Self {
         self.found = Some(found.into());
         self
     }
 
-    /// The same with what could have stood there.
+    /// Sets the valid alternatives.
     #[must_use]
     pub fn expected<S: Into<String>>(mut self, expected: impl IntoIterator<Item = S>) -> Self {
         self.expected = expected.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The same with advice.
+    /// Sets the suggestion.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Renders the diagnostic for people, with an excerpt of `source` and a caret line if it has a place.
+    /// Renders the diagnostic for display, with an excerpt of `source` and carets if it has a span.
     #[must_use]
     pub fn render(&self, source: &str) -> String {
         let severity = match self.severity {
@@ -243,10 +243,10 @@ impl Diagnostic {
     }
 }
 
-/// Longest part of a line that an excerpt shows, in characters.
+/// Maximum width of an excerpt, in characters.
 const EXCERPT_WIDTH: usize = 100;
 
-/// The line that `span` starts on, cut to a readable width, with carets under the span.
+/// The line in which `span` starts, cut to [`EXCERPT_WIDTH`], with carets under the span.
 fn excerpt(source: &str, span: Span) -> String {
     let position = Position::of(source, span.start);
     let mut start = span.start.min(source.len());
@@ -281,46 +281,46 @@ fn excerpt(source: &str, span: Span) -> String {
     )
 }
 
-/// Why an operation on a grammar failed: all errors found, with the text they point into.
+/// All diagnostics of a failed operation on a grammar, with the source text that their spans refer to.
 #[derive(Clone, Debug)]
 pub struct GrammarError {
-    contents: Box<Contents>,
+    details: Box<ErrorDetails>,
 }
 
 #[derive(Clone, Debug)]
-struct Contents {
+struct ErrorDetails {
     diagnostics: Vec<Diagnostic>,
     source: Arc<str>,
 }
 
 impl GrammarError {
-    /// An error made of `diagnostics` (at least one of them an error) about `source`.
+    /// An error with `diagnostics`, at least one of which is an error, about `source`.
     #[must_use]
     pub fn new(diagnostics: Vec<Diagnostic>, source: Arc<str>) -> Self {
         debug_assert!(diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error));
-        Self { contents: Box::new(Contents { diagnostics, source }) }
+        Self { details: Box::new(ErrorDetails { diagnostics, source }) }
     }
 
-    /// Everything that was found, in the order of the source text.
+    /// All errors and warnings, in source order.
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.contents.diagnostics
+        &self.details.diagnostics
     }
 
-    /// The text that the places point into; empty if there is none.
+    /// The source text that the spans refer to; empty if there is none.
     #[must_use]
     pub fn source_text(&self) -> &str {
-        &self.contents.source
+        &self.details.source
     }
 
     /// The first error.
     #[must_use]
     pub fn first(&self) -> &Diagnostic {
-        self.contents
+        self.details
             .diagnostics
             .iter()
             .find(|diagnostic| diagnostic.severity == Severity::Error)
-            .unwrap_or(&self.contents.diagnostics[0])
+            .unwrap_or(&self.details.diagnostics[0])
     }
 
     /// The code of the first error.
@@ -335,16 +335,16 @@ impl GrammarError {
         self.code().kind()
     }
 
-    /// Line and column of the first error, if it has a place.
+    /// Line and column of the first error, if it has a span.
     #[must_use]
     pub fn position(&self) -> Option<Position> {
-        self.first().span.map(|span| Position::of(&self.contents.source, span.start))
+        self.first().span.map(|span| Position::of(&self.details.source, span.start))
     }
 
-    /// The same errors about another text; used where an error arises far from the text it is about.
+    /// Replaces the source text, for errors that are made without access to it.
     #[must_use]
     pub fn with_source(mut self, source: Arc<str>) -> Self {
-        self.contents.source = source;
+        self.details.source = source;
         self
     }
 }
@@ -357,11 +357,11 @@ impl From<Diagnostic> for GrammarError {
 
 impl fmt::Display for GrammarError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, diagnostic) in self.contents.diagnostics.iter().enumerate() {
+        for (index, diagnostic) in self.details.diagnostics.iter().enumerate() {
             if index > 0 {
                 f.write_str("\n\n")?;
             }
-            f.write_str(&diagnostic.render(&self.contents.source))?;
+            f.write_str(&diagnostic.render(&self.details.source))?;
         }
         Ok(())
     }

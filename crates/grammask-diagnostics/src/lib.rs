@@ -1,5 +1,14 @@
-//! What every stage says to people: source spans, diagnostics with stable codes, and the limits that untrusted grammars
-//! are held to.
+//! Source spans, diagnostics with stable codes, and the limits for untrusted grammars. The lowest layer: every stage
+//! that reads user input uses it.
+//!
+//! - [`Diagnostic`]: one error or warning, with a [`Code`], a span or JSON pointer, found, expected, and help.
+//! - [`GrammarError`]: all diagnostics of a failed operation, with the source text. A stage collects its errors and
+//!   reports them together.
+//! - [`Limits`]: bounds on the size of the input, on work, time and memory. Exceeding one is a [`LimitExceeded`],
+//!   never a panic. [`Deadline`] checks the time limit.
+//! - [`closest`]: the suggestion in "did you mean".
+//!
+//! Codes are part of the public interface and do not change; the wording of messages may.
 #![forbid(unsafe_code)]
 
 mod diagnostic;

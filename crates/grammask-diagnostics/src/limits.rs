@@ -1,4 +1,4 @@
-//! Budgets that keep an untrusted grammar from eating the machine; passing one is a typed error.
+//! Limits on the work and memory that an untrusted grammar can cost. Exceeding one is a typed error.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -6,24 +6,24 @@ use std::time::{Duration, Instant};
 
 use crate::{Code, Diagnostic};
 
-/// Budgets for one grammar, from its text to its masks.
+/// Limits for one grammar, from its source to its masks.
 ///
-/// The defaults fit a server that compiles grammars of strangers: generous for real grammars, and a grammar
-/// built to do harm ends in a `limit-exceeded` error within seconds.
+/// The defaults suit a server that compiles untrusted grammars: generous for real grammars, while a malicious one
+/// ends in a `limit-exceeded` error within seconds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Longest grammar text, in bytes.
+    /// Maximum length of the source, in bytes.
     pub grammar_bytes: usize,
-    /// Most symbols and alternatives of a grammar, before and after lowering.
+    /// Maximum number of symbols and alternatives, before and after lowering.
     pub grammar_size: usize,
-    /// Most states of all terminals' automata together.
+    /// Maximum number of states of the automata of all terminals together.
     pub automaton_states: usize,
-    /// Most items of one Earley set, predicted ones included. The work of one step is bounded in proportion.
+    /// Maximum number of items of one Earley set, predicted ones included. The work of a step is bounded in proportion.
     pub set_items: usize,
-    /// Most memory that one compiled grammar may take, in bytes (an estimate, within a factor of two).
+    /// Maximum memory of one compiled grammar, in bytes. Memory is estimated within a factor of two.
     pub memory_bytes: usize,
-    /// Longest time that one call (compile, mask, accept) may take.
+    /// Maximum duration of one call (compile, mask, accept).
     pub time: Duration,
 }
 
@@ -40,23 +40,23 @@ impl Default for Limits {
     }
 }
 
-/// Which budget was passed.
+/// The error of an exceeded limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitExceeded {
-    /// Name of the field of [`Limits`].
+    /// Name of a field of [`Limits`].
     pub limit: &'static str,
-    /// Its value.
+    /// Value of the field; milliseconds for `time`.
     pub maximum: u128,
 }
 
 impl LimitExceeded {
-    /// The budget `limit` with its configured `maximum` was passed.
+    /// The error that `limit`, with the configured `maximum`, was exceeded.
     #[must_use]
     pub fn new(limit: &'static str, maximum: usize) -> Self {
         Self { limit, maximum: maximum as u128 }
     }
 
-    /// This as a diagnostic.
+    /// The error as a diagnostic.
     #[must_use]
     pub fn diagnostic(self) -> Diagnostic {
         Diagnostic::error(Code::LimitExceeded, self.to_string())
@@ -77,32 +77,32 @@ impl fmt::Display for LimitExceeded {
 
 impl std::error::Error for LimitExceeded {}
 
-/// A point in time after which work stops.
+/// The time at which a call gives up.
 #[derive(Clone, Debug)]
 pub struct Deadline {
-    /// Not set before the first check, where it begins with that; none if no clock reaches it.
+    /// Unset until the first check if the budget starts there; `None` if the time is not representable.
     end: OnceLock<Option<Instant>>,
     budget: Duration,
 }
 
 impl Deadline {
-    /// `budget` from now on.
+    /// A deadline `budget` from now.
     #[must_use]
     pub fn after(budget: Duration) -> Self {
         Self { end: Instant::now().checked_add(budget).into(), budget }
     }
 
-    /// `budget` from the first check on, for work that is mostly done before any: to read the clock takes longer than
-    /// to take a known step.
+    /// A deadline `budget` after the first check, for work that mostly completes before any check: reading the clock
+    /// costs more than a memoised step.
     #[must_use]
     pub fn after_first_check(budget: Duration) -> Self {
         Self { end: OnceLock::new(), budget }
     }
 
-    /// Whether there is time left. Reads the clock: call it once per some hundred steps of work.
+    /// Checks the deadline. Reads the clock: call it once per hundreds of steps.
     ///
     /// # Errors
-    /// When the time is over.
+    /// If the deadline has passed.
     pub fn check(&self) -> Result<(), LimitExceeded> {
         match self.end.get_or_init(|| Instant::now().checked_add(self.budget)) {
             Some(end) if Instant::now() >= *end => {

@@ -1,4 +1,4 @@
-//! Places in a source text: byte ranges, and the line and column a person counts.
+//! Locations in a source text: byte ranges, and lines and columns.
 
 /// A half-open range of byte offsets into a source text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,14 +17,14 @@ impl Span {
         Self { start, end }
     }
 
-    /// The smallest range that covers both.
+    /// The smallest span that contains both.
     #[must_use]
     pub fn to(self, other: Self) -> Self {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 }
 
-/// A place as a person counts it.
+/// A line and a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// Line, from 1.
@@ -34,9 +34,9 @@ pub struct Position {
 }
 
 impl Position {
-    /// The position of byte `offset` in `source`; an offset inside a character counts as that character.
+    /// The position of byte `offset` in `source`. An offset within a character is the position of that character.
     ///
-    /// Cost: one scan of `source` up to `offset`.
+    /// Cost: linear in `offset`.
     #[must_use]
     pub fn of(source: &str, offset: usize) -> Self {
         let mut offset = offset.min(source.len());

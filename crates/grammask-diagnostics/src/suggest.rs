@@ -1,11 +1,11 @@
-//! "Did you mean": the known name closest to an unknown one.
+//! Suggestions for misspelled names, by edit distance.
 //!
-//! Cost: bounded per name, because long names and names of other lengths are not compared.
+//! Cost: bounded per candidate, since long names and names of different lengths are skipped.
 
-/// Longest name that is worth a comparison, in bytes.
-const LONGEST: usize = 64;
+/// Maximum length of a candidate, in bytes: bounds the quadratic cost of the edit distance.
+const MAX_NAME_BYTES: usize = 64;
 
-/// The name among `names` that is at most two edits (fewer for short names) away from `name`, the closest first.
+/// The closest of `names` at an edit distance of at most 2 from `name` (less for short names); the first of equals.
 pub fn closest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let allowed = match name.len() {
         0..=1 => 0,
@@ -14,30 +14,33 @@ pub fn closest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Opti
     };
     let mut best: Option<(usize, &str)> = None;
     for candidate in names {
-        if candidate == name || candidate.len().abs_diff(name.len()) > allowed || candidate.len() > LONGEST {
+        if candidate == name
+            || candidate.len().abs_diff(name.len()) > allowed
+            || candidate.len() > MAX_NAME_BYTES
+        {
             continue;
         }
-        let distance = if candidate.eq_ignore_ascii_case(name) { 0 } else { edits(name, candidate) };
-        if distance <= allowed && best.is_none_or(|(least, _)| distance < least) {
+        let distance = if candidate.eq_ignore_ascii_case(name) { 0 } else { edit_distance(name, candidate) };
+        if distance <= allowed && best.is_none_or(|(best_distance, _)| distance < best_distance) {
             best = Some((distance, candidate));
         }
     }
     best.map(|(_, candidate)| candidate)
 }
 
-/// Optimal string alignment distance over bytes: insertions, deletions, replacements and swaps of neighbours.
-fn edits(left: &str, right: &str) -> usize {
+/// The optimal string alignment distance over bytes: insertions, deletions, substitutions and adjacent transpositions.
+fn edit_distance(left: &str, right: &str) -> usize {
     let (left, right) = (left.as_bytes(), right.as_bytes());
     let mut before_last: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=right.len()).collect();
     for (i, &a) in left.iter().enumerate() {
         let mut row = vec![i + 1];
         for (j, &b) in right.iter().enumerate() {
-            let mut least = (last[j] + usize::from(a != b)).min(last[j + 1] + 1).min(row[j] + 1);
+            let mut min = (last[j] + usize::from(a != b)).min(last[j + 1] + 1).min(row[j] + 1);
             if i > 0 && j > 0 && a == right[j - 1] && left[i - 1] == b {
-                least = least.min(before_last[j - 1] + 1);
+                min = min.min(before_last[j - 1] + 1);
             }
-            row.push(least);
+            row.push(min);
         }
         before_last = std::mem::replace(&mut last, row);
     }
@@ -67,7 +70,7 @@ mod tests {
         for (left, right, distance) in
             [("", "", 0), ("ab", "ba", 1), ("abc", "", 3), ("kitten", "sitting", 3), ("abcd", "acbd", 1)]
         {
-            assert_eq!(edits(left, right), distance, "{left} {right}");
+            assert_eq!(edit_distance(left, right), distance, "{left} {right}");
         }
     }
 }

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::SetId;
-use grammask_collections::append_only::AppendOnly;
-use grammask_collections::slots::Slots;
+use grammask_collections::append_only_vec::AppendOnlyVec;
+use grammask_collections::segmented_array::SegmentedArray;
 use grammask_vocabulary::{LiveTokens, Mask, TokenSetId};
 
 /// Memory per state, in bytes.
@@ -23,8 +23,8 @@ const ENTRY_BYTES: usize = size_of::<AtomicU32>();
 #[derive(Debug)]
 pub struct MaskCache {
     /// For each state the index of its mask plus one; zero if it is not cached.
-    by_set: Slots<AtomicU32>,
-    masks: AppendOnly<Arc<Mask>>,
+    by_set: SegmentedArray<AtomicU32>,
+    masks: AppendOnlyVec<Arc<Mask>>,
     distinct: Mutex<Distinct>,
     /// Memory of the distinct masks, in bytes, including the words that masks of this cache expand later.
     bytes: Arc<AtomicUsize>,
@@ -73,8 +73,8 @@ impl Eq for ByRepresentation {}
 impl Default for MaskCache {
     fn default() -> Self {
         Self {
-            by_set: Slots::new(),
-            masks: AppendOnly::new(),
+            by_set: SegmentedArray::new(),
+            masks: AppendOnlyVec::new(),
             distinct: Mutex::default(),
             bytes: Arc::default(),
             inserted: AtomicUsize::new(0),
@@ -163,7 +163,7 @@ impl MaskCache {
     /// full. The caller serialises calls.
     pub fn share(&self, set: SetId, cached: &CachedMask, max_bytes: usize) -> Option<&Arc<Mask>> {
         let number = cached.number.filter(|_| self.has_room(ENTRY_BYTES, max_bytes))?;
-        self.by_set.reach(set.index()).store(number + 1, Ordering::Release);
+        self.by_set.get_or_alloc(set.index()).store(number + 1, Ordering::Release);
         self.shared.store(self.shared.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         Some(self.masks.get(number as usize))
     }
@@ -175,7 +175,7 @@ impl MaskCache {
     }
 
     fn set(&self, set: SetId, number: u32) {
-        self.by_set.reach(set.index()).store(number + 1, Ordering::Release);
+        self.by_set.get_or_alloc(set.index()).store(number + 1, Ordering::Release);
         self.inserted.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -1,13 +1,13 @@
 //! Choices: the language of a list of texts, as one automaton.
 //!
-//! A hundred thousand texts are one terminal whose states are shared by equal ends, not as many alternatives of a rule.
-//! Cost: sorting the texts, then linear in them.
+//! A hundred thousand texts are one terminal that shares states between equal suffixes, instead of as many
+//! alternatives. Cost: sorting the texts, then linear in their total length.
 
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, Span};
 use grammask_grammar::{Grammar, GrammarBuilder, Terminal, quote_bytes};
 
-/// How many texts the label of the terminal names.
-const NAMED: usize = 3;
+/// Number of texts that the terminal's label lists.
+const MAX_TEXTS_IN_LABEL: usize = 3;
 
 /// The grammar whose texts are exactly `texts`.
 ///
@@ -20,7 +20,7 @@ const NAMED: usize = 3;
 /// ```
 ///
 /// # Errors
-/// If there are no texts, or too many bytes of them.
+/// If there are no texts, or their total length exceeds `Limits::grammar_bytes`.
 pub fn grammar<T: AsRef<[u8]>>(texts: &[T], limits: &Limits) -> Result<Grammar, GrammarError> {
     if texts.is_empty() {
         let empty =
@@ -31,9 +31,10 @@ pub fn grammar<T: AsRef<[u8]>>(texts: &[T], limits: &Limits) -> Result<Grammar, 
     if bytes > limits.grammar_bytes {
         return Err(LimitExceeded::new("grammar_bytes", limits.grammar_bytes).diagnostic().into());
     }
-    let mut label: Vec<String> = texts.iter().take(NAMED).map(|text| quote_bytes(text.as_ref())).collect();
-    if texts.len() > NAMED {
-        label.push(format!("… {} more", texts.len() - NAMED));
+    let mut label: Vec<String> =
+        texts.iter().take(MAX_TEXTS_IN_LABEL).map(|text| quote_bytes(text.as_ref())).collect();
+    if texts.len() > MAX_TEXTS_IN_LABEL {
+        label.push(format!("… {} more", texts.len() - MAX_TEXTS_IN_LABEL));
     }
     let label = label.join(" | ");
     let mut builder = GrammarBuilder::new(&label);

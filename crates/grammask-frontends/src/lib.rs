@@ -1,7 +1,8 @@
-//! Front ends: each turns a text of one grammar language into the one [`Grammar`](grammask_grammar::Grammar).
+//! Front ends: each translates the source of one grammar language into a [`Grammar`](grammask_grammar::Grammar).
 #![forbid(unsafe_code)]
 
 pub mod choices;
+mod cursor;
 pub mod free_text;
 pub mod gbnf;
 pub mod kbnf;

@@ -1,4 +1,4 @@
-//! A pattern as a grammar of its own, whose texts match it as a whole.
+//! A regular expression as a grammar of the texts that it matches from start to end.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use grammask_automata::regex::{RegexError, term};
 use grammask_diagnostics::{Diagnostic, GrammarError, LimitExceeded, Limits, Span};
 use grammask_grammar::{Grammar, GrammarBuilder, Terminal};
 
-/// The grammar of the texts that match `pattern` as a whole.
+/// The grammar of the texts that `pattern` matches from start to end.
 ///
 /// # Errors
-/// If the pattern is not a regular expression, is not supported, or is too large.
+/// If the pattern is malformed, not supported, or too large.
 pub fn grammar(pattern: &str, limits: &Limits) -> Result<Grammar, GrammarError> {
     if pattern.len() > limits.grammar_bytes {
         return Err(LimitExceeded::new("grammar_bytes", limits.grammar_bytes).diagnostic().into());
     }
     let mut builder = GrammarBuilder::new(pattern);
-    let term = term(builder.terms(), pattern, limits).map_err(|error| refusal(&error, pattern))?;
+    let term = term(builder.terms(), pattern, limits).map_err(|error| pattern_error(&error, pattern))?;
     let start = builder.nonterminal("start", Span::default());
     let label = format!("#\"{}\"", pattern.escape_debug());
     let body = builder.terminal(Terminal::Regular(term), &label, Span::new(0, pattern.len()));
@@ -23,9 +23,9 @@ pub fn grammar(pattern: &str, limits: &Limits) -> Result<Grammar, GrammarError> 
     Ok(builder.finish(start))
 }
 
-/// The refusal of `pattern` as an error about a grammar.
+/// The error of `pattern` as an error of a grammar whose source is the pattern.
 #[must_use]
-pub fn refusal(error: &RegexError, pattern: &str) -> GrammarError {
+pub fn pattern_error(error: &RegexError, pattern: &str) -> GrammarError {
     let diagnostic = Diagnostic::error(error.code(), error.message())
         .at(error.span())
         .help(error.help().unwrap_or("the syntax is that of the Rust crate `regex`"));

@@ -1,7 +1,7 @@
-//! Runs the KBNF cases of testdata/kbnf: error texts, trees, grammars and escapes, all compared exactly.
+//! Runs the KBNF cases of testdata/kbnf: diagnostics, trees, grammars and escapes, all compared exactly.
 //!
-//! `GRAMMASK_UPDATE=1 cargo test -p grammask --test kbnf_data` writes what the front end says now into the data; read
-//! the difference before it is committed.
+//! `GRAMMASK_UPDATE=1 cargo test -p grammask-frontends --test kbnf_data` writes the current output into the data;
+//! review the diff before committing it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use grammask_frontends::kbnf::ast::Expression;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Data of one file.
+/// The data of one file.
 #[derive(Deserialize, Serialize)]
 struct Cases<C> {
     case: Vec<C>,
 }
 
-/// A text and what is said about it.
+/// A source and its diagnostics.
 #[derive(Deserialize, Serialize)]
 struct ErrorCase {
     name: String,
@@ -28,7 +28,7 @@ struct ErrorCase {
     start: Option<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     grammar: String,
-    /// The text in hexadecimal, where it is not UTF-8.
+    /// The source in hexadecimal, if it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     hex: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,7 +39,7 @@ struct ErrorCase {
     output: String,
 }
 
-/// A text and what is made of it.
+/// A source and its tree or grammar.
 #[derive(Deserialize, Serialize)]
 struct GoldenCase {
     name: String,
@@ -50,12 +50,12 @@ struct GoldenCase {
     output: String,
 }
 
-/// A string as it is written and the bytes it stands for, in hexadecimal; no bytes: it is an error.
+/// The content of a string and its bytes in hexadecimal; `None` if the content is invalid.
 #[derive(Deserialize)]
 struct EscapeCase {
     written: String,
     bytes: Option<String>,
-    /// What it is between the quotes of a regex, if not the same: a pattern, or an error.
+    /// The result between the quotes of a regex, if it differs: a pattern, or an error.
     regex: Option<RegexMeaning>,
 }
 
@@ -75,7 +75,7 @@ fn read<C: DeserializeOwned>(path: &Path) -> Vec<C> {
     toml::from_str::<Cases<C>>(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display())).case
 }
 
-/// Compares `actual` with the output of each case, or writes it there if asked to.
+/// Compares `actual` with the output of each case, or updates the output if `GRAMMASK_UPDATE` is set.
 fn compare<C: Serialize>(
     path: &Path,
     mut cases: Vec<C>,
@@ -98,7 +98,7 @@ fn compare<C: Serialize>(
     }
     if update && !different.is_empty() {
         let text = toml::to_string_pretty(&Cases { case: cases }).expect("cases are plain data");
-        // Other tests read the file at the same time, so it must never be half written.
+        // Other tests read the file at the same time, so it is replaced atomically.
         let written = path.with_extension("new");
         std::fs::write(&written, text).expect("testdata can be written");
         std::fs::rename(&written, path).expect("testdata can be written");
@@ -107,7 +107,7 @@ fn compare<C: Serialize>(
     }
 }
 
-fn unhex(text: &str) -> Vec<u8> {
+fn decode_hexadecimal(text: &str) -> Vec<u8> {
     (0..text.len())
         .step_by(2)
         .map(|at| u8::from_str_radix(&text[at..at + 2], 16).expect("hexadecimal bytes"))
@@ -128,7 +128,7 @@ fn diagnose(case: &ErrorCase) -> (Vec<Diagnostic>, String) {
     let mut limits = Limits::default();
     limits.grammar_bytes = case.grammar_bytes.unwrap_or(limits.grammar_bytes);
     limits.grammar_size = case.grammar_size.unwrap_or(limits.grammar_size);
-    let text = case.hex.as_deref().map_or_else(|| case.grammar.clone().into_bytes(), unhex);
+    let text = case.hex.as_deref().map_or_else(|| case.grammar.clone().into_bytes(), decode_hexadecimal);
     match kbnf::grammar(&text, case.start.as_deref().unwrap_or("start"), &limits) {
         Ok((grammar, warnings)) => {
             let source = grammar.source().to_string();
@@ -155,7 +155,7 @@ fn error_texts() {
     }
 }
 
-/// Every error has a place, says what was found and helps, except for a text that was not even read.
+/// Every error has a span, a finding and advice, except for a source that was not read.
 #[test]
 fn every_error_is_complete() {
     for path in error_files() {
@@ -171,7 +171,7 @@ fn every_error_is_complete() {
     }
 }
 
-/// Every code that this front end can produce has a case.
+/// Every code that this front end can report has a case.
 #[test]
 fn every_code_has_a_case() {
     let mut seen = BTreeSet::new();
@@ -212,7 +212,7 @@ fn trees() {
     );
 }
 
-/// The grammar prints as expected, and what is printed is a grammar that prints the same.
+/// The grammar prints as expected, and the printed grammar prints equally.
 #[test]
 fn grammars() {
     let path = folder().join("grammar.toml");
@@ -223,7 +223,7 @@ fn grammars() {
         |case| &mut case.output,
         |case| {
             let printed = print(&case.grammar).unwrap_or_else(|error| panic!("{}: {error}", case.name));
-            assert_eq!(print(&printed).expect("what is printed is a grammar"), printed, "{}", case.name);
+            assert_eq!(print(&printed).expect("a printed grammar is a grammar"), printed, "{}", case.name);
             printed
         },
     );
@@ -233,7 +233,7 @@ fn print(grammar: &str) -> Result<String, GrammarError> {
     kbnf::grammar(grammar.as_bytes(), "start", &Limits::default()).map(|(grammar, _)| grammar.to_string())
 }
 
-/// The example of docs/kbnf.md is a grammar.
+/// The example of docs/kbnf.md is a valid grammar.
 #[test]
 fn documented_example() {
     let page = std::fs::read_to_string(folder().join("../../docs/kbnf.md")).expect("docs/kbnf.md is there");
@@ -276,7 +276,7 @@ fn escape_in_regex(case: &EscapeCase) {
     let expected: Option<Vec<u8>> = match (&case.regex, &case.bytes) {
         (Some(RegexMeaning::Text(text)), _) => Some(text.as_bytes().to_vec()),
         (Some(RegexMeaning::Error), _) | (None, None) => None,
-        (None, Some(hexadecimal)) => Some(unhex(hexadecimal)),
+        (None, Some(hexadecimal)) => Some(decode_hexadecimal(hexadecimal)),
     };
     match expected {
         Some(bytes) => {

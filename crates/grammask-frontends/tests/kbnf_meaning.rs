@@ -1,4 +1,4 @@
-//! What each form of terminal matches: words in, words out, run on the automaton that the front end asks for.
+//! The languages of the KBNF terminals: words that the automaton of each form accepts and rejects.
 
 use grammask_automata::Automata;
 use grammask_diagnostics::Limits;

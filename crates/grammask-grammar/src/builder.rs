@@ -1,4 +1,4 @@
-//! Builds a [`Grammar`] bottom up: terminals and nodes are interned as they are made.
+//! Builds a [`Grammar`] bottom up. Terminals and nonterminals are interned.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use grammask_automata::{TermId, Terms};
 
-/// Collects definitions; [`finish`](GrammarBuilder::finish) makes the grammar.
+/// Builder of a [`Grammar`]; [`finish`](GrammarBuilder::finish) returns it.
 ///
 /// ```
 /// use grammask_diagnostics::Span;
@@ -33,20 +33,20 @@ pub struct GrammarBuilder {
     spans: Vec<Span>,
     definitions: Vec<Definition>,
     source: Arc<str>,
-    /// The texts of grammars that were grafted.
+    /// The source texts of grafted grammars.
     grafted: String,
-    /// How often a name was made distinct.
-    copies: FxHashMap<Arc<str>, usize>,
+    /// The last suffix that made each name unique.
+    name_suffixes: FxHashMap<Arc<str>, usize>,
 }
 
 impl GrammarBuilder {
-    /// A builder for a grammar written in `source`.
+    /// A builder for a grammar with the source text `source`.
     #[must_use]
     pub fn new(source: &str) -> Self {
         Self::with_terms(source, Terms::new())
     }
 
-    /// A builder for a grammar written in `source`, some of whose languages have been made already.
+    /// A builder for a grammar with the source text `source`, with an existing arena of terms.
     #[must_use]
     pub fn with_terms(source: &str, terms: Terms) -> Self {
         Self {
@@ -60,28 +60,28 @@ impl GrammarBuilder {
             definitions: Vec::new(),
             source: Arc::from(source),
             grafted: String::new(),
-            copies: FxHashMap::default(),
+            name_suffixes: FxHashMap::default(),
         }
     }
 
-    /// The arena in which the regular languages of terminals are made.
+    /// The arena of the terminals' languages.
     pub fn terms(&mut self) -> &mut Terms {
         &mut self.terms
     }
 
-    /// The same, to look at.
+    /// The arena of the terminals' languages, for reading.
     #[must_use]
     pub fn terms_so_far(&self) -> &Terms {
         &self.terms
     }
 
-    /// How many nodes there are; front ends compare it with [`Limits::grammar_size`](grammask_diagnostics::Limits).
+    /// Number of nodes, which front ends compare with [`Limits::grammar_size`](grammask_diagnostics::Limits).
     #[must_use]
     pub fn size(&self) -> usize {
         self.nodes.len()
     }
 
-    /// The nonterminal called `name`, new on first use.
+    /// The nonterminal called `name`; made on first use.
     pub fn nonterminal(&mut self, name: &str, span: Span) -> NonterminalId {
         if let Some(&id) = self.nonterminal_ids.get(name) {
             return id;
@@ -103,7 +103,7 @@ impl GrammarBuilder {
         self.definitions.push(Definition { lhs, body, span });
     }
 
-    /// A leaf that matches `terminal`, written `label` in the grammar.
+    /// A node of `terminal`, whose notation in the grammar is `label`.
     pub fn terminal(&mut self, terminal: Terminal, label: &str, span: Span) -> NodeId {
         let id = *self.terminal_ids.entry(terminal.clone()).or_insert_with(|| {
             self.terminals.push(TerminalDefinition { terminal, label: Arc::from(label) });
@@ -112,7 +112,7 @@ impl GrammarBuilder {
         self.node(Node::Terminal(id), span)
     }
 
-    /// A leaf that matches exactly `bytes`.
+    /// A node of the terminal `bytes`.
     pub fn literal(&mut self, bytes: &[u8], span: Span) -> NodeId {
         let label = super::quote_bytes(bytes);
         self.terminal(Terminal::Literal(bytes.into()), &label, span)
@@ -123,7 +123,7 @@ impl GrammarBuilder {
         self.node(Node::Nonterminal(nonterminal), span)
     }
 
-    /// All of `parts` in order; a single part is itself.
+    /// The sequence of `parts`; the part itself if there is one.
     pub fn sequence(&mut self, parts: Vec<NodeId>, span: Span) -> NodeId {
         match parts[..] {
             [only] => only,
@@ -131,7 +131,7 @@ impl GrammarBuilder {
         }
     }
 
-    /// One of `parts`, of which there is at least one; a single part is itself.
+    /// The choice of `parts`, which must not be empty; the part itself if there is one.
     pub fn choice(&mut self, parts: Vec<NodeId>, span: Span) -> NodeId {
         match parts[..] {
             [only] => only,
@@ -139,12 +139,13 @@ impl GrammarBuilder {
         }
     }
 
-    /// `min` to `max` copies of `node`.
+    /// `min` to `max` name_suffixes of `node`.
     pub fn repeat(&mut self, node: NodeId, min: u32, max: Option<u32>, span: Span) -> NodeId {
         self.node(Node::Repeat { node, min, max }, span)
     }
 
-    /// Some of `parts`, with `separator` between each two. What they derive is not empty, all of them, and some of it finite.
+    /// A selection of `parts`, with `separator` between them. Each of them must derive a finite text and not the
+    /// empty one.
     pub fn selection(
         &mut self,
         selection: Arc<Selection>,
@@ -155,30 +156,30 @@ impl GrammarBuilder {
         self.node(Node::Selection { selection, parts: parts.into(), separator }, span)
     }
 
-    /// A nonterminal of its own, called `name`, or like it where that name is taken.
+    /// A new nonterminal called `name`, with a suffix if the name is taken.
     pub fn fresh_nonterminal(&mut self, name: &str, span: Span) -> NonterminalId {
         if !self.nonterminal_ids.contains_key(name) {
             return self.nonterminal(name, span);
         }
-        let mut copies = self.copies.get(name).copied().unwrap_or(1);
+        let mut name_suffixes = self.name_suffixes.get(name).copied().unwrap_or(1);
         let distinct = loop {
-            copies += 1;
-            let distinct = format!("{name}_{copies}");
+            name_suffixes += 1;
+            let distinct = format!("{name}_{name_suffixes}");
             if !self.nonterminal_ids.contains_key(&*distinct) {
                 break distinct;
             }
         };
-        self.copies.insert(Arc::from(name), copies);
+        self.name_suffixes.insert(Arc::from(name), name_suffixes);
         self.nonterminal(&distinct, span)
     }
 
-    /// Adds all of `grammar`, whose nonterminals get names of their own; returns a reference to its start symbol.
+    /// Adds a copy of `grammar` with fresh nonterminals; returns a reference to its start symbol.
     ///
-    /// Its text is appended to the source, so that its places still point at it. Cost: linear in the grammar.
+    /// Its source text is appended to this one, and its spans are shifted accordingly. Cost: linear in the grammar.
     pub fn graft(&mut self, grammar: &Grammar) -> NodeId {
         let shift = self.append_source(grammar.source());
         let moved = |span: Span| Span::new(span.start + shift, span.end + shift);
-        let wanted: Vec<TermId> = grammar
+        let roots: Vec<TermId> = grammar
             .terminals()
             .iter()
             .filter_map(|definition| match definition.terminal {
@@ -186,7 +187,7 @@ impl GrammarBuilder {
                 _ => None,
             })
             .collect();
-        let terms = self.terms.adopt(grammar.terms(), &wanted);
+        let terms = self.terms.import_terms(grammar.terms(), &roots);
         let nonterminals: Vec<NonterminalId> = grammar
             .nonterminals()
             .iter()
@@ -237,7 +238,7 @@ impl GrammarBuilder {
         self.reference(start, self.nonterminals[start.index()].span)
     }
 
-    /// Appends the text of a grafted grammar on a line of its own; returns where it begins.
+    /// Appends the source text of a grafted grammar on a new line; returns its offset.
     fn append_source(&mut self, text: &str) -> usize {
         if !(self.grafted.is_empty() && self.source.is_empty()) {
             self.grafted.push('\n');
@@ -247,7 +248,7 @@ impl GrammarBuilder {
         start
     }
 
-    /// What was added so far.
+    /// The definitions added so far.
     pub fn definitions(&self) -> &[Definition] {
         &self.definitions
     }
@@ -270,7 +271,7 @@ impl GrammarBuilder {
         NodeId::new(self.nodes.len() - 1)
     }
 
-    /// The grammar with start symbol `start`. Undefined symbols are found by lowering, which reports them all.
+    /// The grammar with start symbol `start`. Lowering reports undefined symbols, all together.
     #[must_use]
     pub fn finish(self, start: NonterminalId) -> Grammar {
         Grammar {

@@ -1,74 +1,77 @@
-//! Directives: what a text in KBNF or GBNF says about its lexer.
+//! Directives: statements about the lexer in KBNF and GBNF.
 //!
 //! ```text
-//! %terminal NAME NUMBER    these symbols are lexemes, whatever they are made of
-//! %ignore SPACE            so are these, and they mean nothing wherever they stand
-//! %refuse WRONG_NUMBER     so are these, and a text that has one is wrong
-//! %priority NAME 2         wins over what matches as much and has a lower number; 0 if nothing is said
+//! %terminal NAME NUMBER    the symbols are terminals of the lexer
+//! %ignore SPACE            terminals whose lexemes may occur anywhere and are skipped
+//! %refuse WRONG_NUMBER     terminals whose lexemes make a text invalid
+//! %priority NAME 2         among matches of equal length, the terminal with the highest priority wins; 0 by default
 //! ```
 //!
-//! A directive ends as a definition does: with `;` in KBNF, with its line in GBNF. In KBNF a comma may stand between names.
-//! No tool that does not know directives takes a text that has them: neither notation has a use for `%`. The meaning is
-//! that of `definition_of_rules` in the crate of lexed grammars.
+//! A directive ends like a definition: with `;` in KBNF, with the line in GBNF. In KBNF, commas may separate the names.
+//! Neither notation uses `%` otherwise, so other tools reject a grammar with directives instead of misreading it. The
+//! crate of lexed grammars implements their semantics.
 
 use grammask_diagnostics::{Code, Diagnostic, Span, closest};
 
-/// One thing that a text says about the lexer.
+/// A directive for one symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directive {
-    /// What is said.
+    /// The statement.
     pub kind: DirectiveKind,
-    /// About which symbol.
+    /// The symbol.
     pub name: Box<str>,
-    /// Where that symbol is named.
+    /// Location of the symbol in the directive.
     pub span: Span,
 }
 
-/// What a directive says of a symbol.
+/// The statement of a directive about a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectiveKind {
-    /// It is a terminal.
+    /// A terminal.
     Terminal,
-    /// It is a terminal that means nothing.
+    /// A terminal whose lexemes are skipped.
     Ignore,
-    /// It is a terminal that no text has.
+    /// A terminal that must not occur.
     Refuse,
-    /// It is a terminal of this priority.
+    /// A terminal with this priority.
     Priority(i32),
 }
 
-/// Whether a front end takes directives.
+/// Whether a front end accepts directives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectiveMode {
-    /// They are errors.
+    /// Directives are errors.
     Refused,
-    /// They are read.
+    /// Directives are parsed.
     Read,
 }
 
-/// What to do about a directive where none is taken.
-pub const ADVICE: &str = "a grammar with directives is read with a lexer, `lexer=\"contextual\"`; without one, white space between symbols must be written as terminals";
+/// The help of the error about a directive in a grammar without a lexer.
+pub const HELP_READ_WITH_LEXER: &str = "a grammar with directives is read with a lexer, `lexer=\"contextual\"`; without one, white space between symbols must be written as terminals";
 
 const KEYWORDS: [&str; 4] = ["%terminal", "%ignore", "%refuse", "%priority"];
 
-/// The directives that a keyword with `%` and the words after it make.
+/// Parses a directive: a keyword with `%`, and the words after it with their spans. Returns one directive per symbol.
 ///
 /// # Errors
-/// The keyword is none, or the words are not what it needs.
-pub fn read(keyword: (&str, Span), words: &[(&str, Span)]) -> Result<Vec<Directive>, Box<Diagnostic>> {
-    let (text, place) = keyword;
-    let end = words.last().map_or(place, |&(_, span)| span);
+/// If the keyword is unknown, or the words are not valid arguments.
+pub fn parse(
+    keyword: &str,
+    keyword_span: Span,
+    words: &[(&str, Span)],
+) -> Result<Vec<Directive>, Box<Diagnostic>> {
+    let end = words.last().map_or(keyword_span, |&(_, span)| span);
     let error = |message: String, span: Span, help: &str| {
         Err(Box::new(Diagnostic::error(Code::UnexpectedInput, message).at(span).help(help)))
     };
-    let kind = match text {
+    let kind = match keyword {
         "%terminal" => DirectiveKind::Terminal,
         "%ignore" => DirectiveKind::Ignore,
         "%refuse" => DirectiveKind::Refuse,
         "%priority" => {
             let help = "write `%priority NAME 2`";
             let [(name, span), (number, number_span)] = *words else {
-                return error("`%priority` takes a symbol and a number".into(), place.to(end), help);
+                return error("`%priority` takes a symbol and a number".into(), keyword_span.to(end), help);
             };
             let Ok(priority) = number.parse() else {
                 return error(format!("`{number}` is not a priority"), number_span, help);
@@ -77,19 +80,19 @@ pub fn read(keyword: (&str, Span), words: &[(&str, Span)]) -> Result<Vec<Directi
             return Ok(vec![Directive { kind, name: name.into(), span }]);
         }
         _ => {
-            let shown: String = text.chars().take(40).collect();
-            let help = match closest(text, KEYWORDS) {
+            let shown: String = keyword.chars().take(40).collect();
+            let help = match closest(keyword, KEYWORDS) {
                 Some(close) => format!("did you mean `{close}`?"),
                 None => format!("the directives are {}", KEYWORDS.map(|name| format!("`{name}`")).join(", ")),
             };
-            return error(format!("there is no directive `{shown}`"), place, &help);
+            return error(format!("there is no directive `{shown}`"), keyword_span, &help);
         }
     };
     if words.is_empty() {
         return error(
-            format!("`{text}` names no symbol"),
-            place,
-            &format!("write `{text} NAME`, and define `NAME` as any symbol"),
+            format!("`{keyword}` names no symbol"),
+            keyword_span,
+            &format!("write `{keyword} NAME`, and define `NAME` as any symbol"),
         );
     }
     Ok(words.iter().map(|&(name, span)| Directive { kind, name: name.into(), span }).collect())

@@ -1,9 +1,22 @@
-//! The one small intermediate representation that every front end produces and the lowering consumes.
+//! The intermediate representation of grammars: front ends produce it, and lowering consumes it.
 //!
-//! A [`Grammar`] is a list of definitions over an arena of [`Node`]s. Children always have smaller ids than
-//! their parents, so every traversal is a loop over ids and nothing recurses on user input. Terminals are
-//! regular languages over bytes, kept as terms in a [`Terms`] arena, or references to whole tokens of the
-//! vocabulary. Stop tokens, budgets and temperatures never enter this representation.
+//! A [`Grammar`] is a list of [`Definition`]s, whose right-hand sides are trees of [`Node`]s in one arena: terminals,
+//! nonterminals, sequences, choices, counted repetitions, and [`Selection`]s. A [`Terminal`] is a regular language over
+//! bytes, as a term in a [`Terms`] arena, or a set of whole tokens of the vocabulary. The representation is small on
+//! purpose: front ends translate every convenience of their notation to these nodes, and lowering alone knows how they
+//! become plain productions.
+//!
+//! Invariants:
+//!
+//! - The children of a node have smaller ids than the node, so a traversal is a loop over ids, and nothing recurses on
+//!   user input.
+//! - A grammar describes a language. Stop tokens, token budgets and temperatures are not part of it.
+//! - Every node and definition has a span in the source text, so that all later stages can report locations.
+//!
+//! Front ends use [`GrammarBuilder`]. A selection is the one construct without an equivalent of reasonable size in
+//! plain productions: parts in any order, with conditions on their combinations. Its conditions are Horn clauses,
+//! decided by unit propagation (Dowling and Gallier 1984). [`directives`] are the statements about a lexer that KBNF
+//! and GBNF share.
 #![forbid(unsafe_code)]
 
 mod builder;
@@ -15,7 +28,7 @@ pub use builder::GrammarBuilder;
 use grammask_collections::id_type;
 use grammask_diagnostics::Span;
 pub use printer::{quote_bytes, quote_text, repetition_suffix};
-pub use selection::{Clause, PartId, PartOrder, Progress, Selection};
+pub use selection::{Clause, PartCountBounds, PartId, PartOrder, Selection, SelectionState};
 
 use std::sync::Arc;
 
@@ -34,21 +47,21 @@ id_type! {
     NodeId
 }
 
-/// A token of the vocabulary, named in a grammar.
+/// A reference to a token of the vocabulary.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TokenReference {
-    /// By name, for example `<|eot|>`; resolved when the grammar meets a vocabulary.
+    /// By name, for example `<|eot|>`. Resolved when the grammar is compiled for a vocabulary.
     Name(String),
     /// By id.
     Id(u32),
-    /// By what is written: the special token of this name, or else the only token with this text.
+    /// By name or text: the special token of this name, or else the only token with this text.
     Written(String),
 }
 
-/// Some of the tokens of a vocabulary, by what a grammar lists.
+/// A set of tokens, or the complement of one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TokenSelection {
-    /// Whether these tokens are meant or all others.
+    /// Whether the set consists of the listed tokens or of all others.
     pub sense: TokenSense,
     /// Single tokens.
     pub tokens: Box<[TokenReference]>,
@@ -56,85 +69,85 @@ pub struct TokenSelection {
     pub ranges: Box<[(u32, u32)]>,
 }
 
-/// Which tokens a list of tokens stands for.
+/// The meaning of a list of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TokenSense {
-    /// The listed ones.
+    /// The listed tokens.
     Listed,
     /// All tokens with text and all special tokens that are not listed; never an end token.
     Others,
 }
 
-/// What a terminal matches.
+/// A terminal: a regular language over bytes, or a set of tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Terminal {
     /// Exactly these bytes.
     Literal(Box<[u8]>),
     /// Any word of a regular language.
     Regular(TermId),
-    /// Any word of a regular language that spreads over at most `tokens` tokens of the model. A token counts
-    /// as soon as one of its bytes belongs to the word.
+    /// Any word of a regular language that overlaps at most `tokens` tokens of the model. A token counts if at least
+    /// one of its bytes belongs to the word.
     Limited {
         /// The language.
         term: TermId,
-        /// The most tokens.
+        /// Maximum number of tokens.
         tokens: u32,
     },
-    /// Exactly this token, as a whole: its id counts, its text does not.
+    /// Exactly this token, as a whole, by id: other tokens with the same text do not match.
     Token(TokenReference),
-    /// Any one token that has text.
+    /// Any token that has text.
     AnyToken,
-    /// Any one of some tokens, as a whole.
+    /// Any token of a set, as a whole.
     OneOf(Box<TokenSelection>),
 }
 
-/// A terminal with the text that its grammar used for it.
+/// A terminal with its notation in the grammar.
 #[derive(Clone, Debug)]
 pub struct TerminalDefinition {
-    /// What it matches.
+    /// The terminal.
     pub terminal: Terminal,
-    /// How the grammar writes it, for people.
+    /// Its notation in the grammar, for messages.
     pub label: Arc<str>,
 }
 
-/// A nonterminal's name and where it first occurs.
+/// The name of a nonterminal and its first occurrence.
 #[derive(Clone, Debug)]
 pub struct NonterminalDefinition {
     /// The name.
     pub name: Arc<str>,
-    /// First definition, or first use while there is none.
+    /// The first definition, or the first use if there is no definition.
     pub span: Span,
     /// Whether there is a definition.
     pub defined: bool,
 }
 
-/// A part of a right-hand side.
+/// A node of a right-hand side.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
-    /// A leaf.
+    /// A terminal.
     Terminal(TerminalId),
     /// A reference to the definitions of a nonterminal.
     Nonterminal(NonterminalId),
-    /// All of them in order; none is the empty text.
+    /// The concatenation of nodes; the empty text if there are none.
     Sequence(Box<[NodeId]>),
-    /// One of them.
+    /// Any one of the nodes.
     Choice(Box<[NodeId]>),
-    /// `min` to `max` copies in a row; no `max` means any number.
+    /// `min` to `max` consecutive copies; unbounded without `max`.
     Repeat {
-        /// What is repeated.
+        /// The repeated node.
         node: NodeId,
-        /// The fewest copies.
+        /// Minimum number of copies.
         min: u32,
-        /// The most copies.
+        /// Maximum number of copies.
         max: Option<u32>,
     },
-    /// Some parts, at least one, with a separator between each two.
+    /// One or more parts with separators between them.
     Selection {
-        /// Which parts come, in which order.
+        /// The possible combinations and orders of parts.
         selection: Arc<Selection>,
-        /// The parts. Each derives a finite text, and not the empty one.
+        /// The parts. Each derives a finite text, and does not derive the empty one.
         parts: Box<[NodeId]>,
-        /// What stands between two of them; derives a finite text, and not the empty one.
+        /// The separator. It derives a finite text, and does not derive the empty one.
         separator: NodeId,
     },
 }
@@ -144,17 +157,17 @@ pub enum Node {
 pub struct Definition {
     /// The defined nonterminal.
     pub lhs: NonterminalId,
-    /// Its right-hand side.
+    /// The right-hand side.
     pub body: NodeId,
-    /// Where it stands.
+    /// Location in the source text.
     pub span: Span,
 }
 
-/// A grammar as a front end delivers it. Front ends make it with [`GrammarBuilder`]; the fields are public for the passes of
-/// lowering that rewrite it.
+/// A grammar. Front ends make it with [`GrammarBuilder`]; the fields are public for the passes of lowering that
+/// rewrite it.
 #[derive(Clone, Debug)]
 pub struct Grammar {
-    /// The arena of the regular languages.
+    /// The arena of the terminals' languages.
     pub terms: Terms,
     /// Terminals, by [`TerminalId`].
     pub terminals: Vec<TerminalDefinition>,
@@ -162,7 +175,7 @@ pub struct Grammar {
     pub nonterminals: Vec<NonterminalDefinition>,
     /// Nodes of right-hand sides, by [`NodeId`]; children precede their parents.
     pub nodes: Vec<Node>,
-    /// Source span of each node.
+    /// The span of each node.
     pub spans: Vec<Span>,
     /// Definitions, in source order. A nonterminal may have several.
     pub definitions: Vec<Definition>,
@@ -173,7 +186,7 @@ pub struct Grammar {
 }
 
 impl Grammar {
-    /// The arena of all regular languages of the grammar.
+    /// The arena of the terminals' languages.
     #[must_use]
     pub fn terms(&self) -> &Terms {
         &self.terms
@@ -191,19 +204,19 @@ impl Grammar {
         &self.nonterminals
     }
 
-    /// All nodes; the children of a node come before it.
+    /// All nodes; children precede their parents.
     #[must_use]
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// Where a node stands in the source text.
+    /// The span of a node.
     #[must_use]
     pub fn span(&self, node: NodeId) -> Span {
         self.spans[node.index()]
     }
 
-    /// All definitions, in the order of the source text.
+    /// All definitions, in source order.
     #[must_use]
     pub fn definitions(&self) -> &[Definition] {
         &self.definitions
@@ -215,7 +228,7 @@ impl Grammar {
         self.start
     }
 
-    /// The text the grammar was made from; empty if there is none.
+    /// The source text; empty if there is none.
     #[must_use]
     pub fn source(&self) -> &Arc<str> {
         &self.source

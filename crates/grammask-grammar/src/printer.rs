@@ -1,10 +1,10 @@
-//! Prints a grammar as KBNF-like text, one definition a line, for people and for golden tests.
+//! Displays a grammar in a notation like KBNF, one definition per line, for debugging and golden tests.
 
 use std::fmt::{self, Write};
 
 use super::{Grammar, Node, NodeId};
 
-/// `text` in double quotes, with escapes that KBNF reads back.
+/// `text` in double quotes, with the escapes of KBNF.
 #[must_use]
 pub fn quote_text(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
@@ -26,7 +26,7 @@ pub fn quote_text(text: &str) -> String {
     quoted
 }
 
-/// `bytes` as text in double quotes where they are UTF-8, and with `\b{hh}` byte escapes where they are not.
+/// `bytes` in double quotes: valid UTF-8 as text, other bytes as `\b{hh}` escapes.
 #[must_use]
 pub fn quote_bytes(bytes: &[u8]) -> String {
     let mut quoted = String::from("\"");
@@ -41,28 +41,29 @@ pub fn quote_bytes(bytes: &[u8]) -> String {
     quoted
 }
 
-/// How tightly a context binds: a node that binds less tightly than its context gets parentheses.
+/// Operator precedence: a node of lower precedence than its context is put in parentheses.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
-enum Binding {
+enum NodePrecedence {
     Choice,
     Sequence,
     Postfix,
 }
 
-enum Piece {
-    Node(NodeId, Binding),
+/// Output that is still to be written.
+enum PrintItem {
+    Node(NodeId, NodePrecedence),
     Text(&'static str),
     Bounds(u32, Option<u32>),
 }
 
 impl Grammar {
     fn write_node(&self, f: &mut fmt::Formatter<'_>, root: NodeId) -> fmt::Result {
-        let mut stack = vec![Piece::Node(root, Binding::Choice)];
-        while let Some(piece) = stack.pop() {
-            match piece {
-                Piece::Text(text) => f.write_str(text)?,
-                Piece::Bounds(min, max) => f.write_str(&repetition_suffix(min, max))?,
-                Piece::Node(node, context) => {
+        let mut stack = vec![PrintItem::Node(root, NodePrecedence::Choice)];
+        while let Some(item) = stack.pop() {
+            match item {
+                PrintItem::Text(text) => f.write_str(text)?,
+                PrintItem::Bounds(min, max) => f.write_str(&repetition_suffix(min, max))?,
+                PrintItem::Node(node, context) => {
                     self.write_shallow(f, node, context, &mut stack)?;
                 }
             }
@@ -74,60 +75,64 @@ impl Grammar {
         &self,
         f: &mut fmt::Formatter<'_>,
         node: NodeId,
-        context: Binding,
-        stack: &mut Vec<Piece>,
+        context: NodePrecedence,
+        stack: &mut Vec<PrintItem>,
     ) -> fmt::Result {
         let (parts, separator, own) = match &self.nodes[node.index()] {
             Node::Terminal(id) => return f.write_str(&self.terminals[id.index()].label),
             Node::Nonterminal(id) => return f.write_str(&self.nonterminals[id.index()].name),
             Node::Repeat { node, min, max } => {
-                stack.push(Piece::Bounds(*min, *max));
-                stack.push(Piece::Node(*node, Binding::Postfix));
-                if context == Binding::Postfix {
-                    // A postfix operator of a postfix operator needs brackets: ("a"+)?
+                stack.push(PrintItem::Bounds(*min, *max));
+                stack.push(PrintItem::Node(*node, NodePrecedence::Postfix));
+                if context == NodePrecedence::Postfix {
+                    // A postfix operator on a postfix operator needs parentheses: ("a"+)?
                     let inner = stack.split_off(stack.len() - 2);
-                    stack.push(Piece::Text(")"));
+                    stack.push(PrintItem::Text(")"));
                     stack.extend(inner);
-                    stack.push(Piece::Text("("));
+                    stack.push(PrintItem::Text("("));
                 }
                 return Ok(());
             }
             Node::Selection { parts, separator, .. } => {
-                stack.push(Piece::Node(*separator, Binding::Postfix));
-                stack.push(Piece::Text(") % "));
+                stack.push(PrintItem::Node(*separator, NodePrecedence::Postfix));
+                stack.push(PrintItem::Text(") % "));
                 for (index, &part) in parts.iter().enumerate().rev() {
-                    stack.push(Piece::Node(part, Binding::Sequence));
-                    stack.push(Piece::Text(if index > 0 { " & " } else { "(" }));
+                    stack.push(PrintItem::Node(part, NodePrecedence::Sequence));
+                    stack.push(PrintItem::Text(if index > 0 { " & " } else { "(" }));
                 }
                 return Ok(());
             }
             Node::Sequence(parts) if parts.is_empty() => return f.write_str("\"\""),
-            Node::Sequence(parts) => (parts, " ", Binding::Sequence),
-            Node::Choice(parts) => (parts, " | ", Binding::Choice),
+            Node::Sequence(parts) => (parts, " ", NodePrecedence::Sequence),
+            Node::Choice(parts) => (parts, " | ", NodePrecedence::Choice),
         };
         let bracketed = context > own;
         if bracketed {
-            stack.push(Piece::Text(")"));
+            stack.push(PrintItem::Text(")"));
         }
         for (index, &part) in parts.iter().enumerate().rev() {
-            let inner = if own == Binding::Sequence { Binding::Sequence } else { Binding::Choice };
-            // A sequence inside a sequence keeps its brackets, so that the printed tree is the tree.
+            let inner = if own == NodePrecedence::Sequence {
+                NodePrecedence::Sequence
+            } else {
+                NodePrecedence::Choice
+            };
+            // A nested sequence or choice keeps its parentheses, so that the output shows the tree.
             let nested = matches!(self.nodes[part.index()], Node::Sequence(ref inner) if !inner.is_empty())
-                && own == Binding::Sequence
-                || matches!(self.nodes[part.index()], Node::Choice(_)) && own == Binding::Choice;
-            stack.push(Piece::Node(part, if nested { Binding::Postfix } else { inner }));
+                && own == NodePrecedence::Sequence
+                || matches!(self.nodes[part.index()], Node::Choice(_)) && own == NodePrecedence::Choice;
+            stack.push(PrintItem::Node(part, if nested { NodePrecedence::Postfix } else { inner }));
             if index > 0 {
-                stack.push(Piece::Text(separator));
+                stack.push(PrintItem::Text(separator));
             }
         }
         if bracketed {
-            stack.push(Piece::Text("("));
+            stack.push(PrintItem::Text("("));
         }
         Ok(())
     }
 }
 
-/// The postfix operator for `min` to `max` copies.
+/// The postfix operator of a repetition of `min` to `max` copies.
 pub fn repetition_suffix(min: u32, max: Option<u32>) -> String {
     match (min, max) {
         (0, None) => "*".into(),

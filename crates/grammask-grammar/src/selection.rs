@@ -1,13 +1,14 @@
-//! Selections: some of a list of parts, each at most once, under conditions on which parts come together.
+//! Selections: parts that occur at most once each (or any number of times), under conditions on their combinations.
 //!
-//! The members of an object in any order are 2^n sets of members that can have come already, and `dependentRequired`
-//! between 20 pairs of names is 2^20 of them in declared order, so plain rules for them do not exist. A selection stays one
-//! node down to the recogniser, which makes a state of it, a [`Progress`], when a text first reaches it: a text of k parts
-//! reaches k + 1 of them.
+//! Plain rules for the members of an object in any order need a nonterminal per set of members that have occurred,
+//! 2^n for n members; in declared order, `dependentRequired` between 20 pairs of names needs 2^20. So a selection
+//! remains a single node down to the recogniser, which makes a [`SelectionState`] when a text first reaches it: a
+//! text of k parts needs k + 1 of them.
 //!
-//! Conditions are Horn clauses over "this part comes": all of these need that one, or never come together. What must
-//! still come is then the least model, by unit propagation (Dowling and Gallier 1984), so a state that no text
-//! completes is never entered. Cost of a step: in the order of the parts and the clauses.
+//! Conditions are Horn clauses over "part p occurs": some parts together require another, or exclude each other. The
+//! parts that must still occur are the least model, computed by unit propagation (Dowling and Gallier, "Linear-time
+//! algorithms for testing the satisfiability of propositional Horn formulae", 1984). So a state that no text can
+//! complete is never entered. Cost of a step: linear in the number of parts and clauses, for each candidate part.
 
 use super::id_type;
 
@@ -16,50 +17,57 @@ id_type! {
     PartId
 }
 
-/// In which order the parts of a [`Selection`] come.
+/// The order of the parts of a [`Selection`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PartOrder {
-    /// In that of the list.
+    /// The order of the list.
     Listed,
-    /// In any.
+    /// Any order.
     Any,
 }
 
-/// A condition: where all of `given` come, so does `then`; without one, not all of them come.
+/// A Horn clause: if all parts of `given` occur, `then` occurs too; without `then`, they do not all occur.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Clause {
-    /// Parts that come together.
+    /// The premise.
     pub given: Box<[PartId]>,
-    /// The part that they need.
+    /// The conclusion; `None` is falsity.
     pub then: Option<PartId>,
 }
 
-/// Which parts come, in which order. At least one part comes.
+/// Bounds on the number of parts of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PartCountBounds {
+    /// Minimum number of parts.
+    pub min: u32,
+    /// Maximum number of parts; `None` is unbounded.
+    pub max: Option<u32>,
+}
+
+impl From<(u32, Option<u32>)> for PartCountBounds {
+    fn from(bounds: (u32, Option<u32>)) -> Self {
+        Self { min: bounds.0, max: bounds.1 }
+    }
+}
+
+/// The possible sequences of parts, which are never empty.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Selection {
     order: PartOrder,
     count: usize,
-    /// Parts that may come any number of times.
+    /// Parts that may occur any number of times.
     repeatable: PartSet,
-    /// Parts that must come.
+    /// Parts that must occur: the conclusions of clauses without a premise.
     required: PartSet,
-    /// The clauses with a `given`.
+    /// The clauses with a premise.
     clauses: Box<[Clause]>,
-    /// For each clause the position behind all parts that it mentions.
+    /// For each clause, the position after the last part that it mentions.
     reach: Box<[usize]>,
-    /// Parts in some `given`.
+    /// The parts in premises.
     given: PartSet,
-    least: u32,
-    most: Option<u32>,
-    /// No parts satisfy the conditions, whatever they are.
+    bounds: PartCountBounds,
+    /// There is a clause with neither premise nor conclusion.
     is_contradictory: bool,
-}
-
-impl Progress {
-    /// Bytes that it takes.
-    pub fn memory_bytes(&self) -> usize {
-        size_of::<Self>() + self.used.0.len() * size_of::<u64>()
-    }
 }
 
 /// A set of parts.
@@ -99,40 +107,50 @@ impl PartSet {
     }
 }
 
-/// What matters of the parts that have come. Equal values have equal futures.
+/// The state after some parts: the information about them on which the possible continuations depend.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Progress {
+pub struct SelectionState {
+    /// The parts that have occurred; those that no open clause mentions may be omitted.
     used: PartSet,
-    /// The first part whose turn is not over; 0 where the order is free.
+    /// The first part that may still occur; 0 if the order is free.
     next: usize,
-    /// How many parts have come, as far as that matters.
+    /// The number of parts that have occurred, capped where it has no further effect.
     count: u32,
 }
 
+impl SelectionState {
+    /// Memory in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + self.used.0.len() * size_of::<u64>()
+    }
+}
+
 impl Selection {
-    /// A selection of `count` parts, of which those in `repeatable` may come any number of times; `least` to `most`
-    /// parts come in all.
+    /// A selection of `count` parts, of which those in `repeatable` may occur any number of times, and with `bounds` on
+    /// the number of parts of a text.
     ///
-    /// None where it is hard to tell whether anything satisfies the conditions (bounds on the number of parts beside
-    /// clauses with a `given`), and where a clause mentions a repeatable part.
+    /// `None` if satisfiability would be hard to decide (bounds on the number of parts together with clauses that
+    /// have a premise), and if a clause mentions a repeatable part.
     #[must_use]
     pub fn new(
         order: PartOrder,
         count: usize,
         repeatable: &[PartId],
         clauses: Vec<Clause>,
-        (least, most): (u32, Option<u32>),
+        bounds: impl Into<PartCountBounds>,
     ) -> Option<Self> {
-        let mut many = PartSet::empty(count);
-        repeatable.iter().for_each(|&part| many.add(part));
-        if clauses.iter().any(|clause| clause.parts().any(|part| many.has(part))) {
+        let PartCountBounds { min, max } = bounds.into();
+        let mut repeatable_parts = PartSet::empty(count);
+        repeatable.iter().for_each(|&part| repeatable_parts.add(part));
+        if clauses.iter().any(|clause| clause.parts().any(|part| repeatable_parts.has(part))) {
             return None;
         }
         let mut given = PartSet::empty(count);
         clauses.iter().flat_map(|clause| &clause.given).for_each(|&part| given.add(part));
-        let most = most.filter(|&most| !many.is_empty() || (most as usize) < count);
-        let least = if least > 1 { least } else { 0 };
-        if (least > 0 || most.is_some()) && !given.is_empty() || most.is_some_and(|most| most < least) {
+        // Bounds without effect are dropped, so that they do not prevent clauses.
+        let max = max.filter(|&max| !repeatable_parts.is_empty() || (max as usize) < count);
+        let min = if min > 1 { min } else { 0 };
+        if (min > 0 || max.is_some()) && !given.is_empty() || max.is_some_and(|max| max < min) {
             return None;
         }
         let mut required = PartSet::empty(count);
@@ -153,24 +171,23 @@ impl Selection {
         Some(Self {
             order,
             count,
-            repeatable: many,
+            repeatable: repeatable_parts,
             required,
             clauses,
             reach,
             given,
-            least,
-            most,
+            bounds: PartCountBounds { min, max },
             is_contradictory,
         })
     }
 
-    /// How many parts are listed.
+    /// Number of listed parts.
     #[must_use]
     pub fn part_count(&self) -> usize {
         self.count
     }
 
-    /// The same with only the parts that `keep` says, and where these were in the list.
+    /// The selection restricted to the parts for which `keep` holds, and their former positions.
     #[must_use]
     pub fn restricted(&self, keep: impl Fn(PartId) -> bool) -> (Self, Vec<PartId>) {
         let kept: Vec<PartId> = self.parts().filter(|&part| keep(part)).collect();
@@ -186,9 +203,8 @@ impl Selection {
             .filter_map(|part| moved[part.index()])
             .collect();
         let clauses: Vec<Clause> = clauses.collect();
-        let bounds = (self.least, self.most);
-        let same_kind = "parts that go take no clause from one kind to another";
-        (Self::new(self.order, kept.len(), &repeatable, clauses, bounds).expect(same_kind), kept)
+        let restricted = Self::new(self.order, kept.len(), &repeatable, clauses, self.bounds);
+        (restricted.expect("the conditions of `new` hold for a subset of the parts and clauses"), kept)
     }
 
     fn all_clauses(&self) -> impl Iterator<Item = Clause> {
@@ -198,51 +214,51 @@ impl Selection {
         plain.chain(self.clauses.iter().cloned())
     }
 
-    /// Whether some parts satisfy all conditions.
+    /// Whether some sequence of parts satisfies all conditions.
     #[must_use]
     pub fn is_satisfiable(&self) -> bool {
         let start = self.start();
         self.choices(&start).next().is_some()
     }
 
-    /// Whether some parts, of those that `keep` says, satisfy all conditions.
+    /// Whether some sequence of the parts for which `keep` holds satisfies all conditions.
     #[must_use]
     pub fn is_satisfiable_with(&self, keep: impl Fn(PartId) -> bool) -> bool {
         self.restricted(keep).0.is_satisfiable()
     }
 
-    /// Before the first part.
+    /// The state before the first part.
     #[must_use]
-    pub fn start(&self) -> Progress {
-        Progress { used: PartSet::empty(self.count), next: 0, count: 0 }
+    pub fn start(&self) -> SelectionState {
+        SelectionState { used: PartSet::empty(self.count), next: 0, count: 0 }
     }
 
-    /// The parts that can come next. Each of them leads to an end, from where `start` and `after` lead.
-    pub fn choices(&self, progress: &Progress) -> impl Iterator<Item = PartId> {
-        let model = self.needs(&progress.used, progress.next, progress.next, progress.count);
-        let is_new = |part: PartId| !progress.used.has(part);
+    /// The parts that can occur next, in a state that `start` or `after` returned. A text can be completed after each.
+    pub fn choices(&self, state: &SelectionState) -> impl Iterator<Item = PartId> {
+        let model = self.needs(&state.used, state.next, state.next, state.count);
+        let is_new = |part: PartId| !state.used.has(part);
         let until = match (&model, self.order) {
             (None, _) => 0,
             (_, PartOrder::Any) => self.count,
-            // What must come is not passed over.
-            (Some(model), PartOrder::Listed) => (progress.next..self.count)
+            // A part that must occur cannot be skipped.
+            (Some(model), PartOrder::Listed) => (state.next..self.count)
                 .find(|&index| is_new(PartId::new(index)) && model.has(PartId::new(index)))
                 .map_or(self.count, |index| index + 1),
         };
-        let is_bounded = self.least > 0 || self.most.is_some();
-        // Parts on which nothing depends never make it impossible to end.
-        let leads_on = move |part| !is_bounded && !self.given.has(part) || self.goes_on(progress, part);
-        (progress.next..until).map(PartId::new).filter(move |&part| is_new(part) && leads_on(part))
+        let is_bounded = self.bounds.min > 0 || self.bounds.max.is_some();
+        // A part that is in no premise cannot make the conditions unsatisfiable.
+        let is_completable =
+            move |part| !is_bounded && !self.given.has(part) || self.is_completable_after(state, part);
+        (state.next..until).map(PartId::new).filter(move |&part| is_new(part) && is_completable(part))
     }
 
-    /// After one more part, which is one of the choices.
+    /// The state after one of the [`choices`](Self::choices).
     #[must_use]
-    pub fn after(&self, progress: &Progress, part: PartId) -> Progress {
-        let mut after = self.with(progress, part);
-        after.count = match (self.least, self.most) {
-            (least, None) => after.count.min(least),
-            (_, Some(_)) => after.count,
-        };
+    pub fn after(&self, state: &SelectionState, part: PartId) -> SelectionState {
+        let mut after = self.with(state, part);
+        if self.bounds.max.is_none() {
+            after.count = after.count.min(self.bounds.min);
+        }
         if self.order == PartOrder::Listed {
             let mut kept = PartSet::empty(self.count);
             for (clause, _) in self.clauses.iter().zip(&self.reach).filter(|&(_, &reach)| reach > after.next)
@@ -257,21 +273,22 @@ impl Selection {
         after
     }
 
-    /// Whether no more part need come.
+    /// Whether the text may end here.
     #[must_use]
-    pub fn can_end(&self, progress: &Progress) -> bool {
-        let has = |part: &PartId| progress.used.has(*part);
-        let is_met = |clause: &Clause| !clause.given.iter().all(has) || clause.then.as_ref().is_some_and(has);
-        progress.count >= self.least
-            && self.required_left(&progress.used, progress.next).is_empty()
-            && self.open_clauses(progress.next).all(is_met)
+    pub fn can_end(&self, state: &SelectionState) -> bool {
+        let has = |part: &PartId| state.used.has(*part);
+        let is_satisfied =
+            |clause: &Clause| !clause.given.iter().all(has) || clause.then.as_ref().is_some_and(has);
+        state.count >= self.bounds.min
+            && self.missing_required(&state.used, state.next).is_empty()
+            && self.open_clauses(state.next).all(is_satisfied)
     }
 
     fn parts(&self) -> impl Iterator<Item = PartId> + use<> {
         (0..self.count).map(PartId::new)
     }
 
-    /// The clauses that mention parts from a position on; in any order all.
+    /// The clauses that mention parts at or after a position; all clauses if the order is free.
     fn open_clauses(&self, from: usize) -> impl Iterator<Item = &Clause> {
         let is_open = move |reach: usize| self.order == PartOrder::Any || reach > from;
         self.clauses
@@ -281,21 +298,22 @@ impl Selection {
             .map(|(clause, _)| clause)
     }
 
-    /// The required parts that have not come, from a position on; in any order all.
-    fn required_left(&self, used: &PartSet, from: usize) -> PartSet {
-        let mut left = self.required.clone();
-        left.0.iter_mut().zip(&used.0).for_each(|(word, used)| *word &= !used);
+    /// The required parts at or after a position that have not occurred; all such parts if the order is free.
+    fn missing_required(&self, used: &PartSet, from: usize) -> PartSet {
+        let mut missing = self.required.clone();
+        missing.0.iter_mut().zip(&used.0).for_each(|(word, used)| *word &= !used);
         if self.order == PartOrder::Listed {
-            for (index, word) in left.0.iter_mut().enumerate() {
+            for (index, word) in missing.0.iter_mut().enumerate() {
                 let before = from.saturating_sub(index * 64).min(64);
                 *word = if before == 64 { 0 } else { *word >> before << before };
             }
         }
-        left
+        missing
     }
 
-    fn with(&self, progress: &Progress, part: PartId) -> Progress {
-        let mut with = progress.clone();
+    /// The state with one more part, before [`after`](Self::after) drops information.
+    fn with(&self, state: &SelectionState, part: PartId) -> SelectionState {
+        let mut with = state.clone();
         with.count += 1;
         let is_repeatable = self.repeatable.has(part);
         if !is_repeatable {
@@ -307,15 +325,16 @@ impl Selection {
         with
     }
 
-    /// Whether a text can go on with a part and come to an end.
-    fn goes_on(&self, progress: &Progress, part: PartId) -> bool {
-        let Progress { used, next, count } = self.with(progress, part);
-        self.needs(&used, next, progress.next, count).is_some()
+    /// Whether a text can continue with a part and be completed.
+    fn is_completable_after(&self, state: &SelectionState, part: PartId) -> bool {
+        let SelectionState { used, next, count } = self.with(state, part);
+        self.needs(&used, next, state.next, count).is_some()
     }
 
-    /// All parts that have come or must come; none where that cannot be. Clauses about parts before `decided` hold.
+    /// The least model: the parts that have occurred or must occur. `None` if the conditions are unsatisfiable.
+    /// Clauses that mention only parts before `decided` are known to hold.
     fn needs(&self, used: &PartSet, next: usize, decided: usize, count: u32) -> Option<PartSet> {
-        let mut model = self.required_left(used, decided);
+        let mut model = self.missing_required(used, decided);
         if self.is_contradictory || model.parts().next().is_some_and(|part| part.index() < next) {
             return None;
         }
@@ -328,7 +347,7 @@ impl Selection {
                 }
                 let then = clause.then?;
                 if !model.has(then) {
-                    // In the order of the list its turn may be over.
+                    // The part is before `next`, so it can no longer occur.
                     if then.index() < next {
                         return None;
                     }
@@ -338,54 +357,54 @@ impl Selection {
             }
         }
         let all = count as usize + model.len() - used.len();
-        if self.most.is_some_and(|most| all > most as usize) {
+        if self.bounds.max.is_some_and(|max| all > max as usize) {
             return None;
         }
-        let to_come = || self.parts().skip(next).filter(|&part| !model.has(part));
-        let is_enough = all >= self.least as usize
-            || to_come().any(|part| self.repeatable.has(part))
-            || all + to_come().count() >= self.least as usize;
-        is_enough.then_some(model)
+        let optional = || self.parts().skip(next).filter(|&part| !model.has(part));
+        let min = self.bounds.min as usize;
+        let is_min_reachable =
+            all >= min || optional().any(|part| self.repeatable.has(part)) || all + optional().count() >= min;
+        is_min_reachable.then_some(model)
     }
 }
 
-/// The conditions once more, as they are written, for the reference recogniser and for tests: of parts that have come, sorted.
+/// The conditions by definition, on the sorted list of all parts of a text, for the reference recogniser and tests.
 impl Selection {
-    /// Whether parts come in the order in which they are listed.
+    /// Whether parts occur in the order of the list.
     #[must_use]
     pub fn is_listed(&self) -> bool {
         self.order == PartOrder::Listed
     }
 
-    /// Whether no part came more often than it may.
-    pub fn may_repeat(&self, come: &[PartId]) -> bool {
-        come.windows(2).all(|pair| pair[0] != pair[1] || self.repeatable.has(pair[0]))
-            && self.most.is_none_or(|most| come.len() <= most as usize)
+    /// Whether no part occurs too often, and not too many occur.
+    pub fn may_repeat(&self, occurred: &[PartId]) -> bool {
+        occurred.windows(2).all(|pair| pair[0] != pair[1] || self.repeatable.has(pair[0]))
+            && self.bounds.max.is_none_or(|max| occurred.len() <= max as usize)
     }
 
-    /// Whether these parts satisfy all conditions.
-    pub fn allows(&self, come: &[PartId]) -> bool {
-        let has = |part: &PartId| come.contains(part);
-        self.may_repeat(come)
-            && come.len() >= self.least as usize
+    /// Whether the parts satisfy all conditions.
+    pub fn allows(&self, occurred: &[PartId]) -> bool {
+        let has = |part: &PartId| occurred.contains(part);
+        self.may_repeat(occurred)
+            && occurred.len() >= self.bounds.min as usize
             && self
                 .all_clauses()
                 .all(|clause| !clause.given.iter().all(has) || clause.then.as_ref().is_some_and(has))
     }
 
-    /// Leaves out repetitions that make no difference to what may follow.
-    pub fn shorten(&self, come: &mut Vec<PartId>) {
-        let enough = self.most.map_or(self.least as usize, |most| most as usize + 1);
-        while come.len() > enough
-            && let Some(position) = come.windows(2).position(|pair| pair[0] == pair[1])
+    /// Removes repetitions that do not affect the possible continuations.
+    pub fn shorten(&self, occurred: &mut Vec<PartId>) {
+        let significant = self.bounds.max.map_or(self.bounds.min as usize, |max| max as usize + 1);
+        while occurred.len() > significant
+            && let Some(position) = occurred.windows(2).position(|pair| pair[0] == pair[1])
         {
-            come.remove(position);
+            occurred.remove(position);
         }
     }
 }
 
 impl Clause {
-    /// All parts that it mentions.
+    /// All parts that the clause mentions.
     pub fn parts(&self) -> impl Iterator<Item = PartId> + '_ {
         self.given.iter().copied().chain(self.then)
     }
@@ -396,10 +415,10 @@ mod tests {
     use super::*;
 
     fn allowed(selection: &Selection, text: &[usize]) -> bool {
-        let mut come: Vec<PartId> = text.iter().map(|&part| PartId::new(part)).collect();
-        come.sort_unstable();
+        let mut occurred: Vec<PartId> = text.iter().map(|&part| PartId::new(part)).collect();
+        occurred.sort_unstable();
         let in_order = selection.order == PartOrder::Any || text.is_sorted();
-        !text.is_empty() && in_order && selection.allows(&come)
+        !text.is_empty() && in_order && selection.allows(&occurred)
     }
 
     fn texts(count: usize, length: usize) -> Vec<Vec<usize>> {
@@ -423,16 +442,16 @@ mod tests {
         let texts = texts(selection.count, selection.count + 1);
         let complete: Vec<&Vec<usize>> = texts.iter().filter(|text| allowed(selection, text)).collect();
         assert_eq!(selection.is_satisfiable(), !complete.is_empty(), "{selection:?}");
-        let mut futures: std::collections::HashMap<Progress, Vec<Vec<usize>>> = Default::default();
+        let mut futures: std::collections::HashMap<SelectionState, Vec<Vec<usize>>> = Default::default();
         for text in texts.iter().filter(|text| text.len() <= selection.count) {
-            let mut progress = selection.start();
+            let mut state = selection.start();
             let mut is_possible = true;
             for &part in text {
-                is_possible = selection.choices(&progress).any(|choice| choice == PartId::new(part));
+                is_possible = selection.choices(&state).any(|choice| choice == PartId::new(part));
                 if !is_possible {
                     break;
                 }
-                progress = selection.after(&progress, PartId::new(part));
+                state = selection.after(&state, PartId::new(part));
             }
             let rests: Vec<Vec<usize>> = complete
                 .iter()
@@ -448,10 +467,10 @@ mod tests {
             if !is_possible || text.is_empty() {
                 continue;
             }
-            assert_eq!(selection.can_end(&progress), allowed(selection, text), "{text:?} of {selection:?}");
+            assert_eq!(selection.can_end(&state), allowed(selection, text), "{text:?} of {selection:?}");
             if selection.repeatable.is_empty() {
-                let known = futures.entry(progress).or_insert_with(|| rests.clone());
-                assert_eq!(*known, rests, "{text:?} of {selection:?}");
+                let first_rests = futures.entry(state).or_insert_with(|| rests.clone());
+                assert_eq!(*first_rests, rests, "{text:?} of {selection:?}");
             }
         }
     }
@@ -464,8 +483,8 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (seed >> 33) as usize % bound
         };
-        let mut made = 0;
-        while made < 300 {
+        let mut checked = 0;
+        while checked < 300 {
             let count = 1 + below(4);
             let order = [PartOrder::Listed, PartOrder::Any][below(2)];
             let part = |below: &mut dyn FnMut(usize) -> usize| PartId::new(below(count));
@@ -479,7 +498,7 @@ mod tests {
             let bounds = (below(3) as u32, (below(3) == 0).then(|| below(5) as u32));
             if let Some(selection) = Selection::new(order, count, &repeatable, clauses, bounds) {
                 check(&selection);
-                made += 1;
+                checked += 1;
             }
         }
     }

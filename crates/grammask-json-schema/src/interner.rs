@@ -1,20 +1,20 @@
-//! Gives equal values equal ids.
+//! Interning: equal values get equal ids.
 
 use std::hash::Hash;
 use std::marker::PhantomData;
 
 use rustc_hash::FxHashMap;
 
-/// A value of type `T` in an [`Interner`].
+/// The id of a value of type `T` in an [`Interner`].
 pub(super) struct Id<T>(u32, PhantomData<fn() -> T>);
 
 impl<T> Id<T> {
-    /// The id of the value that was interned as number `position`, from 0.
-    pub(super) const fn at(position: u32) -> Self {
-        Self(position, PhantomData)
+    /// The id of the value that was interned as number `index`, from 0.
+    pub(super) const fn at(index: u32) -> Self {
+        Self(index, PhantomData)
     }
 
-    /// Position in the interner.
+    /// The index in the interner.
     pub(super) fn index(self) -> usize {
         self.0 as usize
     }
@@ -60,7 +60,7 @@ impl<T> std::fmt::Debug for Id<T> {
     }
 }
 
-/// Values and their ids.
+/// Interned values.
 #[derive(Debug)]
 pub(super) struct Interner<T> {
     items: Vec<T>,
@@ -72,19 +72,19 @@ impl<T: Clone + Eq + Hash> Interner<T> {
         Self { items: Vec::new(), ids: FxHashMap::default() }
     }
 
-    /// The id of `item`, new on first use.
+    /// The id of `item`, which is added if it is absent.
     pub(super) fn intern(&mut self, item: T) -> Id<T> {
         if let Some(&id) = self.ids.get(&item) {
             return id;
         }
-        // The limits on grammars are far below 2^32 values.
+        // Limits on grammars are far below 2^32 values.
         let id = Id(u32::try_from(self.items.len()).unwrap_or(u32::MAX), PhantomData);
         self.items.push(item.clone());
         self.ids.insert(item, id);
         id
     }
 
-    /// The id of `item`, if it has one.
+    /// The id of `item`, if it was interned.
     pub(super) fn find(&self, item: &T) -> Option<Id<T>> {
         self.ids.get(item).copied()
     }

@@ -1,87 +1,78 @@
-//! The JSON Schema front end: exact or refused.
+//! The JSON Schema front end, drafts 4 to 2020-12: a schema becomes a grammar that is exact, or is refused.
 //!
-//! A schema says which JSON *values* are valid; a grammar says which *texts* are legal. In between:
+//! A schema constrains JSON *values*; a grammar describes *texts*. The translation has four steps:
 //!
-//! 1. The text becomes a `json` document with the places of all values. `resources` knows which schemas there are,
-//!    in which draft each is read, and where references lead.
-//! 2. `keywords`, with a file for each kind of them, turns one schema into a `shape`: for each JSON type, which of its values are
-//!    valid; `translation` does so for each schema once, schemas that say the same (`sameness`) together. Applying a schema
-//!    in place (`allOf`, `anyOf`, `oneOf`, `not`, `if`, `$ref`, ...) is an operation on shapes. Strings and numbers are regular languages of
-//!    spellings (`spelling`, `pattern`, `formats`, `numbers`), closed under all operations; arrays and objects are formulas over
-//!    assertions (`formula`, `literals`), with negations pushed down to the assertions.
-//! 3. `arrays` and `objects` split formulas item by item and name by name into what the next value satisfies and what is
-//!    left then: partial derivatives, so every different rest is one rule, and recursion in the schema is recursion in
-//!    the grammar. `emptiness` and `outcomes` keep choices few, `unique_items` and `unevaluated` are about these keywords.
-//! 4. `rules` drops what derives no finite text and makes the grammar.
+//! 1. **Document** (`document`). The schema is parsed into JSON with spans. The library of documents determines the
+//!    dialect of each schema, resolves references, and finds structurally equal schemas, which are translated once.
+//! 2. **Value sets** (`keywords`, `values`). The keywords of a schema become a value set: for each JSON type, the values
+//!    that it admits. Subschemas applied in place (`allOf`, `oneOf`, `not`, `if`, `$ref`) are set operations. Strings and
+//!    numbers are regular languages of encoded values (`strings`, `numbers`), closed under these operations; arrays and
+//!    objects are formulas over assertions about items and members, in negation normal form.
+//! 3. **Members** (`members`). Formulas about arrays and objects become rules by derivatives: each residual of a formula,
+//!    after an item or member, is a rule, so recursion in the schema is recursion in the grammar. Members in any order,
+//!    dependencies between many names and unique items become selections.
+//! 4. **Grammar** (`emit`). Each value set has one rule. Unproductive rules are dropped.
 //!
-//! What a step cannot express is a finding with its JSON pointer; all findings of a schema are reported together. Nothing
-//! recurses on the schema but the descent into `unevaluated*`, which has a bound.
+//! The state of a translation is split by step, so that a signature shows what a function reads and writes:
 //!
-//! Names of members that the schema does not declare may repeat, and members are counted as they are written: "no
-//! name twice" is no context-free language. Names that it declares come once.
+//! | type | holds | changed by |
+//! |---|---|---|
+//! | `SchemaReader` | documents, options, limits, interned schemas, findings | keywords |
+//! | `ScalarLanguages` | term arena and automata, string encoding, patterns, excluded words | strings, numbers |
+//! | `Formulas` | formula arenas, interned names and name sets, negations | keywords, derivatives |
+//! | `ValueSets` | the three above, with the memo tables of value sets computed from them | `values` |
+//! | `Emitter` | rules, punctuation, rules by value set, pending rules | `emit`, `members` |
+//!
+//! A constraint that a step cannot express is a finding with its JSON pointer; all findings of a schema are reported
+//! together. Nothing recurses on the depth of the schema, except the bounded descent for `unevaluated*`.
+//!
+//! Limits: an undeclared name may occur several times in an object, and members are counted as they are written, because
+//! "no name occurs twice" is not context-free. Declared names occur at most once.
+//!
+//! Papers: Brzozowski, "Derivatives of regular expressions" (1964), for complement and intersection of languages;
+//! Antimirov, "Partial derivatives of regular expressions and finite automaton constructions" (1996), for the linear forms
+//! of formulas; Daciuk, Mihov, Watson and Watson, "Incremental construction of minimal acyclic finite-state automata"
+//! (2000), for lists of strings.
 #![forbid(unsafe_code)]
 
-mod arrays;
-mod constants;
-mod emptiness;
-mod excluded_words;
-mod findings;
-mod formats;
-mod formula;
+mod automaton_cache;
+mod document;
+mod emit;
 mod interner;
-mod item_keywords;
-mod json;
 mod keywords;
-mod layout;
-mod lengths;
-mod literals;
-mod member_keywords;
-mod metaschemas;
+mod members;
 mod numbers;
-mod objects;
 mod options;
-mod outcomes;
-mod pattern;
 mod plain_texts;
-mod ready_made;
-mod resources;
-mod rules;
-mod sameness;
-mod scalar_keywords;
-mod selections;
-mod shape;
-mod spelling;
-mod translation;
-mod unevaluated;
-mod unique_items;
+mod strings;
 mod unsatisfiable;
-mod uri;
 mod values;
 
 pub use options::{
     Draft, Escapes, Formats, KeyOrder, Numbers, OnUnsupported, OpenApi, SchemaOptions, Whitespace,
 };
-pub use pattern::grammar as pattern_grammar;
 pub use plain_texts::grammar as plain_text_grammar;
-use shape::Shape;
+pub use strings::pattern::grammar as pattern_grammar;
 
 use std::sync::Arc;
 
-use json::Document;
-use resources::Library;
-use translation::Translation;
+use document::json::Document;
+use document::resources::Library;
+use emit::emitter::Emitter;
+use strings::string_encoding::EncodingKind;
+use values::value_sets::ValueSets;
 
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
 use grammask_grammar::Grammar;
 
-/// A schema as a grammar, and what its author should know about it.
+/// The grammar of a schema, with the findings that do not prevent it.
 #[derive(Clone, Debug)]
 pub struct SchemaGrammar {
-    /// The grammar of the JSON texts that are valid.
+    /// The grammar of the valid JSON texts.
     pub grammar: Grammar,
-    /// Constraints that were left out, with [`OnUnsupported::Relax`].
+    /// Constraints that are not enforced, with [`OnUnsupported::Relax`].
     pub relaxations: Vec<Diagnostic>,
-    /// Keywords that constrain nothing and might be thought to, such as unknown formats.
+    /// Keywords that constrain nothing although an author may expect it, such as unknown formats.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -94,14 +85,14 @@ pub struct SchemaGrammar {
 /// let mut options = SchemaOptions::default();
 /// options.whitespace = Whitespace::Compact;
 /// let schema = r#"{"properties": {"a": {"type": "boolean"}}, "required": ["a"], "additionalProperties": false, "type": "object"}"#;
-/// let made = grammask_json_schema::grammar(schema, &options, &Limits::default())?;
-/// assert_eq!(made.grammar.to_string(), "start ::= \"{\\\"a\\\":\" #\"true|false\" \"}\";\n");
+/// let translated = grammask_json_schema::grammar(schema, &options, &Limits::default())?;
+/// assert_eq!(translated.grammar.to_string(), "start ::= \"{\\\"a\\\":\" #\"true|false\" \"}\";\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
-/// Everything in the schema that is wrong or cannot be enforced exactly; references that cannot be resolved;
-/// a schema that nothing satisfies; a limit that was passed.
+/// All invalid keywords and all constraints that cannot be enforced exactly; references that cannot be resolved; a
+/// schema that no value satisfies; an exceeded limit.
 pub fn grammar(
     schema: &str,
     options: &SchemaOptions,
@@ -111,25 +102,27 @@ pub fn grammar(
     let fail = |diagnostics| GrammarError::new(diagnostics, source.clone());
     let document = read(schema, limits).map_err(|diagnostic| fail(vec![*diagnostic]))?;
     let exceeded = |limit: LimitExceeded| fail(vec![limit.diagnostic()]);
-    let mut translation = Translation::new(Library::new(document, options), options, limits);
-    let root = translation.library.root();
-    let scope = translation.library.first_scope();
-    let whole = translation.satisfies(root, scope);
-    let start = translation.translate(whole).map_err(exceeded)?;
-    translation.findings.spread(&translation.library);
-    let errors = translation.findings.take_errors(options.on_unsupported);
+    let library = Library::new(document, options);
+    let mut sets = ValueSets::new(EncodingKind::Json(options.escapes), library, options, limits);
+    let mut emitter = Emitter::new(options.whitespace.clone());
+    let root = sets.root();
+    let start = emitter.emit(&mut sets, root).map_err(exceeded)?;
+    let ValueSets { mut reader, languages, .. } = sets;
+    reader.findings.copy_to_duplicates(&reader.library);
+    let errors = reader.findings.take_errors(options.on_unsupported);
     if !errors.is_empty() {
         return Err(fail(errors));
     }
-    let Translation { rules, automata, findings, .. } = translation;
-    let Some(grammar) = rules.into_grammar(automata.into_terms(), start, schema) else {
+    let terms = languages.automata.into_terms();
+    let Some(grammar) = emitter.rules.into_grammar(terms, start, schema) else {
         let conflict = unsatisfiable::conflict(schema, options, limits);
         return Err(fail(vec![conflict]));
     };
+    let findings = reader.findings;
     Ok(SchemaGrammar { grammar, relaxations: findings.unsupported, warnings: findings.warnings })
 }
 
-/// The URIs of documents that `schema` refers to and that are neither among `options.resources` nor built in.
+/// The URIs of documents that `schema` refers to, except those in `options.resources` and the metaschemas.
 ///
 /// # Errors
 /// If the schema is not JSON.

@@ -1,4 +1,4 @@
-//! What a caller can choose: the draft, how values are spelled, and what to do with what cannot be enforced.
+//! The options of a caller: the draft, the encoding of values, and the treatment of unsupported keywords.
 
 /// A version of JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,15 +15,15 @@ pub enum Draft {
     Draft2020,
 }
 
-/// What may stand between the parts of a JSON text.
+/// The white space between the tokens of a JSON text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Whitespace {
     /// Nothing.
     Compact,
-    /// Up to so many spaces, tabs and line ends in each place where JSON allows them, except around the text.
+    /// Up to a number of spaces, tabs and line ends wherever JSON allows them, except around the text.
     Flexible {
-        /// The most characters in one place. Without a bound, a model can go on with spaces for ever.
-        most: u32,
+        /// Maximum number of characters between two tokens. Without a bound, a model may emit spaces without end.
+        max: u32,
     },
     /// Exactly these texts between items and between a name and its value.
     Separators {
@@ -32,94 +32,93 @@ pub enum Whitespace {
         /// Between a name and its value, for example `": "`: a colon with white space around it.
         key: Box<str>,
     },
-    /// Each item and member on a line of its own, so many spaces deeper than what it belongs to. Empty arrays and
-    /// objects are `[]` and `{}`.
+    /// Each item and member on its own line, indented by this number of spaces relative to its container. Empty arrays
+    /// and objects are `[]` and `{}`.
     Indent(u32),
 }
 
-/// In which order the members of an object may stand.
+/// The order of the members of an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum KeyOrder {
-    /// First the names that the schema declares, as it declares them, then all others.
+    /// First the names that the schema declares, in the order of their declarations, then all others.
     #[default]
     Declared,
     /// Any order. Costs time and memory exponential in the number of declared names, within the limits.
     Any,
 }
 
-/// Which characters of a string may be written as escapes.
+/// The characters of a string that may be written as escapes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Escapes {
-    /// Characters of ASCII that need no escape are written as themselves (but `\/` is allowed); all others as
-    /// themselves, where JSON allows it, or as any escape.
+    /// ASCII characters that need no escape represent themselves (`\/` is admitted as well). Others represent
+    /// themselves, where JSON allows it, or are written as any escape.
     #[default]
     Natural,
-    /// Every character may be written as `\uXXXX` too.
+    /// Every character may also be written as `\uXXXX`.
     Any,
-    /// As `Natural`, but what is not ASCII is always an escape.
+    /// Like `Natural`, but characters beyond ASCII are always escaped.
     Ascii,
-    /// As `Natural`, but what is not ASCII is never an escape.
+    /// Like `Natural`, but characters beyond ASCII are never escaped.
     Raw,
 }
 
-/// How numbers may be written. The value is what a schema constrains, however it is written.
+/// The encodings of numbers. A schema constrains the value, in any encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Numbers {
-    /// Decimals and, where the schema's constraints can be decided on them, normalised scientific notation;
-    /// an integer may be written `1.0` or `1e3`.
+    /// Decimals and, where the constraints of the schema can be decided on it, normalised scientific notation; an
+    /// integer may be written `1.0` or `1e3`.
     #[default]
     Any,
-    /// Decimals without an exponent; an integer has no decimal point either.
+    /// Decimals without an exponent; integers without a decimal point.
     Plain,
 }
 
-/// What to do with a keyword that cannot be enforced exactly.
+/// The treatment of keywords that cannot be enforced exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnUnsupported {
-    /// Refuse the schema, naming all such keywords.
+    /// The schema is an error that lists all such keywords.
     #[default]
     Refuse,
-    /// Go on without the constraint and list it.
+    /// The constraint is dropped and listed as a relaxation.
     Relax,
 }
 
 /// Whether `format` constrains strings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Formats {
-    /// The formats of the standards are enforced; unknown ones are listed as annotations.
+    /// The formats of the standards are enforced; unknown ones are reported as annotations.
     #[default]
     Enforce,
     /// No format is enforced.
     Annotate,
 }
 
-/// Whether the schema follows OpenAPI 3.0 in what JSON Schema does not know.
+/// Whether extensions of OpenAPI 3.0 to JSON Schema apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OpenApi {
     /// No.
     #[default]
     Ignore,
-    /// `nullable: true` beside `type` allows null too.
+    /// `nullable: true` in addition to `type` admits null.
     Nullable,
 }
 
-/// How a schema is read and how its values are written.
+/// The interpretation of a schema and the encoding of its values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct SchemaOptions {
-    /// The draft of schemas that do not say theirs by `$schema`. Without one, such schemas are read as 2020-12,
-    /// and older forms that 2020-12 does not know (`items: [...]`, `dependencies`, `exclusiveMinimum: true`, ...)
-    /// keep their meaning.
+    /// The draft of schemas without `$schema`. If `None`, such schemas are 2020-12, and keywords of older drafts that
+    /// 2020-12 does not have (`items: [...]`, `dependencies`, `exclusiveMinimum: true`, ...) keep their meaning.
     pub draft: Option<Draft>,
     /// White space.
     pub whitespace: Whitespace,
-    /// The order of names.
+    /// The order of members.
     pub key_order: KeyOrder,
     /// Escapes in strings.
     pub escapes: Escapes,
-    /// The spelling of numbers.
+    /// The encodings of numbers.
     pub numbers: Numbers,
-    /// What to do with what cannot be enforced.
+    /// The treatment of unsupported keywords.
     pub on_unsupported: OnUnsupported,
     /// Whether `format` is a constraint.
     pub formats: Formats,
@@ -127,8 +126,8 @@ pub struct SchemaOptions {
     pub openapi: OpenApi,
     /// Schemas that references may name: absolute URI and JSON text.
     pub resources: Vec<(String, String)>,
-    /// Words that no string and no name contains, as they are written: between the quotes, escapes as they stand.
-    /// None of them is empty.
+    /// Byte strings that no string and no name contains, compared with the encoded text between its quotes, where an
+    /// escape is its own bytes. None of them is empty.
     pub excludes: Vec<String>,
 }
 
@@ -136,7 +135,7 @@ impl Default for SchemaOptions {
     fn default() -> Self {
         Self {
             draft: None,
-            whitespace: Whitespace::Flexible { most: 32 },
+            whitespace: Whitespace::Flexible { max: 32 },
             key_order: KeyOrder::default(),
             escapes: Escapes::default(),
             numbers: Numbers::default(),

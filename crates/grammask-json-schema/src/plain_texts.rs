@@ -1,22 +1,22 @@
-//! The strings that are valid under a schema as texts of their own, without quotes and escapes.
+//! The valid strings of a schema as plain text, without quotes and escapes.
 //!
-//! Tags that models write around arguments hold strings as they are. Everything that a schema says of strings is a regular
-//! language in this universe of spellings too, so it is enforced as exactly as in JSON.
+//! The tags of some tool-call formats enclose unescaped strings. All constraints on strings are regular languages in
+//! the plain encoding too, so they are enforced exactly, as in JSON.
 
 use std::sync::Arc;
 
-use super::findings::Findings;
-use super::resources::Library;
-use super::spelling::Universe;
-use super::translation::Translation;
-use super::{SchemaGrammar, SchemaOptions, read};
+use crate::document::findings::Findings;
+use crate::document::resources::Library;
+use crate::strings::string_encoding::EncodingKind;
+use crate::values::value_sets::ValueSets;
+use crate::{SchemaGrammar, SchemaOptions, read};
 use grammask_automata::TermId;
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, Span};
 use grammask_grammar::{GrammarBuilder, Terminal};
 
-/// The grammar of the strings that are valid under `schema`, written as they are.
+/// The grammar of the strings that are valid under `schema`, as plain text.
 ///
-/// Of the options, those about spelling and about values of other types do nothing.
+/// Options about encodings and about values of other types have no effect.
 ///
 /// ```
 /// use grammask_diagnostics::Limits;
@@ -40,10 +40,11 @@ pub fn grammar(
     let document = read(schema, limits).map_err(|diagnostic| fail(vec![*diagnostic]))?;
     let exceeded = |limit: LimitExceeded| fail(vec![limit.diagnostic()]);
     let library = Library::new(document, options);
-    let mut translation = Translation::within(Universe::Plain, library, options, limits);
-    let strings = strings(&mut translation).map_err(exceeded)?;
-    translation.findings.spread(&translation.library);
-    let errors = translation.findings.take_errors(options.on_unsupported);
+    let mut sets = ValueSets::new(EncodingKind::Plain, library, options, limits);
+    let strings = strings(&mut sets).map_err(exceeded)?;
+    let ValueSets { mut reader, languages, .. } = sets;
+    reader.findings.copy_to_duplicates(&reader.library);
+    let errors = reader.findings.take_errors(options.on_unsupported);
     if !errors.is_empty() {
         return Err(fail(errors));
     }
@@ -51,8 +52,7 @@ pub fn grammar(
         let message = "no string satisfies the schema, or none without the excluded words";
         return Err(fail(vec![Diagnostic::error(Code::UnsatisfiableSchema, message).at_pointer("#")]));
     };
-    let Translation { automata, findings, .. } = translation;
-    let mut builder = GrammarBuilder::with_terms(schema, automata.into_terms());
+    let mut builder = GrammarBuilder::with_terms(schema, languages.automata.into_terms());
     let start = builder.nonterminal("start", Span::default());
     let body = match builder.terms().word(strings) {
         Some(word) if !word.is_empty() => builder.literal(&word, Span::default()),
@@ -60,18 +60,16 @@ pub fn grammar(
         None => builder.terminal(Terminal::Regular(strings), "string", Span::default()),
     };
     builder.define(start, body, Span::default());
-    let Findings { unsupported, warnings, .. } = findings;
+    let Findings { unsupported, warnings, .. } = reader.findings;
     Ok(SchemaGrammar { grammar: builder.finish(start), relaxations: unsupported, warnings })
 }
 
-/// The strings that may be written; none if there are none.
-fn strings(translation: &mut Translation<'_>) -> Result<Option<TermId>, LimitExceeded> {
-    let root = translation.library.root();
-    let scope = translation.library.first_scope();
-    let whole = translation.satisfies(root, scope);
-    let shape = translation.shape_of_formula(whole)?;
-    if translation.is_empty_language(shape.string.yes)? {
+/// The admitted strings, or `None` if there are none.
+fn strings(sets: &mut ValueSets<'_>) -> Result<Option<TermId>, LimitExceeded> {
+    let root = sets.root();
+    let set = sets.of_formula(root)?;
+    if sets.languages.is_empty(set.string.yes)? {
         return Ok(None);
     }
-    translation.written(shape.string.yes)
+    sets.languages.without_excluded_words(set.string.yes)
 }

@@ -1,16 +1,23 @@
-//! Which keywords of an unsatisfiable schema clash.
+//! The conflicting keywords of an unsatisfiable schema, for its error message.
 //!
-//! A smallest set of keywords that no value satisfies is found by leaving keywords out, one at a time, and translating
-//! again: it costs as many translations as the schema has keywords at its top, and is only done for an error message.
+//! A minimal unsatisfiable set of keywords is found by deletion: keywords are removed one at a time, and the smaller
+//! schema is translated again. Cost: one translation for each keyword of the root schema.
 
-use super::json::{Document, Value};
-use super::{OnUnsupported, SchemaOptions};
+use crate::document::json::{Document, Value};
+use crate::document::resources::Library;
+use crate::emit::emitter::Emitter;
+use crate::strings::string_encoding::EncodingKind;
+use crate::values::value_sets::ValueSets;
+use crate::{OnUnsupported, SchemaOptions};
 use grammask_diagnostics::{Code, Diagnostic, Limits};
 
-/// More keywords than this are not tried out.
-const MOST_KEYWORDS: usize = 24;
+/// Bound on the number of keywords; larger schemas get no explanation.
+const MAX_KEYWORDS: usize = 24;
 
-/// The error for a schema that nothing satisfies.
+/// Keywords that constrain nothing themselves; they are never removed.
+const NEUTRAL_KEYWORDS: [&str; 5] = ["$schema", "$id", "id", "$defs", "definitions"];
+
+/// The error for a schema that no value satisfies.
 pub(super) fn conflict(schema: &str, options: &SchemaOptions, limits: &Limits) -> Diagnostic {
     let message = match options.excludes[..] {
         [] => "no value satisfies the schema",
@@ -19,16 +26,17 @@ pub(super) fn conflict(schema: &str, options: &SchemaOptions, limits: &Limits) -
     let error = Diagnostic::error(Code::UnsatisfiableSchema, message).at_pointer("#");
     let Ok(document) = Document::parse(schema) else { return error };
     let Value::Object(members) = document.get(document.root()) else { return error };
-    let mut kept: Vec<usize> = (0..members.len()).collect();
-    if members.len() > MOST_KEYWORDS {
+    let mut needed: Vec<usize> = (0..members.len()).collect();
+    if members.len() > MAX_KEYWORDS {
         return error;
     }
+    let is_neutral = |index: usize| NEUTRAL_KEYWORDS.contains(&&*members[index].0);
     let options = SchemaOptions { on_unsupported: OnUnsupported::Relax, ..options.clone() };
     for index in 0..members.len() {
-        if matches!(&*members[index].0, "$schema" | "$id" | "id" | "$defs" | "definitions") {
+        if is_neutral(index) {
             continue;
         }
-        let without: Vec<usize> = kept.iter().copied().filter(|&other| other != index).collect();
+        let without: Vec<usize> = needed.iter().copied().filter(|&other| other != index).collect();
         let text: Vec<&str> = without
             .iter()
             .map(|&index| {
@@ -43,14 +51,13 @@ pub(super) fn conflict(schema: &str, options: &SchemaOptions, limits: &Limits) -
             .collect();
         let smaller = format!("{{{}}}", text.join(","));
         if is_unsatisfiable(&smaller, &options, limits) {
-            kept = without;
+            needed = without;
         }
     }
-    let names: Vec<String> = kept
+    let names: Vec<String> = needed
         .iter()
-        .map(|&index| &*members[index].0)
-        .filter(|name| !matches!(*name, "$schema" | "$id" | "id" | "$defs" | "definitions"))
-        .map(|name| format!("`{name}`"))
+        .filter(|&&index| !is_neutral(index))
+        .map(|&index| format!("`{}`", members[index].0))
         .collect();
     match &names[..] {
         [] => error,
@@ -60,13 +67,11 @@ pub(super) fn conflict(schema: &str, options: &SchemaOptions, limits: &Limits) -
 }
 
 fn is_unsatisfiable(schema: &str, options: &SchemaOptions, limits: &Limits) -> bool {
-    use super::resources::Library;
-    use super::translation::Translation;
     let Ok(document) = Document::parse(schema) else { return false };
-    let mut translation = Translation::new(Library::new(document, options), options, limits);
-    let root = translation.library.root();
-    let scope = translation.library.first_scope();
-    let whole = translation.satisfies(root, scope);
-    let Ok(start) = translation.translate(whole) else { return false };
-    !translation.rules.derives_something(start)
+    let library = Library::new(document, options);
+    let mut sets = ValueSets::new(EncodingKind::Json(options.escapes), library, options, limits);
+    let mut emitter = Emitter::new(options.whitespace.clone());
+    let root = sets.root();
+    let Ok(start) = emitter.emit(&mut sets, root) else { return false };
+    !emitter.rules.is_productive(start)
 }

@@ -1,75 +1,90 @@
-//! Lexed grammars: programming languages, read by a lexer and a parser over terminals, mostly an LALR(1) one.
+//! The engine for lexed grammars: programming languages, which a lexer cuts into lexemes before a parser reads them.
 //!
-//! In a programming language `returnx` is a name, not `return x`: which texts are in the language is fixed by the rule
-//! by which a lexer cuts them ([`LexingRule`]), and a mask is exact for that rule. A [`LexedGrammar`] is made of
-//! terminals and productions over them; [`PreparedGrammar`] holds its tables; [`LexedRecognizer`] reads texts byte by
-//! byte and makes masks.
+//! In a programming language `returnx` is a name and not `return x`: the language depends on the rule by which the
+//! lexer chooses lexemes ([`LexingRule`]). Masks of this engine are exact with respect to that rule: a token is legal
+//! if and only if the text with the token's bytes is a prefix of a text that the lexer cuts into a sentence of the
+//! grammar.
 //!
-//! | file | what it does |
-//! |---|---|
-//! | `grammar`, `definition_bytes` | the definition in plain form, as bytes, and checked |
-//! | `definition_of_rules`, `terminal_automaton` | the definition of a grammar of another notation and its directives |
-//! | `lexer` | the lexer as a lazy automaton: ordered live terminals, and guards for matches that could still be longer |
-//! | `lr_automaton`, `lalr` | LR(0) states, look-aheads, conflicts |
-//! | `futures` | what can come out of a configuration of the lexer, and whether what the parser wants can be written |
-//! | `emptiness` | whether the lexer leaves the grammar any text |
-//! | `productivity` | whether every stack of the parser can be completed, where that is not plain |
-//! | `indentation` | what grammars with blocks by indentation must look like |
-//! | `parsing_tables`, `terminal_language` | what the parser reads with: LALR(1) tables, or Earley's algorithm over terminals |
-//! | `parser` | stacks, blocks and brackets of a text |
-//! | `spanners` | tokens by the terminals that they emit, as a tree that grows where parsers go |
-//! | `bundles`, `pairs` | nodes of spanner tables that are walked together, without what can never come there |
-//! | `views` | bundles as a state of the parser sees them |
-//! | `stack_automaton`, `parts` | masks by an automaton that reads the stack from the top; the tokens that they are made of |
-//! | `terminal_lists` | lists of terminals by number, for what is known about them |
-//! | `precompute` | makes that automaton ahead, for all stacks |
-//! | `recognizer` | sets of runs as interned values, and their masks |
-//! | `streamlining` | which terminals can follow each other, whatever was read before |
-//! | `entry_counts`, `neighbours` | what streamlining leaves of the tables of a whole lexer |
-//! | `reference` | the oracle |
+//! # Definitions
 //!
-//! What cannot be exact is refused when a grammar is prepared: conflicts of the parser that its policy does not decide,
-//! terminals that cannot be written where the rules need them, and layouts that no column can make.
+//! - A *lexeme* is the part of a text that the lexer matched for a *terminal*. The *open lexeme* is the one at the
+//!   end of the text, which later bytes may still extend.
+//! - A *lexer mode* is the set of terminals that a lexeme may begin with. A basic lexer has one mode; a contextual
+//!   lexer has one per set of terminals that LR states accept.
+//! - A *configuration* is the state of the lexer: the automaton states of its live terminals, and *guards*, states of
+//!   longer matches that must not accept because a shorter match was committed.
+//! - A *run* is a configuration with a parser stack and, for languages with indentation, a *layout*: the columns of
+//!   open blocks and the number of open brackets.
+//!
+//! # From a definition to a mask
+//!
+//! 1. **Definition** (`definition`). [`LexedDefinition`] is the plain form that front ends fill in, by hand or from
+//!    KBNF and GBNF rules with [`definition_from_rules`]; [`LexedGrammar`] is the checked form.
+//! 2. **Lexer** (`lexer::lexer_automaton`). A lazy automaton over configurations. A byte extends the open lexeme,
+//!    commits it, or both.
+//! 3. **Open terminals** (`lexer::open_lexemes`). For each configuration: the terminals that the open lexeme can
+//!    become such that the parser's next terminal can be written after it. A run is live if and only if the parser
+//!    accepts one of them.
+//! 4. **Parser** (`parser`). LALR(1) tables on the LR(0) automaton, with look-aheads by DeRemer and Pennello; or, for
+//!    other grammars, the Earley recogniser over terminals. Stacks are interned.
+//! 5. **Checks** (`analysis`). A grammar is refused unless its language is non-empty and every reachable stack has a
+//!    finite completion. [`PreparedGrammar`] holds the result of steps 2 to 5.
+//! 6. **Spanner table** (`masks::spanner_table`). For each configuration, the tokens by the sequence of terminals
+//!    that they emit (GreatGramma's token spanner table), as a prefix tree that is grown on demand.
+//! 7. **Spanner subset** (`masks::spanner_subset`). The nodes of the table that one parse reaches together, by subset
+//!    construction, with statically illegal tokens removed.
+//! 8. **Token partition** (`masks::token_partition`). The tokens of a subset whose legality the top state of the
+//!    stack decides (context-independent tokens, as in XGrammar), and the others.
+//! 9. **Stack automaton** (`masks::stack_automaton`). A lazy finite automaton that reads the stack from the top. Its
+//!    states are sets of pending goals for context-dependent tokens; its outputs are sets of tokens, whose union is
+//!    the mask.
+//!
+//! [`LexedRecognizer`] executes the pipeline: it interns sets of runs, memoises steps by byte class, and computes
+//! masks. `masks::precompute` constructs the stack automaton ahead of time. `streamlining` decides statically which
+//! terminals always, never or sometimes follow each other; step 7 uses it, and [`EntryCounts`] reports its effect.
+//! `reference` is the oracle, which shares only the grammar and the terminals' automata with the engine.
+//!
+//! # Limits
+//!
+//! A grammar that cannot be enforced exactly is refused when it is prepared: unresolved conflicts, pairs of terminals
+//! that must follow each other and cannot be written so, layouts that no column can produce. Every live prefix has a
+//! finite completion, so infinite texts do not arise. Masks do not check that the vocabulary can spell the
+//! completion.
+//!
+//! # Papers
+//!
+//! - K. Park, T. Zhou, L. D'Antoni, "Flexible and Efficient Grammar-Constrained Decoding" (ICML 2025): token spanner
+//!   tables.
+//! - Y. Dong et al., "XGrammar: Flexible and Efficient Structured Generation Engine for Large Language Models"
+//!   (2024): context-independent and context-dependent tokens.
+//! - D. Knuth, "On the Translation of Languages from Left to Right" (1965); F. DeRemer, T. Pennello, "Efficient
+//!   Computation of LALR(1) Look-Ahead Sets" (TOPLAS 1982).
+//! - A. Bouajjani, J. Esparza, O. Maler, "Reachability Analysis of Pushdown Automata" (CONCUR 1997): regular sets of
+//!   stacks.
+//! - L. Beurer-Kellner, M. Fischer, M. Vechev, "Guiding LLMs The Right Way" (ICML 2024): subterminal trees.
+//! - vivien000, "Mask store streamlining" (blog post): static legality of terminal sequences.
 #![forbid(unsafe_code)]
 
-mod bundles;
-mod definition_bytes;
-mod definition_of_rules;
-mod emptiness;
-mod entry_counts;
-mod futures;
-mod grammar;
-mod indentation;
-mod lalr;
+mod analysis;
+mod definition;
 mod lexer;
-mod lr_automaton;
-mod neighbours;
-mod pairs;
+mod masks;
 mod parser;
-mod parsing_tables;
-mod parts;
-mod precompute;
-mod productivity;
+mod prepared;
 mod recognizer;
 pub mod reference;
-mod spanners;
-mod stack_automaton;
 mod streamlining;
-mod terminal_automaton;
-mod terminal_language;
-mod terminal_lists;
-mod terminal_set;
-mod views;
 
-pub use definition_of_rules::{InlinePatterns, LexedRules, definition_of_rules};
-pub use entry_counts::{EntryCounts, STREAMLINING_STEPS, StateEntries};
-pub use grammar::{
-    ConflictPolicy, Indentation, IndentationSource, LexedDefinition, LexedGrammar, LexerKind, LexingRule,
-    ParserKind, Pattern, Production, ProductionId, ProductionSource, Symbol, Terminal, TerminalRole,
-    TerminalSource,
+pub use definition::from_rules::{InlinePatterns, LexedOptions, definition_from_rules};
+pub use definition::grammar::{
+    ConflictPolicy, Indentation, IndentationSource, LexedDefinition, LexedGrammar, LexedProduction,
+    LexedSymbol, LexedTerminal, LexerKind, LexingRule, ParserKind, ProductionId, ProductionSource,
+    TerminalPattern, TerminalRole, TerminalSource,
 };
-pub use lalr::{Action, Conflict, LalrTable};
-pub use lr_automaton::LrState;
-pub use recognizer::{LexedRecognizer, PreparedGrammar};
-pub use streamlining::{Legality, PairCounts, Streamlining};
-pub use terminal_automaton::AutomatonState;
+pub use definition::terminal_automaton::AutomatonState;
+pub use parser::lalr::{Conflict, LalrTable, ParserAction};
+pub use parser::lr_automaton::LrState;
+pub use prepared::PreparedGrammar;
+pub use recognizer::LexedRecognizer;
+pub use streamlining::entry_counts::{EntryCounts, STREAMLINING_STEPS, StateEntries};
+pub use streamlining::legality::{Legality, PairCounts, Streamlining};

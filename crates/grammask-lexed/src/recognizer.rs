@@ -1,31 +1,28 @@
-//! Recognises texts of a lexed grammar: sets of runs as interned values, and their masks.
+//! The recogniser of a lexed grammar: interned sets of runs, and their masks.
 //!
-//! A run is a configuration of the lexer with a parse. Mostly there is one; there are several while it is open where
-//! a lexeme ended. Runs that no text completes are dropped at once, so a set that exists can be completed. Equal sets
-//! of runs have one id, and a step over a byte is a memoised function of set and byte class; reading it takes no lock.
+//! A run is a configuration of the lexer with a parser state. A text mostly has one run; it has several while the end
+//! of a lexeme is undecided. Runs without a completion are dropped at once, so every set has a completion. Equal sets
+//! have equal ids, and a step is a memoised function of set and byte class, which is read without a lock.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use super::bundles::{self, Bundles};
-use super::futures::{Classes, FutureId, Futures, Proof};
-use super::grammar::{LexedGrammar, LexerKind, TerminalRole};
-use super::lalr::LalrTable;
-use super::lexer::{ClassId, ConfigurationId, GuardsId, Lexer};
-use super::lr_automaton::LrState;
-use super::pairs::Pairs;
-use super::parser::{Parse, Parser};
-use super::parsing_tables::ParsingTables;
-use super::precompute::Ahead;
-use super::spanners::{Column, Columns, Place, Spanners};
-use super::stack_automaton::{Reading, StackAutomaton};
-use super::terminal_set::TerminalSet;
-use super::views::Views;
-use super::{emptiness, indentation};
-use grammask_collections::state_table::{StateTable, Transition};
-use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded, Limits};
+use crate::definition::grammar::{LexedProduction, LexedSymbol};
+use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
+use crate::lexer::open_lexemes::OpenTerminalsId;
+use crate::masks::follow_cache::FollowCache;
+use crate::masks::precompute::Precomputation;
+use crate::masks::spanner_subset::{SpannerSubsets, SubsetSources};
+use crate::masks::spanner_table::{ColumnTracker, LexemeColumn, SpannerTable, TriePosition};
+use crate::masks::stack_automaton::{StackAutomaton, StackReader};
+use crate::masks::token_partition::TokenPartitions;
+use crate::parser::lr_automaton::{LrItem, LrState};
+use crate::parser::stacks::{ParseState, TerminalParser};
+use crate::prepared::PreparedGrammar;
+use grammask_collections::state_table::{MemoTransition, StateTable};
+use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
     Effort, Engine, Expectation, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy,
     PrecomputeBudget, SetId, walk,
@@ -33,121 +30,17 @@ use grammask_engine::{
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::{LiveTokens, Mask, TokenSet, Vocabulary};
 
-/// Transitions that a set keeps inline: most sets are left over one or two classes of bytes.
+/// The number of transitions stored inline: most sets have transitions for one or two byte classes.
 const INLINE_TRANSITIONS: usize = 2;
-/// Most runs of a set. No grammar of a real language has more than a few.
-const MOST_RUNS: usize = 1 << 10;
+/// The maximum number of runs in a set; grammars of real languages have few.
+const MAX_RUNS: usize = 1 << 10;
 
-/// A grammar with all that is known about it before a text is read: immutable, and shared.
-#[derive(Clone, Debug)]
-pub struct PreparedGrammar {
-    pub(super) grammar: Arc<LexedGrammar>,
-    pub(super) tables: Arc<ParsingTables>,
-    pub(super) classes: Arc<Classes>,
-    pub(super) futures: Arc<Futures>,
-    lexer: Arc<Lexer>,
-}
-
-impl PreparedGrammar {
-    /// Makes the tables of a grammar.
-    ///
-    /// # Errors
-    /// Conflicts; terminals that cannot follow each other though the rules say so; a grammar without texts; a limit that was
-    /// passed.
-    pub fn new(grammar: LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
-        Self::with_proof(grammar, limits, Proof::Needed)
-    }
-
-    /// The same, of a grammar for which it was done before without an error.
-    ///
-    /// # Errors
-    /// A limit that was passed; errors if it was not done before, but not all of them.
-    pub fn again(grammar: LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
-        Self::with_proof(grammar, limits, Proof::Known)
-    }
-
-    fn with_proof(grammar: LexedGrammar, limits: &Limits, proof: Proof) -> Result<Self, GrammarError> {
-        if let Some(fault) = indentation::find_fault(&grammar) {
-            return Err(fault.into());
-        }
-        let tables = ParsingTables::new(&grammar, limits)?;
-        let classes = classes(&grammar, &tables);
-        let mut lexer =
-            Lexer::new(&grammar, &classes.terminals, limits).map_err(|limit| limit.diagnostic())?;
-        let futures = Futures::of_lexer(&mut lexer, &grammar, &tables, (&classes, proof))?;
-        let (grammar, tables) = (Arc::new(grammar), Arc::new(tables));
-        if proof == Proof::Needed {
-            let empty =
-                emptiness::find_emptiness(&grammar, &tables, (&classes, &futures), &mut lexer, limits);
-            if let Some(empty) = empty.map_err(|limit| limit.diagnostic())? {
-                return Err(empty.into());
-            }
-        }
-        let (classes, futures, lexer) = (Arc::new(classes), Arc::new(futures), Arc::new(lexer));
-        Ok(Self { grammar, tables, classes, futures, lexer })
-    }
-
-    /// The grammar.
-    #[must_use]
-    pub fn grammar(&self) -> &LexedGrammar {
-        &self.grammar
-    }
-
-    /// The parser's tables, where it has some.
-    #[must_use]
-    pub fn table(&self) -> Option<&LalrTable> {
-        self.tables.lalr()
-    }
-
-    /// A lexer of its own, with what can come out of its configurations.
-    #[cfg(test)]
-    pub(super) fn lexer_and_futures(&self) -> (Lexer, &Futures) {
-        (Lexer::clone(&self.lexer), &self.futures)
-    }
-
-    /// How many configurations of the lexer texts can lead to.
-    #[must_use]
-    pub fn configuration_count(&self) -> usize {
-        self.lexer.configuration_count()
-    }
-}
-
-/// The terminals that the lexer looks for in each state of the parser.
-fn classes(grammar: &LexedGrammar, tables: &ParsingTables) -> Classes {
-    let width = grammar.terminals.len() + 1;
-    let mut everywhere = TerminalSet::new(width);
-    for (index, terminal) in grammar.terminals.iter().enumerate() {
-        let id = TerminalId::new(index);
-        let is_newline = grammar.indentation.as_ref().is_some_and(|indentation| indentation.newline == id);
-        if terminal.role != TerminalRole::Parsed || is_newline || grammar.lexer != LexerKind::Contextual {
-            everywhere.insert(id);
-        }
-    }
-    let mut known: FxHashMap<TerminalSet, ClassId> = FxHashMap::default();
-    let mut terminals = Vec::new();
-    let of_state = tables
-        .accepted(grammar)
-        .into_iter()
-        .map(|accepted| {
-            let mut class = everywhere.clone();
-            if grammar.lexer == LexerKind::Contextual {
-                class.union_with(&accepted);
-            }
-            *known.entry(class.clone()).or_insert_with(|| {
-                terminals.push(class);
-                ClassId::new(terminals.len() - 1)
-            })
-        })
-        .collect();
-    Classes { of_state, terminals }
-}
-
-/// One way to read a text so far.
+/// A way to read the text so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Run {
-    parse: Parse,
+    parse: ParseState,
     configuration: ConfigurationId,
-    /// The column of the lexeme, where it may become the terminal for newlines; else 0.
+    /// The column of the lexeme if it may become a newline; otherwise 0.
     column: u32,
 }
 
@@ -158,103 +51,106 @@ struct RunSet {
     is_complete: bool,
 }
 
-/// All sets of a recogniser, by [`SetId`].
+/// The sets of a recogniser, by [`SetId`].
 type Sets = StateTable<OnceLock<RunSet>, INLINE_TRANSITIONS>;
 
-/// What is needed to make new sets and masks.
+/// The tables that compute new sets and masks.
 #[derive(Debug)]
-struct Builder {
+struct RecognizerTables {
     lexer: Lexer,
-    parser: Parser,
-    spanners: Spanners,
-    bundles: Bundles,
-    views: Views,
-    pairs: Pairs,
+    parser: TerminalParser,
+    spanners: SpannerTable,
+    subsets: SpannerSubsets,
+    partitions: TokenPartitions,
+    follow_cache: FollowCache,
     automaton: StackAutomaton,
     set_ids: FxHashMap<Arc<[Run]>, SetId>,
-    /// Whether a parse can go on with a future.
-    alive: FxHashMap<(Parse, FutureId), bool>,
-    /// How many masks of runs were known, and how many were made.
+    /// Whether the parser accepts one of the open terminals.
+    liveness: FxHashMap<(ParseState, OpenTerminalsId), bool>,
+    /// The number of run masks from cached transitions only, and of others.
     mask_counts: (u64, u64),
-    /// Masks of runs by address, which they keep as long as the first of the pair is there, and the same with the
-    /// end tokens.
-    with_end: FxHashMap<usize, (Arc<TokenSet>, Arc<TokenSet>)>,
+    /// Masks with end tokens, by the address of the mask without them. Each entry holds that mask, so addresses stay
+    /// unique.
+    masks_with_end: FxHashMap<usize, (Arc<TokenSet>, Arc<TokenSet>)>,
     memory_bytes: usize,
     limits: Limits,
 }
 
-/// Recognises texts of one lexed grammar; shared by all that read texts under it.
+/// The recogniser of a lexed grammar, shared by all matchers.
 #[derive(Debug)]
 pub struct LexedRecognizer {
     prepared: PreparedGrammar,
-    columns: Columns,
+    columns: ColumnTracker,
     class_of_byte: Box<[u8; 256]>,
     byte_of_class: Box<[u8]>,
     sets: Sets,
     start: SetId,
     new_steps: AtomicUsize,
-    /// Masks computed by a walk.
-    walked: AtomicU64,
-    builder: Mutex<Builder>,
+    /// The number of masks computed by a walk.
+    walked_masks: AtomicU64,
+    tables: Mutex<RecognizerTables>,
 }
 
 impl LexedRecognizer {
     /// A recogniser for masks over a vocabulary of this size.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub fn new(
         prepared: &PreparedGrammar,
         vocabulary_size: usize,
         limits: &Limits,
     ) -> Result<Self, LimitExceeded> {
-        let columns = Columns::of(&prepared.grammar);
+        let columns = ColumnTracker::of(&prepared.grammar);
         let mut lexer = Lexer::clone(&prepared.lexer);
-        let class = prepared.classes.of_state[LrState::START.index()];
-        let starts = lexer.starts(class)?;
-        let mut builder = Builder {
+        let mode = prepared.lex_modes.of_state[LrState::START.index()];
+        let starts = lexer.starts(mode)?;
+        let mut tables = RecognizerTables {
             lexer,
-            parser: Parser::new(prepared.grammar.clone(), prepared.tables.clone(), limits)?,
-            spanners: Spanners::new(columns, vocabulary_size),
-            bundles: Bundles::default(),
-            views: Views::default(),
-            pairs: Pairs::new(prepared.grammar.clone(), prepared.tables.clone()),
+            parser: TerminalParser::new(prepared.grammar.clone(), prepared.tables.clone(), limits)?,
+            spanners: SpannerTable::new(columns, vocabulary_size),
+            subsets: SpannerSubsets::default(),
+            partitions: TokenPartitions::default(),
+            follow_cache: FollowCache::new(prepared.grammar.clone(), prepared.tables.clone()),
             automaton: StackAutomaton::default(),
             set_ids: FxHashMap::default(),
-            alive: FxHashMap::default(),
+            liveness: FxHashMap::default(),
             mask_counts: (0, 0),
-            with_end: FxHashMap::default(),
+            masks_with_end: FxHashMap::default(),
             memory_bytes: 0,
             limits: limits.clone(),
         };
         let sets = Sets::default();
-        let parse = builder.parser.start();
-        let runs =
-            starts.into_iter().map(|configuration| Run { parse, configuration, column: Column::NO_BREAK });
-        let start = builder.intern(&sets, runs.collect())?;
+        let parse = tables.parser.start();
+        let runs = starts.into_iter().map(|configuration| Run {
+            parse,
+            configuration,
+            column: LexemeColumn::NO_BREAK,
+        });
+        let start = tables.intern(&sets, runs.collect())?;
         Ok(Self {
             prepared: prepared.clone(),
             columns,
-            class_of_byte: Box::new(*builder.lexer.class_of_byte()),
-            byte_of_class: builder.lexer.byte_of_class().into(),
+            class_of_byte: Box::new(*tables.lexer.class_of_byte()),
+            byte_of_class: tables.lexer.byte_of_class().into(),
             sets,
             start,
             new_steps: AtomicUsize::new(0),
-            walked: AtomicU64::new(0),
-            builder: Mutex::new(builder),
+            walked_masks: AtomicU64::new(0),
+            tables: Mutex::new(tables),
         })
     }
 
-    /// The grammar with its tables.
+    /// The grammar with its static tables.
     #[must_use]
     pub fn prepared(&self) -> &PreparedGrammar {
         &self.prepared
     }
 
-    /// The tokens that can follow the text that led to a set, without end tokens.
+    /// The legal next tokens of a set, without end tokens.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub fn mask(
         &self,
         set: SetId,
@@ -262,18 +158,18 @@ impl LexedRecognizer {
         deadline: &Deadline,
     ) -> Result<Arc<TokenSet>, LimitExceeded> {
         let runs = self.set(set).runs.clone();
-        let mut builder = self.lock();
+        let mut tables = self.lock();
         if let [run] = runs[..] {
-            return builder.mask_of_run(self, run, vocabulary, deadline);
+            return tables.mask_of_run(self, run, vocabulary, deadline);
         }
         let mut mask = TokenSet::new(vocabulary.size());
         for &run in &runs[..] {
-            mask.union_with(&*builder.mask_of_run(self, run, vocabulary, deadline)?);
+            mask.union_with(&*tables.mask_of_run(self, run, vocabulary, deadline)?);
         }
         Ok(Arc::new(mask))
     }
 
-    /// The tokens that can follow the text that led to the requested set, with the end tokens where the text is complete.
+    /// The legal next tokens of the requested set, with end tokens if the text is complete.
     fn mask_with_end(
         &self,
         request: &MaskRequest<'_>,
@@ -284,35 +180,34 @@ impl LexedRecognizer {
         let Some(end_tokens) = request.end_tokens.filter(|_| self.is_complete(set)) else {
             return Ok(mask);
         };
-        let mut builder = self.lock();
-        if let Some((_, known)) = builder.with_end.get(&Arc::as_ptr(&mask).addr()) {
-            return Ok(known.clone());
+        let mut tables = self.lock();
+        if let Some((_, cached)) = tables.masks_with_end.get(&Arc::as_ptr(&mask).addr()) {
+            return Ok(cached.clone());
         }
         let mut with_end = (*mask).clone();
         end_tokens.add_to(&mut with_end);
         let with_end = Arc::new(with_end);
         if self.set(set).runs.len() == 1 {
-            builder.memory_bytes += size_of_val(mask.words());
-            builder.with_end.insert(Arc::as_ptr(&mask).addr(), (mask, with_end.clone()));
+            tables.memory_bytes += size_of_val(mask.words());
+            tables.masks_with_end.insert(Arc::as_ptr(&mask).addr(), (mask, with_end.clone()));
         }
         Ok(with_end)
     }
 
-    /// A rule of the closure of a state that goes on with a terminal, or that ends before it.
+    /// The name of a rule that needs the terminal in a state: one with the terminal after the dot, or else one that
+    /// ends there.
     fn rule_that_needs(&self, state: LrState, terminal: TerminalId) -> Arc<str> {
         let grammar = &self.prepared.grammar;
         let Some(table) = self.prepared.table() else {
             let needs =
-                |production: &&super::Production| production.rhs.contains(&super::Symbol::Terminal(terminal));
+                |production: &&LexedProduction| production.rhs.contains(&LexedSymbol::Terminal(terminal));
             let production = grammar.productions.iter().find(needs);
             let lhs = production.map_or(grammar.start, |production| production.lhs);
             return grammar.nonterminals[lhs.index()].clone();
         };
         let automaton = &table.automaton;
         let closure = automaton.closure(state);
-        let scans = |item: &&super::lr_automaton::Item| {
-            automaton.symbol_after(**item) == Some(super::Symbol::Terminal(terminal))
-        };
+        let scans = |item: &&LrItem| automaton.symbol_after(**item) == Some(LexedSymbol::Terminal(terminal));
         let item = closure.iter().find(scans).or(closure.first());
         let lhs = item.map(|item| automaton.productions[item.production as usize].lhs);
         lhs.and_then(|lhs| grammar.nonterminals.get(lhs.index()))
@@ -321,18 +216,18 @@ impl LexedRecognizer {
     }
 
     #[cold]
-    fn make_step(&self, set: SetId, byte: u8, class: usize) -> Result<Option<SetId>, LimitExceeded> {
+    fn compute_step(&self, set: SetId, byte: u8, class: usize) -> Result<Option<SetId>, LimitExceeded> {
         let entry = self.set(set);
-        let mut builder = self.lock();
+        let mut tables = self.lock();
         let mut next = Vec::new();
         for &run in &entry.runs[..] {
-            builder.step_run(self, run, byte, &mut next)?;
+            tables.step_run(self, run, byte, &mut next)?;
         }
-        builder.parser.check()?;
-        let next = if next.is_empty() { None } else { Some(builder.intern(&self.sets, next)?) };
+        tables.parser.check()?;
+        let next = if next.is_empty() { None } else { Some(tables.intern(&self.sets, next)?) };
         self.new_steps.fetch_add(1, Ordering::Relaxed);
         let state = self.sets.get(set.index());
-        builder.memory_bytes += state.memoise(class, next.map(SetId::index), self.byte_of_class.len());
+        tables.memory_bytes += state.memoise(class, next.map(SetId::index), self.byte_of_class.len());
         Ok(next)
     }
 
@@ -340,18 +235,18 @@ impl LexedRecognizer {
         self.sets.get(set.index()).data.get().expect("a set is filled in before its id is known")
     }
 
-    fn lock(&self) -> MutexGuard<'_, Builder> {
-        // A builder that a panicking thread left is still consistent: tables only grow, by complete entries.
-        self.builder.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, RecognizerTables> {
+        // After a panic the tables are still consistent: they only grow, by complete entries.
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the parser takes something that can come out of a future.
-    fn is_alive(&self, parser: &mut Parser, parse: Parse, future: FutureId) -> bool {
-        self.prepared.futures.get(future).is_wanted(parser, parse, self.prepared.grammar.end())
+    /// Whether the parser accepts one of the open terminals.
+    fn is_live(&self, parser: &mut TerminalParser, parse: ParseState, open: OpenTerminalsId) -> bool {
+        self.prepared.open_terminals.get(open).accepted_by(parser, parse, self.prepared.grammar.end())
     }
 
-    fn class_at(&self, state: LrState) -> ClassId {
-        self.prepared.classes.of_state[state.index()]
+    fn mode_at(&self, state: LrState) -> LexModeId {
+        self.prepared.lex_modes.of_state[state.index()]
     }
 }
 
@@ -388,9 +283,9 @@ impl Engine for LexedRecognizer {
     fn step(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
         let class = usize::from(self.class_of_byte[usize::from(byte)]);
         match self.sets.get(set.index()).transition(class) {
-            Transition::Unknown => self.make_step(set, byte, class),
-            Transition::Dead => Ok(None),
-            Transition::To(next) => Ok(Some(SetId::new(next as usize))),
+            MemoTransition::Unknown => self.compute_step(set, byte, class),
+            MemoTransition::Dead => Ok(None),
+            MemoTransition::To(next) => Ok(Some(SetId::new(next as usize))),
         }
     }
 
@@ -405,27 +300,27 @@ impl Engine for LexedRecognizer {
 
     fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
         let runs = self.set(set).runs.clone();
-        let mut builder = self.lock();
+        let mut tables = self.lock();
         let mut expected = Vec::new();
         for run in &runs[..] {
-            let begun: Vec<TerminalId> = if builder.lexer.is_fresh(run.configuration) {
+            let open: Vec<TerminalId> = if tables.lexer.is_start(run.configuration) {
                 Vec::new()
             } else {
-                builder.lexer.live(run.configuration).collect()
+                tables.lexer.live(run.configuration).collect()
             };
-            let state = builder.parser.top(run.parse.stack);
+            let state = tables.parser.top(run.parse.stack);
             for terminal in (0..self.prepared.grammar.terminals.len()).map(TerminalId::new) {
-                if builder.parser.accepts(run.parse.stack, terminal) {
+                if tables.parser.accepts(run.parse.stack, terminal) {
                     expected.push(Expectation {
                         terminal: self.prepared.grammar.terminal_name(terminal).to_owned(),
                         rule: self.rule_that_needs(state, terminal).to_string(),
-                        has_begun: begun.contains(&terminal),
+                        has_begun: open.contains(&terminal),
                     });
                 }
             }
         }
-        // What a limit keeps from being found is left out.
-        let _ = builder.parser.check();
+        // Terminals whose check exceeded a limit are omitted.
+        let _ = tables.parser.check();
         expected.sort_by_key(|expected| !expected.has_begun);
         expected.dedup();
         Ok(expected)
@@ -433,19 +328,19 @@ impl Engine for LexedRecognizer {
 
     fn describe(&self, set: SetId) -> String {
         let entry = self.set(set);
-        let builder = self.lock();
+        let tables = self.lock();
         let grammar = &self.prepared.grammar;
         let mut text = format!("set {}", set.as_u32());
         text.push_str(if entry.is_complete { ", the text may be complete\n" } else { "\n" });
         for run in &entry.runs[..] {
-            let live: Vec<&str> = builder
+            let live: Vec<&str> = tables
                 .lexer
                 .live(run.configuration)
                 .map(|terminal| grammar.terminal_name(terminal))
                 .collect();
             let mut stack: Vec<&str> = Vec::new();
             if let Some(table) = self.prepared.table() {
-                let states = builder.parser.states(run.parse.stack);
+                let states = tables.parser.states(run.parse.stack);
                 let symbols = states.filter_map(|state| table.automaton.entered_by[state.index()]);
                 stack.extend(symbols.map(|symbol| grammar.symbol_name(symbol)));
             }
@@ -470,7 +365,7 @@ impl MaskSource for LexedRecognizer {
         let tokens = match request.strategy {
             MaskStrategy::Summaries => self.mask_with_end(request, deadline)?,
             MaskStrategy::Walk => {
-                self.walked.fetch_add(1, Ordering::Relaxed);
+                self.walked_masks.fetch_add(1, Ordering::Relaxed);
                 let mut tokens = walk(self, vocabulary, set, deadline)?;
                 if self.is_complete(set)
                     && let Some(end_tokens) = request.end_tokens
@@ -490,7 +385,7 @@ impl MaskSource for LexedRecognizer {
 
     fn counts(&self) -> MaskCounts {
         let (recalled, composed) = self.lock().mask_counts;
-        MaskCounts { recalled, composed, walked: self.walked.load(Ordering::Relaxed) }
+        MaskCounts { recalled, composed, walked: self.walked_masks.load(Ordering::Relaxed) }
     }
 
     fn precompute(
@@ -503,24 +398,24 @@ impl MaskSource for LexedRecognizer {
             return Ok(None);
         }
         self.mask(self.start, vocabulary, &Deadline::after_first_check(budget.step_time))?;
-        let most = (budget.max_states.unwrap_or(usize::MAX), budget.is_timed);
-        let mut ahead = Ahead::new(&self.prepared, &mut self.lock().lexer, vocabulary.trie(), most)?;
+        let mut precomputation =
+            Precomputation::new(&self.prepared, &mut self.lock().lexer, vocabulary.trie(), &budget)?;
         loop {
-            let (done, count) = ahead.progress();
+            let (done, count) = precomputation.progress();
             if done == count || !proceed(done, count) {
                 return Ok(Some(done));
             }
-            let mut builder = self.lock();
-            if builder.total_memory().max(ahead.memory_bytes()) > budget.max_bytes {
+            let mut tables = self.lock();
+            if tables.total_memory().max(precomputation.memory_bytes()) > budget.max_bytes {
                 return Ok(Some(done));
             }
             let deadline = Deadline::after_first_check(budget.step_time);
-            ahead.make_some(&mut builder.reading(self, vocabulary, &deadline))?;
+            precomputation.make_batch(&mut tables.reader(self, vocabulary, &deadline))?;
         }
     }
 }
 
-impl Builder {
+impl RecognizerTables {
     /// Adds the live runs after a byte.
     fn step_run(
         &mut self,
@@ -529,13 +424,13 @@ impl Builder {
         byte: u8,
         next: &mut Vec<Run>,
     ) -> Result<(), LimitExceeded> {
-        let steps = self.lexer.step(run.configuration, byte)?;
-        if let Some(configuration) = steps.go_on {
-            let column = Column::At(run.column);
+        let step = self.lexer.step(run.configuration, byte)?;
+        if let Some(configuration) = step.extended {
+            let column = LexemeColumn::At(run.column);
             let column = recognizer.columns.step(&self.lexer, configuration, column, byte).resolve(0);
             self.push_live(recognizer, Run { configuration, column, ..run }, next);
         }
-        if let (Some(guards), Some(terminal)) = (steps.commit, self.lexer.label(run.configuration))
+        if let (Some(guards), Some(terminal)) = (step.commit, self.lexer.label(run.configuration))
             && let Some(parse) = self.parser.feed_lexeme(run.parse, terminal, run.column)
         {
             self.enter(recognizer, parse, guards, byte, next)?;
@@ -543,20 +438,20 @@ impl Builder {
         Ok(())
     }
 
-    /// Adds the run whose lexeme begins with a byte, if it is live.
+    /// Adds the runs whose lexeme begins with a byte, if they are live.
     fn enter(
         &mut self,
         recognizer: &LexedRecognizer,
-        parse: Parse,
+        parse: ParseState,
         guards: GuardsId,
         byte: u8,
         next: &mut Vec<Run>,
     ) -> Result<(), LimitExceeded> {
-        let class = recognizer.class_at(self.parser.top(parse.stack));
-        for configuration in self.lexer.enter(class, byte, guards)? {
+        let mode = recognizer.mode_at(self.parser.top(parse.stack));
+        for configuration in self.lexer.enter(mode, byte, guards)? {
             let column = recognizer
                 .columns
-                .step(&self.lexer, configuration, Column::At(Column::NO_BREAK), byte)
+                .step(&self.lexer, configuration, LexemeColumn::At(LexemeColumn::NO_BREAK), byte)
                 .resolve(0);
             self.push_live(recognizer, Run { parse, configuration, column }, next);
         }
@@ -565,52 +460,53 @@ impl Builder {
 
     fn push_live(&mut self, recognizer: &LexedRecognizer, mut run: Run, next: &mut Vec<Run>) {
         if self.parser.is_in_brackets(run.parse.layout) {
-            // Newlines mean nothing here, and the lexeme ends before the bracket does.
+            // Inside brackets newlines are ignored, and their lexeme ends before the bracket does, so the column is
+            // irrelevant.
             run.column = 0;
         }
-        let class = recognizer.class_at(self.parser.top(run.parse.stack));
-        if let Some(future) = recognizer.prepared.futures.of(run.configuration, class)
-            && self.is_alive(recognizer, run.parse, future)
+        let mode = recognizer.mode_at(self.parser.top(run.parse.stack));
+        if let Some(open) = recognizer.prepared.open_terminals.of(run.configuration, mode)
+            && self.is_live(recognizer, run.parse, open)
         {
             next.push(run);
         }
     }
 
-    /// Whether a run with this future can be completed; asked again and again inside a lexeme.
-    fn is_alive(&mut self, recognizer: &LexedRecognizer, parse: Parse, future: FutureId) -> bool {
-        if let Some(&known) = self.alive.get(&(parse, future)) {
-            return known;
+    /// As [`LexedRecognizer::is_live`], memoised, because all configurations inside a lexeme ask it.
+    fn is_live(&mut self, recognizer: &LexedRecognizer, parse: ParseState, open: OpenTerminalsId) -> bool {
+        if let Some(&cached) = self.liveness.get(&(parse, open)) {
+            return cached;
         }
-        let is_alive = recognizer.is_alive(&mut self.parser, parse, future);
+        let is_live = recognizer.is_live(&mut self.parser, parse, open);
         if !self.parser.has_failed() {
-            self.alive.insert((parse, future), is_alive);
+            self.liveness.insert((parse, open), is_live);
         }
-        is_alive
+        is_live
     }
 
-    fn reading<'a>(
+    fn reader<'a>(
         &'a mut self,
         recognizer: &'a LexedRecognizer,
         vocabulary: &'a Vocabulary,
         deadline: &'a Deadline,
-    ) -> Reading<'a> {
-        Reading {
+    ) -> StackReader<'a> {
+        StackReader {
             automaton: &mut self.automaton,
             parser: &mut self.parser,
-            bundles: &mut self.bundles,
-            views: &mut self.views,
-            tables: bundles::Tables {
+            subsets: &mut self.subsets,
+            partitions: &mut self.partitions,
+            sources: SubsetSources {
                 spanners: &mut self.spanners,
                 lexer: &mut self.lexer,
-                futures: &recognizer.prepared.futures,
-                pairs: &mut self.pairs,
+                open_terminals: &recognizer.prepared.open_terminals,
+                follow_cache: &mut self.follow_cache,
                 trie: vocabulary.trie(),
                 vocabulary_size: vocabulary.size(),
                 deadline,
             },
             prepared: &recognizer.prepared,
             memory_limit: self.limits.memory_bytes,
-            memory_elsewhere: self.memory_bytes + self.alive.capacity() * 20,
+            memory_elsewhere: self.memory_bytes + self.liveness.capacity() * 20,
         }
     }
 
@@ -621,25 +517,25 @@ impl Builder {
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<Arc<TokenSet>, LimitExceeded> {
-        let class = recognizer.class_at(self.parser.top(run.parse.stack));
-        let mut reading = self.reading(recognizer, vocabulary, deadline);
-        let place = Place::before_token(run.configuration);
-        let root = reading.bundles.at(place, class, &mut reading.tables)?;
-        let (mask, is_known) = reading.mask((root, run.column), run.parse)?;
-        let (known, made) = &mut self.mask_counts;
-        *(if is_known { known } else { made }) += 1;
+        let mode = recognizer.mode_at(self.parser.top(run.parse.stack));
+        let mut reader = self.reader(recognizer, vocabulary, deadline);
+        let position = TriePosition::before_token(run.configuration);
+        let root = reader.subsets.root(position, mode, &mut reader.sources)?;
+        let (mask, was_cached) = reader.mask(root, run.column, run.parse)?;
+        let (cached, computed) = &mut self.mask_counts;
+        *(if was_cached { cached } else { computed }) += 1;
         Ok(mask)
     }
 
-    /// The set of some live runs, which may be none only at the beginning.
+    /// The interned set of some live runs; empty at most for the start set.
     fn intern(&mut self, sets: &Sets, mut runs: Vec<Run>) -> Result<SetId, LimitExceeded> {
         runs.sort_unstable();
         runs.dedup();
-        if let Some(&known) = self.set_ids.get(&runs[..]) {
-            return Ok(known);
+        if let Some(&cached) = self.set_ids.get(&runs[..]) {
+            return Ok(cached);
         }
-        if runs.len() > MOST_RUNS {
-            return Err(LimitExceeded::new("set_items", MOST_RUNS));
+        if runs.len() > MAX_RUNS {
+            return Err(LimitExceeded::new("set_items", MAX_RUNS));
         }
         if self.total_memory() > self.limits.memory_bytes {
             return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));
@@ -650,7 +546,7 @@ impl Builder {
         self.memory_bytes += 96 + 2 * size_of_val(&runs[..]);
         let set = RunSet { runs: runs.clone(), is_complete };
         let id = SetId::new(sets.push(|data| {
-            // The table hands out fresh data, so nothing is there yet.
+            // The table provides a fresh cell, so `set` cannot fail.
             let _ = data.set(set);
         }));
         self.set_ids.insert(runs, id);
@@ -658,7 +554,7 @@ impl Builder {
     }
 
     fn can_end(&mut self, run: &Run) -> bool {
-        if self.lexer.is_fresh(run.configuration) {
+        if self.lexer.is_start(run.configuration) {
             return self.parser.can_end(run.parse, None);
         }
         match self.lexer.label(run.configuration) {
@@ -669,11 +565,11 @@ impl Builder {
 
     fn total_memory(&self) -> usize {
         self.memory_bytes
-            + self.alive.capacity() * 20
+            + self.liveness.capacity() * 20
             + self.parser.memory_bytes()
             + self.spanners.memory_bytes()
-            + self.bundles.memory_bytes()
-            + self.views.memory_bytes()
+            + self.subsets.memory_bytes()
+            + self.partitions.memory_bytes()
             + self.automaton.memory_bytes()
     }
 }

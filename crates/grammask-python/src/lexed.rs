@@ -1,4 +1,5 @@
-//! `LexedGrammar`: a grammar with a lexer, from plain lists that a front end in Python fills; and its streamlining.
+//! `LexedGrammar`: a grammar with a lexer, from plain lists of a front end in Python; and the report on its
+//! streamlining.
 
 use std::time::Instant;
 
@@ -7,22 +8,42 @@ use grammask::frontends::{gbnf, kbnf};
 use grammask::grammar::{Diagnostic, Grammar, GrammarError};
 use grammask::lexing::{
     ConflictPolicy, EntryCounts, IndentationSource, InlinePatterns, LexedDefinition, LexedGrammar,
-    LexedRules, LexerKind, LexingRule, PairCounts, ParserKind, Pattern, PreparedGrammar, ProductionSource,
-    STREAMLINING_STEPS, TerminalRole, TerminalSource, definition_of_rules,
+    LexedOptions, LexerKind, LexingRule, PairCounts, ParserKind, PreparedGrammar, ProductionSource,
+    STREAMLINING_STEPS, TerminalPattern, TerminalRole, TerminalSource, definition_from_rules,
 };
 use grammask::{CompileOptions, CompiledGrammar, Limits};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::allocator::GivesBack;
-use crate::compiled::PyCompiledGrammar;
+use crate::allocator::PurgeOnDrop;
+use crate::compiled::{PyCompiledGrammar, end_mode};
 use crate::errors::{diagnostics, grammar_error};
 use crate::forks::OutsideForks;
-use crate::grammar::{end_mode, or_default};
-use crate::limits::PyLimits;
+use crate::limits::{PyLimits, or_default};
 use crate::vocabulary::PyVocabulary;
 
-/// A checked lexed grammar, before it meets a vocabulary.
+/// A grammar with a lexer, from plain lists that a front end fills.
+///
+/// Args:
+///     terminals: Name, kind (``"literal"``, ``"regex"`` in the syntax of the Rust crate ``regex``, or
+///         ``"declared"`` for terminals that indentation generates), text, other spellings of a literal as a regular
+///         expression (or ``""``), priority, and role (``"parsed"``, ``"ignored"``, or ``"refused"``: matched
+///         everywhere, and makes the text invalid). ``rule`` determines the meaning of their order.
+///     productions: Left side, right side without operators, priority among rules that could end at one position.
+///     start: The start symbol.
+///     lexer: ``"basic"`` matches all terminals everywhere, ``"contextual"`` those for which the parser has an
+///         action, ``"dynamic"`` and ``"dynamic_complete"`` each terminal separately.
+///     rule: ``"maximal_munch"`` selects the longest match, then the highest priority, then literals, then the first
+///         terminal; ``"lark"`` selects the first terminal that matches, by priority and then in the given order.
+///     parser: ``"lalr"``, or ``"earley"`` for all grammars, which excludes contextual lexers.
+///     prefer_shift: Resolve shift/reduce conflicts in favour of shift, as lark does; otherwise they are errors.
+///     indentation: The terminals for newlines, and for beginnings and ends of blocks; the columns of a tab; the
+///         terminals that open and that close brackets.
+///     source: The source text, for display.
+///
+/// Raises:
+///     GrammarError: Undefined names, invalid patterns, an empty language. On compiling: conflicts, and terminals or
+///         layouts that the rules need but no text has.
 #[pyclass(name = "LexedGrammar", module = "grammask._grammask", frozen)]
 pub(crate) struct PyLexedGrammar {
     grammar: LexedGrammar,
@@ -30,15 +51,26 @@ pub(crate) struct PyLexedGrammar {
     warnings: Vec<Diagnostic>,
 }
 
+/// The result of a front end that reads directives.
+struct GrammarWithDirectives {
+    rules: Grammar,
+    directives: Vec<Directive>,
+    warnings: Vec<Diagnostic>,
+}
+
 impl PyLexedGrammar {
-    fn of_rules(
-        (rules, directives, mut warnings): (Grammar, Vec<Directive>, Vec<Diagnostic>),
-        (inline_patterns, lexer, parser): (InlinePatterns, LexerKind, ParserKind),
+    /// The lexed grammar of rules with directives.
+    fn from_rules(
+        parsed: GrammarWithDirectives,
+        inline_patterns: InlinePatterns,
+        lexer: LexerKind,
+        parser: ParserKind,
         limits: &Limits,
     ) -> Result<Self, GrammarError> {
-        let how = LexedRules { directives: &directives, inline_patterns, lexer, parser };
-        let (definition, found) = definition_of_rules(&rules, &how, limits)?;
-        warnings.extend(found);
+        let GrammarWithDirectives { rules, directives, mut warnings } = parsed;
+        let options = LexedOptions { directives: &directives, inline_patterns, lexer, parser };
+        let (definition, more_warnings) = definition_from_rules(&rules, &options, limits)?;
+        warnings.extend(more_warnings);
         let grammar = LexedGrammar::new(&definition, limits)?;
         Ok(Self { grammar, source: rules.source().to_string(), warnings })
     }
@@ -67,9 +99,9 @@ fn parser_kind(parser: &str) -> PyResult<ParserKind> {
     }
 }
 
-/// Name, kind of pattern, pattern, the spellings of a literal or nothing, priority, role.
+/// Name, kind of pattern, pattern, spellings of a literal (or empty), priority, role.
 type TerminalTuple = (String, String, String, String, i32, String);
-/// Left side, right side, priority.
+/// Left-hand side, right-hand side, priority.
 type ProductionTuple = (String, Vec<String>, i32);
 /// Newline, indent, dedent, tab length, opening and closing terminals.
 type IndentationTuple = (String, String, String, u32, Vec<String>, Vec<String>);
@@ -94,10 +126,10 @@ impl PyLexedGrammar {
     ) -> PyResult<Self> {
         let terminals = terminals.into_iter().map(|(name, kind, pattern, spellings, priority, role)| {
             let pattern = match &*kind {
-                "literal" if spellings.is_empty() => Pattern::Literal(pattern.into_bytes()),
-                "literal" => Pattern::Spelled { text: pattern.into_bytes(), spellings },
-                "regex" => Pattern::Regex(pattern),
-                "declared" => Pattern::Declared,
+                "literal" if spellings.is_empty() => TerminalPattern::Literal(pattern.into_bytes()),
+                "literal" => TerminalPattern::Spelled { text: pattern.into_bytes(), spellings },
+                "regex" => TerminalPattern::Regex(pattern),
+                "declared" => TerminalPattern::Declared,
                 _ => {
                     return Err(PyValueError::new_err(format!(
                         "{kind:?} is not one of 'literal', 'regex' and 'declared'"
@@ -145,7 +177,7 @@ impl PyLexedGrammar {
         Ok(Self { grammar, source: source.to_owned(), warnings: Vec::new() })
     }
 
-    /// A grammar in KBNF with its directives.
+    /// Read a grammar in KBNF with directives.
     #[staticmethod]
     #[pyo3(signature = (text, start, lexer, parser, limits=None))]
     fn from_kbnf(
@@ -159,13 +191,14 @@ impl PyLexedGrammar {
         let limits = or_default(limits);
         let (lexer, parser) = (lexer_kind(lexer)?, parser_kind(parser)?);
         py.outside_forks(|| {
-            let read = kbnf::grammar_with_directives(text, start, &limits)?;
-            Self::of_rules(read, (InlinePatterns::Taken, lexer, parser), &limits)
+            let (rules, directives, warnings) = kbnf::grammar_with_directives(text, start, &limits)?;
+            let parsed = GrammarWithDirectives { rules, directives, warnings };
+            Self::from_rules(parsed, InlinePatterns::Accept, lexer, parser, &limits)
         })
         .map_err(|error| grammar_error(py, &error))
     }
 
-    /// A grammar of llama.cpp with directives.
+    /// Read a grammar in llama.cpp's GBNF with directives.
     #[staticmethod]
     #[pyo3(signature = (text, start, lexer, parser, limits=None))]
     fn from_gbnf(
@@ -179,27 +212,34 @@ impl PyLexedGrammar {
         let limits = or_default(limits);
         let (lexer, parser) = (lexer_kind(lexer)?, parser_kind(parser)?);
         py.outside_forks(|| {
-            let read = gbnf::grammar_with_directives(text, start, &limits)?;
-            Self::of_rules(read, (InlinePatterns::Refused, lexer, parser), &limits)
+            let (rules, directives, warnings) = gbnf::grammar_with_directives(text, start, &limits)?;
+            let parsed = GrammarWithDirectives { rules, directives, warnings };
+            Self::from_rules(parsed, InlinePatterns::Refuse, lexer, parser, &limits)
         })
         .map_err(|error| grammar_error(py, &error))
     }
 
+    /// The source text.
     #[getter]
     fn source(&self) -> &str {
         &self.source
     }
 
+    /// Return the warnings of the front end.
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         diagnostics(py, &self.warnings, &self.source)
     }
 
+    /// An empty list, for the interface of :class:`Grammar`.
     #[getter]
     fn relaxations(&self) -> Vec<Py<PyAny>> {
         Vec::new()
     }
 
-    /// Makes the tables, which finds conflicts; there are no warnings.
+    /// Make the parser's tables; return an empty list, for the interface of :class:`Grammar`.
+    ///
+    /// Raises:
+    ///     GrammarError: As compiling the grammar.
     #[pyo3(signature = (limits=None))]
     fn check(&self, py: Python<'_>, limits: Option<&PyLimits>) -> PyResult<Vec<Py<PyAny>>> {
         let limits = or_default(limits);
@@ -209,7 +249,7 @@ impl PyLexedGrammar {
         Ok(Vec::new())
     }
 
-    /// The terminals and productions, for people.
+    /// Return the terminals and the productions, as pairs of title and text.
     #[pyo3(signature = (limits=None))]
     fn stages(&self, limits: Option<&PyLimits>) -> Vec<(&'static str, String)> {
         let _ = limits;
@@ -228,7 +268,9 @@ impl PyLexedGrammar {
         vec![("terminals", terminals.collect()), ("productions", productions)]
     }
 
-    /// Texts of lexed grammars are finite, so `finite` asks for nothing.
+    /// Compile the grammar for a vocabulary; see :meth:`grammask.Grammar.compile`.
+    ///
+    /// ``finite`` has no effect: a prefix of a lexed grammar is viable only if a finite text completes it.
     #[pyo3(signature = (vocabulary, end, limits=None, finite=false))]
     fn compile(
         &self,
@@ -238,7 +280,7 @@ impl PyLexedGrammar {
         limits: Option<&PyLimits>,
         finite: bool,
     ) -> PyResult<PyCompiledGrammar> {
-        let _last = GivesBack;
+        let _purge = PurgeOnDrop;
         let _ = finite;
         let mut options = CompileOptions::default();
         options.end = end_mode(end)?;
@@ -252,7 +294,10 @@ impl PyLexedGrammar {
     }
 }
 
-/// What streamlining does to the tables of a lexed grammar on a vocabulary.
+/// The number of entries of the mask store of a whole lexer, before and after each step of streamlining.
+///
+/// An entry of a lexer state inside terminal X is a sequence of terminals that some token emits and enters after X,
+/// together with whether the token continues X.
 #[pyclass(name = "StreamliningReport", module = "grammask._grammask", frozen)]
 pub(crate) struct PyStreamliningReport {
     counts: EntryCounts,
@@ -261,37 +306,44 @@ pub(crate) struct PyStreamliningReport {
 
 #[pymethods]
 impl PyStreamliningReport {
+    /// The steps in order: name, and number of entries of all states together.
     #[getter]
     fn steps(&self) -> Vec<(&'static str, usize)> {
         STREAMLINING_STEPS.into_iter().zip(self.counts.totals()).collect()
     }
 
+    /// For each state, its terminal (None for the initial state) and the number of its entries after each step.
     #[getter]
     fn states(&self) -> Vec<(Option<&str>, Vec<usize>)> {
         let states = self.counts.states.iter();
         states.map(|state| (state.terminal.as_deref(), state.entries.to_vec())).collect()
     }
 
+    /// Numbers of pairs of terminals that follow each other never, sometimes and always.
     #[getter]
     fn pairs(&self) -> (usize, usize, usize) {
         triple(self.counts.pairs)
     }
 
+    /// Number of sets of interchangeable terminals.
     #[getter]
     fn representatives(&self) -> usize {
         self.counts.representatives
     }
 
+    /// As :attr:`pairs`, for one terminal of each set.
     #[getter]
     fn representative_pairs(&self) -> (usize, usize, usize) {
         triple(self.counts.representative_pairs)
     }
 
+    /// Time to decide all pairs, in seconds.
     #[getter]
     fn pair_seconds(&self) -> f64 {
         self.counts.pair_time.as_secs_f64()
     }
 
+    /// Time to make the report, in seconds.
     #[getter]
     fn seconds(&self) -> f64 {
         self.seconds
@@ -308,6 +360,10 @@ fn triple(counts: PairCounts) -> (usize, usize, usize) {
     (counts.never, counts.sometimes, counts.always)
 }
 
+/// Count the entries of the mask store of a grammar before and after streamlining. Masks do not need the report.
+///
+/// Raises:
+///     GrammarError: As compiling the grammar.
 #[pyfunction]
 #[pyo3(signature = (grammar, vocabulary, limits=None))]
 pub(crate) fn streamlining_report(

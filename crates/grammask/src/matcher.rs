@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::options::EndMode;
 use crate::{CompiledGrammar, GrammarCache};
-use grammask_collections::blocks::Blocks;
+use grammask_collections::segmented_vec::SegmentedVec;
 use grammask_diagnostics::{Deadline, GrammarError};
 use grammask_engine::{Effort, Expectation, SetId, TokenEvent};
 use grammask_vocabulary::{Mask, TokenId};
@@ -19,7 +19,7 @@ pub struct Matcher {
     /// The caches that the state and the history refer to.
     cache: Arc<GrammarCache>,
     state: MatcherState,
-    history: Blocks<HistoryEntry>,
+    history: SegmentedVec<HistoryEntry>,
     /// New steps of the engine at the last check of the cache's size.
     steps_at_check: usize,
 }
@@ -117,7 +117,7 @@ impl Matcher {
     pub(crate) fn new(compiled: Arc<CompiledGrammar>) -> Self {
         let cache = compiled.cache();
         let state = MatcherState { set: cache.engine().start(), is_finished: false };
-        Self { compiled, cache, state, history: Blocks::new(), steps_at_check: 0 }
+        Self { compiled, cache, state, history: SegmentedVec::new(), steps_at_check: 0 }
     }
 
     pub(crate) fn state(&self) -> MatcherState {
@@ -126,7 +126,7 @@ impl Matcher {
 
     /// A matcher with the same state and no history, which cannot be rolled back.
     pub(crate) fn without_history(&self) -> Self {
-        let mut history = Blocks::new();
+        let mut history = SegmentedVec::new();
         history.push(HistoryEntry { before: self.state, accepted: Accepted::Dropped(self.tail()) });
         Self {
             compiled: self.compiled.clone(),
@@ -222,8 +222,13 @@ impl Matcher {
         }
         let cache = self.compiled.fresh_cache(&self.cache).map_err(|limit| self.cache.limit_error(limit))?;
         let state = MatcherState { set: cache.engine().start(), is_finished: false };
-        let mut migrated =
-            Self { compiled: self.compiled.clone(), cache, state, history: Blocks::new(), steps_at_check: 0 };
+        let mut migrated = Self {
+            compiled: self.compiled.clone(),
+            cache,
+            state,
+            history: SegmentedVec::new(),
+            steps_at_check: 0,
+        };
         for step in self.history.iter() {
             let next = match &step.accepted {
                 Accepted::Token(token) => migrated.next_state(migrated.state, *token)?,

@@ -81,7 +81,7 @@ impl CompiledGrammar {
         let options = CompileOptions { end, limits, ..CompileOptions::default() };
         let definition = LexedDefinition::from_bytes(definition).ok_or_else(malformed)?;
         let grammar = LexedGrammar::new(&definition, &options.limits)?;
-        Self::from_prepared(|limits| PreparedGrammar::again(grammar, limits), vocabulary, options)
+        Self::from_prepared(|limits| PreparedGrammar::without_proof(grammar, limits), vocabulary, options)
     }
 }
 

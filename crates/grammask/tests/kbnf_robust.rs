@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use grammask::Limits;
 use grammask::frontends::kbnf;
 use grammask::grammar::{Code, GrammarError, Severity};
-use grammask::lexing::{InlinePatterns, LexedRules, LexerKind, ParserKind, definition_of_rules};
+use grammask::lexing::{InlinePatterns, LexedOptions, LexerKind, ParserKind, definition_from_rules};
 use proptest::prelude::*;
 use serde::Deserialize;
 
@@ -49,13 +49,13 @@ fn read_with_directives(text: &[u8]) -> Result<(), GrammarError> {
     let mut limits = Limits::default();
     limits.grammar_size = 100_000;
     let (grammar, directives, _) = kbnf::grammar_with_directives(text, "start", &limits)?;
-    let how = LexedRules {
+    let how = LexedOptions {
         directives: &directives,
-        inline_patterns: InlinePatterns::Taken,
+        inline_patterns: InlinePatterns::Accept,
         lexer: LexerKind::Basic,
         parser: ParserKind::Lalr,
     };
-    definition_of_rules(&grammar, &how, &limits).map(drop)
+    definition_from_rules(&grammar, &how, &limits).map(drop)
 }
 
 /// Pieces that a mutation inserts: every sign of the language, and similar strings.

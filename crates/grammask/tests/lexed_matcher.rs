@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use grammask::grammar::Code;
 use grammask::lexing::{
-    IndentationSource, LexedDefinition, LexedGrammar, Pattern, ProductionSource, TerminalRole, TerminalSource,
+    IndentationSource, LexedDefinition, LexedGrammar, ProductionSource, TerminalPattern, TerminalRole,
+    TerminalSource,
 };
 use grammask::vocabulary::{TokenId, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, EndMode, Explanation, Limits, MaskStrategy, Matcher, batch};
@@ -16,8 +17,8 @@ fn definition(terminals: &[(&str, &str)], productions: &[&str]) -> LexedDefiniti
         .map(|&(name, pattern)| TerminalSource {
             name: name.trim_start_matches('%').to_owned(),
             pattern: match pattern.strip_prefix('/').and_then(|pattern| pattern.strip_suffix('/')) {
-                Some(pattern) => Pattern::Regex(pattern.to_owned()),
-                None => Pattern::Literal(pattern.as_bytes().to_vec()),
+                Some(pattern) => TerminalPattern::Regex(pattern.to_owned()),
+                None => TerminalPattern::Literal(pattern.as_bytes().to_vec()),
             },
             priority: 0,
             role: if name.starts_with('%') { TerminalRole::Ignored } else { TerminalRole::Parsed },
@@ -193,7 +194,7 @@ fn blocks() -> LexedDefinition {
     for name in ["INDENT", "DEDENT"] {
         definition.terminals.push(TerminalSource {
             name: name.to_owned(),
-            pattern: Pattern::Declared,
+            pattern: TerminalPattern::Declared,
             priority: 0,
             role: TerminalRole::Parsed,
         });

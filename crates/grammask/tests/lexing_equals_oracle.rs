@@ -14,7 +14,7 @@ use grammask::grammar::Code;
 use grammask::lexing::reference::LexedReference;
 use grammask::lexing::{
     ConflictPolicy, IndentationSource, LexedDefinition, LexedGrammar, LexedRecognizer, LexerKind, LexingRule,
-    ParserKind, Pattern, PreparedGrammar, ProductionSource, TerminalRole, TerminalSource,
+    ParserKind, PreparedGrammar, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
 };
 use grammask::vocabulary::{TokenSet, Vocabulary};
 use grammask::{Deadline, Engine, Limits, MaskSource, PrecomputeBudget, SetId};
@@ -38,9 +38,9 @@ static INSEPARABLE: AtomicU64 = AtomicU64::new(0);
 fn terminal(index: usize) -> impl Strategy<Value = TerminalSource> {
     let pattern = prop_oneof![
         3 => select(&["a", "b", "ab", "aa", "ba", "aba", "bb"][..])
-            .prop_map(|text| Pattern::Literal(text.as_bytes().to_vec())),
+            .prop_map(|text| TerminalPattern::Literal(text.as_bytes().to_vec())),
         4 => select(&["a+", "b+", "[ab]+", "ab+", "a(ba)*", "a?b", "(ab)+b", "a[ab]*b", "b( b)?", "a|aab"][..])
-            .prop_map(|pattern| Pattern::Regex(pattern.to_owned())),
+            .prop_map(|pattern| TerminalPattern::Regex(pattern.to_owned())),
     ];
     (pattern, prop_oneof![4 => Just(0), 1 => -1..2]).prop_map(move |(pattern, priority)| TerminalSource {
         name: format!("T{index}"),
@@ -53,9 +53,9 @@ fn terminal(index: usize) -> impl Strategy<Value = TerminalSource> {
 fn definition() -> impl Strategy<Value = LexedDefinition> {
     let ignored = prop_oneof![
         2 => Just(None),
-        4 => Just(Some(Pattern::Regex(" +".to_owned()))),
-        1 => Just(Some(Pattern::Regex(" ".to_owned()))),
-        1 => Just(Some(Pattern::Regex(" +|b b".to_owned()))),
+        4 => Just(Some(TerminalPattern::Regex(" +".to_owned()))),
+        1 => Just(Some(TerminalPattern::Regex(" ".to_owned()))),
+        1 => Just(Some(TerminalPattern::Regex(" +|b b".to_owned()))),
     ];
     let refused = prop::option::weighted(0.2, select(&["aab", "b +a", "bb+"][..]));
     let terminals = (terminal(0), terminal(1), terminal(2), terminal(3), ignored, refused);
@@ -87,7 +87,7 @@ fn definition() -> impl Strategy<Value = LexedDefinition> {
             if let Some(pattern) = refused.filter(|_| !lexer.is_dynamic()) {
                 terminals.push(TerminalSource {
                     name: "BAD".to_owned(),
-                    pattern: Pattern::Regex(pattern.to_owned()),
+                    pattern: TerminalPattern::Regex(pattern.to_owned()),
                     priority: 1,
                     role: TerminalRole::Refused,
                 });
@@ -250,13 +250,13 @@ fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], long
 
 #[test]
 fn blocks_equal_oracle() {
-    let terminal = |name: &str, pattern: Pattern, role| TerminalSource {
+    let terminal = |name: &str, pattern: TerminalPattern, role| TerminalSource {
         name: name.to_owned(),
         pattern,
         priority: 0,
         role,
     };
-    let literal = |text: &str| Pattern::Literal(text.as_bytes().to_vec());
+    let literal = |text: &str| TerminalPattern::Literal(text.as_bytes().to_vec());
     let cases = [
         (LexerKind::Basic, ParserKind::Lalr, r"(\n *)+"),
         (LexerKind::Contextual, ParserKind::Lalr, r"(\n[ \t]*)+"),
@@ -270,10 +270,10 @@ fn blocks_equal_oracle() {
                 terminal("COLON", literal(":"), TerminalRole::Parsed),
                 terminal("OPEN", literal("("), TerminalRole::Parsed),
                 terminal("CLOSE", literal(")"), TerminalRole::Parsed),
-                terminal("NEWLINE", Pattern::Regex(newline.to_owned()), TerminalRole::Parsed),
-                terminal("WS", Pattern::Regex(r"[ \f]+".to_owned()), TerminalRole::Ignored),
-                terminal("INDENT", Pattern::Declared, TerminalRole::Parsed),
-                terminal("DEDENT", Pattern::Declared, TerminalRole::Parsed),
+                terminal("NEWLINE", TerminalPattern::Regex(newline.to_owned()), TerminalRole::Parsed),
+                terminal("WS", TerminalPattern::Regex(r"[ \f]+".to_owned()), TerminalRole::Ignored),
+                terminal("INDENT", TerminalPattern::Declared, TerminalRole::Parsed),
+                terminal("DEDENT", TerminalPattern::Declared, TerminalRole::Parsed),
             ],
             start: "file".to_owned(),
             lexer,

@@ -1,6 +1,6 @@
 """The command line ``grammask``: check grammars, see masks, generate texts.
 
-Importing this package is cheap; what the commands need is imported when the command line starts.
+Importing this package is cheap: the modules of the commands are imported when the command line starts.
 """
 
 

@@ -1,29 +1,26 @@
-"""The arguments and options that several commands share, and the objects that they stand for."""
+"""The arguments and options that several commands share, and the objects that they select."""
 
+import functools
 import inspect
 import json
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from grammask import (
-    CompiledGrammar,
-    Grammar,
-    GrammarError,
-    GrammarSyntaxError,
-    Matcher,
-    Vocabulary,
-    _grammask,
-)
-from grammask._grammask import quote_bytes
+from grammask import _grammask
+from grammask._grammask import CompiledGrammar, Matcher, quote_bytes
 from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR
-from grammask.vocabulary import file_kinds
+from grammask.errors import GrammarError, GrammarSyntaxError
+from grammask.grammar import Grammar
+from grammask.schemas.options import SchemaOptions
+from grammask.vocabulary import Vocabulary, file_kinds
 from grammask.vocabulary.tiktoken import END_OF_TEXT
 from grammask.vocabulary.token_table import TokenTable
 
@@ -35,11 +32,7 @@ class End(str, Enum):
     eager = "eager"
 
 
-_SCHEMA_OPTIONS = set(inspect.signature(Grammar.from_json_schema).parameters) - {
-    "schema",
-    "resolver",
-    "limits",
-}
+_OPTION_NAMES = sorted(each.name for each in fields(SchemaOptions) if each.init and each.name != "resolver")
 
 GrammarFile: TypeAlias = Annotated[
     str,
@@ -49,27 +42,27 @@ GrammarFile: TypeAlias = Annotated[
         "bundled:NAME; or - for standard input.",
     ),
 ]
-Schema: TypeAlias = Annotated[
-    bool, typer.Option("--schema", help="G is a JSON Schema, whatever it is called.")
+IsSchema: TypeAlias = Annotated[
+    bool, typer.Option("--schema", help="G is a JSON Schema, whatever the name of its file.")
 ]
-SchemaOptions: TypeAlias = Annotated[
+OptionValues: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--option",
         help="An option of a schema as NAME=VALUE, for example key_order=any, indent=2, on_unsupported=relax; "
-        "docs/json_schema.md has all. May be repeated.",
+        "docs/json_schema.md lists them. May be repeated.",
         metavar="NAME=VALUE",
     ),
 ]
 Start: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="The rule that derives whole texts: start if not given, root in *.gbnf and *.ebnf."),
+    typer.Option(help="The start symbol. Default: start; root for *.gbnf and *.ebnf."),
 ]
 VocabularyName: TypeAlias = Annotated[
     str,
     typer.Option(
         "--vocab",
-        help="o200k, cl100k, the path of a tokenizer's file of any kind (tokenizer.json, tekken.json, *.tiktoken, "
+        help="o200k, cl100k, the path of a tokenizer file of any kind (tokenizer.json, tekken.json, *.tiktoken, "
         "SentencePiece, GGUF) or of a model's folder, or hf:NAME, loaded by transformers.",
         metavar="V",
     ),
@@ -78,13 +71,13 @@ VocabularyOfModel: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--vocab",
-        help="The vocabulary of the models demo and random, o200k if not given; the others bring their own.",
+        help="The vocabulary of the models demo and random. Default: o200k. Other models have their own.",
         metavar="V",
     ),
 ]
 EndTokens: TypeAlias = Annotated[
     str | None,
-    typer.Option("--eos", help="End tokens by id or name, separated by commas; else the vocabulary's own."),
+    typer.Option("--eos", help="End tokens by id or name, separated by commas. Default: the vocabulary's."),
 ]
 EndMode: TypeAlias = Annotated[
     End | None,
@@ -94,14 +87,62 @@ EndMode: TypeAlias = Annotated[
         "Default: eos if the vocabulary has end tokens.",
     ),
 ]
-Prefix: TypeAlias = Annotated[str, typer.Option(help="The text so far; it counts as one token.")]
+Prefix: TypeAlias = Annotated[str, typer.Option(help="The text so far, read as if it were one token.")]
 Tokens: TypeAlias = Annotated[
     str, typer.Option(help="Ids of tokens after the prefix, separated by commas.", metavar="IDS")
 ]
 
 
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A position in a text.
+
+    Attributes:
+        vocabulary: The vocabulary of ``--vocab`` and ``--eos``.
+        matcher: The matcher after ``--prefix`` and ``--tokens``.
+    """
+
+    vocabulary: Vocabulary
+    matcher: Matcher
+
+
+def open_position(
+    grammar: GrammarFile,
+    vocab: VocabularyName = "o200k",
+    prefix: Prefix = "",
+    tokens: Tokens = "",
+    end: EndMode = None,
+    eos: EndTokens = None,
+    start: Start = None,
+    schema: IsSchema = False,
+    option: OptionValues = None,
+) -> Position:
+    """Reads and compiles a grammar, and reads the text before a position."""
+    vocabulary = open_vocabulary(vocab, eos)
+    read = read_grammar(grammar, start, schema=schema, options=option)
+    compiled = compile_grammar(read, vocabulary, end)
+    return Position(vocabulary, matcher_after(compiled, vocabulary, prefix, tokens))
+
+
+def at_position(command: Callable[..., None]) -> Callable[..., None]:
+    """Replaces the first parameter of a command, a position, with the parameters of :func:`open_position`."""
+    shared = inspect.signature(open_position).parameters
+    grammar, *options = shared.values()
+    _, *own = inspect.signature(command).parameters.values()
+
+    @functools.wraps(command)
+    def command_at_position(**values: Any) -> None:
+        command(open_position(**{name: values.pop(name) for name in shared}), **values)
+
+    # Typer reads the parameters of a command from its signature and its annotations. The grammar is the first argument.
+    parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (grammar, *own, *options)]
+    command_at_position.__dict__["__signature__"] = inspect.Signature(parameters)
+    command_at_position.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command_at_position
+
+
 def read_with_directives(read: Callable[..., Grammar], text: bytes, start: str) -> Grammar:
-    """Reads a grammar, with a contextual lexer if it has directives: without one they are errors."""
+    """Reads a grammar, with a contextual lexer if it has directives, which are errors without a lexer."""
     try:
         return read(text, start=start)
     except GrammarSyntaxError:
@@ -113,7 +154,7 @@ def read_with_directives(read: Callable[..., Grammar], text: bytes, start: str) 
 def read_grammar(
     path: str, start: str | None = None, *, schema: bool = False, options: list[str] | None = None
 ) -> Grammar:
-    """Reads a grammar or a schema from a file, by the end of its name, or from standard input if the path is ``-``."""
+    """Reads a grammar or a schema from a file, by its suffix, or from standard input if the path is ``-``."""
     if schema or is_schema(path):
         try:
             return Grammar.from_json_schema(read_bytes(path), **schema_options(options))
@@ -146,17 +187,17 @@ def read_bytes(path: str) -> bytes:
 
 
 def is_schema(path: str) -> bool:
-    """Whether a file is a JSON Schema by its name."""
+    """Whether the name of a file says that it is a JSON Schema."""
     return path.endswith(".json")
 
 
 def schema_options(options: list[str] | None) -> dict[str, Any]:
-    """Reads ``--option``: values are JSON where they can be, and text otherwise."""
+    """Reads ``--option``: a value is JSON if it parses as JSON, and text otherwise."""
     read: dict[str, Any] = {}
     for option in options or ():
         name, equals, value = option.partition("=")
-        if not equals or name not in _SCHEMA_OPTIONS:
-            msg = f"--option {option}: give NAME=VALUE with one of the names {', '.join(sorted(_SCHEMA_OPTIONS))}"
+        if not equals or name not in _OPTION_NAMES:
+            msg = f"--option {option}: give NAME=VALUE with one of the names {', '.join(_OPTION_NAMES)}"
             raise Failure(msg)
         try:
             read[name] = value if name == "draft" else json.loads(value)
@@ -166,7 +207,7 @@ def schema_options(options: list[str] | None) -> dict[str, Any]:
 
 
 def open_vocabulary(name: str, end_tokens: str | None = None) -> Vocabulary:
-    """Opens the vocabulary that ``--vocab`` and ``--eos`` stand for; shows a spinner on a terminal meanwhile."""
+    """Opens the vocabulary of ``--vocab`` and ``--eos``, with a spinner on terminals."""
     eos: list[int | str] | None = None
     if end_tokens is not None:
         eos = [int(token) if token.isdecimal() else token for token in end_tokens.split(",") if token]
@@ -177,15 +218,15 @@ def open_vocabulary(name: str, end_tokens: str | None = None) -> Vocabulary:
             tokens, special = _grammask.embedded_vocabulary(f"{name.removesuffix('_base')}_base")
             return Vocabulary(tokens, special=special, eos=END_OF_TEXT if eos is None else eos)
         if name.startswith("hf:"):
-            return _with_known_end(file_kinds.of_name(name.removeprefix("hf:")), None, eos)
+            return _with_end_tokens(file_kinds.of_name(name.removeprefix("hf:")), None, eos)
         if not Path(name).exists():
             msg = f"there is no vocabulary {name!r}; give o200k, cl100k, hf:NAME, or the path of {file_kinds.KINDS}"
             raise Failure(msg)
-        return _with_known_end(*file_kinds.read(name), eos)
+        return _with_end_tokens(*file_kinds.read(name), eos)
 
 
-def _with_known_end(table: TokenTable, width: int | None, eos: list[int | str] | None) -> Vocabulary:
-    """Makes a vocabulary; files without any special token, as tiktoken's, have no end token unless one is given."""
+def _with_end_tokens(table: TokenTable, width: int | None, eos: list[int | str] | None) -> Vocabulary:
+    """Makes a vocabulary. A file with special tokens and no end token is refused unless ``--eos`` is given."""
     if eos is None:
         if table.special and not table.eos:
             msg = f"no end token is known: {table.eos_source}; give --eos with ids or names of end tokens"
@@ -197,7 +238,7 @@ def _with_known_end(table: TokenTable, width: int | None, eos: list[int | str] |
 
 
 def compile_grammar(grammar: Grammar, vocabulary: Vocabulary, end: End | None) -> CompiledGrammar:
-    """Compiles a grammar; where no ``--end`` was given, texts end in the way that the vocabulary makes possible."""
+    """Compiles a grammar. Without ``--end``, texts end with end tokens if the vocabulary has any."""
     mode: Literal["eos", "eager"] = "eos"
     if end is End.eager or (end is None and not vocabulary.eos):
         mode = "eager"
@@ -211,7 +252,7 @@ def compile_grammar(grammar: Grammar, vocabulary: Vocabulary, end: End | None) -
 def matcher_after(
     compiled: CompiledGrammar, vocabulary: Vocabulary, prefix: str, tokens: str = ""
 ) -> Matcher:
-    """Makes a matcher that has read ``--prefix`` and then ``--tokens``."""
+    """Returns a matcher that has read ``--prefix`` and then ``--tokens``."""
     matcher = compiled.matcher()
     text = prefix.encode("utf-8", "surrogateescape")
     if not matcher.accept_bytes(text):
@@ -234,7 +275,7 @@ def _token_ids(tokens: str, vocabulary: Vocabulary) -> list[int]:
 
 
 def _why_refused(compiled: CompiledGrammar, text: bytes) -> str:
-    """Says where a refused prefix stops fitting the grammar."""
+    """Describes the first byte of a refused prefix that does not fit, found by bisection."""
     fits, too_long = 0, len(text)
     while too_long - fits > 1:
         middle = (fits + too_long) // 2

@@ -1,32 +1,34 @@
-"""``grammask check``: everything that is wrong with a grammar or a schema, and everything that is odd about it."""
+"""``grammask check``: the errors and warnings of a grammar or a schema."""
 
 import json
 from typing import Annotated, Any
 
 import typer
 
-from grammask import Diagnostic, Grammar, GrammarError
 from grammask.cli import arguments
 from grammask.cli.failures import Failure
 from grammask.cli.terminal import OUT, show
+from grammask.errors import Diagnostic, GrammarError
+from grammask.grammar import Grammar
 from grammask.schemas import keywords
 
-_LISTED_PLACES = 60
+_MAX_LISTED_PLACES = 60
+"""Places of a schema for which enforced keywords are listed."""
 
 
 def check(
     grammar: arguments.GrammarFile,
     start: arguments.Start = None,
     vocab: Annotated[
-        str | None, typer.Option(help="Also look up the tokens that the grammar names.", metavar="V")
+        str | None, typer.Option(help="Also look up the tokens that the grammar refers to.", metavar="V")
     ] = None,
     finite: Annotated[bool, typer.Option("--finite", help="Refuse rules that never end.")] = False,
-    schema: arguments.Schema = False,
-    option: arguments.SchemaOptions = None,
+    schema: arguments.IsSchema = False,
+    option: arguments.OptionValues = None,
 ) -> None:
     """Diagnose a grammar or a JSON Schema. The exit status is 1 if it has errors.
 
-    Of a schema it also says, by JSON pointer, which keywords are enforced, refused, left out or annotations.
+    For a schema it also lists, by JSON pointer, the keywords that are enforced, refused, dropped or annotations.
     """
     if schema or arguments.is_schema(grammar):
         diagnostics = _check_schema(arguments.read_bytes(grammar), arguments.schema_options(option))
@@ -55,7 +57,7 @@ def _check_grammar(path: str, start: str | None, vocab: str | None, *, finite: b
 
 
 def _check_schema(text: bytes, options: dict[str, Any]) -> list[Diagnostic]:
-    """Lists what is enforced; returns what is refused, relaxed, or an annotation."""
+    """Lists the enforced keywords; returns diagnostics for those that are refused, dropped, or annotations."""
     try:
         checked = Grammar.from_json_schema(text, **options)
         diagnostics = [*checked.relaxations, *checked.check()]
@@ -64,17 +66,17 @@ def _check_schema(text: bytes, options: dict[str, Any]) -> list[Diagnostic]:
     except (TypeError, ValueError) as error:
         raise Failure(str(error)) from None
     lines = _enforced(text, {diagnostic.pointer for diagnostic in diagnostics})
-    for line in lines[:_LISTED_PLACES]:
+    for line in lines[:_MAX_LISTED_PLACES]:
         OUT.print(line)
-    if len(lines) > _LISTED_PLACES:
-        OUT.print(f"… and {len(lines) - _LISTED_PLACES} more places", style="dim")
+    if len(lines) > _MAX_LISTED_PLACES:
+        OUT.print(f"… and {len(lines) - _MAX_LISTED_PLACES} more places", style="dim")
     if lines:
         OUT.print()
     return diagnostics
 
 
 def _enforced(text: bytes, excepted: set[str | None]) -> list[str]:
-    """A line for each place of a schema with the keywords that are enforced there."""
+    """Returns a line for each place of a schema, with the keywords that are enforced there."""
     try:
         schema = json.loads(text)
     except (ValueError, RecursionError):

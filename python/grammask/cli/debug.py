@@ -1,4 +1,4 @@
-"""``grammask debug``: a grammar on its way through the engine, stage by stage, as plain text."""
+"""``grammask debug``: the stages of a grammar in the engine, from its syntax tree to a mask, as plain text."""
 
 import sys
 from pathlib import Path
@@ -7,10 +7,11 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from grammask import _grammask, allocate_mask
+from grammask import _grammask
 from grammask.cli import arguments
 from grammask.cli.failures import ReportingGroup
 from grammask.cli.terminal import ERR, OUT, styled
+from grammask.masks import allocate_mask
 
 debug = typer.Typer(
     cls=ReportingGroup, no_args_is_help=True, help="Print a grammar's stages on the way to a mask."
@@ -19,7 +20,7 @@ debug = typer.Typer(
 
 @debug.command()
 def ast(grammar: arguments.GrammarFile) -> None:
-    """The syntax tree, as far as the text can be read."""
+    """The syntax tree, also of a text with errors."""
     text = sys.stdin.buffer.read() if grammar == "-" else Path(grammar).read_bytes()
     tree, diagnostics = _grammask.kbnf_syntax_tree(text)
     OUT.print(tree.rstrip("\n"))
@@ -31,7 +32,7 @@ def ast(grammar: arguments.GrammarFile) -> None:
 
 @debug.command()
 def ir(grammar: arguments.GrammarFile, start: arguments.Start = None) -> None:
-    """The grammar as its front end made it."""
+    """The grammar in the intermediate representation."""
     OUT.print(arguments.read_grammar(grammar, start).stages()[0][1].rstrip("\n"))
 
 
@@ -39,7 +40,7 @@ def ir(grammar: arguments.GrammarFile, start: arguments.Start = None) -> None:
 def lowered(
     grammar: arguments.GrammarFile,
     start: arguments.Start = None,
-    final: Annotated[bool, typer.Option("--final", help="Only the last one.")] = False,
+    final: Annotated[bool, typer.Option("--final", help="Only the last pass.")] = False,
 ) -> None:
     """The grammar after each pass of the lowering."""
     stages = arguments.read_grammar(grammar, start).stages()[1:]
@@ -49,36 +50,18 @@ def lowered(
 
 
 @debug.command()
-def sets(
-    grammar: arguments.GrammarFile,
-    prefix: arguments.Prefix = "",
-    tokens: arguments.Tokens = "",
-    vocab: arguments.VocabularyName = "o200k",
-    end: arguments.EndMode = None,
-    eos: arguments.EndTokens = None,
-    start: arguments.Start = None,
-) -> None:
-    """The Earley set after a text: what is being read, an item a line."""
-    vocabulary = arguments.open_vocabulary(vocab, eos)
-    compiled = arguments.compile_grammar(arguments.read_grammar(grammar, start), vocabulary, end)
-    OUT.print(arguments.matcher_after(compiled, vocabulary, prefix, tokens).describe_set().rstrip("\n"))
+@arguments.at_position
+def sets(position: arguments.Position) -> None:
+    """The Earley set after a text, an item a line."""
+    OUT.print(position.matcher.describe_set().rstrip("\n"))
 
 
 @debug.command()
-def mask(
-    grammar: arguments.GrammarFile,
-    prefix: arguments.Prefix = "",
-    tokens: arguments.Tokens = "",
-    vocab: arguments.VocabularyName = "o200k",
-    end: arguments.EndMode = None,
-    eos: arguments.EndTokens = None,
-    start: arguments.Start = None,
-) -> None:
-    """The words of the mask after a text that are not zero, as `word: bits`."""
-    vocabulary = arguments.open_vocabulary(vocab, eos)
-    compiled = arguments.compile_grammar(arguments.read_grammar(grammar, start), vocabulary, end)
-    row = allocate_mask(1, vocabulary.size)
-    arguments.matcher_after(compiled, vocabulary, prefix, tokens).fill_mask(row)
+@arguments.at_position
+def mask(position: arguments.Position) -> None:
+    """The nonzero machine words of the mask after a text, as `word: bits`."""
+    row = allocate_mask(1, position.vocabulary.size)
+    position.matcher.fill_mask(row)
     words = row[0].view(np.uint32)
     for index in np.flatnonzero(words).tolist():
         OUT.print(f"{index}: {int(words[index]):08x}")

@@ -4,38 +4,27 @@ from typing import Annotated
 
 import typer
 
-from grammask import Vocabulary
 from grammask._grammask import quote_bytes
 from grammask.cli import arguments
 from grammask.cli.failures import Failure
 from grammask.cli.terminal import OUT
+from grammask.vocabulary import Vocabulary
 
 
+@arguments.at_position
 def explain(
-    grammar: arguments.GrammarFile,
+    position: arguments.Position,
     token: Annotated[
         str, typer.Argument(help="An id, a text, a special token's name; a number in quotes is a text.")
     ],
-    vocab: arguments.VocabularyName = "o200k",
-    prefix: arguments.Prefix = "",
-    tokens: arguments.Tokens = "",
-    end: arguments.EndMode = None,
-    eos: arguments.EndTokens = None,
-    start: arguments.Start = None,
-    schema: arguments.Schema = False,
-    option: arguments.SchemaOptions = None,
 ) -> None:
-    """Say why a token can or cannot come next, and what the grammar expects."""
-    vocabulary = arguments.open_vocabulary(vocab, eos)
-    read = arguments.read_grammar(grammar, start, schema=schema, options=option)
-    compiled = arguments.compile_grammar(read, vocabulary, end)
-    matcher = arguments.matcher_after(compiled, vocabulary, prefix, tokens)
-    for id in _ids(vocabulary, token):
-        OUT.print(str(matcher.explain(id)))
+    """Explain why a token can or cannot come next, and list the expected terminals."""
+    for id in _ids(position.vocabulary, token):
+        OUT.print(str(position.matcher.explain(id)))
 
 
 def _ids(vocabulary: Vocabulary, token: str) -> list[int]:
-    """The ids that a token on the command line stands for."""
+    """Returns the ids of a token as given on the command line; several tokens may have one text."""
     if token.isdecimal() and int(token) < vocabulary.size:
         return [int(token)]
     if token in vocabulary.special:

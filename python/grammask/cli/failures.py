@@ -1,6 +1,6 @@
-"""What the command line says when something is wrong: a message and an exit status, never a traceback.
+"""Failures of commands: a message and an exit status, never a traceback.
 
-Exit status 1 means that a grammar, a text or a vocabulary is wrong, 2 that the command line is.
+Exit status 1 is for an error in a grammar, a text or a vocabulary, 2 for an error in the command line.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from grammask import GrammarError, VocabularyError
 from grammask.cli.terminal import ERR, styled
+from grammask.errors import GrammarError, VocabularyError
 from grammask.language_models import ModelNotFound
 
 
 class Failure(Exception):
-    """Something is wrong with what the user gave; the text says what."""
+    """An error in the user's input, with its message."""
 
 
 class ReportingGroup(TyperGroup):
-    """Commands whose expected errors are printed."""
+    """A group of commands that prints expected errors."""
 
     def invoke(self, ctx: Any) -> Any:
         """Runs a command."""

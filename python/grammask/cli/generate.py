@@ -1,4 +1,4 @@
-"""``grammask generate``: a text under a grammar, as it comes out of a model."""
+"""``grammask generate``: a text that a model writes under a grammar."""
 
 import time
 from typing import Annotated
@@ -7,13 +7,14 @@ import numpy as np
 import typer
 from rich.text import Text
 
-from grammask import CompiledGrammar, Vocabulary
+from grammask._grammask import CompiledGrammar
 from grammask.cli import arguments
 from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR, OUT, token_label
 from grammask.language_models import LanguageModel, open_model
 from grammask.language_models.generation import Step, generate, is_text_of
-from grammask.language_models.remote import LeftTheGrammar, RemoteModel
+from grammask.language_models.remote import NoFittingContinuation, RemoteModel
+from grammask.vocabulary import Vocabulary
 
 _TOKEN_STYLES = ("", "on grey30")
 _PIECE_STYLES = {"model": "", "forced": "dim", "alternative": "underline"}
@@ -26,27 +27,29 @@ def generate_text(
         str,
         typer.Option(
             help="demo (a small n-gram model), random (seeded noise), hf:NAME (transformers), gguf:PATH (llama.cpp), "
-            "or openai:URL#NAME (a server; it gives no logits, so its text is checked and mended)."
+            "or openai:URL#NAME (a server; without logits, its text is checked and corrected)."
         ),
     ] = "demo",
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same text.")] = 0,
-    max_tokens: Annotated[int, typer.Option(min=1, help="Stop after so many tokens, complete or not.")] = 256,
-    temperature: Annotated[float, typer.Option(min=0.0, help="Lower is more faithful to the model.")] = 1.0,
+    max_tokens: Annotated[int, typer.Option(min=1, help="Maximum number of tokens.")] = 256,
+    temperature: Annotated[
+        float, typer.Option(min=0.0, help="Of sampling; low values prefer likely tokens.")
+    ] = 1.0,
     prompt: Annotated[
-        str, typer.Option(help="What the model reads first; the grammar does not see it.")
+        str, typer.Option(help="Text that the model reads first; the grammar does not apply to it.")
     ] = "",
     end: arguments.EndMode = None,
     eos: arguments.EndTokens = None,
     start: arguments.Start = None,
-    schema: arguments.Schema = False,
-    option: arguments.SchemaOptions = None,
+    schema: arguments.IsSchema = False,
+    option: arguments.OptionValues = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="A line per token: id, allowed, time of mask, text.")
     ] = False,
 ) -> None:
     """Generate a text under a grammar.
 
-    The text goes to standard output, everything about it to standard error.
+    The text goes to standard output, all other information to standard error.
     """
     rng = np.random.default_rng(seed)
     begin = time.perf_counter()
@@ -76,7 +79,7 @@ def generate_text(
 def open_language_model(
     model: str, vocab: str | None, eos: str | None, rng: np.random.Generator
 ) -> LanguageModel:
-    """Opens the model of ``--model``, with the vocabulary of ``--vocab`` if it has none of its own."""
+    """Opens the model of ``--model``; the vocabulary of ``--vocab`` is for models without one."""
     given = None if vocab is None and eos is None else arguments.open_vocabulary(vocab or "o200k", eos)
     with ERR.status(f"opening the model {model}"):
         try:
@@ -96,7 +99,7 @@ def _write_locally(
     *,
     trace: bool,
 ) -> tuple[list[Step], bool]:
-    """Generates with masks; returns the tokens, and whether the text has ended."""
+    """Generates with masks; returns the tokens, and whether the text is finished."""
     matcher = compiled.matcher()
     steps: list[Step] = []
     for step in generate(
@@ -129,7 +132,7 @@ def _write_remotely(
                 text += piece.text
                 if OUT.is_terminal:
                     _print_piece(piece.text, _PIECE_STYLES[piece.source])
-    except LeftTheGrammar as error:
+    except NoFittingContinuation as error:
         raise Failure(str(error)) from None
     OUT.print("" if OUT.is_terminal else text.decode("utf-8", "replace"))
     if matcher.is_complete or matcher.is_finished:
@@ -139,7 +142,7 @@ def _write_remotely(
 
 
 def _print_piece(text: bytes, style: str) -> None:
-    """A part of the text on a terminal, in a style that tells it from its neighbours."""
+    """Prints a part of the text on a terminal, in the style of its source."""
     OUT.print(Text(text.decode("utf-8", "replace"), style=style), end="")
 
 
@@ -151,7 +154,7 @@ def _print_row(vocabulary: Vocabulary, step: Step) -> None:
 def _report(
     compiled: CompiledGrammar, steps: list[Step], compile_seconds: float, *, is_finished: bool
 ) -> None:
-    """Says how the text ended, whether it parses, and how long the masks took."""
+    """Prints whether the text is complete and parses, and the times of the masks."""
     parses = is_finished and is_text_of(compiled, steps)
     if parses:
         ERR.print("complete; it parses when read again as bytes", style="green")

@@ -1,4 +1,4 @@
-"""``grammask mask``: which tokens can come next."""
+"""``grammask mask``: the tokens that can come next."""
 
 from typing import Annotated
 
@@ -8,24 +8,14 @@ from grammask.cli import arguments
 from grammask.cli.terminal import OUT, token_label
 
 
+@arguments.at_position
 def mask(
-    grammar: arguments.GrammarFile,
-    vocab: arguments.VocabularyName = "o200k",
-    prefix: arguments.Prefix = "",
-    tokens: arguments.Tokens = "",
-    end: arguments.EndMode = None,
-    eos: arguments.EndTokens = None,
-    start: arguments.Start = None,
-    schema: arguments.Schema = False,
-    option: arguments.SchemaOptions = None,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=0, help="How many tokens to list.")] = 20,
-    ids: Annotated[bool, typer.Option("--ids", help="Print all ids, one a line, and nothing else.")] = False,
+    position: arguments.Position,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=0, help="Maximum number of listed tokens.")] = 20,
+    ids: Annotated[bool, typer.Option("--ids", help="Print only the ids, one a line.")] = False,
 ) -> None:
     """Count and list the tokens that can come next."""
-    vocabulary = arguments.open_vocabulary(vocab, eos)
-    read = arguments.read_grammar(grammar, start, schema=schema, options=option)
-    compiled = arguments.compile_grammar(read, vocabulary, end)
-    matcher = arguments.matcher_after(compiled, vocabulary, prefix, tokens)
+    vocabulary, matcher = position.vocabulary, position.matcher
     allowed = matcher.allowed_ids().tolist()
     if ids:
         for id in allowed:

@@ -1,4 +1,4 @@
-"""``grammask serve``: a small server that speaks OpenAI's interface, for trying grammars out."""
+"""``grammask serve``: a small server with OpenAI's interface, for trying grammars."""
 
 from typing import Annotated
 
@@ -19,18 +19,16 @@ def serve(
     ] = "demo",
     host: Annotated[
         str,
-        typer.Option(
-            help="The address to listen on. There is no access control: beware of others than loopback."
-        ),
+        typer.Option(help="The address to listen on. There is no access control, so only loopback is safe."),
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
     eos: arguments.EndTokens = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the random model.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random model.")] = 0,
     tool_style: Annotated[
-        str, typer.Option(help="How the model writes calls of tools; docs/tools.md lists the styles.")
+        str, typer.Option(help="The style of the model's tool calls; docs/tools.md lists the styles.")
     ] = "hermes",
 ) -> None:
-    """Serve a model under grammars, by OpenAI's interface, for trying things out.
+    """Serve a model under grammars with OpenAI's interface, for trying grammars.
 
     /v1/chat/completions and /v1/completions, with response_format, structured_outputs, grammar and tools;
     one model, one text at a time.

@@ -1,15 +1,15 @@
-"""``grammask streamline``: how many entries the tables of a lexed grammar need, and the charts of that."""
+"""``grammask streamline``: the number of table entries of a lexed grammar after each step of streamlining."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from grammask import Vocabulary
 from grammask.cli import arguments
 from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR, OUT
 from grammask.streamlining import entries_by_state, entries_by_step, streamlining_report
+from grammask.vocabulary import Vocabulary
 
 PRINTABLE = frozenset(range(32, 127)) | {10}
 """Bytes of printable ASCII and line breaks."""
@@ -29,12 +29,12 @@ def streamline(
     charts: Annotated[
         Path | None,
         typer.Option(
-            help="Write PATH-steps.svg and PATH-states.svg, and both as *.png where Pillow is.",
+            help="Write PATH-steps.svg and PATH-states.svg, and both as *.png if Pillow is installed.",
             metavar="PATH",
         ),
     ] = None,
 ) -> None:
-    """Count what streamlining leaves of the tables of a grammar with a lexer."""
+    """Count the table entries of a grammar with a lexer after each step of streamlining."""
     vocabulary = arguments.open_vocabulary(vocab)
     if ascii_only:
         vocabulary = in_ascii(vocabulary)

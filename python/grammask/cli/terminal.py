@@ -1,6 +1,6 @@
-"""The two consoles of the command line, and how diagnostics and tokens look on them.
+"""The two consoles of the command line, and the display of diagnostics and tokens on them.
 
-Everything is printed as it is, without markup: grammars and tokens may contain anything.
+Both print without markup, because grammars and tokens may contain any text.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from rich.text import Text
 from grammask._grammask import quote_bytes
 
 if TYPE_CHECKING:
-    from grammask import Diagnostic, Vocabulary
+    from grammask.errors import Diagnostic
+    from grammask.vocabulary import Vocabulary
 
 OUT = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 """Results."""
 
 ERR = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
-"""Errors, progress, and what is said beside a result."""
+"""Errors, progress, and notes on a result."""
 
 _STYLES = {
     r"(?m)^error\[[\w-]+\]": "bold red",
@@ -33,7 +34,7 @@ _STYLES = {
 
 
 def styled(text: str) -> Text:
-    """Colours the rendered text of diagnostics."""
+    """Returns the rendered text of diagnostics with colours."""
     colored = Text(text)
     for pattern, style in _STYLES.items():
         colored.highlight_regex(pattern, style)
@@ -48,7 +49,7 @@ def show(diagnostics: list[Diagnostic]) -> None:
 
 
 def token_label(vocabulary: Vocabulary, id: int) -> str:
-    """Names a token for people: its quoted text, or its name if it is special."""
+    """Returns the label of a token: its quoted text, or its name if it is special."""
     text = vocabulary.token(id)
     if text is not None:
         return quote_bytes(text)

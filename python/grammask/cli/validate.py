@@ -1,16 +1,18 @@
-"""``grammask validate``: whether files are texts of a grammar or a schema, and if not, where they go wrong."""
+"""``grammask validate``: whether files are texts of a grammar or a schema, and the first error if not."""
 
 from typing import Annotated
 
 import typer
 
-from grammask import CompiledGrammar, Vocabulary
+from grammask._grammask import CompiledGrammar
 from grammask.cli import arguments
 from grammask.cli.terminal import OUT, styled
+from grammask.vocabulary import Vocabulary
 
 _EXCERPT_BYTES = 40
-"""Bytes of a line that are shown on each side of an error."""
-_EXPECTED = 8
+"""Bytes of a line shown on each side of an error."""
+_MAX_EXPECTED = 8
+"""Listed terminals that could continue the text."""
 _WHITE_SPACE = b" \t\n\r"
 
 
@@ -18,13 +20,13 @@ def validate(
     grammar: arguments.GrammarFile,
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Texts, or - for standard input.")],
     start: arguments.Start = None,
-    schema: arguments.Schema = False,
-    option: arguments.SchemaOptions = None,
+    schema: arguments.IsSchema = False,
+    option: arguments.OptionValues = None,
 ) -> None:
-    """Say whether files are texts of a grammar, with the first wrong byte if not. The exit status is 1 then.
+    """Check whether files are texts of a grammar. Prints the first wrong byte and exits with status 1 if not.
 
-    The recogniser that makes the masks reads them, so the order of keys counts as it does for a model; see
-    ``--option key_order=any``. White space around a JSON text does not count.
+    The recogniser of the masks reads the files, so the order of keys matters as it does for a model; see
+    ``--option key_order=any``. White space around a JSON text is ignored.
     """
     compiled = arguments.read_grammar(grammar, start, schema=schema, options=option).compile(_bytes_alone())
     is_json = schema or arguments.is_schema(grammar)
@@ -44,12 +46,12 @@ def validate(
 
 
 def _bytes_alone() -> Vocabulary:
-    """A vocabulary for which no tokenizer is needed: the bytes, and an end."""
+    """Returns a vocabulary of the 256 bytes and an end token."""
     return Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
 
 
 def _description(compiled: CompiledGrammar, text: bytes, begin: int, position: int) -> str:
-    """Where a text goes wrong, with a caret, and what could have stood there."""
+    """Describes an error in a text: the line with a caret, and the terminals that were expected."""
     line = text.count(b"\n", 0, position) + 1
     line_begin = text.rfind(b"\n", 0, position) + 1
     line_end = text.find(b"\n", position)
@@ -73,7 +75,7 @@ def _description(compiled: CompiledGrammar, text: bytes, begin: int, position: i
         expected = list(
             dict.fromkeys(f"{'more of ' * item.has_begun}{item.terminal}" for item in matcher.expected())
         )
-        more = [f"and {len(expected) - _EXPECTED} more"] if len(expected) > _EXPECTED else []
+        more = [f"and {len(expected) - _MAX_EXPECTED} more"] if len(expected) > _MAX_EXPECTED else []
         end = ["the end of the text"] if matcher.is_complete else []
-        lines.append(f"  expected: {', '.join([*end, *expected[:_EXPECTED], *more]) or 'nothing'}")
+        lines.append(f"  expected: {', '.join([*end, *expected[:_MAX_EXPECTED], *more]) or 'nothing'}")
     return "\n".join(lines)

@@ -1,1 +1,1 @@
-"""What connects grammask to other libraries: a file each, imported only where the library is."""
+"""Adapters for other libraries: one file each, imported only where the library is installed."""

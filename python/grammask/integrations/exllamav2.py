@@ -15,24 +15,24 @@ __all__ = ["GrammarFilter"]
 
 
 class GrammarFilter(ExLlamaV2Filter):  # type: ignore[misc, unused-ignore]
-    """Lets a generator choose only tokens with which the output stays on the way to a text of a grammar.
+    """Restricts a generator to tokens with which the output remains a viable prefix of a grammar.
 
     Example::
 
         vocabulary = Vocabulary.from_tokenizer_json(Path(config.model_dir, "tokenizer.json"))
         job = ExLlamaV2DynamicJob(input_ids=ids, filters=[GrammarFilter(model, tokenizer, grammar.compile(vocabulary))])
 
-    After the end of the text only end tokens are legal, so the output ends where they are stop conditions.
+    After the end of the text only end tokens are legal, so the output ends if they are stop conditions.
     """
 
     def __init__(self, model: Any, tokenizer: Any, compiled: CompiledGrammar) -> None:
-        """Make a filter with a grammar that is compiled for the model's vocabulary."""
+        """Makes a filter from a grammar that is compiled for the model's vocabulary."""
         super().__init__(model, tokenizer)
         self._matcher = compiled.matcher()
         self._mask: Any = None
 
     def clone(self, c: Any = None) -> Any:
-        """Copy the filter with its text."""
+        """Returns a copy of the filter with its text."""
         if c is None:
             c = GrammarFilter.__new__(GrammarFilter)
         super().clone(c)
@@ -40,10 +40,10 @@ class GrammarFilter(ExLlamaV2Filter):  # type: ignore[misc, unused-ignore]
         return c
 
     def begin(self, prefix_str: str = "") -> None:
-        """Begin a text of which ``prefix_str`` is already written.
+        """Begins a text with the prefix ``prefix_str``.
 
         Raises:
-            ValueError: No text of the grammar begins with it.
+            ValueError: No text of the grammar begins with the prefix.
         """
         self._matcher.reset()
         self._mask = None
@@ -52,13 +52,13 @@ class GrammarFilter(ExLlamaV2Filter):  # type: ignore[misc, unused-ignore]
             raise ValueError(msg)
 
     def feed(self, token: Any) -> None:
-        """Append a token.
+        """Appends a token.
 
         Args:
             token: An id, or a tensor with one id.
 
         Raises:
-            ValueError: It cannot come next.
+            ValueError: The token is illegal.
         """
         self._mask = None
         if not self._matcher.accept(int(token)):
@@ -66,37 +66,37 @@ class GrammarFilter(ExLlamaV2Filter):  # type: ignore[misc, unused-ignore]
             raise ValueError(msg)
 
     def next(self) -> tuple[list[int], set[int]]:
-        """The ids of the legal tokens, ascending, and the tokenizer's end token if it is one of them.
+        """Returns the ids of the legal tokens, ascending, and the tokenizer's end token if it is one of them.
 
-        This way is taken where another filter cannot mask logits; it costs a list of all legal tokens.
+        ExLlamaV2 calls this if another filter cannot mask logits. Cost: a list of all legal tokens.
         """
         allowed = self._matcher.allowed_ids().tolist()
         end = self.tokenizer.eos_token_id
         return allowed, {end} if end in allowed else set()
 
     def use_background_worker(self) -> bool:
-        """Masks may be made while the model computes."""
+        """Permits computing masks while the model runs."""
         return True
 
     def can_mask_logits(self) -> bool:
-        """Masks are applied to the logits."""
+        """Selects masks instead of lists of tokens."""
         return True
 
     def prepare_logit_mask(self) -> bool:
-        """Make the mask of the next token.
+        """Computes the mask of the next token.
 
         Raises:
-            DeadEnd: The vocabulary cannot spell what the grammar needs.
-            LimitExceeded: A budget of the grammar was passed.
+            DeadEnd: No token of the vocabulary continues a text of the grammar.
+            LimitExceeded: A budget of the grammar was exceeded.
         """
         self._mask = self._matcher.mask()
         return True
 
     def mask_logits(self, logits: Any) -> Any:
-        """Set the logits of refused tokens to negative infinity, in place.
+        """Sets the logits of illegal tokens to negative infinity, in place.
 
         Args:
-            logits: Tensor of shape ``[tokens]``; what is beyond the vocabulary is refused.
+            logits: Tensor of shape ``[tokens]``; columns beyond the vocabulary are illegal.
         """
         mask = self._matcher.mask() if self._mask is None else self._mask
         return apply_mask(logits, mask.copy())

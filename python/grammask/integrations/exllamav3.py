@@ -14,15 +14,15 @@ __all__ = ["GrammarFilter"]
 
 
 class GrammarFilter(Filter):  # type: ignore[misc, unused-ignore]
-    """Lets a job choose only tokens with which its output stays on the way to a text of a grammar.
+    """Restricts a job to tokens with which its output remains a viable prefix of a grammar.
 
     Example::
 
         vocabulary = Vocabulary.from_huggingface(tokenizer.tokenizer, eos=tokenizer.config.eos_token_id_list)
         job = Job(input_ids=ids, filters=[GrammarFilter(tokenizer, grammar.compile(vocabulary))])
 
-    With ``end="eos"`` the filter is completed by an end token, with ``end="eager"`` by the token after which the text
-    is complete; pass ``eos_after_completed=True`` then, or the output goes on without constraint.
+    With ``end="eos"`` an end token completes the filter. With ``end="eager"`` the token after which the text is
+    complete does; pass ``eos_after_completed=True`` then, or the output continues without constraint.
     """
 
     def __init__(
@@ -33,13 +33,13 @@ class GrammarFilter(Filter):  # type: ignore[misc, unused-ignore]
         prefix_str: str | None = None,
         eos_after_completed: bool = False,  # noqa: FBT001, FBT002
     ) -> None:
-        """Make a filter.
+        """Makes a filter.
 
         Args:
             tokenizer: The tokenizer of the model.
             compiled: The grammar, compiled for the model's vocabulary.
             trigger_token: The token after which the grammar begins; None for the beginning of the output.
-            prefix_str: A beginning of the text that is already written, and not sampled.
+            prefix_str: A prefix of the text that is given instead of sampled.
             eos_after_completed: Whether the end of the text ends the output.
 
         Raises:
@@ -51,7 +51,7 @@ class GrammarFilter(Filter):  # type: ignore[misc, unused-ignore]
         self.reset()
 
     def reset(self) -> None:
-        """Go back to the beginning of the text, behind the prefix.
+        """Returns to the beginning of the text, after the prefix.
 
         Raises:
             ValueError: No text of the grammar begins with the prefix.
@@ -62,26 +62,26 @@ class GrammarFilter(Filter):  # type: ignore[misc, unused-ignore]
             raise ValueError(msg)
 
     def accept_token(self, token: int) -> None:
-        """Append a token.
+        """Appends a token.
 
         Raises:
-            ValueError: It cannot come next.
+            ValueError: The token is illegal.
         """
         if not self._matcher.accept(token):
             msg = f"the grammar refuses token {token}: {self._matcher.explain(token)}"
             raise ValueError(msg)
 
     def rollback_tokens(self, num_tokens: int) -> bool:
-        """Take back the last tokens."""
+        """Removes the last tokens."""
         self._matcher.rollback(num_tokens)
         return True
 
     def get_next_logit_mask(self) -> torch.Tensor:
-        """The mask of the next token: int32, shape ``[1, words]``, on the CPU, good until the next call.
+        """Returns the mask of the next token: int32, shape ``[1, words]``, on the CPU, valid until the next call.
 
         Raises:
-            DeadEnd: The vocabulary cannot spell what the grammar needs.
-            LimitExceeded: A budget of the grammar was passed.
+            DeadEnd: No token of the vocabulary continues a text of the grammar.
+            LimitExceeded: A budget of the grammar was exceeded.
         """
         self._matcher.fill_mask(self._mask)
         return self._mask

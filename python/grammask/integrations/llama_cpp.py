@@ -1,9 +1,9 @@
 """A logits processor for llama-cpp-python.
 
-llama-cpp-python shows a processor the ids of everything that was evaluated: the prompt, the output, and behind the
-place that is sampled the tokens of a draft, if there is a draft model. It samples one place after the other, so the
-place is known by counting. It calls processors from C, where exceptions are lost: what goes wrong is kept, every
-token is refused from then on, and :meth:`GrammarLogitsProcessor.stop` raises it as soon as a token was sampled.
+llama-cpp-python passes to a processor the ids of all evaluated tokens: the prompt, the output and, after the position
+to be sampled, the tokens of a draft if there is a draft model. Positions are sampled in order, so the position is found
+by counting. Processors are called from C, where exceptions are lost: an error is stored, all tokens are refused
+afterwards, and :meth:`GrammarLogitsProcessor.stop` raises the error after the next token.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grammask.errors import GrammarError
-from grammask.integrations.followed_texts import FollowedRow
+from grammask.integrations.serving.row_tracking import TrackedRow
 from grammask.masks import apply_mask
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ __all__ = ["GrammarLogitsProcessor"]
 
 
 class GrammarLogitsProcessor:
-    """Lets a ``llama_cpp.Llama`` choose only tokens with which the output stays on the way to a text of a grammar.
+    """Restricts a ``llama_cpp.Llama`` to tokens with which the output remains a viable prefix of a grammar.
 
     Example::
 
@@ -36,40 +36,40 @@ class GrammarLogitsProcessor:
     The same object serves any number of completions, one at a time. Do not pass ``logit_bias`` with it:
     llama-cpp-python then drops all processors (0.3.36); put a processor that adds the bias before this one.
 
-    A completion whose prompt is an earlier prompt with what was generated for it and exactly one token more is read as
-    going on with that text, and with a draft model so is one with more tokens if that text had not ended; call
-    :meth:`reset` before.
+    A prompt that consists of the previous prompt, its output and exactly one more token is taken for the continuation
+    of that text; with a draft model this also holds for more tokens if that text had not ended. Call :meth:`reset`
+    before such a completion.
     """
 
     def __init__(self, compiled: CompiledGrammar, llama: Any) -> None:
-        """Make a processor for the completions of ``llama``, which is asked whether it has a draft model."""
+        """Makes a processor for the completions of ``llama``, whose ``draft_model`` is read at each step."""
         self._compiled = compiled
         self._llama = llama
         self._error: Exception | None = None
-        self._row = FollowedRow(None)
+        self._row = TrackedRow(None)
         self._text: npt.NDArray[np.integer] | None = None
 
     def reset(self) -> None:
-        """Forget text and error: whatever the next call shows is a prompt."""
+        """Removes the text and the error; the ids of the next call are a prompt."""
         self._text = None
         self._error = None
 
     @property
     def matcher(self) -> Matcher | None:
-        """The matcher of the text, which has seen all but the last token; None before the first call."""
+        """The matcher of the text without its last token; None before the first call."""
         return self._row.matcher
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments for ``create_completion``, ``generate`` and the like: the processor, and what raises errors."""
+        """Arguments for ``create_completion`` etc.: the processor, and the criterion that raises errors."""
         return {"logits_processor": [self], "stopping_criteria": _Criteria([self.stop])}
 
     def stop(self, input_ids: Any, logits: Any) -> bool:
-        """Raise what went wrong when the last token was chosen; a stopping criterion that never stops.
+        """A stopping criterion that never stops, but raises the error of the last step, if there was one.
 
         Raises:
-            GrammarError: The vocabulary cannot spell what the grammar needs, or a budget was passed.
-            ValueError: The model has scores for other tokens than the vocabulary has.
+            GrammarError: No token of the vocabulary continues a text of the grammar, or a budget was exceeded.
+            ValueError: The number of scores is not that of the vocabulary.
         """
         del input_ids, logits
         if self._error is not None:
@@ -79,16 +79,16 @@ class GrammarLogitsProcessor:
     def __call__(
         self, input_ids: npt.NDArray[np.intc], scores: npt.NDArray[np.single]
     ) -> npt.NDArray[np.single]:
-        """Return the scores with those of refused tokens set to negative infinity.
+        """Returns the scores with those of illegal tokens set to negative infinity.
 
         Args:
-            input_ids: Shape ``[length]``: prompt, output, and tokens of a draft behind the place that is sampled.
+            input_ids: Shape ``[length]``: prompt, output, and tokens of a draft after the position to be sampled.
             scores: float32, shape ``[tokens]``; not changed.
         """
         result = np.array(scores, np.single)
         try:
             if self._error is None:
-                self._follow(input_ids)
+                self._update(input_ids)
                 if (matcher := self._row.matcher) is not None:
                     apply_mask(result, matcher.mask())
         except (GrammarError, ValueError) as error:
@@ -97,14 +97,14 @@ class GrammarLogitsProcessor:
             result[:] = -np.inf
         return result
 
-    def _follow(self, ids: npt.NDArray[np.intc]) -> None:
+    def _update(self, ids: npt.NDArray[np.intc]) -> None:
         text = self._text
-        if text is None or not self._goes_on(text, ids):
-            self._row = FollowedRow(self._compiled.matcher())
+        if text is None or not self._extend(text, ids):
+            self._row = TrackedRow(self._compiled.matcher())
             self._text = ids.copy()
 
-    def _goes_on(self, text: npt.NDArray[np.integer], ids: npt.NDArray[np.intc]) -> bool:
-        """Add the next token to the text, or change nothing and return False if the ids are another prompt."""
+    def _extend(self, text: npt.NDArray[np.integer], ids: npt.NDArray[np.intc]) -> bool:
+        """Appends the next token to the text; returns False, and changes nothing, if the ids are another prompt."""
         length = len(text)
         if len(ids) <= length or not np.array_equal(ids[:length], text):
             return False
@@ -119,7 +119,7 @@ class GrammarLogitsProcessor:
 
 
 class _Criteria(list[Any]):
-    """What llama-cpp-python takes for stopping criteria: a list that is called."""
+    """A callable list, as llama-cpp-python expects for stopping criteria."""
 
     def __call__(self, input_ids: Any, logits: Any) -> bool:
         return any(criterion(input_ids, logits) for criterion in self)

@@ -1,7 +1,7 @@
 """A generation loop for ONNX Runtime GenAI that masks the logits before each token.
 
-Its own ``set_guidance`` is llguidance, and absent from the released packages; from Python the way in is between
-``get_logits`` and ``set_logits``.
+Its own ``set_guidance`` uses llguidance, and is absent from the released packages. In Python, logits can be changed
+between ``get_logits`` and ``set_logits``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grammask.integrations.followed_texts import FollowedBatch, grammars_of
+from grammask.integrations.serving.row_tracking import TrackedBatch, grammars_of
 from grammask.masks import allocate_mask, apply_mask, fill_masks
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ __all__ = ["ConstrainedGenerator"]
 
 
 class ConstrainedGenerator:
-    """Steps a ``onnxruntime_genai.Generator`` so that the output of each row stays on the way to a text of its grammar.
+    """Steps an ``onnxruntime_genai.Generator`` so that each row remains a viable prefix of its grammar.
 
     Example::
 
@@ -33,27 +33,27 @@ class ConstrainedGenerator:
         for tokens in ConstrainedGenerator(generator, grammar.compile(vocabulary)):
             print(stream.decode(tokens[0]), end="")
 
-    Greedy search and sampling, batches included. Beam search is not supported: the rows of one step are then not those
-    of the step before. ``rewind_to`` of this object rewinds both the generator and the texts.
+    Greedy search and sampling, batches included. Beam search is not supported, because it reorders rows between steps.
+    ``rewind_to`` of this object rewinds both the generator and the texts.
     """
 
     def __init__(self, generator: Any, grammars: CompiledGrammar | Sequence[CompiledGrammar | None]) -> None:
-        """Begin texts after what was appended to the generator.
+        """Begins texts after the prompts of the generator.
 
         Args:
             generator: The generator, with its prompts appended.
             grammars: One compiled grammar for all rows, or one for each row, None for rows without one.
 
         Raises:
-            ValueError: There is no grammar, the number of rows is no multiple of theirs, or they have different
-                vocabularies.
+            ValueError: There is no grammar, the number of rows is not a multiple of the number of grammars, or the
+                grammars have different vocabularies.
         """
         self._generator = generator
         self._grammars, self._size = grammars_of(grammars)
-        self._batch: FollowedBatch | None = None
+        self._batch: TrackedBatch | None = None
 
     def __iter__(self) -> Iterator[npt.NDArray[np.int32]]:
-        """Yield the tokens of each step, shape ``[rows]``, until the generator is done."""
+        """Yields the tokens of each step, shape ``[rows]``, until the generator is done."""
         while not self._generator.is_done():
             yield self.step()
 
@@ -63,18 +63,18 @@ class ConstrainedGenerator:
         return [row.matcher for row in self._batch.rows] if self._batch else []
 
     def step(self) -> npt.NDArray[np.int32]:
-        """Generate the next token of each row and return them.
+        """Generates the next token of each row, and returns the tokens.
 
         Raises:
-            ValueError: A row took a token that was refused, or the rows were rearranged.
-            DeadEnd: The vocabulary cannot spell what the grammar needs in a row.
-            LimitExceeded: A budget of a grammar was passed.
+            ValueError: A row received an illegal token, or the rows were reordered.
+            DeadEnd: In a row, no token of the vocabulary continues a text of the grammar.
+            LimitExceeded: A budget of a grammar was exceeded.
         """
         generator = self._generator
         logits = np.array(generator.get_logits(), np.float32)
         rows = logits.reshape(-1, logits.shape[-1])
         if self._batch is None:
-            self._batch = FollowedBatch(np.empty((len(rows), 0), np.int64), self._grammars)
+            self._batch = TrackedBatch(np.empty((len(rows), 0), np.int64), self._grammars)
         constrained = [(index, row.matcher) for index, row in enumerate(self._batch.rows) if row.matcher]
         if constrained:
             mask = allocate_mask(len(constrained), self._size)
@@ -87,25 +87,25 @@ class ConstrainedGenerator:
         return tokens
 
     def rewind_to(self, length: int) -> None:
-        """Go back to the first ``length`` tokens of generator and prompt together.
+        """Rewinds to the first ``length`` tokens, prompt included.
 
         Raises:
-            ValueError: There are fewer tokens, or only some of the prompt would be left.
+            ValueError: There are fewer tokens, or the prompt has more.
 
-        Cost: the model reads the last of these tokens again.
+        Cost: the model evaluates the last of these tokens again.
         """
         generated = self._batch.shape[1] if self._batch else 0
-        kept = length - (self._generator.token_count() - generated)
-        if not 0 <= kept <= generated:
+        output_length = length - (self._generator.token_count() - generated)
+        if not 0 <= output_length <= generated:
             msg = f"cannot rewind to {length} tokens: prompt and output have {self._generator.token_count()}"
             raise ValueError(msg)
-        # The generator does not compute the logits again by itself: it is given the last token once more.
+        # Rewinding does not recompute the logits, so the last token is appended again.
         rows = len(self._batch.rows) if self._batch else 1
         last = [[int(self._generator.get_sequence(row)[length - 1])] for row in range(rows)]
         self._generator.rewind_to(length - 1)
         self._generator.append_tokens(np.array(last, np.int32))
         if self._batch:
-            self._batch.follow(self._batch.ids[:, :kept].copy())
+            self._batch.advance_to(self._batch.ids[:, :output_length].copy())
 
     def _append(self, tokens: list[int]) -> None:
         batch = self._batch

@@ -1,9 +1,9 @@
 """The grammar backend of grammask for SGLang 0.5.23; ``sglang_plugin`` registers it. See ``docs/sglang.md``.
 
-SGLang keeps one grammar object per request, copies it from a cache by (kind, text), fills a row per step, and walks
-trees of drafted tokens with accept, fill and rollback. A refused token is a ``ValueError`` to it, which ends that one
-request. A mask that cannot be made has no such way out, so its row is left open, and what is sampled then is accepted
-only if it is legal.
+SGLang has one grammar object per request, copied from a cache by (kind, text). It fills a row per step, and walks trees
+of drafted tokens with accept, fill and rollback. A ``ValueError`` for a refused token ends that request only. There is
+no such result for a mask that cannot be computed: its row admits all tokens, the error is logged, and the sampled token
+is accepted only if it is legal.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from sglang.srt.runtime_context import get_serving
 
 from grammask.errors import GrammarError
 from grammask.grammar import Grammar
-from grammask.integrations import request_grammars
-from grammask.integrations.request_matcher import RequestMatcher
-from grammask.integrations.server_vocabulary import vocabulary_of
+from grammask.integrations.serving import request_grammars
+from grammask.integrations.serving.request_matcher import RequestMatcher
+from grammask.integrations.serving.server_vocabulary import vocabulary_of
 from grammask.masks import apply_mask, fill_masks
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ __all__ = ["GrammaskGrammar", "GrammaskGrammarBackend", "make_backend"]
 logger = logging.getLogger(__name__)
 
 ANY_JSON = "$$ANY$$"
-"""What SGLang writes in place of a schema for ``response_format: json_object``."""
+"""SGLang's placeholder for a schema with ``response_format: json_object``."""
 
-MOST_CACHED = 1000
-"""How many grammars SGLang's own cache holds; the bounded one of the process is behind it."""
+MAX_CACHED_GRAMMARS = 1000
+"""Maximum number of grammars in SGLang's own cache, which is in front of the bounded compile cache of the process."""
 
 
 class GrammaskGrammar(BaseGrammarObject):  # type: ignore[misc, unused-ignore]
@@ -54,55 +54,55 @@ class GrammaskGrammar(BaseGrammarObject):  # type: ignore[misc, unused-ignore]
         super().__init__()
         self.grammar_stats = stats
         self._matcher = matcher
-        self._problem: GrammarError | None = None
-        """Why the last row could not be filled."""
+        self._mask_error: GrammarError | None = None
+        """The error of the last mask, if it could not be computed."""
 
     @property
     def matcher(self) -> RequestMatcher:
-        """Where the text stands."""
+        """The matcher of the text."""
         return self._matcher
 
     def accept_token(self, token: int) -> None:
-        """Append a token; after the end of the text nothing happens.
+        """Appends a token; has no effect after the end of the text.
 
         Raises:
-            ValueError: It is not legal; nothing changes.
+            ValueError: The token is illegal; the text is unchanged.
         """
         if self._matcher.is_finished:
             return
         self.current_token = token
         if not self._matcher.accept(token):
-            if self._problem is not None:
-                raise self._problem
+            if self._mask_error is not None:
+                raise self._mask_error
             msg = f"token {token} is not legal after the tokens {self._matcher.inner.tokens}"
             raise ValueError(msg)
-        self._problem = None
+        self._mask_error = None
 
     def rollback(self, k: int) -> None:
-        """Take back the last tokens, also across the end."""
+        """Removes the last tokens, end tokens included."""
         self._matcher.rollback(k)
-        self._problem = None
+        self._mask_error = None
 
     def is_terminated(self) -> bool:
         """Whether the text has ended."""
         return self._matcher.is_finished
 
     def allocate_vocab_mask(self, vocab_size: int, batch_size: int, device: Any) -> torch.Tensor:  # noqa: ARG002
-        """A mask on the CPU that allows everything, in pinned memory where there is a GPU."""
+        """Returns a mask on the CPU that admits all tokens, in pinned memory if there is a GPU."""
         return _allocate(vocab_size, batch_size)
 
     def fill_vocab_mask(self, vocab_mask: torch.Tensor, idx: int) -> None:
-        """Write the mask of the next token into a row."""
+        """Writes the mask of the next token into a row."""
         try:
             self._matcher.fill_mask(vocab_mask, idx)
         except GrammarError as error:
-            self._problem = error
+            self._mask_error = error
             logger.error("grammask cannot make a mask, and leaves its row open: %s", error)
             vocab_mask[idx].fill_(-1)
 
     @staticmethod
     def fill_vocab_mask_batched(entries: list[GrammarRow], vocab_mask: torch.Tensor) -> None:
-        """Write the masks of a batch, new ones on all cores."""
+        """Writes the masks of a batch; new masks are computed on all cores."""
         plain = [
             entry
             for entry in entries
@@ -113,7 +113,7 @@ class GrammaskGrammar(BaseGrammarObject):  # type: ignore[misc, unused-ignore]
                 matchers = [entry.grammar.matcher.inner for entry in entries]
                 fill_masks(matchers, vocab_mask, [entry.row for entry in entries])
             except GrammarError:
-                pass  # Nothing was written: one by one, so that only the requests at fault are touched.
+                pass  # Nothing was written. Row by row, an error affects its own request only.
             else:
                 return
         for entry in entries:
@@ -121,21 +121,21 @@ class GrammaskGrammar(BaseGrammarObject):  # type: ignore[misc, unused-ignore]
 
     @staticmethod
     def reset_vocab_mask(vocab_mask: torch.Tensor) -> None:
-        """Allow everything in all rows."""
+        """Admits all tokens in all rows."""
         vocab_mask.fill_(-1)
 
     @staticmethod
     def move_vocab_mask(vocab_mask: torch.Tensor, device: Any) -> torch.Tensor:
-        """Copy a mask to the device of the logits."""
+        """Copies a mask to the device of the logits."""
         return vocab_mask.to(device, non_blocking=True)
 
     @staticmethod
     def apply_vocab_mask(logits: torch.Tensor, vocab_mask: torch.Tensor) -> None:
-        """Refuse in the logits what the mask does not allow."""
+        """Sets the logits of illegal tokens to negative infinity."""
         apply_mask(logits, vocab_mask)
 
     def copy(self) -> GrammaskGrammar:
-        """An independent object with the same text."""
+        """Returns an independent object with the same text."""
         stats = None
         if self.grammar_stats is not None:
             stats = GrammarStats(is_cache_hit=True, dispatch_type=self.grammar_stats.dispatch_type)
@@ -143,14 +143,14 @@ class GrammaskGrammar(BaseGrammarObject):  # type: ignore[misc, unused-ignore]
 
 
 class GrammaskGrammarBackend(BaseGrammarBackend):  # type: ignore[misc, unused-ignore]
-    """What one scheduler keeps: the vocabulary of its model, and SGLang's cache of grammars.
+    """The backend of one scheduler, with the vocabulary of its model and SGLang's cache of grammars.
 
     Args:
         tokenizer: The tokenizer of the model.
         vocab_size: The width of its logits.
         eos_token_ids: The tokens that end a text; the tokenizer's own if None or empty.
-        whitespace: Whether white space may stand between the parts of JSON.
-        max_whitespace: How much of it in a row; grammask's own bound if None.
+        whitespace: Whether white space is permitted between the tokens of JSON.
+        max_whitespace: The maximum number of consecutive characters of white space; grammask's default if None.
     """
 
     def __init__(
@@ -175,23 +175,23 @@ class GrammaskGrammarBackend(BaseGrammarBackend):  # type: ignore[misc, unused-i
         max_rows: int,
         device: Any,  # noqa: ARG002
     ) -> torch.Tensor:
-        """Register a buffer for masks that the scheduler uses again and again."""
+        """Registers a buffer for masks that the scheduler reuses."""
         return register_vocab_mask_buffer(name, _allocate(vocab_size, max_rows), max_rows)
 
     @staticmethod
     def allocate_vocab_mask(vocab_size: int, batch_size: int, device: Any) -> torch.Tensor:  # noqa: ARG004
-        """A mask on the CPU that allows everything, for requests that only think under a filter."""
+        """Returns a mask on the CPU that admits all tokens, for requests with a filter on reasoning only."""
         return _allocate(vocab_size, batch_size)
 
     def set_cache(self, key: tuple[str, str], value: BaseGrammarObject) -> None:
-        """Keep a grammar for equal requests; the oldest go where there are too many, which SGLang does not look at."""
+        """Caches a grammar for equal requests; evicts the oldest ones above the maximum, as SGLang has no bound."""
         super().set_cache(key, value)
-        while len(self.cache) > MOST_CACHED:
+        while len(self.cache) > MAX_CACHED_GRAMMARS:
             del self.cache[next(iter(self.cache))]
 
     @property
     def is_support_token_filter(self) -> bool:
-        """Strict thinking is possible: it changes rows of masks, which are ordinary ones."""
+        """Permits strict thinking, which changes rows of masks; these have the usual layout."""
         return True
 
     set_token_filter = staticmethod(set_token_filter_torch)
@@ -199,7 +199,7 @@ class GrammaskGrammarBackend(BaseGrammarBackend):  # type: ignore[misc, unused-i
     apply_vocab_mask = staticmethod(GrammaskGrammar.apply_vocab_mask)
 
     def dispatch_json(self, key_string: str) -> BaseGrammarObject:
-        """The grammar of a JSON schema."""
+        """Compiles a JSON schema."""
         schema: str | dict[str, Any] = {} if key_string == ANY_JSON else key_string
         return self._compiled(
             "json",
@@ -209,15 +209,15 @@ class GrammaskGrammarBackend(BaseGrammarBackend):  # type: ignore[misc, unused-i
         )
 
     def dispatch_regex(self, key_string: str) -> BaseGrammarObject:
-        """The grammar of a regular expression."""
+        """Compiles a regular expression."""
         return self._compiled("regex", lambda: Grammar.from_regex(key_string))
 
     def dispatch_ebnf(self, key_string: str) -> BaseGrammarObject:
-        """The grammar of a text in GBNF, xgrammar's EBNF, KBNF or llguidance's Lark."""
+        """Compiles a text in GBNF, xgrammar's EBNF, KBNF or llguidance's Lark."""
         return self._compiled("ebnf", lambda: request_grammars.grammar_text(key_string))
 
     def dispatch_structural_tag(self, key_string: str) -> BaseGrammarObject:
-        """The grammar of a structural tag, in its old or its new form."""
+        """Compiles a structural tag in its old or new form."""
         return self._compiled("structural_tag", lambda: request_grammars.structural_tag(key_string))
 
     def _compiled(self, kind: str, make: Callable[[], Grammar]) -> BaseGrammarObject:
@@ -235,9 +235,9 @@ def make_backend(
     vocab_size: int,
     eos_token_ids: Iterable[int] | None,
 ) -> BaseGrammarBackend:
-    """Make the backend of a server, as SGLang's registry of backends calls it.
+    """Makes the backend of a server; SGLang's registry of backends calls it.
 
-    SGLang wraps its own backends for models that reason, but not those of others, so it is done here.
+    SGLang wraps its own backends for reasoning models, but not registered ones, so this function does.
 
     Raises:
         VocabularyError: The tokenizer's tokens cannot be mapped to bytes.

@@ -1,7 +1,7 @@
 """The entry point of SGLang's plugins: adds ``grammask`` to the choices of ``--grammar-backend``.
 
-See ``docs/sglang.md``. SGLang has a registry, so nothing of it is changed; what a server does not ask for is not
-imported.
+See ``docs/sglang.md``. SGLang has a registry of backends, so none of its modules is patched; the backend is imported
+only if a server requests it.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 __all__ = ["plugin"]
 
 TESTED_VERSIONS = ("0.5.23",)
-"""What the version of SGLang may begin with."""
+"""Prefixes of the supported versions of SGLang."""
 
 NAME = "grammask"
 
 
 def plugin() -> None:
-    """Register the backend, in every process of a server. Called by SGLang; doing it again changes nothing."""
+    """Registers the backend; idempotent. SGLang calls it in every process of a server."""
     from sglang.srt.arg_groups import choices
     from sglang.srt.constrained.base_grammar_backend import register_grammar_backend
 
@@ -27,7 +27,7 @@ def plugin() -> None:
 
 
 def _make(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Any) -> Any:
-    """Make the backend of a server that was started with ``--grammar-backend grammask``.
+    """Makes the backend of a server that was started with ``--grammar-backend grammask``.
 
     Raises:
         RuntimeError: This version of SGLang was not tested.

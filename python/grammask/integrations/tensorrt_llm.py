@@ -1,12 +1,13 @@
-"""A logits processor for TensorRT-LLM (interface of 1.2): texts follow a grammar, with beams and after rejected drafts.
+"""A logits processor for TensorRT-LLM (interface of 1.2), with beams and rejected drafts.
 
-TensorRT-LLM calls a processor per request and step with the logits of all beams and with the tokens of each beam from
-the prompt on, and changes the order of beams without notice. So where a beam stands is looked up by its tokens: it
-goes on from the beam of the step before that it shares most with. With the overlap scheduler, the default, it calls
-processors before it knows the last token: masks would be those of a step ago, so a call without a new token is an
-error. Any callable will do, so nothing of TensorRT-LLM is
-imported here. A processor is pickled on its way to workers; it then carries the grammar's text and, with
-:class:`VocabularyFile`, a path, and is compiled once per process. See ``docs/tensorrt_llm.md``.
+TensorRT-LLM calls a processor per request and step with the logits of all beams and with the tokens of each beam,
+prompt included, and reorders beams without notice. Therefore a beam continues the beam of the previous step with which
+it has the longest common prefix. With the overlap scheduler, the default, processors are called before the last token
+is known, and masks would be one step late; a call without a new token is therefore an error.
+
+TensorRT-LLM accepts any callable, so this module does not import it. A processor is pickled for workers; it then
+contains the grammar's text and, with :class:`VocabularyFile`, a path, and is compiled once per process. See
+``docs/tensorrt_llm.md``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from grammask.integrations.request_matcher import RequestMatcher
+from grammask.integrations.serving.request_matcher import RequestMatcher
 from grammask.masks import allocate_mask, apply_mask
 from grammask.vocabulary import Vocabulary
 
@@ -31,12 +32,12 @@ __all__ = ["GrammarLogitsProcessor", "VocabularyFile", "approve_pickles"]
 
 @dataclass(frozen=True)
 class VocabularyFile:
-    """Where the vocabulary of a model is, read once per process.
+    """The file of a model's vocabulary, which is read once per process.
 
     Attributes:
         tokenizer_json: The path of the ``tokenizer.json``.
         size: The width of the model's logits.
-        eos: The end tokens; those that the files beside name if None.
+        eos: The end tokens; those of the other files in the folder if None.
     """
 
     tokenizer_json: str
@@ -44,7 +45,7 @@ class VocabularyFile:
     eos: tuple[int, ...] | None = None
 
     def load(self) -> Vocabulary:
-        """The vocabulary."""
+        """Returns the vocabulary."""
         return _load(self)
 
 
@@ -55,7 +56,7 @@ def _load(file: VocabularyFile) -> Vocabulary:
 
 @dataclass(slots=True)
 class _Beam:
-    """A beam of the step before: what was generated, and where that stands."""
+    """A beam of the previous step: its output, and the matcher after it."""
 
     tokens: list[int]
     matcher: RequestMatcher
@@ -68,18 +69,19 @@ class _Request:
 
 
 class GrammarLogitsProcessor:
-    """Refuses tokens after which the text would not follow a grammar.
+    """Restricts requests to tokens with which the output remains a viable prefix of a grammar.
 
-    Give it as ``SamplingParams(logits_processor=...)``, best one for each request. One for several requests keeps
-    something of each until :meth:`forget` is called.
+    Pass it as ``SamplingParams(logits_processor=...)``, preferably one for each request; one for several requests
+    has state for each of them until :meth:`forget` is called.
 
     Args:
         grammar: The grammar.
         vocabulary: The tokens of the model.
         end_tokens: The tokens that end a text, if not the vocabulary's: ``SamplingParams.end_id`` and
             ``stop_token_ids``.
-        has_chunked_prompts: Whether long prompts come in chunks (``enable_chunked_prefill``), each with a call. These
-            look like those of the overlap scheduler, which is then not noticed: be sure that it is off.
+        has_chunked_prompts: Whether long prompts are split into chunks (``enable_chunked_prefill``) with a call each.
+            Such calls cannot be distinguished from those of the overlap scheduler, which is then not detected: make
+            sure that it is off.
     """
 
     def __init__(
@@ -95,7 +97,7 @@ class GrammarLogitsProcessor:
         self._vocabulary = vocabulary
         self._end_tokens = None if end_tokens is None else tuple(end_tokens)
         self._requests: dict[int, _Request] = {}
-        self._beginning: RequestMatcher | None = None
+        self._start_matcher: RequestMatcher | None = None
 
     def __call__(
         self,
@@ -105,19 +107,19 @@ class GrammarLogitsProcessor:
         stream_ptr: int | None,
         client_id: int | None,
     ) -> None:
-        """Refuse tokens in the logits, in place.
+        """Sets the logits of illegal tokens to negative infinity, in place.
 
         Args:
             req_id: The request.
             logits: A tensor of shape ``[..., beams, vocabulary]``.
-            token_ids: The tokens of each beam, the prompt among them.
+            token_ids: The tokens of each beam, prompt included.
             stream_ptr: The CUDA stream of the logits, if it is not the current one.
-            client_id: Not needed.
+            client_id: Not used.
 
         Raises:
-            GrammarError: No token is legal, or a budget was passed.
-            ValueError: A beam has tokens that were not legal.
-            RuntimeError: There is no new token, since the overlap scheduler is on.
+            GrammarError: No token is legal, or a budget was exceeded.
+            ValueError: A beam has an illegal token.
+            RuntimeError: There is no new token, which means that the overlap scheduler is on.
         """
         del client_id
         request = self._requests.get(req_id)
@@ -125,14 +127,14 @@ class GrammarLogitsProcessor:
             request = self._requests[req_id] = _Request(len(token_ids[0]), [])
         texts = [tokens[request.prompt_length :] for tokens in token_ids]
         if request.beams and not (self._has_chunked_prompts and not any(texts)):
-            _check_for_news(texts, request.beams)
+            _check_for_new_tokens(texts, request.beams)
         beams = [self._beam(request, text) for text in texts]
         request.beams = beams
         rows = logits.reshape(-1, logits.shape[-1]) if logits.dim() != 2 else logits
         if rows.data_ptr() != logits.data_ptr():
             msg = "the logits are not contiguous, so they cannot be changed in place"
             raise ValueError(msg)
-        # At the first step there may be fewer rows than beams, or one sequence of tokens for all rows.
+        # The first step may have fewer rows than beams, or one sequence of tokens for all rows.
         if len(beams) == 1:
             beams = beams * rows.shape[0]
         mask = allocate_mask(rows.shape[0], beams[0].matcher.size)
@@ -142,23 +144,23 @@ class GrammarLogitsProcessor:
             apply_mask(rows, mask)
 
     def forget(self, req_id: int) -> None:
-        """Drop what is kept of a request that is over."""
+        """Removes the state of a request that has ended."""
         self._requests.pop(req_id, None)
 
     def _beam(self, request: _Request, tokens: list[int]) -> _Beam:
-        """Where a text stands, from the beam of the step before with which it has most in common."""
+        """Returns a beam, derived from the beam of the previous step with the longest common prefix."""
         best, shared = None, -1
         for beam in request.beams:
-            length = _shared(beam.tokens, tokens)
+            length = _common_length(beam.tokens, tokens)
             if length > shared:
                 best, shared = beam, length
         if best is None:
-            matcher, shared, known = self._start().fork(), 0, 0
+            matcher, shared, step_count = self._start().fork(), 0, 0
         else:
-            matcher, known = best.matcher.fork(), len(best.tokens)
-        matcher.rollback(known - shared)
+            matcher, step_count = best.matcher.fork(), len(best.tokens)
+        matcher.rollback(step_count - shared)
         for token in tokens[shared:]:
-            # What fills up a finished row is an end token to the matcher, so that steps and tokens stay in line.
+            # Padding of a finished row counts as an end token, so that the matcher has one step per token.
             if not matcher.accept(matcher.end_tokens[0] if matcher.is_finished else token):
                 msg = f"token {token} is not legal after the tokens {tokens[:shared]}"
                 raise ValueError(msg)
@@ -166,29 +168,50 @@ class GrammarLogitsProcessor:
         return _Beam(tokens, matcher)
 
     def _start(self) -> RequestMatcher:
-        if self._beginning is None:
+        if self._start_matcher is None:
             given = self._vocabulary
             vocabulary = given.load() if isinstance(given, VocabularyFile) else given
-            self._beginning = RequestMatcher(self._grammar.compile(vocabulary), vocabulary, self._end_tokens)
-        return self._beginning
+            self._start_matcher = RequestMatcher(
+                self._grammar.compile(vocabulary), vocabulary, self._end_tokens
+            )
+        return self._start_matcher
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self._grammar, self._vocabulary, self._end_tokens, self._has_chunked_prompts)
 
 
 def approve_pickles() -> None:
-    """Tell TensorRT-LLM, which unpickles only what it knows, that a processor may be unpickled in this process.
+    """Permits TensorRT-LLM, which unpickles registered classes only, to unpickle a processor in this process.
 
     Raises:
         ImportError: TensorRT-LLM is not installed.
     """
     from grammask import _grammask
+    from grammask.composition import Part
     from grammask.grammar import _restore as restore_grammar
+    from grammask.lark_grammars.loading import LarkDefinition
+    from grammask.llguidance_grammars import LlguidanceLarkSource
+    from grammask.readers.choices import ChoicesSource
+    from grammask.readers.gbnf import GbnfSource
+    from grammask.readers.json_schema import JsonSchemaSource, StringSchemaSource
+    from grammask.readers.kbnf import KbnfSource
+    from grammask.readers.lark import LarkSource
+    from grammask.readers.regex import RegexSource
 
     serialization: Any = importlib.import_module("tensorrt_llm.serialization")
     for each in (
         _restore,
         restore_grammar,
+        ChoicesSource,
+        GbnfSource,
+        JsonSchemaSource,
+        KbnfSource,
+        LarkDefinition,
+        LarkSource,
+        LlguidanceLarkSource,
+        Part,
+        RegexSource,
+        StringSchemaSource,
         VocabularyFile,
         Vocabulary,
         _grammask.SchemaOptions,
@@ -201,17 +224,17 @@ def _restore(
     grammar: Grammar,
     vocabulary: Vocabulary | VocabularyFile,
     end_tokens: tuple[int, ...] | None,
-    has_chunked_prompts: bool,  # noqa: FBT001 # What a pickle holds has no names.
+    has_chunked_prompts: bool,  # noqa: FBT001 # Arguments in a pickle are positional.
 ) -> GrammarLogitsProcessor:
     return GrammarLogitsProcessor(
         grammar, vocabulary, end_tokens=end_tokens, has_chunked_prompts=has_chunked_prompts
     )
 
 
-def _check_for_news(texts: list[list[int]], beams: list[_Beam]) -> None:
-    """Check that a step has tokens that the step before had not."""
-    known = [beam.tokens for beam in beams]
-    if all(text in known for text in texts):
+def _check_for_new_tokens(texts: list[list[int]], beams: list[_Beam]) -> None:
+    """Checks that some beam has a new token."""
+    previous = [beam.tokens for beam in beams]
+    if all(text in previous for text in texts):
         msg = (
             "TensorRT-LLM calls the processor twice without a new token, so that masks would be those of a step ago: "
             "make the LLM with disable_overlap_scheduler=True; if it is off and prompts come in chunks "
@@ -220,8 +243,8 @@ def _check_for_news(texts: list[list[int]], beams: list[_Beam]) -> None:
         raise RuntimeError(msg)
 
 
-def _shared(first: list[int], second: list[int]) -> int:
-    """How many tokens two texts have in common from the first on; fast where one begins the other."""
+def _common_length(first: list[int], second: list[int]) -> int:
+    """Returns the length of the common prefix of two texts; fast if one is a prefix of the other."""
     length = min(len(first), len(second))
     if first[:length] == second[:length]:
         return length

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grammask.errors import GrammarError, LimitExceeded
-from grammask.integrations.followed_texts import FollowedBatch, RecentBatches, grammars_of
+from grammask.integrations.serving.row_tracking import RecentBatches, TrackedBatch, grammars_of
 from grammask.masks import allocate_mask, apply_mask, fill_masks
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["GrammarLogitsProcessor"]
 
 
-FEW_IDS = 1 << 14
-"""So many ids are faster copied from a device than compared on it (measured on an H200)."""
+MAX_COPIED_IDS = 1 << 14
+"""Up to this number of ids, copying them from a device is faster than comparing them on it (measured on an H200)."""
 
 
 class GrammarLogitsProcessor:
-    """Lets ``generate`` choose only tokens with which the output stays on the way to a text of a grammar.
+    """Restricts ``generate`` to tokens with which the output remains a viable prefix of a grammar.
 
     Example::
 
@@ -36,28 +36,27 @@ class GrammarLogitsProcessor:
         processor = GrammarLogitsProcessor(compiled)
         model.generate(**inputs, logits_processor=[processor], max_new_tokens=200)
 
-    Right under greedy search, sampling, beam search, assisted and prompt-lookup decoding, with left padding and
+    Supports greedy search, sampling, beam search, assisted and prompt-lookup decoding, with left padding and
     ``num_return_sequences``. The same object serves any number of calls of ``generate``, one at a time.
 
-    What a row may do next is derived from its ids alone. A call goes on with the texts of the call before if each row
-    is a beginning of a row of that call, or such a beginning and one token more; it begins new texts otherwise. So a
-    prompt that is nothing but an earlier prompt with all or part of what was generated for it, or one legal token
-    more, is read as going on with that text: call :meth:`reset` before ``generate`` if it is not.
+    Legal tokens are derived from the ids alone. A step continues the texts of the previous one if each row is a prefix
+    of a row of that step, or such a prefix with one more token; otherwise it begins new texts. Therefore a prompt that
+    consists of an earlier prompt and a part of its output, or of its output and one legal token, is taken for the
+    continuation of that text: call :meth:`reset` before ``generate`` in this case.
 
-    After the end of its text a row may only have end tokens, or anything if the vocabulary has none. The ids of
+    After the end of its text a row admits only end tokens, or any token if the vocabulary has no end token. The ids of
     ``vocabulary.eos`` should be those that stop ``generate`` (``generation_config.eos_token_id``).
 
-    A row that has taken a token that was refused is no longer constrained: it is a beam without a chance, or something
-    that runs after this processor has overruled it. Where all rows have, the call is read as new texts: it is a draft
-    that will be taken back, or the ids are another prompt.
+    A row with a refused token is not constrained further: it is a beam with the score negative infinity, or a later
+    processor has overridden this one. If all rows have refused tokens, the step begins new texts: it is a draft that
+    will be withdrawn, or another prompt.
 
-    The drafts of an assistant with another tokenizer than the model are worth little, as transformers hands its ids to
-    the same processor; what the model accepts of them is right. An assistant without a score for any legal id is an
-    error.
+    Drafts of an assistant with another tokenizer are rarely accepted, because transformers passes the assistant's ids
+    to the same processor; accepted tokens are correct. It is an error if the assistant has no score for any legal id.
     """
 
     def __init__(self, grammars: CompiledGrammar | Sequence[CompiledGrammar | None]) -> None:
-        """Make a processor.
+        """Makes a processor.
 
         Args:
             grammars: One compiled grammar for all rows, or one for each prompt of the batch, None for prompts without
@@ -66,93 +65,96 @@ class GrammarLogitsProcessor:
         Raises:
             ValueError: The sequence is empty, or its grammars are compiled for vocabularies of different sizes.
         """
-        found, self._size = grammars_of(grammars)
-        self._batches = RecentBatches(found)
-        self._shown: Any = None
+        listed, self._size = grammars_of(grammars)
+        self._batches = RecentBatches(listed)
+        self._previous_ids: Any = None
         self._mask: Any = None
         self._page_locked: Any = None
 
     @property
     def supports_continuous_batching(self) -> bool:
-        """What continuous batching asks, which drops processors that say no and goes on without them.
+        """Raises an error, because continuous batching drops processors for which this is False.
 
         Raises:
-            NotImplementedError: Always, as the output would not be constrained.
+            NotImplementedError: Always; without the processor the output would not be constrained.
         """
         msg = "continuous batching does not tell a logits processor which request a row belongs to; use generate()"
         raise NotImplementedError(msg)
 
     def reset(self) -> None:
-        """Forget all texts: whatever the next call shows is a prompt."""
+        """Removes all texts; the ids of the next call are prompts."""
         self._batches.clear()
-        self._shown = None
+        self._previous_ids = None
 
     @property
     def matchers(self) -> list[Matcher | None]:
         """The matcher of each row of the last call, None for rows that are not constrained.
 
-        They have seen what the last call saw: all but the last token that ``generate`` returns.
+        They have accepted the ids of that call, which lack the last token that ``generate`` returns.
         """
         latest = self._batches.latest
         return [row.matcher for row in latest.rows] if latest else []
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """Set the scores of refused tokens to negative infinity.
+        """Returns the scores with those of illegal tokens set to negative infinity.
 
         Args:
             input_ids: int64 tensor of shape ``[rows, length]``, prompt and output.
-            scores: Floating-point tensor of shape ``[rows, width]``, not changed. Columns beyond the vocabulary, which
-                padding of a model's head makes, are refused.
+            scores: Floating-point tensor of shape ``[rows, width]``, not changed. Columns beyond the vocabulary, from
+                padding of the model's head, are illegal.
 
         Returns:
             New scores.
 
         Raises:
-            ValueError: The number of rows is no multiple of the number of grammars, or no legal token has a score.
-            DeadEnd: The vocabulary cannot spell what the grammar needs in the row that the error names.
-            LimitExceeded: A budget of the grammar was passed.
+            ValueError: The number of rows is not a multiple of the number of grammars, or no legal token has a score.
+            DeadEnd: In the row that the error names, no token of the vocabulary continues a text of the grammar.
+            LimitExceeded: A budget of the grammar was exceeded.
 
-        Cost: one comparison of the ids with those of the call before, the masks, and two passes over the scores.
+        Cost: a comparison of the ids with those of the previous call, the masks, and two passes over the scores.
         """
-        # A device copies while the host waits for the ids and makes the masks; on the host the copy would get cold.
+        # The device copies while the host waits for the ids and computes the masks. On the host, an early copy would
+        # have left the CPU cache by the time it is masked.
         early = scores.clone() if scores.is_cuda else None
         rows = self._batch(input_ids).rows
         constrained = [(index, matcher) for index, row in enumerate(rows) if (matcher := row.matcher)]
         if not constrained:
             return scores
         result = scores.clone() if early is None else early
-        # Reading ids from a device waits for what was sent there before: then the masks of the last call have arrived.
+        # Reading ids from a device synchronises with it, so the masks of the previous call have been copied.
         has_waited = scores.is_cuda and input_ids.device == scores.device
         self._mask_rows(result, constrained, self._buffer(len(constrained), is_page_locked=has_waited))
         return result
 
-    def _batch(self, ids: Any) -> FollowedBatch:
-        """The texts that a call goes on with; of many ids on a device only new ones are copied where rows just grow."""
-        if ids.device.type == "cpu" or ids.numel() <= FEW_IDS:
-            self._shown = None
+    def _batch(self, ids: Any) -> TrackedBatch:
+        """Returns the texts of a step. Of many ids on a device, only new ones are copied if each row grew by one."""
+        if ids.device.type == "cpu" or ids.numel() <= MAX_COPIED_IDS:
+            self._previous_ids = None
             return self._batches.find(ids.cpu().numpy())
-        shown, self._shown = self._shown, None
+        previous, self._previous_ids = self._previous_ids, None
         try:
-            batch = self._appended(ids, shown) or self._batches.find(ids.cpu().numpy())
+            batch = self._appended(ids, previous) or self._batches.find(ids.cpu().numpy())
         except LimitExceeded:
             self.reset()
             raise
-        self._shown = ids.clone()
+        self._previous_ids = ids.clone()
         return batch
 
-    def _appended(self, ids: Any, shown: Any) -> FollowedBatch | None:
-        """The latest texts, if the ids on a device are those shown last and a token more for each row."""
+    def _appended(self, ids: Any, previous: Any) -> TrackedBatch | None:
+        """Returns the latest batch, if the ids on a device are those of the previous step and one token per row."""
         latest = self._batches.latest
-        if latest is None or shown is None or ids.shape[1] != shown.shape[1] + 1 or len(ids) != len(shown):
+        if latest is None or previous is None:
+            return None
+        if ids.shape[1] != previous.shape[1] + 1 or len(ids) != len(previous):
             return None
         import torch
 
-        same = (shown == ids[:, :-1]).all().to(ids.dtype)
+        same = (previous == ids[:, :-1]).all().to(ids.dtype)
         *tokens, is_same = torch.cat([ids[:, -1], same.reshape(1)]).tolist()
         return latest if is_same and latest.append(tokens) else None
 
     def _mask_rows(self, scores: Any, constrained: list[tuple[int, Matcher]], mask: Any) -> None:
-        """Refuse tokens in the scores of the rows that have a matcher, with an array for their masks."""
+        """Masks the scores of the rows that have a matcher; ``mask`` is the buffer for their masks."""
         try:
             fill_masks([matcher for _, matcher in constrained], mask)
         except GrammarError as error:
@@ -169,10 +171,10 @@ class GrammarLogitsProcessor:
             apply_mask(scores, mask, rows=chosen)
 
     def _buffer(self, rows: int, *, is_page_locked: bool) -> Any:
-        """The array for the masks, kept from call to call.
+        """Returns the buffer for the masks, which is reused between calls.
 
-        It is page-locked where nothing of the last call can be on its way to the device any more, as copies of
-        page-locked memory go on after the call; any other array has been read when the call returns.
+        Copies from page-locked memory to the device continue after a call returns, so the page-locked buffer is used
+        only if the copy of the previous call is known to be complete. Copies from other memory are synchronous.
         """
         if is_page_locked and (self._page_locked is None or self._page_locked.shape[0] != rows):
             import torch
@@ -186,10 +188,10 @@ class GrammarLogitsProcessor:
 
 
 def _narrowed(mask: npt.NDArray[np.int32], width: int) -> npt.NDArray[np.int32]:
-    """The words of masks that a model with fewer scores than the vocabulary has ids needs.
+    """Truncates masks to the width of a model with fewer scores than the vocabulary has ids.
 
     Raises:
-        ValueError: A row allows none of these ids.
+        ValueError: A row admits none of these ids.
     """
     words: npt.NDArray[np.int32] = mask[:, : -(-width // 32)].copy()
     inside = np.unpackbits(words.view(np.uint8), axis=-1, bitorder="little")[:, :width]

@@ -1,11 +1,11 @@
-"""The structured-output backend of grammask for vLLM 0.33; ``vllm_plugin`` puts it in place. See ``docs/vllm.md``.
+"""The structured-output backend of grammask for vLLM 0.33; ``vllm_plugin`` installs it. See ``docs/vllm.md``.
 
-vLLM's scheduler calls a grammar in these ways: per step it fills a row; with speculation it fills, accepts a drafted
-token, fills again, and rolls back; after the model ran it accepts what was sampled, and ends the request with an error
-if that is refused. It has no way to fail a request whose mask cannot be made, and an exception would end the engine
-with all requests: such a row is left open, the reason is logged, and the sampled token is then accepted only if it is
-legal. Beam search of the offline interface ignores refusals instead, so there, where a grammar is compiled without
-stop tokens, errors are raised.
+vLLM's scheduler fills a row per step. With speculation it fills a row, accepts a drafted token, fills the next row, and
+rolls back. After the model has run, it accepts the sampled token, and ends the request with an error if the token is
+refused. It cannot fail a single request whose mask cannot be computed: an exception would end the engine with all
+requests. Such a row admits all tokens, the error is logged, and the sampled token is accepted only if it is legal. Beam
+search of the offline interface ignores refusals, so errors are raised there; such grammars are compiled without stop
+tokens.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from vllm.v1.structured_output.request import get_structured_output_key
 
 from grammask.errors import GrammarError, VocabularyError
 from grammask.grammar import Grammar
-from grammask.integrations import request_grammars
-from grammask.integrations.request_matcher import RequestMatcher
-from grammask.integrations.server_vocabulary import vocabulary_of
+from grammask.integrations.serving import request_grammars
+from grammask.integrations.serving.request_matcher import RequestMatcher
+from grammask.integrations.serving.server_vocabulary import vocabulary_of
 
 if TYPE_CHECKING:
     from vllm.sampling_params import SamplingParams
@@ -43,20 +43,20 @@ class GrammaskGrammar(StructuredOutputGrammar):  # type: ignore[misc, unused-ign
 
     Args:
         matcher: Its matcher.
-        raises: Whether errors are raised in place of being told by what the methods return.
+        raises: Whether errors are raised; otherwise they are results.
     """
 
     def __init__(self, matcher: RequestMatcher, *, raises: bool = False) -> None:
         self._matcher = matcher
         self._raises = raises
-        self._problem: GrammarError | None = None
-        """Why the last row could not be filled."""
+        self._mask_error: GrammarError | None = None
+        """The error of the last mask or token, if there was one."""
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
-        """Append tokens, up to the one that ends the text; what comes after it is ignored.
+        """Appends tokens, up to the one that ends the text; later ones are ignored.
 
         Returns:
-            False if a token is not legal; those before it stay accepted.
+            False if a token is illegal; the tokens before it remain accepted.
         """
         for token in tokens:
             if self._matcher.is_finished:
@@ -66,14 +66,14 @@ class GrammaskGrammar(StructuredOutputGrammar):  # type: ignore[misc, unused-ign
             except GrammarError as error:
                 if self._raises:
                     raise
-                is_legal, self._problem = False, error
+                is_legal, self._mask_error = False, error
             if not is_legal:
                 self._report_refusal(request_id, token)
                 return False
         return True
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
-        """The tokens that could be accepted, from the first on, up to the one that ends the text."""
+        """Returns the leading tokens that are legal, up to the one that ends the text."""
         try:
             return tokens[: self._matcher.accepted_prefix(tokens)]
         except GrammarError as error:
@@ -83,18 +83,18 @@ class GrammaskGrammar(StructuredOutputGrammar):  # type: ignore[misc, unused-ign
             return []
 
     def rollback(self, num_tokens: int) -> None:
-        """Take back the last tokens."""
+        """Removes the last tokens."""
         self._matcher.rollback(num_tokens)
 
     def fill_bitmask(self, bitmask: torch.Tensor, batch_index: int) -> None:
-        """Write the mask of the next token into a row."""
+        """Writes the mask of the next token into a row."""
         try:
             self._matcher.fill_mask(bitmask, batch_index)
-            self._problem = None
+            self._mask_error = None
         except GrammarError as error:
             if self._raises:
                 raise
-            self._problem = error
+            self._mask_error = error
             bitmask[batch_index].fill_(-1)
 
     def is_terminated(self) -> bool:
@@ -102,22 +102,22 @@ class GrammaskGrammar(StructuredOutputGrammar):  # type: ignore[misc, unused-ign
         return self._matcher.is_finished
 
     def reset(self) -> None:
-        """Go back to the beginning of the text."""
+        """Returns to the beginning of the text."""
         self._matcher.reset()
-        self._problem = None
+        self._mask_error = None
 
     def _report_refusal(self, request_id: str, token: int) -> None:
         if self._raises:
             msg = f"token {token} is not legal after the tokens {self._matcher.inner.tokens}"
             raise ValueError(msg)
-        if self._problem is not None:
-            logger.error("Request %s ends with an error: %s", request_id, self._problem)
+        if self._mask_error is not None:
+            logger.error("Request %s ends with an error: %s", request_id, self._mask_error)
         else:
             logger.error("Request %s: the grammar refuses the sampled token %d.", request_id, token)
 
 
 class GrammaskBackend(StructuredOutputBackend):  # type: ignore[misc, unused-ignore]
-    """What one engine keeps: the vocabulary of its model. Compiled grammars are in the cache of the process."""
+    """The backend of one engine, with the vocabulary of its model. The process has the cache of compiled grammars."""
 
     def __init__(self, vllm_config: Any, tokenizer: Any, vocab_size: int) -> None:
         super().__init__(vllm_config, tokenizer, vocab_size)
@@ -141,10 +141,10 @@ class GrammaskBackend(StructuredOutputBackend):  # type: ignore[misc, unused-ign
         grammar_spec: str,
         stop_token_ids: set[int] | None = None,
     ) -> StructuredOutputGrammar:
-        """Make the grammar of a request; called in threads, and fails only that request.
+        """Compiles the grammar of a request. vLLM calls it in threads; an error fails only that request.
 
         Raises:
-            GrammarError: What the request asks for is wrong, or cannot be enforced exactly.
+            GrammarError: The constraint is invalid, or cannot be enforced exactly.
         """
         grammar = _grammar(
             request_type,
@@ -157,34 +157,34 @@ class GrammaskBackend(StructuredOutputBackend):  # type: ignore[misc, unused-ign
         return GrammaskGrammar(matcher, raises=stop_token_ids is None)
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> torch.Tensor:
-        """A mask with a row per sequence that allows everything, as wide as the model's logits."""
+        """Returns a mask with a row per sequence that admits all tokens, as wide as the model's logits."""
         return torch.full((max_num_seqs, -(-self.vocab_size // 32)), -1, dtype=torch.int32)
 
     def destroy(self) -> None:
-        """Forget the vocabulary, and with it what was compiled for it."""
+        """Releases the vocabulary and the grammars that were compiled for it."""
         del self._vocabulary
 
 
 def validate_request(sampling_params: SamplingParams, tokenizer: Any = None) -> None:  # noqa: ARG001
-    """Check what a request asks for, before it reaches the engine.
+    """Checks the constraint of a request before it reaches the engine.
 
     Args:
         sampling_params: The request.
-        tokenizer: Not needed: what depends on the vocabulary is checked by the engine.
+        tokenizer: Not used: the engine makes the checks that depend on the vocabulary.
 
     Raises:
-        VLLMValidationError: It is wrong, or cannot be enforced exactly.
+        VLLMValidationError: The constraint is invalid, or cannot be enforced exactly.
     """
-    wanted = sampling_params.structured_outputs
-    if wanted is None:
+    constraint = sampling_params.structured_outputs
+    if constraint is None:
         return
-    if wanted.whitespace_pattern is not None:
+    if constraint.whitespace_pattern is not None:
         msg = (
             "grammask does not enforce whitespace_pattern; use disable_any_whitespace in the engine's config"
         )
         raise VLLMValidationError(msg)
     try:
-        _grammar(*get_structured_output_key(wanted), whitespace=True, additional_properties=True)
+        _grammar(*get_structured_output_key(constraint), whitespace=True, additional_properties=True)
     except ValueError as error:
         raise VLLMValidationError(str(error)) from error
 

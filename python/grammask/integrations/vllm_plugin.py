@@ -1,13 +1,13 @@
-"""The entry point of vLLM's plugins: puts grammask in the place of one of vLLM's own structured-output backends.
+"""The entry point of vLLM's plugins: replaces one of vLLM's own structured-output backends by grammask.
 
-vLLM 0.33 has no registry of backends; it finds them by the names of its modules, which this file gives new values. That
-ties it to versions that were tested, and others are refused. It does nothing unless the environment variable
-``GRAMMASK_VLLM`` names the backends to replace, so that having grammask installed changes no server:
+vLLM 0.33 has no registry of backends, so this module assigns to names in vLLM's modules. It therefore accepts only
+versions of vLLM that were tested. It does nothing unless the environment variable ``GRAMMASK_VLLM`` names the backends
+to replace, so installing grammask changes no server:
 
     GRAMMASK_VLLM=guidance vllm serve MODEL --structured-outputs-config '{"backend": "guidance"}'
 
-``GRAMMASK_VLLM=xgrammar,guidance`` replaces all that the default choice of backends (``auto``) ever takes for texts
-that grammask can make exact. See ``docs/vllm.md``.
+``GRAMMASK_VLLM=xgrammar,guidance`` replaces all backends that the default (``auto``) selects for constraints that
+grammask can enforce exactly. See ``docs/vllm.md``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any
 __all__ = ["install", "plugin"]
 
 TESTED_VERSIONS = ("0.33.",)
-"""What the version of vLLM may begin with."""
+"""Prefixes of the supported versions of vLLM."""
 
 _MANAGER = "vllm.v1.structured_output"
 
-_NAMES: dict[str, tuple[tuple[str, str, str], ...]] = {
+_PATCHES: dict[str, tuple[tuple[str, str, str], ...]] = {
     "guidance": (
         (_MANAGER, "GuidanceBackend", "GrammaskBackend"),
         (f"{_MANAGER}.backend_guidance", "GuidanceBackend", "GrammaskBackend"),
@@ -36,14 +36,14 @@ _NAMES: dict[str, tuple[tuple[str, str, str], ...]] = {
         (f"{_MANAGER}.backend_xgrammar", "validate_xgrammar_grammar", "validate_request"),
     ),
 }
-"""For each backend the names of vLLM's modules that mean it, with what takes their place."""
+"""For each backend, the module and name to be replaced in vLLM, and the name of the replacement."""
 
 
 def plugin() -> None:
-    """Replace the backends that ``GRAMMASK_VLLM`` names, in every process of a server. Called by vLLM.
+    """Replaces the backends that ``GRAMMASK_VLLM`` names. vLLM calls it in every process of a server.
 
     Raises:
-        ValueError: It names a backend that cannot be replaced.
+        ValueError: The variable names a backend that cannot be replaced.
         RuntimeError: This version of vLLM was not tested.
     """
     names = [name.strip() for name in os.environ.get("GRAMMASK_VLLM", "").split(",")]
@@ -51,18 +51,20 @@ def plugin() -> None:
 
 
 def install(*names: str) -> None:
-    """Replace some of vLLM's structured-output backends by grammask, in this process. Doing it again changes nothing.
+    """Replaces structured-output backends of vLLM by grammask in this process; idempotent.
 
     Args:
         names: ``"guidance"``, ``"xgrammar"`` or both.
 
     Raises:
         ValueError: There is no such backend, or it cannot be replaced.
-        RuntimeError: This version of vLLM was not tested, or lacks a name that it should have.
+        RuntimeError: This version of vLLM was not tested, or lacks a name that is to be replaced.
     """
-    unknown = [name for name in names if name not in _NAMES]
+    unknown = [name for name in names if name not in _PATCHES]
     if unknown:
-        msg = f"grammask can take the place of {' and '.join(sorted(_NAMES))} in vLLM, not of {unknown[0]!r}"
+        msg = (
+            f"grammask can take the place of {' and '.join(sorted(_PATCHES))} in vLLM, not of {unknown[0]!r}"
+        )
         raise ValueError(msg)
     if not names:
         return
@@ -74,13 +76,13 @@ def install(*names: str) -> None:
         "validate_request": ours.validate_request,
         "nothing_unsupported": _nothing_unsupported,
     }
-    places = [place for name in names for place in _NAMES[name]]
-    modules = {module: importlib.import_module(module) for module, _, _ in places}
-    for module, theirs, _ in places:
+    patches = [patch for name in names for patch in _PATCHES[name]]
+    modules = {module: importlib.import_module(module) for module, _, _ in patches}
+    for module, theirs, _ in patches:
         if not hasattr(modules[module], theirs):
             msg = f"{module} has no {theirs}: grammask's plugin does not fit this build of vLLM"
             raise RuntimeError(msg)
-    for module, theirs, mine in places:
+    for module, theirs, mine in patches:
         setattr(modules[module], theirs, replacements[mine])
 
 
@@ -98,5 +100,5 @@ def _check_version() -> None:
 
 
 def _nothing_unsupported(_: Any) -> bool:
-    """In place of vLLM's own list of keywords: what cannot be enforced is refused by name in ``validate_request``."""
+    """Replaces vLLM's list of unsupported keywords; ``validate_request`` refuses unsupported constructs by name."""
     return False

@@ -1,8 +1,8 @@
 """Grammars of the lark library, as lexed grammars of the engine.
 
-The library itself loads the text (imports, templates, ``%extend``, ``%override``, ``%declare``), so nothing of its
-syntax is read here. What is done here is what the engine needs and the library leaves to Python's ``re``: which texts a
-regular expression matches *first*, as a regular language.
+The library loads the text (imports, templates, ``%extend``, ``%override``, ``%declare``), so no code here depends on
+its syntax. The library leaves the matching of terminals to Python's ``re``, which takes the *first* match of a regular
+expression and not the longest; the code here computes the texts of first matches as regular languages.
 """
 
 from grammask.lark_grammars.bundled import BUNDLED, BundledGrammar, bundled

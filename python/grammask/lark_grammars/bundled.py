@@ -1,4 +1,4 @@
-"""The grammars that come with the package, in ``grammask/grammars``."""
+"""The bundled grammars in ``grammask/grammars``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parents[1] / "grammars"
 
 @dataclass(frozen=True, slots=True)
 class BlockIndentation:
-    """Indentation with the attributes of lark's ``Indenter``."""
+    """Blocks by indentation, with the attributes of lark's ``Indenter``."""
 
     NL_type: str
     INDENT_type: str
@@ -26,12 +26,12 @@ class BlockIndentation:
 
 @dataclass(frozen=True, slots=True)
 class BundledGrammar:
-    """A grammar of the package.
+    """A bundled grammar.
 
     Attributes:
-        title: What it describes.
-        lexer: The lexer that it is written for.
-        postlex: Its indentation, or the terminals that no text may have.
+        title: The language and its version.
+        lexer: The lexer for which the grammar is written.
+        postlex: The blocks by indentation, or the refused terminals.
     """
 
     title: str
@@ -40,12 +40,12 @@ class BundledGrammar:
 
     @property
     def name(self) -> str:
-        """What :meth:`grammask.Grammar.bundled` calls it."""
+        """The name for :meth:`grammask.Grammar.bundled`."""
         return next(name for name, grammar in BUNDLED.items() if grammar is self)
 
     @property
     def path(self) -> Path:
-        """Where its text is."""
+        """The path of its text."""
         return FOLDER / f"{self.name}.lark"
 
 
@@ -79,10 +79,10 @@ BUNDLED = {
 
 
 def bundled(name: str) -> BundledGrammar:
-    """Return a grammar of the package.
+    """Returns a bundled grammar.
 
     Raises:
-        ValueError: There is none of that name.
+        ValueError: There is no such grammar.
     """
     try:
         return BUNDLED[name]

@@ -1,4 +1,4 @@
-"""Sets of code points as sorted ranges, and the partition that some sets make of all code points."""
+"""Sets of code points as sorted ranges, and the coarsest partition that refines some sets."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ SURROGATES = (0xD800, 0xDFFF)
 
 @dataclass(frozen=True, slots=True)
 class CodePoints:
-    """A set of code points. Surrogates are never in it: no text in UTF-8 has them.
+    """A set of code points without surrogates, which UTF-8 cannot encode.
 
     Attributes:
-        ranges: First and last of each range, ascending, with gaps between.
+        ranges: First and last code point of each range, ascending and not adjacent.
     """
 
     ranges: tuple[tuple[int, int], ...]
 
     @classmethod
     def of(cls, ranges: Iterable[tuple[int, int]]) -> CodePoints:
-        """Return the set of ranges that may overlap, in any order."""
+        """Returns the set of ranges in any order, which may overlap."""
         merged: list[tuple[int, int]] = []
         for first, last in sorted(ranges):
             if merged and first <= merged[-1][1] + 1:
@@ -45,11 +45,11 @@ class CodePoints:
         return cls(tuple(kept))
 
     def union(self, other: CodePoints) -> CodePoints:
-        """Return what is in one of the two."""
+        """Returns the union."""
         return CodePoints.of([*self.ranges, *other.ranges])
 
     def intersection(self, other: CodePoints) -> CodePoints:
-        """Return what is in both."""
+        """Returns the intersection."""
         common = []
         position = 0
         for first, last in self.ranges:
@@ -63,7 +63,7 @@ class CodePoints:
         return CodePoints.of(common)
 
     def complement(self) -> CodePoints:
-        """Return what is not in the set."""
+        """Returns the complement."""
         gaps = []
         next_free = 0
         for first, last in self.ranges:
@@ -78,7 +78,7 @@ class CodePoints:
 
 
 class Partition:
-    """The coarsest partition of all code points of which some sets are unions. Its parts are numbered from 0."""
+    """The coarsest partition of all code points in which some sets are unions of parts. Parts are numbered from 0."""
 
     def __init__(self, sets: Iterable[CodePoints]) -> None:
         distinct = list(dict.fromkeys(sets))
@@ -99,7 +99,7 @@ class Partition:
         parts = [(signature, CodePoints.of(ranges)) for signature, ranges in segments.items()]
         parts = [(signature, part) for signature, part in parts if part.ranges]
         self.parts: list[CodePoints] = [part for _, part in parts]
-        """The parts, none of them empty."""
+        """The nonempty parts."""
         members: list[set[int]] = [set() for _ in distinct]
         for part, (key, _) in enumerate(parts):
             for number in key:
@@ -107,5 +107,5 @@ class Partition:
         self._parts_of = {one: frozenset(parts) for one, parts in zip(distinct, members, strict=True)}
 
     def parts_of(self, one: CodePoints) -> frozenset[int]:
-        """Return the parts of one of the sets."""
+        """Returns the parts of one of the sets."""
         return self._parts_of[one]

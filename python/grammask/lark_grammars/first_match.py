@@ -1,19 +1,18 @@
-r"""Which texts a backtracking matcher takes: the automaton of a regular expression's *first* matches.
+r"""The automaton of the *first* matches of a regular expression, as a backtracking matcher finds them.
 
-``re`` tries alternatives in their order and stops at the first that fits, so ``a|ab`` never matches ``ab``, and
-``/\*.*?\*/`` stops at the first ``*/``. Its match at a place is the longest prefix of the rest that is in the language
-of those words which it matches as a whole; that language is regular.
+``re`` tries alternatives in order and stops at the first match, so ``a|ab`` never matches ``ab``, and ``/\*.*?\*/``
+stops at the first ``*/``. The words that it matches as a whole are a regular language, and its match at a position is
+the longest prefix of the remaining text in this language.
 
-The automaton here has as states the *ordered* threads of
-a backtracking matcher: a thread that has matched cuts off all after it. (Thompson's construction with priorities, as in
-Cox, "Regular expression matching: the virtual machine approach", 2009.)
+A state of the automaton is the *ordered* list of threads of a backtracking matcher: a thread that matches cuts off all
+threads after it. This is Thompson's construction with priorities (Cox, "Regular expression matching: the virtual
+machine approach", 2009).
 
-Looks ahead ride on threads as obligations, sets of states of what must, or must not, still come. Looks behind see the
-last characters of the lexeme, and are refused where they could see more.
+A look-ahead becomes an obligation of its thread: a set of instructions whose language must, or must not, match the next
+text. A look-behind tests the last characters of the lexeme, and is refused if it could read characters before it.
 
-Where a match is left with something that must not come, the automaton takes it all the same, and a second automaton
-tells the texts that begin with a match and what must not come after it; ``trailing_looks.py`` finds out what becomes of
-those.
+A match with a pending negative obligation is accepted. A second automaton has the *violations*, the texts that consist
+of such a match and a text that must not follow it; ``trailing_looks.py`` turns them into refused terminals.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from grammask.lark_grammars.code_points import CodePoints, Partition
-from grammask.lark_grammars.refusals import too_large, unsupported
+from grammask.lark_grammars.errors import too_large, unsupported
 from grammask.lark_grammars.regex_tree import Characters, Choice, Look, Repeat, Sequence
 
 if TYPE_CHECKING:
@@ -30,19 +29,21 @@ if TYPE_CHECKING:
 
     from grammask.lark_grammars.regex_tree import Node
 
-WITHOUT_LOOKS = "override the terminal with one that says the same without a look-ahead at its end"
-MOST_STATES = 4_000
-MOST_INSTRUCTIONS = 20_000
+WITHOUT_LOOKS = "override the terminal with an equivalent one without a look-ahead at its end"
+MAX_STATES = 4_000
+"""States of one automaton of a terminal."""
+MAX_INSTRUCTIONS = 20_000
+"""Instructions of one terminal, whose counted repetitions are unrolled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Automaton:
-    """A deterministic automaton over the parts of a partition. State 0 is the first.
+    """A deterministic automaton over the parts of a partition. State 0 is the start.
 
     Attributes:
-        parts: The partition of the code points that edges are labelled with.
-        edges: For each state, where each part leads; parts that lead nowhere are left out.
-        accepting: Whether the text may end in a state.
+        parts: The partition of the code points, whose parts are the labels of edges.
+        edges: For each state, the target of each part that has one.
+        accepting: Whether each state is accepting.
     """
 
     parts: list[CodePoints]
@@ -50,7 +51,7 @@ class Automaton:
     accepting: list[bool]
 
     def accepts(self, text: str) -> bool:
-        """Return whether a text is in the language."""
+        """Whether a text is in the language."""
         state = 0
         for character in text:
             code_point = ord(character)
@@ -62,7 +63,7 @@ class Automaton:
         return self.accepting[state]
 
     def includes(self, other: Automaton) -> bool:
-        """Return whether all words of another automaton are in the language."""
+        """Whether all words of another automaton are in the language."""
         seen = {(0, 0)}
         pending = [(0, 0)]
         while pending:
@@ -84,12 +85,12 @@ class Automaton:
 
 @dataclass(frozen=True, slots=True)
 class FirstMatches:
-    """What a regular expression matches.
+    """The matches of a regular expression.
 
     Attributes:
         automaton: The words that a backtracking matcher matches as a whole.
-        is_plain: Whether they are all words of the expression read without order, and nothing looks around.
-        trailing: What looks ahead at the end, if something does.
+        is_plain: Whether these are all words of the expression without priorities, and it has no look-around.
+        trailing: The looks ahead at the end, if there are any.
     """
 
     automaton: Automaton
@@ -99,13 +100,13 @@ class FirstMatches:
 
 @dataclass(frozen=True, slots=True)
 class TrailingLooks:
-    """What follows from looks ahead that see over the end of a lexeme. The parts are those of the first matches.
+    """The looks ahead beyond the end of a lexeme. The partition is that of the first matches.
 
     Attributes:
-        violations: Where a text begins with one of these words, a look at the end of a match fails there.
-        can_match_inside: Characters that may come after a match of some thread inside of a violation, without failing
-            a look of that thread at once.
-        can_match_beyond: Whether some thread can match a violation, or more.
+        violations: The words of which a prefix is a match whose look fails on the rest of the word.
+        can_match_inside: The characters that may follow a match of some thread inside a violation without failing a
+            look of this thread at once.
+        can_match_beyond: Whether some thread can match a violation or an extension of it.
     """
 
     violations: Automaton
@@ -114,14 +115,14 @@ class TrailingLooks:
 
 
 def first_matches(tree: Node, name: str) -> FirstMatches:
-    """Return what a backtracking matcher makes of a tree.
+    """Returns the first matches of a tree.
 
     Args:
         tree: The expression.
         name: The terminal, for messages.
 
     Raises:
-        UnsupportedGrammar: A look sees over an end of the lexeme, or a bounded repetition may repeat nothing.
+        UnsupportedGrammar: A look reads beyond an end of the lexeme, or the body of a bounded repetition is nullable.
         LimitExceeded: The automaton is too large.
     """
     return _Determinizer(_Program(tree, name)).run()
@@ -132,7 +133,7 @@ _Target: TypeAlias = int
 
 @dataclass(slots=True)
 class _Take:
-    """Takes one character of a set."""
+    """Consumes one character of a set."""
 
     parts: frozenset[int]
     then: _Target
@@ -140,14 +141,14 @@ class _Take:
 
 @dataclass(slots=True)
 class _Split:
-    """Tries each in order."""
+    """Tries targets in order."""
 
     targets: list[_Target]
 
 
 @dataclass(slots=True)
 class _Loop:
-    """The head of a repetition whose body may be empty: entered once between two characters."""
+    """The head of a repetition with a nullable body, which is entered at most once between two characters."""
 
     body: _Target
     then: _Target
@@ -156,7 +157,7 @@ class _Loop:
 
 @dataclass(slots=True)
 class _Ahead:
-    """Obliges the rest of the text."""
+    """Adds an obligation on the next text."""
 
     first: _Target
     is_negated: bool
@@ -165,7 +166,7 @@ class _Ahead:
 
 @dataclass(slots=True)
 class _Behind:
-    """Goes on if one of some sequences of sets was read, or none of them."""
+    """Continues if one of some sequences of sets is the end of the text so far, or if negated, if none is."""
 
     spellings: list[list[frozenset[int]]]
     is_negated: bool
@@ -174,7 +175,7 @@ class _Behind:
 
 @dataclass(slots=True)
 class _Match:
-    """The end."""
+    """Ends the thread with a match."""
 
 
 _MATCH = 0
@@ -204,7 +205,7 @@ def _is_nullable(node: Node) -> bool:
 
 
 class _Program:
-    """The instructions of an expression; made backwards, so that each knows what comes after it."""
+    """The instructions of an expression, compiled backwards because each instruction holds its successor."""
 
     def __init__(self, tree: Node, name: str) -> None:
         self.name = name
@@ -216,7 +217,7 @@ class _Program:
         self.start = self.compile(tree, _MATCH)
 
     def add(self, instruction: _Take | _Split | _Loop | _Ahead | _Behind) -> _Target:
-        if len(self.instructions) >= MOST_INSTRUCTIONS:
+        if len(self.instructions) >= MAX_INSTRUCTIONS:
             message = f"the terminal `{self.name}` is too large: its counted repetitions multiply"
             raise too_large(message)
         self.instructions.append(instruction)
@@ -238,8 +239,8 @@ class _Program:
     def repeat(self, node: Repeat, then: _Target) -> _Target:
         is_nullable = _is_nullable(node.item)
         if is_nullable and (node.least > 1 or (node.most is not None and node.most > 1)):
-            message = f"the terminal `{self.name}` repeats a bounded number of times what may be empty"
-            raise unsupported(message, advice="make what is repeated match at least one character")
+            message = f"the terminal `{self.name}` has a bounded repetition whose body may be empty"
+            raise unsupported(message, advice="make the body match at least one character")
         if node.most is None:
             head = self.add(_Loop(_MATCH, then, node.is_greedy) if is_nullable else _Split([]))
             body = self.compile(node.item, head)
@@ -261,7 +262,7 @@ class _Program:
     def look(self, node: Look, then: _Target) -> _Target:
         if any(isinstance(inside, Look) for inside in _walk(node.item)):
             message = f"the terminal `{self.name}` has a look-around inside a look-around"
-            raise unsupported(message, advice="override the terminal with one that says the same without it")
+            raise unsupported(message, advice="override the terminal with an equivalent one without it")
         if node.is_ahead:
             return self.add(_Ahead(self.compile(node.item, _MATCH), node.is_negated, then))
         spellings = self.spellings(node.item)
@@ -269,7 +270,7 @@ class _Program:
         return self.add(_Behind(spellings, node.is_negated, then))
 
     def spellings(self, node: Node) -> list[list[frozenset[int]]]:
-        """Return the sequences of sets that a look behind asks for; ``re`` makes sure that they have one length."""
+        """Returns the sequences of sets that a look-behind accepts; ``re`` checks that they have one length."""
         if isinstance(node, Characters):
             return [[self.partition.parts_of(node.members)]]
         if isinstance(node, Choice):
@@ -280,21 +281,21 @@ class _Program:
         if isinstance(node, Sequence):
             for item in node.items:
                 result = [before + after for before in result for after in self.spellings(item)]
-                if len(result) > MOST_STATES:
+                if len(result) > MAX_STATES:
                     message = f"a look behind in the terminal `{self.name}` is too large"
                     raise too_large(message)
         return result
 
 
 _Obligation: TypeAlias = tuple[bool, frozenset[_Target]]
-"""Whether it is negated, and the states of what is looked for."""
+"""Whether the look is negated, and the instructions that its threads have reached."""
 _Thread: TypeAlias = tuple[_Target, frozenset[_Obligation]]
 _History: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """The last characters of the lexeme and the threads, those that win first; and all threads, in no order."""
+    """The last characters of the lexeme, the threads by priority, and the set of all threads without cuts."""
 
     history: _History
     threads: tuple[_Thread, ...]
@@ -302,7 +303,7 @@ class _State:
     uncut: frozenset[_Thread] = field(default=frozenset())
     uncut_accepts: bool = False
     pending: frozenset[_Obligation] = field(default=frozenset())
-    """What must not come after the match here."""
+    """The obligations of the match in this state."""
 
 
 class _Determinizer:
@@ -326,7 +327,7 @@ class _Determinizer:
                     continue
                 known = ids.get(following)
                 if known is None:
-                    if len(states) >= MOST_STATES:
+                    if len(states) >= MAX_STATES:
                         message = f"the automaton of the terminal `{self.program.name}` is too large"
                         raise too_large(message)
                     known = ids[following] = len(states)
@@ -342,12 +343,12 @@ class _Determinizer:
         return FirstMatches(_trimmed(automaton), is_plain, trailing)
 
     def trailing(self, automaton: Automaton, conditions: list[frozenset[_Obligation]]) -> TrailingLooks:
-        """Return what the conditions of an automaton's states mean."""
+        """Returns the violations for the obligations of an automaton's states."""
         parts = range(len(automaton.parts))
         first: tuple[int | None, frozenset[_Obligation]] = (0, conditions[0])
         ids = {first: 0}
         places = [first]
-        # Where a violation is complete, a last state is entered, which has no number yet.
+        # The state after a complete violation, which gets its number last.
         rows: list[dict[int, int]] = []
         done = -1
         for state, obligations in places:
@@ -355,7 +356,7 @@ class _Determinizer:
             for part in parts:
                 target = None if state is None else automaton.edges[state].get(part)
                 if target is not None and automaton.accepting[target]:
-                    # Only threads that go before an earlier match are left, so it does not count any more.
+                    # The threads of the target have priority over the earlier match, so its obligations are void.
                     place: tuple[int | None, frozenset[_Obligation]] = (target, conditions[target])
                 else:
                     kept = self.advance(obligations, part)
@@ -366,7 +367,7 @@ class _Determinizer:
                         continue
                     place = (target, kept)
                 if place not in ids:
-                    if len(places) >= MOST_STATES:
+                    if len(places) >= MAX_STATES:
                         message = f"the looks ahead of the terminal `{self.program.name}` are too large"
                         raise too_large(message)
                     ids[place] = len(places)
@@ -379,7 +380,7 @@ class _Determinizer:
         return self.other_matches(violations)
 
     def other_matches(self, violations: Automaton) -> TrailingLooks:
-        """Run all threads, none of them cut, beside the violations."""
+        """Runs all threads without cuts in lockstep with the violations."""
         no_obligations: frozenset[_Obligation] = frozenset()
         places = [self.all_threads((), [(self.program.start, no_obligations)], 0)]
         seen = set(places)
@@ -402,7 +403,7 @@ class _Determinizer:
                 if violations.accepting[target]:
                     is_beyond = is_beyond or bool(place[1] or place[2])
                 elif following and place not in seen:
-                    if len(places) >= MOST_STATES:
+                    if len(places) >= MAX_STATES:
                         message = f"the looks ahead of the terminal `{self.program.name}` are too large"
                         raise too_large(message)
                     seen.add(place)
@@ -412,12 +413,12 @@ class _Determinizer:
     def all_threads(
         self, history: _History, targets: list[_Thread], state: int
     ) -> tuple[_History, frozenset[_Thread], frozenset[frozenset[_Obligation]], int]:
-        """Return all threads that wait for a character, and what each match would oblige to."""
+        """Returns all threads that consume a character next, and the obligations of each match."""
         threads: set[_Thread] = set()
         matches: set[frozenset[_Obligation]] = set()
         for target in targets:
             remaining = [target]
-            # The closure stops at the first match, so what is behind it is found from the instructions themselves.
+            # `closure` stops at the first match, so the threads after it are collected here.
             seen = set()
             while remaining:
                 place = remaining.pop()
@@ -440,14 +441,14 @@ class _Determinizer:
         instruction: _Split | _Loop | _Ahead | _Behind,
         obligations: frozenset[_Obligation],
     ) -> list[_Thread]:
-        """Return where an instruction that takes no character leads, in no order."""
+        """Returns the successors of an instruction that consumes no character, in no order."""
         if isinstance(instruction, _Split):
             return [(target, obligations) for target in instruction.targets]
         if isinstance(instruction, _Loop):
             return [(instruction.body, obligations), (instruction.then, obligations)]
         if isinstance(instruction, _Behind):
-            goes_on = self.was_read(history, instruction) != instruction.is_negated
-            return [(instruction.then, obligations)] if goes_on else []
+            continues = self.was_read(history, instruction) != instruction.is_negated
+            return [(instruction.then, obligations)] if continues else []
         reached, matched = self.reachable(frozenset([instruction.first]))
         if matched:
             return [] if instruction.is_negated else [(instruction.then, obligations)]
@@ -480,7 +481,7 @@ class _Determinizer:
         return _State(history, threads, match is not None, uncut_threads, uncut_accepts, match or none)
 
     def advance(self, obligations: frozenset[_Obligation], part: int) -> frozenset[_Obligation] | None:
-        """Return the obligations after a character; None if one is broken."""
+        """Returns the obligations after a character; None if one fails."""
         if not obligations:
             return obligations
         kept = []
@@ -503,9 +504,9 @@ class _Determinizer:
     def closure(
         self, history: _History, targets: list[_Thread]
     ) -> tuple[tuple[_Thread, ...], frozenset[_Obligation] | None]:
-        """Return the threads that wait for a character, in order, down to the first that has matched.
+        """Returns the threads that consume a character next, by priority, up to the first match.
 
-        With that match comes what must not follow it.
+        The second value is the obligations of this match; None if there is no match.
         """
         threads: dict[_Thread, None] = {}
         no_loops: frozenset[_Target] = frozenset()
@@ -561,7 +562,7 @@ class _Determinizer:
         return False
 
     def reachable(self, targets: frozenset[_Target]) -> tuple[frozenset[_Target], bool]:
-        """Return what waits for a character, in no order and without looks, and whether the end is reached."""
+        """Returns the instructions that consume a character next, without looks, and whether there is a match."""
         known = self.looked.get(targets)
         if known is not None:
             return known
@@ -586,7 +587,7 @@ class _Determinizer:
 
 
 def _trimmed(automaton: Automaton) -> Automaton:
-    """Return the smallest automaton of the same language, without states that lead to no end (Moore's algorithm)."""
+    """Returns the minimal automaton of the language, without dead states (Moore's algorithm)."""
     count = len(automaton.edges)
     before: list[list[int]] = [[] for _ in range(count)]
     for state, row in enumerate(automaton.edges):

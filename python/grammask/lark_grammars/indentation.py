@@ -1,17 +1,17 @@
-"""Indentation as the lark library describes it: the attributes of its ``Indenter``."""
+"""Blocks by indentation, described by the attributes of the lark library's ``Indenter``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from grammask.lark_grammars.refusals import unsupported
+from grammask.lark_grammars.errors import unsupported
 from grammask.lark_grammars.refused_terminals import RefusedTerminals
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-IndentationTuple: TypeAlias = tuple[str, str, str, int, list[str], list[str]]
-"""Newline, indent, dedent, columns of a tab, opening and closing brackets: as the engine takes it."""
+IndentationTuple: TypeAlias = tuple[str, str, str, int, tuple[str, ...], tuple[str, ...]]
+"""Indentation for the engine: newline, indent, dedent, columns of a tab, opening and closing brackets."""
 
 EXPECTED = ("NL_type", "INDENT_type", "DEDENT_type", "tab_len", "OPEN_PAREN_types", "CLOSE_PAREN_types")
 
@@ -20,8 +20,8 @@ class IndentationLike(Protocol):
     """The interface of ``lark.indenter.Indenter``: any class or object with these attributes."""
 
     @property
-    def NL_type(self) -> str:  # noqa: N802 - as the library calls it
-        """The terminal for the end of a line with what the next line begins with."""
+    def NL_type(self) -> str:  # noqa: N802 - the library's name
+        """The terminal for the end of a line and the white space at the beginning of the next."""
 
     @property
     def INDENT_type(self) -> str:  # noqa: N802
@@ -33,30 +33,30 @@ class IndentationLike(Protocol):
 
     @property
     def tab_len(self) -> int:
-        """How many columns a tab counts."""
+        """The columns of a tab."""
 
     @property
     def OPEN_PAREN_types(self) -> Sequence[str]:  # noqa: N802
-        """Terminals between which and the closing ones newlines mean nothing."""
+        """Terminals that open a bracket, in which newlines are ignored."""
 
     @property
     def CLOSE_PAREN_types(self) -> Sequence[str]:  # noqa: N802
-        """Terminals that close what those open."""
+        """Terminals that close a bracket."""
 
 
 METHODS = ("process", "_process", "handle_NL")
-"""What an indenter must not do in its own way."""
+"""Methods that an indenter must not override."""
 
 
 PostLexer: TypeAlias = "IndentationLike | type[IndentationLike] | RefusedTerminals"
-"""What :meth:`grammask.Grammar.from_lark` takes as ``postlex``."""
+"""The type of ``postlex`` of :meth:`grammask.Grammar.from_lark`."""
 
 
 def layout_of(postlex: PostLexer | None) -> tuple[IndentationTuple | None, list[str]]:
-    """Return what a post-lexer says about blocks, and the terminals that it always accepts besides newlines.
+    """Returns the indentation of a post-lexer, and the terminals other than newlines that it always accepts.
 
     Raises:
-        UnsupportedGrammar: It is no indenter, or one with its own way of making blocks.
+        UnsupportedGrammar: It is no indenter, or overrides a method that makes blocks.
     """
     if postlex is None:
         return None, []
@@ -68,9 +68,9 @@ def layout_of(postlex: PostLexer | None) -> tuple[IndentationTuple | None, list[
         raise unsupported(message, advice="post-lexers can be subclasses of lark.indenter.Indenter only")
     indenter = postlex() if isinstance(postlex, type) else postlex
     values = [getattr(indenter, name) for name in EXPECTED]
-    changed = [name for name in METHODS if _is_changed(kind, name)]
-    if changed:
-        message = f"the indenter `{kind.__name__}` has a method `{changed[0]}` of its own"
+    overridden = [name for name in METHODS if _is_overridden(kind, name)]
+    if overridden:
+        message = f"the indenter `{kind.__name__}` has a method `{overridden[0]}` of its own"
         raise unsupported(
             message, advice="what it does cannot be seen; use the one of lark.indenter.Indenter"
         )
@@ -82,22 +82,22 @@ def layout_of(postlex: PostLexer | None) -> tuple[IndentationTuple | None, list[
     if int(tab_length) < 1:
         message = f"a tab of the indenter `{kind.__name__}` counts {tab_length} columns"
         raise unsupported(message)
-    indentation = (str(newline), str(indent), str(dedent), int(tab_length), list(opening), list(closing))
+    indentation = (str(newline), str(indent), str(dedent), int(tab_length), tuple(opening), tuple(closing))
     return indentation, [name for name in accepted if name != newline]
 
 
-def _is_changed(kind: type, method: str) -> bool:
+def _is_overridden(kind: type, method: str) -> bool:
     found = getattr(kind, method, None)
     return found is not None and getattr(found, "__module__", "lark.indenter") != "lark.indenter"
 
 
 def with_brackets_of(indentation: IndentationTuple, names: Collection[str]) -> IndentationTuple:
-    """Return an indentation without the brackets that a grammar does not have; the library does not mind them either.
+    """Returns an indentation without the brackets that a grammar does not have, which the library ignores.
 
     Args:
-        indentation: What a post-lexer says.
+        indentation: The indentation of a post-lexer.
         names: The terminals of the grammar.
     """
     newline, indent, dedent, tab_length, opening, closing = indentation
-    kept = [[name for name in brackets if name in names] for brackets in (opening, closing)]
-    return newline, indent, dedent, tab_length, kept[0], kept[1]
+    opening, closing = (tuple(name for name in brackets if name in names) for brackets in (opening, closing))
+    return newline, indent, dedent, tab_length, opening, closing

@@ -1,4 +1,4 @@
-"""From the text of a lark grammar to plain lists: loaded by the lark library, ordered as its lexer orders terminals."""
+"""Loading of lark grammars by the lark library, to plain tuples in the order of its lexer."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
-from grammask.lark_grammars.following import Following
-from grammask.lark_grammars.refusals import invalid, unsupported
+from grammask.lark_grammars.errors import invalid, unsupported
+from grammask.lark_grammars.follow_sets import FollowPairs
 from grammask.lark_grammars.terminals import terminal_tuples
 
 if TYPE_CHECKING:
@@ -22,27 +22,27 @@ Lexer: TypeAlias = Literal["contextual", "basic", "dynamic", "dynamic_complete"]
 Parser: TypeAlias = Literal["lalr", "earley"]
 """The library's names of parsers."""
 
-ProductionTuple: TypeAlias = tuple[str, list[str], int]
-"""Left side, right side, priority: as the engine takes it."""
+ProductionTuple: TypeAlias = tuple[str, tuple[str, ...], int]
+"""A production for the engine: left side, right side, priority."""
 
 
 @dataclass(frozen=True, slots=True)
 class LarkDefinition:
-    """A grammar in plain lists.
+    """A loaded grammar.
 
     Attributes:
         terminals: In the order in which the lexer tries them.
-        productions: In the order of the text, with the operators written out.
+        productions: In the order of the text, without operators.
     """
 
-    terminals: list[TerminalTuple]
-    productions: list[ProductionTuple]
+    terminals: tuple[TerminalTuple, ...]
+    productions: tuple[ProductionTuple, ...]
 
 
 def lark_text(grammar: str | os.PathLike[str]) -> tuple[str, str]:
-    """Return the text of a grammar and the path that its imports are relative to.
+    """Returns the text of a grammar, and the path of its file for relative imports.
 
-    A path is what ends in ``.lark`` and has no line break, or a ``PathLike``.
+    A string is a path if it ends in ``.lark`` and has no line break.
 
     Raises:
         OSError: The file cannot be read.
@@ -54,15 +54,15 @@ def lark_text(grammar: str | os.PathLike[str]) -> tuple[str, str]:
 
 
 def parser_and_lexer(parser: str | None, lexer: str | None, *, has_layout: bool) -> tuple[Parser, Lexer]:
-    """Return what is used where less is said: LALR(1) tables, and the lexer that the library takes for a parser.
+    """Returns a parser and a lexer, with the lark library's defaults.
 
     Args:
-        parser: The name of a parser, or none.
-        lexer: The name of a lexer, or none.
+        parser: The name of a parser, or None.
+        lexer: The name of a lexer, or None.
         has_layout: Whether there is a post-lexer.
 
     Raises:
-        UnsupportedGrammar: The two do not go together.
+        UnsupportedGrammar: The parser cannot use the lexer.
         ValueError: There is no such parser or lexer.
     """
     if parser not in {None, *get_args(Parser)}:
@@ -87,20 +87,21 @@ def parser_and_lexer(parser: str | None, lexer: str | None, *, has_layout: bool)
 def lark_definition(
     text: str, *, path: str, start: str, lexer: Lexer, newline: str | None, always_accepted: list[str]
 ) -> LarkDefinition:
-    """Return the plain form of a lark grammar.
+    """Loads a lark grammar.
 
     Args:
         text: The grammar.
-        path: What its imports are relative to.
-        start: The rule that derives whole texts.
+        path: The path of its file, for relative imports.
+        start: The start symbol.
         lexer: The library's name of the lexer.
-        newline: The terminal for newlines, if there is indentation: the lexer looks for it everywhere.
-        always_accepted: Other terminals that it looks for everywhere. They make a text wrong where no rule uses them.
+        newline: The terminal for newlines, which the lexer matches in every state, if there is indentation.
+        always_accepted: Other terminals that the lexer matches in every state. A text in which it finds one that no
+            rule uses is not in the language.
 
     Raises:
         ImportError: The lark library is not installed.
         GrammarSyntaxError: The library refuses the text.
-        UnsupportedGrammar: A terminal is more than a regular language.
+        UnsupportedGrammar: A terminal is not regular.
         LimitExceeded: A terminal is too large.
     """
     try:
@@ -129,21 +130,25 @@ def lark_definition(
     if lexer == "contextual" and len(refused) < len(always_accepted):
         message = "the post-lexer always accepts a terminal that a rule uses"
         raise unsupported(message, advice="use the basic lexer, which looks for all terminals everywhere")
-    productions = [
-        (str(rule.origin.name), [str(symbol.name) for symbol in rule.expansion], rule.options.priority or 0)
+    productions = tuple(
+        (
+            str(rule.origin.name),
+            tuple(str(symbol.name) for symbol in rule.expansion),
+            rule.options.priority or 0,
+        )
         for rule in rules
-    ]
+    )
     roles = {**({newline: "newline"} if newline else {}), **dict.fromkeys(refused, "refused")}
     roles.update(dict.fromkeys(ignored, "ignored"))
-    follows = None if is_dynamic else Following(productions, declared)
+    follows = None if is_dynamic else FollowPairs(productions, declared)
     tuples = terminal_tuples(terminals, roles, follows)
     return LarkDefinition(
-        [*tuples, *((name, "declared", "", "", 0, "parsed") for name in declared)], productions
+        (*tuples, *((name, "declared", "", "", 0, "parsed") for name in declared)), productions
     )
 
 
 def _declared(terminals: list[Any], rules: list[Any], ignored: list[str]) -> list[str]:
-    """Return the terminals that rules name and nothing defines, in order."""
+    """Returns the terminals that rules use and that have no definition, in order."""
     defined = {terminal.name for terminal in terminals}
     for name in ignored:
         if name not in defined:

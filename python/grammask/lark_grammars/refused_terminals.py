@@ -1,4 +1,4 @@
-"""A post-lexer that keeps terminals from the parser: texts in which the lexer finds one of them are wrong."""
+"""A post-lexer that refuses terminals: a text in which the lexer finds one of them is not in the language."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Lexeme = TypeVar("Lexeme")
 
 @dataclass(frozen=True, slots=True)
 class RefusedTerminals:
-    """Makes the lexer look for terminals that no rule uses. Works as ``postlex`` of the lark library too.
+    """Makes the lexer match terminals that no rule uses. Also works as ``postlex`` of the lark library.
 
-    With it a terminal can be kept from matching where something else follows, without a look-ahead at its end: that no
-    letter follows a number is a refused ``/[0-9]+[a-z]/`` of a higher priority.
+    A refused terminal replaces a look-ahead at the end of another: a refused ``/[0-9]+[a-z]/`` of higher priority
+    excludes letters after a number.
 
     Attributes:
         always_accept: The names of the terminals.
@@ -25,5 +25,5 @@ class RefusedTerminals:
     always_accept: tuple[str, ...]
 
     def process(self, stream: Iterator[Lexeme]) -> Iterator[Lexeme]:
-        """Return what the lexer found, as it is; the parser refuses what no rule uses."""
+        """Returns the lexemes unchanged; the parser refuses those that no rule uses."""
         return stream

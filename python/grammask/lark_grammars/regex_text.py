@@ -1,11 +1,11 @@
-"""Trees and automata as regular expressions in the engine's syntax. Sets are written out, so no flag counts."""
+"""Trees and automata as regular expressions in the engine's syntax. Sets are explicit, so flags have no effect."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from grammask.lark_grammars.code_points import CodePoints
-from grammask.lark_grammars.refusals import too_large, unsupported
+from grammask.lark_grammars.errors import too_large, unsupported
 from grammask.lark_grammars.regex_tree import Characters, Choice, Repeat, Sequence
 
 if TYPE_CHECKING:
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from grammask.lark_grammars.first_match import Automaton
     from grammask.lark_grammars.regex_tree import Node
 
-MOST_CHARACTERS = 1_000_000
+MAX_CHARACTERS = 1_000_000
+"""Characters of the expression of one terminal."""
 
 
 def text_of_tree(tree: Node, name: str) -> str:
-    """Return a tree without looks as a regular expression: the same words, in no order.
+    """Returns a tree without looks as a regular expression of the same words; priorities are lost.
 
     Raises:
         UnsupportedGrammar: It has looks.
@@ -48,7 +49,7 @@ def _text_of_set(members: CodePoints) -> str:
 
 
 def text_of_automaton(automaton: Automaton, name: str) -> str:
-    """Return a regular expression for the words of an automaton, by eliminating its states.
+    """Returns a regular expression for the words of an automaton, by state elimination.
 
     Raises:
         LimitExceeded: It would be too long.
@@ -63,7 +64,7 @@ def text_of_automaton(automaton: Automaton, name: str) -> str:
         edges[state] = {target: _text_of_set(CodePoints.of(ranges)) for target, ranges in sets.items()}
         if automaton.accepting[state]:
             edges[state][end] = ""
-    # The first state may have edges to itself, so it gets one before it.
+    # A new start state, because state 0 may have incoming edges.
     start = count + 1
     edges[start] = {0: ""}
     sources: dict[int, set[int]] = {state: set() for state in edges}
@@ -83,7 +84,7 @@ def text_of_automaton(automaton: Automaton, name: str) -> str:
                 known = edges[source].get(target)
                 edges[source][target] = text if known is None else _either(known, text)
                 sources[target].add(source)
-                if len(edges[source][target]) > MOST_CHARACTERS:
+                if len(edges[source][target]) > MAX_CHARACTERS:
                     message = f"the terminal `{name}` is too large to be written without look-around or order"
                     raise too_large(message)
         for target in edges[state]:
@@ -93,7 +94,7 @@ def text_of_automaton(automaton: Automaton, name: str) -> str:
 
 
 def _cost(state: int, edges: dict[int, dict[int, str]], sources: dict[int, set[int]]) -> int:
-    """Return about how many characters eliminating a state adds."""
+    """Returns an estimate of the characters that the elimination of a state adds."""
     into = [len(edges[source][state]) for source in sources[state] if source != state]
     out = [len(text) for target, text in edges[state].items() if target != state]
     return sum(_products(into, out)) + len(edges[state].get(state, "")) * len(into) * len(out)

@@ -1,7 +1,7 @@
-r"""Regular expressions of Python's ``re`` as trees: read by Python's own parser, with sets for single characters.
+r"""Regular expressions of Python's ``re`` as trees, parsed by Python's own parser, with sets of single characters.
 
-What a set holds under flags (``\w``, case-insensitive letters) is asked of ``re`` itself, by matching the set against
-all code points; so the sets are those of the running interpreter, exactly.
+The members of a set under flags (``\w``, case-insensitive letters) are found by matching the set against all code
+points with ``re``, so the sets are exactly those of the running interpreter.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from grammask.lark_grammars.code_points import LAST, CodePoints
-from grammask.lark_grammars.refusals import invalid, too_large, unsupported
+from grammask.lark_grammars.errors import invalid, too_large, unsupported
 
 if sys.version_info >= (3, 11):
     from re import _compiler as sre_compile
@@ -24,8 +24,8 @@ else:
     import sre_constants
     import sre_parse
 
-KINDS_OF_LETTERS = re.ASCII | re.LOCALE | re.UNICODE
-"""Flags of which one holds."""
+CHARACTER_FLAGS = re.ASCII | re.LOCALE | re.UNICODE
+"""Mutually exclusive flags."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +37,21 @@ class Characters:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """One after the other."""
+    """The concatenation of items."""
 
     items: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The first of these that leads to a match."""
+    """Alternatives; the first that leads to a match has priority."""
 
     items: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """An item, several times; ``most`` is None without a bound. Greedy ones try once more first."""
+    """A repeated item; ``most`` is None without an upper bound. A greedy repetition prefers more copies."""
 
     item: Node
     least: int
@@ -61,7 +61,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What must, or must not, come next or have come before."""
+    """A look-ahead or look-behind."""
 
     item: Node
     is_ahead: bool
@@ -72,14 +72,14 @@ Node: TypeAlias = Characters | Sequence | Choice | Repeat | Look
 
 
 def regex_tree(pattern: str, name: str) -> Node:
-    r"""Return the tree of a pattern.
+    r"""Returns the tree of a pattern.
 
     Args:
-        pattern: In the syntax of ``re``.
+        pattern: A regular expression in the syntax of ``re``.
         name: The terminal, for messages.
 
     Raises:
-        GrammarSyntaxError: The pattern is none.
+        GrammarSyntaxError: It is no regular expression.
         UnsupportedGrammar: It uses back-references, conditions, atomic groups or positions such as ``^`` and ``\b``.
         LimitExceeded: It is nested too deeply.
     """
@@ -105,7 +105,7 @@ def _node(operation: Any, argument: Any, flags: int, name: str) -> Node:
         return Characters(_members(operation, argument, flags))
     if kind == "SUBPATTERN":
         _, added, removed, body = argument
-        kept = flags & ~KINDS_OF_LETTERS if added & KINDS_OF_LETTERS else flags
+        kept = flags & ~CHARACTER_FLAGS if added & CHARACTER_FLAGS else flags
         return _sequence(body, (kept | added) & ~removed, name)
     if kind == "BRANCH":
         return Choice(tuple(_sequence(item, flags, name) for item in argument[1]))
@@ -117,31 +117,31 @@ def _node(operation: Any, argument: Any, flags: int, name: str) -> Node:
     if kind in {"ASSERT", "ASSERT_NOT"}:
         direction, body = argument
         return Look(_sequence(body, flags, name), direction > 0, kind == "ASSERT_NOT")
-    if kind == "FAILURE":  # What Python 3.13 makes of `(?!)`.
+    if kind == "FAILURE":  # `(?!)` in Python 3.13.
         return Look(Sequence(()), is_ahead=True, is_negated=True)
-    what = {
+    construct = {
         "AT": "a position such as `^`, `$` or `\\b`",
         "GROUPREF": "a back-reference",
         "GROUPREF_EXISTS": "a condition on a group",
         "ATOMIC_GROUP": "an atomic group",
         "POSSESSIVE_REPEAT": "a possessive repetition",
     }.get(kind, f"`{kind.lower()}`")
-    message = f"the terminal `{name}` uses {what}"
-    raise unsupported(message, advice="override the terminal with one that says the same without it")
+    message = f"the terminal `{name}` uses {construct}"
+    raise unsupported(message, advice="override the terminal with an equivalent one without it")
 
 
 def _members(operation: Any, argument: Any, flags: int) -> CodePoints:
-    """Return the characters that a node of one character matches."""
+    """Returns the characters that a node of one character matches."""
     if not flags & re.IGNORECASE:
         simple = _without_flags(operation, argument)
         if simple is not None:
             return simple
-    relevant = flags & (re.IGNORECASE | re.DOTALL | KINDS_OF_LETTERS)
-    return _asked(_Key(str(operation), repr(argument), relevant, (operation, argument)))
+    relevant = flags & (re.IGNORECASE | re.DOTALL | CHARACTER_FLAGS)
+    return _matched_members(_CharacterNode(str(operation), repr(argument), relevant, (operation, argument)))
 
 
 def _without_flags(operation: Any, argument: Any) -> CodePoints | None:
-    """Return a set that no flag changes; None if flags could."""
+    """Returns a set that does not depend on flags; None if it may."""
     kind = str(operation)
     if kind == "LITERAL":
         return CodePoints.of([(argument, argument)])
@@ -163,8 +163,8 @@ def _without_flags(operation: Any, argument: Any) -> CodePoints | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Key:
-    """A node of one character, compared by what it says."""
+class _CharacterNode:
+    """A node of one character with its flags, compared by their text."""
 
     operation: str
     argument: str
@@ -172,7 +172,7 @@ class _Key:
     node: tuple[Any, Any]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self._content() == other._content()
+        return isinstance(other, _CharacterNode) and self._content() == other._content()
 
     def __hash__(self) -> int:
         return hash(self._content())
@@ -187,8 +187,8 @@ def _all_code_points() -> str:
 
 
 @cache
-def _asked(key: _Key) -> CodePoints:
-    """Match runs of a node against all code points. Takes some ten milliseconds."""
+def _matched_members(key: _CharacterNode) -> CodePoints:
+    """Returns the code points that a node matches, by matching all of them. Takes about 10 ms."""
     state: Any = sre_parse.State()
     state.flags = key.flags
     state.str = ""

@@ -1,12 +1,12 @@
-"""Terminals of the lark library: their order, their languages, and the texts of patterns that are literals."""
+"""Terminals of lark grammars: their order, and their languages."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from grammask.lark_grammars.errors import invalid, unsupported
 from grammask.lark_grammars.first_match import first_matches
-from grammask.lark_grammars.refusals import invalid, unsupported
 from grammask.lark_grammars.regex_text import text_of_automaton, text_of_tree
 from grammask.lark_grammars.regex_tree import regex_tree
 from grammask.lark_grammars.trailing_looks import LexedTerminal, with_violations_refused
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from grammask.lark_grammars.first_match import FirstMatches
 
 TerminalTuple: TypeAlias = tuple[str, str, str, str, int, str]
-"""Name, kind of pattern, pattern, other spellings, priority, role: as the engine takes it."""
+"""A terminal for the engine: name, kind of pattern, pattern, other spellings, priority, role."""
 
 
 def terminal_tuples(
     terminals: list[Any], roles: dict[str, str], follows: Callable[[str, str], bool] | None
 ) -> list[TerminalTuple]:
-    """Return terminals in the order of lark's lexer: by priority, widest match, length of the pattern, and name.
+    """Returns terminals in the order of lark's lexer: by priority, widest match, length of the pattern, and name.
 
     Args:
         terminals: The ``TerminalDef`` of all terminals with a pattern.
-        roles: ``"ignored"``, ``"refused"`` (the lexer looks for it everywhere, and no rule uses it) or ``"newline"``
-            for those that are not simply for the parser.
-        follows: Whether the second of two terminals can come after the first by the rules; nothing if each terminal is
-            matched on its own, as the dynamic lexers do.
+        roles: ``"ignored"``, ``"refused"`` (matched in every state and used by no rule) or ``"newline"`` for terminals
+            that the parser does not use directly.
+        follows: Whether the second of two terminals can come after the first by the productions; None for the dynamic
+            lexers, which match each terminal separately.
 
     Raises:
         GrammarSyntaxError: A pattern is no regular expression, or matches the empty text.
-        UnsupportedGrammar: A pattern is not regular or looks outside of its lexeme; a literal is told apart from
-            a pattern in a way that the engine does not know.
+        UnsupportedGrammar: A pattern is not regular or looks outside its lexeme; or the library distinguishes a literal
+            from a pattern in a way that the engine does not support.
         LimitExceeded: A pattern is too large.
     """
     try:
@@ -90,7 +90,7 @@ def _without_trailing_looks(
     roles: dict[str, str],
     follows: Callable[[str, str], bool],
 ) -> list[LexedTerminal]:
-    """Return the terminals in their order, with refused ones for what looks ahead at their ends."""
+    """Returns the terminals in their order, with refused ones in place of looks ahead at their ends."""
     lexed = []
     for terminal in ordered:
         name = str(terminal.name)
@@ -99,7 +99,7 @@ def _without_trailing_looks(
         is_literal = terminal.pattern.type == "str"
         role = roles.get(name, "parsed")
         lexed.append(LexedTerminal(name, terminal.priority, is_literal, role, languages[name].automaton))
-    # The last first, so that those that are tried later have no such looks any more.
+    # In reverse order, so that the terminals after the current one have no such looks any more.
     for terminal in reversed(ordered):
         trailing = languages[terminal.name].trailing
         if trailing is not None:
@@ -108,32 +108,32 @@ def _without_trailing_looks(
 
 
 def _check_literals(ordered: list[Any], languages: dict[str, FirstMatches], roles: dict[str, str]) -> None:
-    """Refuse literals that a pattern reads and that are then told apart otherwise than the engine does it.
+    """Refuses literals that the library distinguishes from patterns in a way that the engine does not support.
 
-    Where a pattern matches a literal of its priority as a whole, the library reads the literal as the pattern and
-    renames it afterwards. One with flags is also tried by itself, unless the pattern has the same flags; that comes to
-    the same if the pattern is tried first and matches all its spellings.
+    If a pattern of the same priority matches a literal as a whole, the library matches the pattern and renames the
+    lexeme afterwards. A literal with flags is also matched separately unless the pattern has the same flags; this is
+    equivalent if the pattern comes first and matches all spellings of the literal.
     """
-    for place, literal in enumerate(ordered):
+    for position, literal in enumerate(ordered):
         if literal.pattern.type != "str":
             continue
-        for pattern_place, pattern in enumerate(ordered):
+        for pattern_position, pattern in enumerate(ordered):
             if pattern.pattern.type != "re" or pattern.priority != literal.priority:
                 continue
             language = languages[pattern.name].automaton
             if not language.accepts(literal.pattern.value):
                 continue
-            what = f"the literal `{literal.name}` is read by the pattern `{pattern.name}`"
+            conflict = f"the literal `{literal.name}` is read by the pattern `{pattern.name}`"
             advice = f"give `{literal.name}` a priority of its own, for example `{literal.name}.1`"
             if roles[literal.name] != roles[pattern.name] and "parsed" not in roles[pattern.name]:
-                message = f"{what}, and is {roles[literal.name]}, not {roles[pattern.name]}"
+                message = f"{conflict}, and is {roles[literal.name]}, not {roles[pattern.name]}"
                 raise unsupported(message, advice=advice)
             if roles[literal.name] == "ignored" and roles[pattern.name] != "ignored":
-                message = f"{what}, and is ignored"
+                message = f"{conflict}, and is ignored"
                 raise unsupported(message, advice=advice)
             if not literal.pattern.flags:
                 continue
-            is_tried_later = literal.pattern.flags <= pattern.pattern.flags or pattern_place < place
+            is_tried_later = literal.pattern.flags <= pattern.pattern.flags or pattern_position < position
             if not is_tried_later or not language.includes(languages[literal.name].automaton):
-                message = f"{what}, and has spellings of its own"
+                message = f"{conflict}, and has spellings of its own"
                 raise unsupported(message, found=literal.pattern.to_regexp(), advice=advice)

@@ -1,16 +1,17 @@
-r"""Terminals that must not match before some text: turned into refused terminals where that is the same.
+r"""Negative looks ahead at the end of terminals, replaced by refused terminals where this is equivalent.
 
-In `/0+(?![1-9])/` the look sees over the end of the lexeme. Where it fails, the library tries other matches and other
-terminals. Mostly nothing can come of that, and then the text is wrong as soon as it has the match and what must not
-follow: a *violation*, which a refused terminal of its own finds. This is so, whatever was read before, if
+In `/0+(?![1-9])/` the look reads beyond the end of the lexeme. If it fails, the library tries other matches and other
+terminals. If none of these can lead to a text of the language, a text is wrong as soon as it contains a *violation*, a
+match with the text that must not follow it. A refused terminal for the violations is then equivalent. This is so after
+any text if
 
-1. no thread of the terminal, and no terminal that the lexer tries later, can match a violation or more than that;
-2. where one of them matches a part of a violation, the terminals that can begin with the rest cannot follow it by the
-   rules, nor are they ignored.
+1. no thread of the terminal, and no terminal that the lexer tries later, can match a violation or an extension of it;
+2. for each of them that matches a proper prefix of a violation, the terminals that can begin with the rest of the
+   violation cannot follow it by the productions, and are not ignored.
 
-Terminals that only match texts that begin with a violation, such as strings in three quotes beside those in one, are
-tried before the refused one instead. That changes nothing if the terminal with the look cannot match there at all, and
-if no terminal between the two matches in the same places.
+A terminal all of whose words begin with a violation, such as strings in three quotes next to those in one, is moved
+before the refused one. This is equivalent if the terminal with the look has no match at such a position, and if no
+terminal between the two matches at the same positions.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grammask.lark_grammars.code_points import CodePoints
+from grammask.lark_grammars.errors import unsupported
 from grammask.lark_grammars.first_match import WITHOUT_LOOKS
-from grammask.lark_grammars.refusals import unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LexedTerminal:
-    """A terminal as the lexer sees it.
+    """A terminal of the lexer.
 
     Attributes:
         name: Its name.
         priority: Its priority.
         is_literal: Whether it is a literal.
-        role: ``"parsed"``, ``"ignored"`` or ``"refused"``, or ``"newline"`` if it is that of an indentation.
+        role: ``"parsed"``, ``"ignored"`` or ``"refused"``, or ``"newline"`` for that of an indentation.
         automaton: Its language.
     """
 
@@ -50,16 +51,16 @@ class LexedTerminal:
 def with_violations_refused(
     terminals: list[LexedTerminal], name: str, looks: TrailingLooks, follows: Callable[[str, str], bool]
 ) -> list[LexedTerminal]:
-    """Return the terminals, in the order in which they are tried, with a refused one called as :func:`violation_name`.
+    """Returns the terminals in their order, with a refused one named :func:`violation_name`.
 
     Args:
         terminals: All terminals in their order.
         name: The terminal with the looks.
         looks: Its looks.
-        follows: Whether the second terminal can come after the first by the rules.
+        follows: Whether the second terminal can come after the first by the productions.
 
     Raises:
-        UnsupportedGrammar: What the lexer finds instead of the terminal could be part of a right text.
+        UnsupportedGrammar: Another lexeme in place of the terminal could be part of a text of the language.
     """
     place = next(index for index, terminal in enumerate(terminals) if terminal.name == name)
     own, later = terminals[place], terminals[place + 1 :]
@@ -67,12 +68,12 @@ def with_violations_refused(
         raise _refusal(name, name)
     _check_rest(own, own, looks.can_match_inside, terminals, follows)
     moved = []
-    # A literal may be what the library makes of a later pattern, wherever it stands itself.
+    # The library may rename a match of a later pattern to a literal, whatever the position of the literal.
     others = [*later, *(terminal for terminal in terminals[:place] if terminal.is_literal)]
     for index, terminal in enumerate(others):
         if terminal.role == "refused":
             continue
-        is_beyond, inside, is_contained = _beside(terminal.automaton, looks.violations)
+        is_beyond, inside, is_contained = _lockstep(terminal.automaton, looks.violations)
         if not is_beyond:
             _check_rest(own, terminal, inside, terminals, follows)
             continue
@@ -94,7 +95,7 @@ def with_violations_refused(
 
 
 def violation_name(name: str) -> str:
-    """Return what the refused terminal for a terminal is called."""
+    """Returns the name of the refused terminal for a terminal."""
     return f"__{name}_BEFORE_WHAT_MUST_NOT_FOLLOW"
 
 
@@ -113,7 +114,7 @@ def _check_rest(
     terminals: list[LexedTerminal],
     follows: Callable[[str, str], bool],
 ) -> None:
-    """Check condition 2 for a terminal that matches a part of a violation of `own`, before some characters."""
+    """Checks condition 2 for a terminal that matches a prefix of a violation of `own`, before some characters."""
     if not inside.ranges:
         return
     for after in terminals:
@@ -126,12 +127,12 @@ def _check_rest(
             raise _refusal(own.name, terminal.name, after.name)
 
 
-def _beside(language: Automaton, violations: Automaton) -> tuple[bool, CodePoints, bool]:
-    """Run a language beside the violations.
+def _lockstep(language: Automaton, violations: Automaton) -> tuple[bool, CodePoints, bool]:
+    """Runs a language in lockstep with the violations.
 
     Returns:
-        Whether it has words that are violations or begin with one; the characters of violations after its words that
-        are a part of one; whether all its words are of the former kind.
+        Whether some word begins with a violation; the characters that follow words inside violations; whether all words
+        begin with a violation.
     """
     seen = {(0, 0)}
     pending = [(0, 0)]
@@ -146,7 +147,7 @@ def _beside(language: Automaton, violations: Automaton) -> tuple[bool, CodePoint
         row = violations.edges[other]
         if language.accepting[own]:
             is_contained = False
-            # The lexer takes the longest word, so a character with which there is a longer one does not come after it.
+            # Longest match: a character that extends the word to a longer one does not follow it.
             longer = [part for part, target in language.edges[own].items() if language.accepting[target]]
             shorter = CodePoints.of(
                 found for part in longer for found in language.parts[part].ranges
@@ -161,13 +162,13 @@ def _beside(language: Automaton, violations: Automaton) -> tuple[bool, CodePoint
                     seen.add((target, other_target))
                     pending.append((target, other_target))
                 left = left.intersection(violations.parts[other_part].complement())
-            # The automaton has no state without a word, so what leaves the violations is a word of its own.
+            # The automaton has no dead states, so a path that leaves the violations reaches a word.
             is_contained = is_contained and not left.ranges
     return is_beyond, CodePoints.of(inside), is_contained
 
 
 def _overlap(left: Automaton, right: Automaton) -> bool:
-    """Return whether a word of one is a word of the other or begins with one: whether both can match at one place."""
+    """Whether a word of one begins with a word of the other, so that both can match at one position."""
     seen = {(0, 0)}
     pending = [(0, 0)]
     while pending:

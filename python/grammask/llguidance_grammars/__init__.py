@@ -1,10 +1,11 @@
-"""Grammars in llguidance's dialect of Lark, as far as they are context-free.
+"""The reader of llguidance's dialect of Lark, for context-free grammars.
 
-``scanning`` makes tokens, ``syntax`` a tree with the ``parameters`` of rules, ``translation`` the grammar, ``stops``
-looks at what follows a ``stop=``, ``imported_terminals`` holds the terminals of ``%import common``, ``refusals`` what
-is wrong. What the dialect means here is in ``docs/llguidance_lark.md``.
+``scanning`` splits a text into tokens, ``syntax`` makes statements of them with the ``parameters`` of rules, and
+``translation`` builds the grammar. ``stops`` checks the texts after a ``stop=``, and ``lazy_lexemes`` finds the lexemes
+that a lazy one competes with. ``imported_terminals`` has the terminals of ``%import common``. The meaning of the
+dialect is in ``docs/llguidance_lark.md``.
 """
 
-from grammask.llguidance_grammars.translation import llguidance_grammar
+from grammask.llguidance_grammars.source import LlguidanceLarkSource
 
-__all__ = ["llguidance_grammar"]
+__all__ = ["LlguidanceLarkSource"]

@@ -1,7 +1,7 @@
-"""The terminals that ``%import common.NAME`` brings, as regular expressions.
+"""The terminals of ``%import common.NAME``, as regular expressions.
 
-The names and languages are those of the Lark library's ``common`` grammar, except that strings may hold line ends, as
-in llguidance.
+The names and languages are those of the Lark library's ``common`` grammar, except that strings may contain line ends,
+as in llguidance.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Where lazy lexemes may begin, and what else may begin there.
+"""The lazy lexemes that may begin at the same position as a part of a rule.
 
-A lexeme of a rule with ``lazy``, ``suffix`` or ``stop`` is taken as soon as it matches: no other lexeme that may begin
-at the same place goes on over its end. That is how llguidance reads free text around calls of tools,
-``start: tool* TEXT`` with ``tool_head[lazy]: TEXT "<tool>"``: behind ``<tool>`` the text is a call. Here each part of a
-rule is made for the lazy lexemes that may begin where it begins, its *rivals*. Those come from the grammar: from other
-alternatives, from what may be repeated or left out before it, and from what follows if it may be empty.
+A lexeme of a rule with ``lazy``, ``suffix`` or ``stop`` ends as soon as it matches, and no other lexeme that may begin
+at the same position extends beyond this end. This is how llguidance reads free text around tool calls: in
+``start: tool* TEXT`` with ``tool_head[lazy]: TEXT "<tool>"``, the text after ``<tool>`` is a call. The translation
+makes each part of a rule for its *rivals*: the lazy lexemes that may begin where the part begins. Rivals come from
+other alternatives, from repeated or optional parts before it, and from the next parts if it may be empty.
 
 The sets are least fixpoints over the rules. Trees are visited with stacks.
 """
@@ -12,93 +12,102 @@ The sets are least fixpoints over the rules. Trees are visited with stacks.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from grammask.llguidance_grammars.syntax import Node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from grammask.llguidance_grammars.syntax import Definition, Grammar
+    from grammask.llguidance_grammars.syntax import Definition, Statements
 
 __all__ = ["LazyLexemes", "Rivals"]
 
 Rivals = frozenset[str]
-"""Lazy lexemes, by the names of their rules."""
+"""Lazy lexemes, named by their rules."""
 
 _NONE: Rivals = frozenset()
 _LAZY = ("lazy", "suffix", "stop")
 _OF_LEXEMES = (*_LAZY, "max_tokens", "max_chars")
-_MOST_SPLITS = 1000
-"""Sequences in which much may be left out could be split into very many."""
+_MAX_SPLITS = 1000
+"""Splits of sequences in all rules: ``n`` optional parts need ``2 ** n`` splits."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
-    """What is known of a part of a rule."""
+class _LazySets:
+    """The lazy lexemes of a part of a rule."""
 
     first: Rivals = _NONE
-    """The lazy lexemes with which it may begin."""
-    again: Rivals = _NONE
-    """Those that may begin, as a part of it, where it may have ended and was not empty: in some texts,"""
-    always: Rivals | None = _NONE
-    """and in all of them; None if it is never other than empty."""
+    """Those with which the part may begin."""
+    next_sometimes: Rivals = _NONE
+    """Those with which the part may continue after some nonempty text of it."""
+    next_always: Rivals | None = _NONE
+    """Those with which the part may continue after each nonempty text of it; None if it has no such text."""
     is_nullable: bool = False
 
 
-_EMPTY = _Look(always=None, is_nullable=True)
-_Visit = tuple[Node, Rivals, Rivals, "int | None"]
+_EMPTY = _LazySets(next_always=None, is_nullable=True)
+
+
+class _Visit(NamedTuple):
+    """A node on the stack of a traversal."""
+
+    node: Node
+    rivals: Rivals = _NONE
+    followers: Rivals = _NONE
+    part_count: int | None = None
+    """The number of results to combine in a copy of the node; None before its parts are visited."""
 
 
 class LazyLexemes:
-    """The lazy lexemes of a grammar.
+    """The rivals of the parts of a grammar's rules.
 
     Args:
         statements: The grammar.
-        is_nullable: Whether a lexeme, or the lexeme that a rule is, may be empty.
+        is_nullable: Whether a lexeme, given by its node or its rule, may be empty.
     """
 
-    def __init__(self, statements: Grammar, is_nullable: Callable[[Node | Definition], bool]) -> None:
+    def __init__(self, statements: Statements, is_nullable: Callable[[Node | Definition], bool]) -> None:
         self._rules = statements.rules
         self._is_nullable = is_nullable
-        self._known: dict[int, bool] = {}
-        self._looks: dict[str, _Look] = {}
-        # Looks that stay, with their nodes, so that no other node gets the number of one.
-        self._final: dict[int, tuple[Node, _Look]] | None = None
+        self._nullable_leaves: dict[int, bool] = {}
+        self._sets: dict[str, _LazySets] = {}
+        # The sets of nodes after the fixpoint, by `id(node)`. The entry keeps the node alive, and its id unique.
+        self._final: dict[int, tuple[Node, _LazySets]] | None = None
         self._splits = 0
-        self.places: list[tuple[int, int]] = []
-        """Where the grammar is beyond what is told apart here."""
+        self.undecided_spans: list[tuple[int, int]] = []
+        """Spans of parts whose rivals depend on the text before them."""
         lazy = [name for name, rule in self._rules.items() if any(a in rule.attributes for a in _LAZY)]
-        self.are_there = bool(lazy)
-        if self.are_there:
-            self._find(frozenset(lazy))
+        self.has_any = bool(lazy)
+        if self.has_any:
+            self._compute_fixpoint(frozenset(lazy))
 
-    def _find(self, lazy: Rivals) -> None:
+    def _compute_fixpoint(self, lazy: Rivals) -> None:
         bodies: list[str] = []
         for name, rule in self._rules.items():
             if any(attribute in rule.attributes for attribute in _OF_LEXEMES):
                 is_empty = self._is_nullable(rule)
-                # A lazy lexeme that may be empty is empty, and keeps nothing from going on.
+                # A nullable lazy lexeme always ends empty, so it competes with nothing.
                 first = frozenset([name]) if name in lazy and not is_empty else _NONE
-                self._looks[name] = _Look(first, is_nullable=is_empty)
+                self._sets[name] = _LazySets(first, is_nullable=is_empty)
             else:
-                self._looks[name] = _Look(always=None)
+                self._sets[name] = _LazySets(next_always=None)
                 bodies.append(name)
         changed = True
         while changed:
             changed = False
             for name in bodies:
-                look = self._look(self._rules[name].body)
-                changed |= look != self._looks[name]
-                self._looks[name] = look
+                sets = self._sets_of(self._rules[name].body)
+                changed |= sets != self._sets[name]
+                self._sets[name] = sets
         self._final = {}
 
     def first_of(self, name: str) -> Rivals:
         """Returns the lazy lexemes with which a rule may begin."""
-        return self._looks[name].first if name in self._looks else _NONE
+        return self._sets[name].first if name in self._sets else _NONE
 
-    def _look(self, root: Node) -> _Look:
-        results: list[_Look] = []
+    def _sets_of(self, root: Node) -> _LazySets:
+        results: list[_LazySets] = []
         stack = [(root, False)]
         while stack:
             node, is_ready = stack.pop()
@@ -118,51 +127,50 @@ class LazyLexemes:
                 self._final[id(node)] = node, results[-1]
         return results[0]
 
-    def _combined(self, node: Node, parts: list[_Look]) -> _Look:
+    def _combined(self, node: Node, parts: list[_LazySets]) -> _LazySets:
         match node.kind:
             case "rule":
-                return self._looks.get(node.value[0], _Look())
+                return self._sets.get(node.value[0], _LazySets())
             case "sequence":
                 return _sequence(parts)
             case "choice":
-                return _Look(
+                return _LazySets(
                     _NONE.union(*(part.first for part in parts)),
-                    _NONE.union(*(part.again for part in parts)),
-                    _common(part.always for part in parts),
+                    _NONE.union(*(part.next_sometimes for part in parts)),
+                    _common(part.next_always for part in parts),
                     any(part.is_nullable for part in parts),
                 )
             case "repeat":
                 return _repeated(parts[0], *node.value)
             case "if":
-                if parts[0].first or parts[0].again:
-                    self._beyond(node)
+                if parts[0].first or parts[0].next_sometimes:
+                    self._mark_undecided(node)
                 return parts[0]
             case "json" | "lark" | "grammar" | "special":
-                return _Look()
-        if id(node) not in self._known:
-            self._known[id(node)] = self._is_nullable(node)
-        return _Look(is_nullable=self._known[id(node)])
+                return _LazySets()
+        if id(node) not in self._nullable_leaves:
+            self._nullable_leaves[id(node)] = self._is_nullable(node)
+        return _LazySets(is_nullable=self._nullable_leaves[id(node)])
 
-    def _beyond(self, node: Node) -> None:
-        if node.span not in self.places:
-            self.places.append(node.span)
+    def _mark_undecided(self, node: Node) -> None:
+        if node.span not in self.undecided_spans:
+            self.undecided_spans.append(node.span)
 
-    def guarded(self, root: Node, rivals: Rivals, after: Rivals) -> Node:
-        """Returns a tree whose leaves know their rivals.
+    def guarded(self, root: Node, rivals: Rivals, followers: Rivals) -> Node:
+        """Returns a tree with the rivals of its leaves.
 
-        Leaves become the second values of ``guarded`` nodes, behind their rivals, and uses of rules get rivals and
-        followers as third and fourth values.
+        A leaf becomes a ``guarded`` node with the value (rivals, leaf). A use of a rule gets its rivals and followers
+        as third and fourth values.
 
         Args:
             root: The tree.
-            rivals: All lazy lexemes that may begin where it begins.
-            after: Those that may begin behind it.
+            rivals: The lazy lexemes that may begin where the tree begins.
+            followers: The lazy lexemes that may begin after the tree.
         """
         results: list[Node] = []
-        # What to visit, with rivals and followers; or what to make of results, with their number.
-        stack: list[_Visit] = [(root, rivals, after, None)]
+        stack = [_Visit(root, rivals, followers)]
         while stack:
-            node, here, behind, count = stack.pop()
+            node, here, after, count = stack.pop()
             if count is not None:
                 parts = tuple(results[len(results) - count :])
                 del results[len(results) - count :]
@@ -170,105 +178,107 @@ class LazyLexemes:
                 continue
             match node.kind:
                 case "choice" | "if":
-                    stack.append((node, _NONE, _NONE, len(node.parts)))
-                    stack.extend((part, here, behind, None) for part in reversed(node.parts))
+                    stack.append(_Visit(node, part_count=len(node.parts)))
+                    stack.extend(_Visit(part, here, after) for part in reversed(node.parts))
                 case "sequence":
-                    stack.extend(self._in_sequence(node, here, behind))
+                    stack.extend(self._in_sequence(node, here, after))
                 case "repeat":
-                    stack.extend(self._in_repetition(node, here, behind))
+                    stack.extend(self._in_repetition(node, here, after))
                 case "rule":
-                    results.append(Node("rule", node.span, (*node.value[:2], here, behind)))
+                    results.append(Node("rule", node.span, (*node.value[:2], here, after)))
                 case _:
                     results.append(Node("guarded", node.span, (here, node)))
         return results[0]
 
-    def _in_sequence(self, node: Node, rivals: Rivals, after: Rivals) -> list[_Visit]:
-        looks = [self._look(part) for part in node.parts]
+    def _in_sequence(self, node: Node, rivals: Rivals, followers: Rivals) -> list[_Visit]:
+        sets = [self._sets_of(part) for part in node.parts]
         visits: list[_Visit] = []
         here = rivals
         for index, part in enumerate(node.parts):
-            rest = _sequence(looks[index:])
-            starts = rest.first | (after if rest.is_nullable else _NONE)
+            suffix = _sequence(sets[index:])
+            starts = suffix.first | (followers if suffix.is_nullable else _NONE)
             if index:
-                before = looks[index - 1]
-                if before.always is not None:
-                    now = starts | before.again
-                    if now != starts | before.always:
-                        self._beyond(part)
+                before = sets[index - 1]
+                if before.next_always is not None:
+                    now = starts | before.next_sometimes
+                    if now != starts | before.next_always:
+                        self._mark_undecided(part)
                     if before.is_nullable and now != here:
                         self._splits += 1
-                        split = _split(node, index - 1) if self._splits <= _MOST_SPLITS else None
+                        split = _split(node, index - 1) if self._splits <= _MAX_SPLITS else None
                         if split is not None:
-                            return [(split, rivals, after, None)]
-                        self._beyond(part)
+                            return [_Visit(split, rivals, followers)]
+                        self._mark_undecided(part)
                     here = now
-            follows = _sequence(looks[index + 1 :])
-            visits.append((part, here, follows.first | (after if follows.is_nullable else _NONE), None))
-        return [(node, _NONE, _NONE, len(node.parts)), *reversed(visits)]
+            next_parts = _sequence(sets[index + 1 :])
+            after = next_parts.first | (followers if next_parts.is_nullable else _NONE)
+            visits.append(_Visit(part, here, after))
+        return [_Visit(node, part_count=len(node.parts)), *reversed(visits)]
 
-    def _in_repetition(self, node: Node, rivals: Rivals, after: Rivals) -> list[_Visit]:
-        least, most = node.value
+    def _in_repetition(self, node: Node, rivals: Rivals, followers: Rivals) -> list[_Visit]:
+        minimum, maximum = node.value
         unit = node.parts[0]
-        look = self._look(unit)
-        behind = look.first | after
-        later = behind | look.again
-        if most is not None and most <= 1:
-            return [(node, _NONE, _NONE, 1), (unit, rivals, after, None)]
-        if look.always is not None and later != behind | look.always:
-            self._beyond(node)
-        if later == rivals and most is None and least <= 1:
-            return [(node, _NONE, _NONE, 1), (unit, later, behind, None)]
+        sets = self._sets_of(unit)
+        after = sets.first | followers
+        later = after | sets.next_sometimes
+        if maximum is not None and maximum <= 1:
+            return [_Visit(node, part_count=1), _Visit(unit, rivals, followers)]
+        if sets.next_always is not None and later != after | sets.next_always:
+            self._mark_undecided(node)
+        if later == rivals and maximum is None and minimum <= 1:
+            return [_Visit(node, part_count=1), _Visit(unit, later, after)]
         if not later | rivals:
-            return [(node, _NONE, _NONE, 1), (unit, _NONE, _NONE, None)]
-        if most is not None or least > 1 or look.is_nullable:
-            self._beyond(node)
-        # The first copy, then the others, which have other rivals.
-        visits: list[_Visit] = [(Node("repeat", node.span, (0, 1)), _NONE, _NONE, 1)] if least == 0 else []
+            return [_Visit(node, part_count=1), _Visit(unit)]
+        if maximum is not None or minimum > 1 or sets.is_nullable:
+            self._mark_undecided(node)
+        # The copies after the first one have other rivals.
+        optional = [_Visit(Node("repeat", node.span, (0, 1)), part_count=1)] if minimum == 0 else []
         return [
-            *visits,
-            (Node("sequence", node.span), _NONE, _NONE, 2),
-            (Node("repeat", node.span, (0, None)), _NONE, _NONE, 1),
-            (unit, later, behind, None),
-            (unit, rivals, behind, None),
+            *optional,
+            _Visit(Node("sequence", node.span), part_count=2),
+            _Visit(Node("repeat", node.span, (0, None)), part_count=1),
+            _Visit(unit, later, after),
+            _Visit(unit, rivals, after),
         ]
 
 
-def _sequence(parts: list[_Look]) -> _Look:
+def _sequence(parts: list[_LazySets]) -> _LazySets:
     first = _NONE
     for part in parts:
         first |= part.first
         if not part.is_nullable:
             break
-    # By which part was the last that is not empty.
-    again, always = _NONE, None
+    # A text of the sequence ends in its last nonempty part; the parts after it are skipped.
+    sometimes, always = _NONE, None
     skipped = _NONE
     for part in reversed(parts):
-        if part.always is not None:
-            again |= part.again | skipped
-            always = part.always | skipped if always is None else always & (part.always | skipped)
+        if part.next_always is not None:
+            sometimes |= part.next_sometimes | skipped
+            of_part = part.next_always | skipped
+            always = of_part if always is None else always & of_part
         if not part.is_nullable:
             break
         skipped |= part.first
-    return _Look(first, again, always, all(part.is_nullable for part in parts))
+    return _LazySets(first, sometimes, always, all(part.is_nullable for part in parts))
 
 
-def _repeated(unit: _Look, least: int, most: int | None) -> _Look:
-    if most == 0 or unit.always is None:
+def _repeated(unit: _LazySets, minimum: int, maximum: int | None) -> _LazySets:
+    if maximum == 0 or unit.next_always is None:
         return _EMPTY
-    is_nullable = least == 0 or unit.is_nullable
-    if most == 1:
-        return _Look(unit.first, unit.again, unit.always, is_nullable)
-    always = unit.always | unit.first if most is None else unit.always
-    return _Look(unit.first, unit.again | unit.first, always, is_nullable)
+    is_nullable = minimum == 0 or unit.is_nullable
+    if maximum == 1:
+        return _LazySets(unit.first, unit.next_sometimes, unit.next_always, is_nullable)
+    always = unit.next_always | unit.first if maximum is None else unit.next_always
+    return _LazySets(unit.first, unit.next_sometimes | unit.first, always, is_nullable)
 
 
 def _common(sets: Iterable[Rivals | None]) -> Rivals | None:
-    known = [one for one in sets if one is not None]
-    return frozenset.intersection(*known) if known else None
+    nonempty = [one for one in sets if one is not None]
+    return frozenset.intersection(*nonempty) if nonempty else None
 
 
 def _split(node: Node, index: int) -> Node | None:
-    """The sequence with and without a part that may be left out; None if that is not how the part may be empty."""
+    """Returns the sequence with and without an optional part; None if the part is nullable for another reason."""
     part = node.parts[index]
     if part.kind != "repeat" or part.value[0] != 0 or part.value[1] == 0:
         return None

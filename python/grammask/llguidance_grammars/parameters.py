@@ -1,19 +1,19 @@
-"""Parameters of rules: what ``rule::incr([0:3])`` passes on, and what ``%if bit_clear(0)`` asks for.
+"""Parameters of rules: expressions such as ``rule::incr([0:3])``, and conditions such as ``%if bit_clear(0)``.
 
-A parameter is a number of 64 bits. Expressions and conditions are read in the notation of llguidance's documentation of
-parametric grammars and kept as lists of steps for a stack, so that no nesting is too deep.
+A parameter is a number of 64 bits. The notation is that of llguidance's documentation of parametric grammars.
+Conditions are lists of steps for a stack machine, so that they may be nested to any depth.
 """
 
 from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from grammask.llguidance_grammars.scanning import Token
+    from grammask.llguidance_grammars.scanning import SyntaxToken
 
 __all__ = ["Condition", "Expression", "ParameterReader"]
 
@@ -30,13 +30,14 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 }
 
 Range = tuple[int, int]
+"""Bits from the first to before the second."""
 
 _Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """The parameter that is passed on: a number, or something of one's own parameter."""
+    """The argument of a rule: a number, or a function of the parameter of the rule that uses it."""
 
     function: str
     number: int = 0
@@ -44,11 +45,11 @@ class Expression:
 
     @property
     def needs_parameter(self) -> bool:
-        """Whether it says something of one's own parameter."""
+        """Whether the value depends on the parameter."""
         return self.function != "number"
 
     def value(self, parameter: int) -> int:
-        """Returns what is passed on."""
+        """Returns the argument for a parameter."""
         low, high = self.range
         ones = (1 << (high - low)) - 1
         part = parameter >> low & ones
@@ -71,19 +72,27 @@ class Expression:
                 return parameter
 
 
+class ConditionStep(NamedTuple):
+    """A test of bits of the parameter, which pushes a truth value; or an operator on the last truth values."""
+
+    function: str
+    bits: Range = (0, 0)
+    number: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """When an alternative counts: steps for a stack of truth values, each a function, a range and a number."""
+    """The condition of an alternative, in postfix notation."""
 
-    steps: tuple[tuple[str, Range, int], ...]
+    steps: tuple[ConditionStep, ...]
 
     @property
     def needs_parameter(self) -> bool:
-        """Whether it asks for something of one's own parameter."""
-        return any(function not in ("true", "and", "or", "not") for function, _, _ in self.steps)
+        """Whether the condition depends on the parameter."""
+        return any(step.function not in ("true", "and", "or", "not") for step in self.steps)
 
     def holds(self, parameter: int) -> bool:
-        """Returns whether it holds."""
+        """Returns whether the condition holds for a parameter."""
         stack: list[bool] = []
         for function, (low, high), number in self.steps:
             part = parameter >> low & ((1 << (high - low)) - 1)
@@ -113,20 +122,23 @@ class ParameterReader:
     """Reads expressions and conditions from tokens.
 
     Args:
-        peek: Gives the next token.
-        take: Takes it.
-        wrong: Makes the error for the current token.
+        peek: Returns the next token.
+        take: Consumes the next token.
+        error: Returns the exception for an error at the next token.
     """
 
     def __init__(
-        self, peek: Callable[[], Token], take: Callable[[], Token], wrong: Callable[[str], Exception]
+        self,
+        peek: Callable[[], SyntaxToken],
+        take: Callable[[], SyntaxToken],
+        error: Callable[[str], Exception],
     ) -> None:
         self._peek = peek
         self._take = take
-        self._wrong = wrong
+        self._error = error
 
     def expression(self) -> Expression:
-        """Reads what stands behind ``rule::``."""
+        """Reads the expression after ``rule::``."""
         token = self._peek()
         if token.kind == "number":
             return Expression("number", self._number(_ALL))
@@ -141,15 +153,14 @@ class ParameterReader:
             return Expression(function, self._argument(lambda: self._number(_ALL)))
         if function in ("incr", "decr"):
             return Expression(function, range=self._argument(self._range))
-        raise self._wrong(
+        raise self._error(
             "a number, `_`, `set_bit`, `clear_bit`, `bit_and`, `bit_or`, `incr` or `decr` is expected"
         )
 
     def condition(self) -> Condition:
-        """Reads what stands behind ``%if``."""
-        steps: list[tuple[str, Range, int]] = []
-        nothing = (0, 0)
-        # The operators whose brackets are open, with the number of conditions that are still to come in each.
+        """Reads the condition after ``%if``."""
+        steps: list[ConditionStep] = []
+        # The operators with open brackets, each with the number of its missing operands.
         open_operators: list[tuple[str, int]] = []
         while True:
             function = self._peek().text
@@ -166,30 +177,29 @@ class ParameterReader:
                     open_operators.append((operator_name, missing - 1))
                     break
                 self._expect(")")
-                steps.append((operator_name, nothing, 0))
+                steps.append(ConditionStep(operator_name))
             else:
                 return Condition(tuple(steps))
 
-    def _test(self, function: str) -> tuple[str, Range, int]:
+    def _test(self, function: str) -> ConditionStep:
         if function == "true":
             self._take()
-            return function, (0, 0), 0
+            return ConditionStep(function)
         if function in ("bit_clear", "bit_set"):
             bit = self._argument(lambda: self._number(_BITS - 1))
-            return function, (bit, bit + 1), 0
+            return ConditionStep(function, (bit, bit + 1))
         if function in ("is_ones", "is_zeros"):
-            return function, self._argument(self._range), 0
+            return ConditionStep(function, self._argument(self._range))
         if function.removeprefix("bit_count_") in _COMPARISONS:
-            most = _BITS if function.startswith("bit_count_") else _ALL
+            maximum = _BITS if function.startswith("bit_count_") else _ALL
 
-            def compared() -> tuple[Range, int]:
+            def comparison() -> ConditionStep:
                 bits = self._range()
                 self._expect(",")
-                return bits, self._number(most)
+                return ConditionStep(function, bits, self._number(maximum))
 
-            bits, number = self._argument(compared)
-            return function, bits, number
-        raise self._wrong("a condition is expected, such as `bit_clear(0)` or `lt([0:3], 5)`")
+            return self._argument(comparison)
+        raise self._error("a condition is expected, such as `bit_clear(0)` or `lt([0:3], 5)`")
 
     def _argument(self, read: Callable[[], _Value]) -> _Value:
         self._take()
@@ -200,16 +210,16 @@ class ParameterReader:
 
     def _expect(self, text: str) -> None:
         if self._peek().text != text:
-            raise self._wrong(f"`{text}` is expected")
+            raise self._error(f"`{text}` is expected")
         self._take()
 
-    def _number(self, most: int) -> int:
+    def _number(self, maximum: int) -> int:
         token = self._peek()
         if token.kind != "number" or len(token.text) > 24:
-            raise self._wrong(f"a number up to {most} is expected")
+            raise self._error(f"a number up to {maximum} is expected")
         value = int(token.text, 16 if token.text.lower().startswith("0x") else 10)
-        if value > most:
-            raise self._wrong(f"a number up to {most} is expected")
+        if value > maximum:
+            raise self._error(f"a number up to {maximum} is expected")
         self._take()
         return value
 
@@ -222,6 +232,6 @@ class ParameterReader:
         self._expect(":")
         high = self._number(_BITS)
         if high <= low:
-            raise self._wrong("a range of bits ends behind its beginning")
+            raise self._error("a range of bits ends after its beginning")
         self._expect("]")
         return low, high

@@ -1,4 +1,4 @@
-"""Splits a grammar text into tokens."""
+"""The tokens of a grammar text."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from grammask.llguidance_grammars.refusals import Refusals
+    from grammask.llguidance_grammars.diagnostics import TextErrors
 
-__all__ = ["Token", "scan"]
+__all__ = ["SyntaxToken", "scan"]
 
 _TOKENS = re.compile(
     r"""(?P<blank>[ \t\r\f]+|(?://|\#)[^\n]*)
@@ -30,8 +30,8 @@ _DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    """A token: its kind, its text, its place in characters, and for objects their value."""
+class SyntaxToken:
+    """A token: its kind, its text, its span in characters, and the value of an object."""
 
     kind: str
     text: str
@@ -39,53 +39,56 @@ class Token:
     value: Any = None
 
 
-def scan(text: str, refusals: Refusals) -> list[Token]:
-    """Returns the tokens of a text. Line ends count only where a new statement may begin: not before a bar."""
-    tokens: list[Token] = []
-    place = 0
-    while place < len(text):
+def scan(text: str, errors: TextErrors) -> list[SyntaxToken]:
+    """Returns the tokens of a text. A line end is a token unless the next line begins with a bar."""
+    tokens: list[SyntaxToken] = []
+    position = 0
+    while position < len(text):
         if (
             tokens
             and tokens[-1].kind == "directive"
             and tokens[-1].text in ("%json", "%regex", "%llguidance", "%grammar_options")
         ):
-            place = _object(text, place, tokens, refusals)
+            position = _object(text, position, tokens, errors)
             continue
-        match = _TOKENS.match(text, place)
+        match = _TOKENS.match(text, position)
         if match is None:
-            refusals.add(
-                "unexpected-input", (place, place + 1), "no token begins with this", _advice(text[place])
+            errors.add(
+                "unexpected-input",
+                (position, position + 1),
+                "no token begins with this",
+                _advice(text[position]),
             )
-            place += 1
+            position += 1
             continue
         kind = str(match.lastgroup)
         if kind != "blank" and not (kind == "newline" and (not tokens or tokens[-1].kind == "newline")):
             if kind == "symbol" and match[0] == "|" and tokens and tokens[-1].kind == "newline":
                 tokens.pop()
-            tokens.append(Token(kind, match[0], match.span()))
-        place = match.end()
-    tokens.append(Token("newline", "\n", (len(text), len(text))))
-    tokens.append(Token("end", "", (len(text), len(text))))
+            tokens.append(SyntaxToken(kind, match[0], match.span()))
+        position = match.end()
+    tokens.append(SyntaxToken("newline", "\n", (len(text), len(text))))
+    tokens.append(SyntaxToken("end", "", (len(text), len(text))))
     return tokens
 
 
-def _object(text: str, place: int, tokens: list[Token], refusals: Refusals) -> int:
-    """Reads the JSON value behind a directive; comments before it are skipped."""
-    start = place
+def _object(text: str, position: int, tokens: list[SyntaxToken], errors: TextErrors) -> int:
+    """Reads the JSON value after a directive and its comments; returns the position after it."""
+    start = position
     while (match := re.compile(r"\s+|(?://|#)[^\n]*").match(text, start)) is not None and match.end() > start:
         start = match.end()
     try:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError) as error:
-        refusals.add("invalid-json", (start, start + 1), f"this is no JSON: {error}")
+        errors.add("invalid-json", (start, start + 1), f"this is no JSON: {error}")
         value, end = None, text.find("\n", start) if "\n" in text[start:] else len(text)
-    tokens.append(Token("object", text[start:end], (start, end), value))
+    tokens.append(SyntaxToken("object", text[start:end], (start, end), value))
     return end
 
 
 def _advice(character: str) -> str | None:
     return {
-        "'": "strings stand in double quotes",
+        "'": "strings have double quotes",
         '"': "the string has no end on its line",
         "/": "the expression has no end on its line; a slash in it is written `\\/`",
         "<": "a special token is written `<name>` or `<[id]>`",

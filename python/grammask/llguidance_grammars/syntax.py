@@ -1,6 +1,6 @@
-"""Reads statements: rules and terminals as trees, directives as values.
+"""The statements of a grammar text: rules and terminals as trees, directives as values.
 
-Brackets are an explicit stack. After something wrong, reading goes on at the next line that begins a statement.
+Open brackets are on an explicit stack. After an error, reading continues at the next line that begins a statement.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from grammask.llguidance_grammars.imported_terminals import COMMON_TERMINALS
 from grammask.llguidance_grammars.parameters import Condition, ParameterReader
-from grammask.llguidance_grammars.scanning import Token, scan
+from grammask.llguidance_grammars.scanning import SyntaxToken, scan
 
 if TYPE_CHECKING:
-    from grammask.llguidance_grammars.refusals import Refusals
+    from grammask.llguidance_grammars.diagnostics import TextErrors
 
-__all__ = ["Definition", "Grammar", "Node", "read", "read_tokens"]
+__all__ = ["Definition", "Node", "Statements", "read", "read_tokens"]
 
 Span = tuple[int, int]
 
@@ -49,7 +49,7 @@ class Definition:
 
 
 @dataclass
-class Grammar:
+class Statements:
     """All statements of a text."""
 
     rules: dict[str, Definition] = field(default_factory=dict)
@@ -57,28 +57,28 @@ class Grammar:
     ignored: list[Node] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
-    """Names whose definitions begin in the text, also those that could not be read further."""
+    """The names of all definitions, including those with errors."""
 
 
-class _Wrong(Exception):
-    """A statement cannot be read further; it was reported."""
+class _StatementError(Exception):
+    """A statement has an error, which is collected already."""
 
 
-def read(text: str, refusals: Refusals) -> Grammar:
-    """Returns the statements of a text, as far as they can be read."""
-    return read_tokens(scan(text, refusals), refusals)
+def read(text: str, errors: TextErrors) -> Statements:
+    """Returns the statements of a text without those that have errors."""
+    return read_tokens(scan(text, errors), errors)
 
 
-def read_tokens(tokens: list[Token], refusals: Refusals) -> Grammar:
-    """Returns the statements in tokens, the last of which is the end."""
-    return _Reader(tokens, refusals).grammar()
+def read_tokens(tokens: list[SyntaxToken], errors: TextErrors) -> Statements:
+    """Returns the statements of tokens that end with an ``end`` token."""
+    return _StatementReader(tokens, errors).statements()
 
 
 @dataclass
-class _Frame:
-    """An open bracket, or a definition."""
+class _OpenBracket:
+    """The right-hand side of a definition, or a bracket in it, up to the current token."""
 
-    opening: Token
+    opening: SyntaxToken
     alternatives: list[Node] = field(default_factory=list)
     conjuncts: list[Node] = field(default_factory=list)
     sequence: list[Node] = field(default_factory=list)
@@ -113,40 +113,40 @@ class _Frame:
         return parts[0] if len(parts) == 1 else Node("choice", span, None, parts)
 
 
-class _Reader:
-    def __init__(self, tokens: list[Token], refusals: Refusals) -> None:
+class _StatementReader:
+    def __init__(self, tokens: list[SyntaxToken], errors: TextErrors) -> None:
         self.tokens = tokens
-        self.place = 0
-        self.refusals = refusals
-        self.result = Grammar()
-        self.parameters = ParameterReader(lambda: self.token, self.take, self.wrong)
+        self.position = 0
+        self.errors = errors
+        self.result = Statements()
+        self.parameters = ParameterReader(lambda: self.token, self.take, self.error)
 
     @property
-    def token(self) -> Token:
-        return self.tokens[self.place]
+    def token(self) -> SyntaxToken:
+        return self.tokens[self.position]
 
-    def take(self) -> Token:
+    def take(self) -> SyntaxToken:
         token = self.token
         if token.kind != "end":
-            self.place += 1
+            self.position += 1
         return token
 
     def is_symbol(self, text: str) -> bool:
         return self.token.kind == "symbol" and self.token.text == text
 
-    def expect(self, text: str) -> Token:
+    def expect(self, text: str) -> SyntaxToken:
         if not self.is_symbol(text):
-            raise self.wrong(f"`{text}` is expected")
+            raise self.error(f"`{text}` is expected")
         return self.take()
 
-    def wrong(self, message: str, help: str | None = None, code: str = "unexpected-input") -> _Wrong:
-        self.refusals.add(code, self.token.span, message, help)
-        return _Wrong()
+    def error(self, message: str, help: str | None = None, code: str = "unexpected-input") -> _StatementError:
+        self.errors.add(code, self.token.span, message, help)
+        return _StatementError()
 
-    def unsupported(self, message: str, help: str | None = None) -> _Wrong:
-        return self.wrong(message, help, "unsupported-grammar")
+    def unsupported(self, message: str, help: str | None = None) -> _StatementError:
+        return self.error(message, help, "unsupported-grammar")
 
-    def grammar(self) -> Grammar:
+    def statements(self) -> Statements:
         while self.token.kind != "end":
             if self.token.kind == "newline":
                 self.take()
@@ -154,18 +154,18 @@ class _Reader:
             try:
                 self.statement()
                 if self.token.kind not in ("newline", "end"):
-                    raise self.wrong(
-                        "a statement ends with its line", "a rule goes on at a line that begins with `|`"
+                    raise self.error(
+                        "a statement ends with its line", "a rule continues on a line that begins with `|`"
                     )
-            except _Wrong:
+            except _StatementError:
                 self.skip()
         return self.result
 
     def skip(self) -> None:
-        """Goes on at the next line that begins with a name and a colon, or with a directive."""
+        """Skips to the next line that begins with a name and a colon, or with a directive."""
         while self.token.kind != "end":
             was_newline = self.take().kind == "newline"
-            following = self.tokens[min(self.place + 1, len(self.tokens) - 1)]
+            following = self.tokens[min(self.position + 1, len(self.tokens) - 1)]
             begins = self.token.kind in ("rule", "terminal") and following.text in (":", "[", ".", "::")
             if was_newline and (begins or self.token.kind == "directive"):
                 return
@@ -181,12 +181,12 @@ class _Reader:
         elif token.text in ("%llguidance", "%grammar_options"):
             self.options()
         else:
-            self.place -= 1
+            self.position -= 1
             if token.kind == "directive":
                 raise self.unsupported(f"`{token.text}` is not supported here")
-            raise self.wrong("a statement begins with a name or a directive")
+            raise self.error("a statement begins with a name or a directive")
 
-    def definition(self, token: Token) -> None:
+    def definition(self, token: SyntaxToken) -> None:
         name = token.text.lstrip("?!")
         self.result.begun.add(name)
         if self.is_symbol("."):
@@ -198,34 +198,34 @@ class _Reader:
         attributes = self.attributes() if self.is_symbol("[") else {}
         self.expect(":")
         body = self.expansions(token)
-        known = self.result.rules if token.kind == "rule" else self.result.terminals
-        if name in known:
-            self.refusals.add("duplicate-rule", token.span, f"`{name}` is defined twice")
+        definitions = self.result.rules if token.kind == "rule" else self.result.terminals
+        if name in definitions:
+            self.errors.add("duplicate-rule", token.span, f"`{name}` is defined twice")
         if token.kind == "terminal" and attributes:
-            self.refusals.add("unexpected-input", token.span, "attributes belong to rules, not to terminals")
-        known[name] = Definition(name, token.span, body, attributes, is_parametric)
+            self.errors.add("unexpected-input", token.span, "attributes belong to rules, not to terminals")
+        definitions[name] = Definition(name, token.span, body, attributes, is_parametric)
 
     def attributes(self) -> dict[str, tuple[Any, Span]]:
         """Reads ``[name, name=value]``; values are strings, numbers, or terminals as nodes."""
-        found: dict[str, tuple[Any, Span]] = {}
+        attributes: dict[str, tuple[Any, Span]] = {}
         self.expect("[")
         while not self.is_symbol("]"):
             name = self.take()
             value: Any = True
             if name.kind != "rule":
-                self.place -= 1
-                raise self.wrong("the name of an attribute is expected")
+                self.position -= 1
+                raise self.error("the name of an attribute is expected")
             if self.is_symbol("="):
                 self.take()
                 value = self.attribute_value()
             is_empty_stop = name.text == "stop" and isinstance(value, Node) and value.value == ("", False)
-            # The end token stops it, as everywhere.
+            # An empty `stop` is the end token, which ends every text.
             if not is_empty_stop:
-                found[name.text] = (value, name.span)
+                attributes[name.text] = (value, name.span)
             if not self.is_symbol("]"):
                 self.expect(",")
         self.take()
-        return found
+        return attributes
 
     def attribute_value(self) -> Any:
         token = self.token
@@ -237,12 +237,12 @@ class _Reader:
             return float(number) if "." in number else int(number)
         if token.kind in ("string", "regex", "terminal"):
             return self.atom(self.take())
-        raise self.wrong("a number, a string, an expression or a terminal is expected")
+        raise self.error("a number, a string, an expression or a terminal is expected")
 
     def imports(self) -> None:
         module = self.take()
         if module.text != "common":
-            self.place -= 1
+            self.position -= 1
             raise self.unsupported("only `common` can be imported")
         if self.is_symbol("."):
             self.take()
@@ -261,11 +261,11 @@ class _Reader:
                 self.expect(",")
         self.take()
 
-    def import_terminal(self, name: Token, alias: Token) -> None:
+    def import_terminal(self, name: SyntaxToken, alias: SyntaxToken) -> None:
         pattern = COMMON_TERMINALS.get(name.text)
         if pattern is None or alias.kind != "terminal":
             message = f"`common` has no terminal `{name.text}`"
-            self.refusals.add("undefined-symbol", name.span, message, f"it has {', '.join(COMMON_TERMINALS)}")
+            self.errors.add("undefined-symbol", name.span, message, f"it has {', '.join(COMMON_TERMINALS)}")
             return
         body = Node("regex", name.span, (pattern, ""))
         self.result.terminals.setdefault(alias.text, Definition(alias.text, alias.span, body))
@@ -273,8 +273,8 @@ class _Reader:
     def options(self) -> None:
         token = self.take()
         if not isinstance(token.value, dict):
-            self.place -= 1
-            raise self.wrong("options are an object of JSON")
+            self.position -= 1
+            raise self.error("options are an object of JSON")
         for name, value in token.value.items():
             if name == "no_forcing" or (name, value) in (
                 ("allow_initial_skip", False),
@@ -284,46 +284,50 @@ class _Reader:
             if (name, value) in (("allow_initial_skip", True), ("skip_repetition", "once")):
                 self.result.options[name] = value
             else:
-                self.refusals.add("unsupported-grammar", token.span, f"the option `{name}` is not supported")
+                self.errors.add("unsupported-grammar", token.span, f"the option `{name}` is not supported")
 
-    def expansions(self, opening: Token) -> Node:
-        stack = [_Frame(opening)]
+    def expansions(self, opening: SyntaxToken) -> Node:
+        stack = [_OpenBracket(opening)]
         while True:
             frame = stack[-1]
             token = self.token
             span = (frame.opening.span[1], token.span[0])
             if token.kind in ("newline", "end"):
-                if len(stack) > 1 and token.kind == "newline" and self.tokens[self.place + 1].kind != "end":
+                if (
+                    len(stack) > 1
+                    and token.kind == "newline"
+                    and self.tokens[self.position + 1].kind != "end"
+                ):
                     self.take()
                     continue
                 if len(stack) > 1:
-                    self.refusals.add("unclosed-bracket", frame.opening.span, "the bracket has no partner")
-                    raise _Wrong
-                self.nothing_pending(frame)
+                    self.errors.add("unclosed-bracket", frame.opening.span, "the bracket has no partner")
+                    raise _StatementError
+                self.check_negations(frame)
                 return frame.close(span)
             if token.kind == "symbol" and token.text in ("(", "["):
-                stack.append(_Frame(self.take()))
+                stack.append(_OpenBracket(self.take()))
             elif token.kind == "symbol" and token.text in (")", "]") and len(stack) > 1:
                 self.close_bracket(stack, span)
             elif self.is_symbol("|"):
-                self.nothing_pending(frame)
+                self.check_negations(frame)
                 frame.end_alternative(span)
                 self.take()
             elif self.is_symbol("&"):
-                self.nothing_pending(frame)
+                self.check_negations(frame)
                 frame.end_sequence(span)
                 self.take()
             elif token.text == "%if" and frame.condition is None:
                 self.take()
-                self.nothing_pending(frame)
+                self.check_negations(frame)
                 frame.condition = self.parameters.condition()
                 frame.can_repeat = False
             elif frame.condition is not None:
-                raise self.wrong("a condition ends an alternative")
+                raise self.error("a condition ends an alternative")
             elif self.is_symbol("->"):
                 self.take()
                 if self.take().kind not in ("rule", "terminal"):
-                    raise self.wrong("an alias is a name")
+                    raise self.error("an alias is a name")
             elif frame.can_repeat and token.kind == "symbol" and (bounds := self.bounds()) is not None:
                 part = frame.sequence.pop()
                 frame.sequence.append(Node("repeat", part.span, bounds, (part,)))
@@ -335,16 +339,16 @@ class _Reader:
             else:
                 frame.push(self.atom(self.take()))
 
-    def nothing_pending(self, frame: _Frame) -> None:
+    def check_negations(self, frame: _OpenBracket) -> None:
         if frame.negations:
-            raise self.wrong("`~` stands before what it negates")
+            raise self.error("`~` stands before the expression that it negates")
 
-    def close_bracket(self, stack: list[_Frame], span: Span) -> None:
+    def close_bracket(self, stack: list[_OpenBracket], span: Span) -> None:
         frame = stack.pop()
-        self.nothing_pending(frame)
+        self.check_negations(frame)
         if self.token.text != {"(": ")", "[": "]"}[frame.opening.text]:
-            self.refusals.add("unclosed-bracket", frame.opening.span, "the bracket has no partner")
-            raise _Wrong
+            self.errors.add("unclosed-bracket", frame.opening.span, "the bracket has no partner")
+            raise _StatementError
         self.take()
         node = frame.close(span)
         if frame.opening.text == "[":
@@ -354,20 +358,19 @@ class _Reader:
             stack[-1].push(node)
 
     def bounds(self) -> tuple[int, int | None] | None:
-        """Reads a repetition, if one stands here."""
+        """Reads the bounds of a repetition, if the current token begins one."""
         simple: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
         text = self.token.text
         if text in simple:
             self.take()
             return simple[text]
-        if text == "~" and self.tokens[self.place + 1].kind == "number":
+        if text == "~" and self.tokens[self.position + 1].kind == "number":
             self.take()
-            least = self.number()
-            most = least
+            minimum = maximum = self.number()
             if self.is_symbol(".."):
                 self.take()
-                most = self.number()
-            return self.checked(least, most)
+                maximum = self.number()
+            return self.checked(minimum, maximum)
         if text != "{":
             return None
         self.take()
@@ -377,23 +380,23 @@ class _Reader:
             self.take()
             last = self.number() if self.token.kind == "number" else None
             if first is None and last is None:
-                raise self.wrong("a repetition has a bound")
+                raise self.error("a repetition has a bound")
         elif first is None:
-            raise self.wrong("a repetition has a bound")
+            raise self.error("a repetition has a bound")
         self.expect("}")
         return self.checked(first or 0, last)
 
     def number(self) -> int:
         if self.token.kind != "number" or len(self.token.text) > 10 or not self.token.text.isdigit():
-            raise self.wrong("a number below 4294967296 is expected", code="invalid-repetition")
+            raise self.error("a number below 4294967296 is expected", code="invalid-repetition")
         return int(self.take().text)
 
-    def checked(self, least: int, most: int | None) -> tuple[int, int | None]:
-        if (most is not None and most < least) or max(least, most or 0) >= 1 << 32:
-            raise self.wrong("these are no bounds of a repetition", code="invalid-repetition")
-        return least, most
+    def checked(self, minimum: int, maximum: int | None) -> tuple[int, int | None]:
+        if (maximum is not None and maximum < minimum) or max(minimum, maximum or 0) >= 1 << 32:
+            raise self.error("these are no bounds of a repetition", code="invalid-repetition")
+        return minimum, maximum
 
-    def atom(self, token: Token) -> Node:
+    def atom(self, token: SyntaxToken) -> Node:
         span = token.span
         if token.kind == "rule":
             parameter = None
@@ -420,50 +423,52 @@ class _Reader:
                 or any(len(end) != 1 for end in ends)
                 or ends[0] > ends[1]
             ):
-                self.refusals.add("unexpected-input", span, "a range is between two characters in order")
-                raise _Wrong
+                self.errors.add("unexpected-input", span, "a range is between two characters in order")
+                raise _StatementError
             return Node("range", (span[0], last.span[1]), ends)
         if token.kind == "regex":
             pattern, _, flags = token.text[1:].rpartition("/")
             if "l" in flags:
-                self.refusals.add("unsupported-grammar", span, "the flag `l` is not supported")
+                self.errors.add("unsupported-grammar", span, "the flag `l` is not supported")
             return Node("regex", span, (pattern, flags.replace("l", "")))
         if token.kind == "directive" and token.text in ("%json", "%regex"):
             value = self.take()
             return Node(token.text[1:], (span[0], value.span[1]), value.value)
-        self.place -= 1
+        self.position -= 1
         if token.kind == "directive":
             raise self.unsupported(f"`{token.text}` is not supported here")
-        raise self.wrong("a name, a string, an expression or a bracket is expected")
+        raise self.error("a name, a string, an expression or a bracket is expected")
 
-    def nested(self) -> list[Token]:
-        """Takes the statements between braces, as tokens with an end of their own."""
+    def nested(self) -> list[SyntaxToken]:
+        """Returns the tokens between braces, with an ``end`` token."""
         opening = self.expect("{")
-        start, depth = self.place, 1
+        start, depth = self.position, 1
         while depth:
             token = self.take()
             if token.kind == "end":
-                self.refusals.add("unclosed-bracket", opening.span, "the brace has no partner")
-                raise _Wrong
+                self.errors.add("unclosed-bracket", opening.span, "the brace has no partner")
+                raise _StatementError
             if token.kind == "symbol":
                 depth += (token.text == "{") - (token.text == "}")
-        end = self.tokens[self.place - 1].span
-        return [*self.tokens[start : self.place - 1], Token("newline", "\n", end), Token("end", "", end)]
+        end = self.tokens[self.position - 1].span
+        return [
+            *self.tokens[start : self.position - 1],
+            SyntaxToken("newline", "\n", end),
+            SyntaxToken("end", "", end),
+        ]
 
-    def string(self, token: Token) -> str:
+    def string(self, token: SyntaxToken) -> str:
         r"""Decodes the escapes of JSON, and ``\xHH``."""
         text = token.text.removesuffix("i")
         try:
-            # Backslashes come in pairs or begin an escape, so an `\\x` behind an odd number of them is one.
+            # Without the pairs of backslashes, each remaining `\\x` begins an escape.
             pieces = text[1:-1].split("\\\\")
             value = json.loads(
                 '"' + "\\\\".join(piece.replace("\\x", "\\u00") for piece in pieces) + '"', strict=False
             )
             value.encode()
         except ValueError:
-            self.refusals.add(
-                "invalid-escape", token.span, "the string has an escape that JSON does not have"
-            )
-            raise _Wrong from None
+            self.errors.add("invalid-escape", token.span, "the string has an escape that JSON does not have")
+            raise _StatementError from None
         decoded: str = value
         return decoded

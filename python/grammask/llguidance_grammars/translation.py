@@ -1,27 +1,27 @@
-"""Turns statements into a grammar: terminals into regular languages, rules into rules.
+"""From statements to a grammar: terminals become regular languages, and rules become rules.
 
-All readings of a text are legal: a text belongs to the language if it can be cut into lexemes in some way. What is
-ignored may stand behind every lexeme. Trees are visited from the leaves up, with a stack.
+A text belongs to the language if it can be cut into lexemes in some way. Ignored text may follow every lexeme. Trees
+are visited from the leaves up, with a stack.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grammask import _grammask
 from grammask.errors import GrammarError
+from grammask.llguidance_grammars.diagnostics import TextErrors
 from grammask.llguidance_grammars.lazy_lexemes import LazyLexemes, Rivals
-from grammask.llguidance_grammars.refusals import Refusals
 from grammask.llguidance_grammars.stops import Stops
-from grammask.llguidance_grammars.syntax import Definition, Node, read, read_tokens
-from grammask.llguidance_grammars.syntax import Grammar as Statements
+from grammask.llguidance_grammars.syntax import Definition, Node, Statements, read, read_tokens
+from grammask.readers.json_schema import json_schema_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from grammask._grammask import Limits
-    from grammask.grammar import Grammar
+    from grammask.composition import Part
 
 __all__ = ["llguidance_grammar"]
 
@@ -31,42 +31,54 @@ _LAZY = ("lazy", "suffix", "stop")
 _OF_LEXEMES = (*_LAZY, "max_tokens", "max_chars")
 """Attributes of rules whose bodies are terminals."""
 
-_Instance = tuple[str, "int | None", Rivals, Rivals]
-"""A rule for a parameter, the lazy lexemes that may begin where it begins, and those that may behind it."""
 
-_MOST_INSTANCES = 1 << 20
-"""Rules with parameters count once for each parameter that they are used with."""
+class _Lexeme(NamedTuple):
+    """A lexeme that is a rule: its language, and its maximum number of tokens."""
+
+    language: int
+    max_tokens: int | None
+
+
+class _RuleInstance(NamedTuple):
+    """A rule for a parameter and a context."""
+
+    name: str
+    parameter: int | None = None
+    rivals: Rivals = frozenset()
+    """The lazy lexemes that may begin where the rule begins."""
+    followers: Rivals = frozenset()
+    """The lazy lexemes that may begin after the rule."""
+
+
+_MAX_INSTANCES = 1 << 20
+"""Instances of rules without a limit of the caller."""
 
 
 def llguidance_grammar(
-    text: str,
-    grammars: type[Grammar],
-    limits: Limits | None,
-    named: Mapping[str, str | Grammar] | None = None,
+    text: str, limits: Limits | None, named: Mapping[str, str | Part] | None = None
 ) -> _grammask.Grammar:
     """Returns the grammar of a text.
 
     Args:
         text: The grammar.
-        grammars: The class that reads schemas inside.
         limits: Budgets for schemas and expressions.
-        named: The grammars that ``@name`` stands for; texts are in the same dialect.
+        named: The grammars that ``@name`` refers to; texts are in the same dialect.
 
     Raises:
-        GrammarError: Everything that is wrong, all at once.
+        GrammarError: All errors.
     """
-    whole = _Whole(grammars, limits, named or {})
-    top = whole.scope_of_text(text)
-    # Scopes are added while others are read.
-    for scope in whole.scopes:
+    translation = _Translation(limits, named or {})
+    top = translation.scope_of_text(text)
+    # Reading a scope may add others.
+    for scope in translation.scopes:
         scope.read()
-    for refusals in whole.refusals:
-        refusals.raise_all()
-    return whole.composition.finish(whole.composition.reference(top.start))
+    for errors in translation.errors:
+        errors.raise_all()
+    return translation.composition.finish(translation.composition.reference(top.start))
 
 
 def _bottom_up(root: Node, parameter: int | None = None) -> Iterator[Node]:
-    """Yields all nodes of a tree, parts first; not what a condition rules out for a parameter."""
+    """Yields the nodes of a tree, parts first, without the parts of conditions that do not hold for a parameter."""
     stack = [(root, False)]
     while stack:
         node, is_ready = stack.pop()
@@ -78,67 +90,63 @@ def _bottom_up(root: Node, parameter: int | None = None) -> Iterator[Node]:
             stack.extend((part, False) for part in reversed(node.parts))
 
 
-class _Whole:
-    """What the scopes of a grammar share: itself, the grammars inside of it, and those that it names."""
+class _Translation:
+    """The state that the scopes of a grammar share."""
 
-    def __init__(
-        self, grammars: type[Grammar], limits: Limits | None, named: Mapping[str, str | Grammar]
-    ) -> None:
-        self.grammars = grammars
+    def __init__(self, limits: Limits | None, named: Mapping[str, str | Part]) -> None:
         self.limits = limits
         self.named = named
         self.composition = _grammask.Composition()
         self.scopes: list[_Scope] = []
-        self.refusals: list[Refusals] = []
+        self.errors: list[TextErrors] = []
         self.instances = 0
-        self._known: dict[str, int] = {}
+        self._named_parts: dict[str, int] = {}
 
     def scope_of_text(self, text: str) -> _Scope:
-        refusals = Refusals(text)
-        self.refusals.append(refusals)
-        return self.scope(read(text, refusals), refusals)
+        errors = TextErrors(text)
+        self.errors.append(errors)
+        return self.scope(read(text, errors), errors)
 
-    def scope(self, statements: Statements, refusals: Refusals) -> _Scope:
-        self.scopes.append(_Scope(self, statements, refusals))
+    def scope(self, statements: Statements, errors: TextErrors) -> _Scope:
+        self.scopes.append(_Scope(self, statements, errors))
         return self.scopes[-1]
 
     def part_named(self, name: str) -> int | None:
-        """The part that ``@name`` stands for, made when it is first asked for."""
-        if name not in self._known and name in self.named:
+        """Returns the part of ``@name``, which is made at its first use; None if there is no such grammar."""
+        if name not in self._named_parts and name in self.named:
             grammar = self.named[name]
-            self._known[name] = (
+            self._named_parts[name] = (
                 self.composition.reference(self.scope_of_text(grammar).start)
                 if isinstance(grammar, str)
                 else grammar.graft_into(self.composition)
             )
-        return self._known.get(name)
+        return self._named_parts.get(name)
 
 
 class _Scope:
-    """The statements that see each other's names: of a text, or of a ``%lark``."""
+    """The statements of a text, or of a ``%lark``, which share their names."""
 
-    def __init__(self, whole: _Whole, statements: Statements, refusals: Refusals) -> None:
-        self.whole = whole
+    def __init__(self, translation: _Translation, statements: Statements, errors: TextErrors) -> None:
+        self.translation = translation
         self.statements = statements
         self.rules = statements.rules
         self.terminals = statements.terminals
         self.begun = statements.begun
-        self.refusals = refusals
-        self.grammars = whole.grammars
-        self.limits = whole.limits
-        self.composition = whole.composition
+        self.errors = errors
+        self.limits = translation.limits
+        self.composition = translation.composition
         self.start = self.composition.rule("start")
-        self.nothing = self.composition.literal_language(b"")
+        self.empty_text = self.composition.literal_language(b"")
         self.languages: dict[str, int] = {}
         self.ignored: int | None = None
-        self.numbers: dict[_Instance, int] = {}
-        self.pending: list[_Instance] = []
+        self.rule_numbers: dict[_RuleInstance, int] = {}
+        self.pending: list[_RuleInstance] = []
         self.stops = Stops(statements)
-        self.known_lexemes: dict[str, tuple[int, int | None]] = {}
+        self.lexemes: dict[str, _Lexeme] = {}
         self.lazy: LazyLexemes | None = None
 
     def read(self) -> None:
-        """Defines the start rule, and all that it needs."""
+        """Defines the start rule, and all rules and terminals that it uses."""
         self.read_terminals()
         self.read_ignored(self.statements.ignored)
         self.read_rules()
@@ -146,7 +154,7 @@ class _Scope:
     # Terminals --------------------------------------------------------------------------------------------------
 
     def read_terminals(self) -> None:
-        """Makes the languages of all terminals, each after those that it names."""
+        """Makes the languages of all terminals, each after those that it uses."""
         open_names: set[str] = set()
         for name in self.terminals:
             stack = [(name, False)]
@@ -168,15 +176,13 @@ class _Scope:
                     ):
                         continue
                     if node.value in open_names:
-                        self.refusals.add(
-                            "recursive-terminal", node.span, f"`{node.value}` is made of itself"
-                        )
-                        self.languages[node.value] = self.nothing
+                        self.errors.add("recursive-terminal", node.span, f"`{node.value}` is made of itself")
+                        self.languages[node.value] = self.empty_text
                     else:
                         stack.append((node.value, False))
 
     def language(self, root: Node) -> int:
-        """Returns the language of a tree of terminals."""
+        """Returns the language of a tree."""
         results: list[int] = []
         for node in _bottom_up(root):
             count = len(node.parts)
@@ -216,25 +222,25 @@ class _Scope:
             case "terminal":
                 self.undefined(node, node.value)
             case "rule":
-                self.refusals.add(
+                self.errors.add(
                     "unexpected-input",
                     node.span,
                     "a terminal is made of terminals, and this is a rule",
                     "write its name in capitals",
                 )
             case _:
-                self.refusals.add("unexpected-input", node.span, "this cannot be part of a terminal")
-        return self.nothing
+                self.errors.add("unexpected-input", node.span, "this cannot be part of a terminal")
+        return self.empty_text
 
     def regex(self, pattern: str, node: Node) -> int:
         try:
             return self.composition.regex_language(pattern, self.limits)
         except GrammarError as error:
-            self.refusals.of_part(node.span, error)
-            return self.nothing
+            self.errors.add_inner(node.span, error)
+            return self.empty_text
 
     def substrings(self, node: Node) -> int:
-        """The language of ``%regex {...}``."""
+        """Returns the language of ``%regex {...}``."""
         value = node.value if isinstance(node.value, dict) else {}
         match value:
             case {"substring_chars": str(text)} if len(value) == 1:
@@ -247,8 +253,8 @@ class _Scope:
                 pass
             case _:
                 help = "it is `substring_chunks`, `substring_words` or `substring_chars`"
-                self.refusals.add("unsupported-grammar", node.span, "there is no such `%regex`", help)
-                return self.nothing
+                self.errors.add("unsupported-grammar", node.span, "there is no such `%regex`", help)
+                return self.empty_text
         return self.composition.chunks_language(chunks)
 
     # Rules ------------------------------------------------------------------------------------------------------
@@ -256,36 +262,36 @@ class _Scope:
     def read_ignored(self, nodes: list[Node]) -> None:
         if nodes:
             either = self.composition.union_language([self.language(node) for node in nodes])
-            most = 1 if self.statements.options.get("skip_repetition") == "once" else None
+            maximum = 1 if self.statements.options.get("skip_repetition") == "once" else None
             self.ignored = self.composition.terminal(
-                self.composition.repeated_language(either, 0, most), "%ignore"
+                self.composition.repeated_language(either, 0, maximum), "%ignore"
             )
 
     def read_rules(self) -> None:
         if "start" not in self.begun:
             place = next(iter(self.rules.values())).span if self.rules else (0, 0)
-            self.refusals.add("missing-start", place, "the rule `start` is not defined")
-        for span, message, help in self.stops.refused(has_ignored=self.ignored is not None):
-            self.refusals.add("unsupported-grammar", span, message, help)
+            self.errors.add("missing-start", place, "the rule `start` is not defined")
+        for span, message, help in self.stops.unsupported(has_ignored=self.ignored is not None):
+            self.errors.add("unsupported-grammar", span, message, help)
         for definition in self.rules.values():
             self.check_names(definition)
         lazy = self.lazy = LazyLexemes(self.statements, self.is_nullable)
         start = self.rules.get("start")
         if start is not None and not start.is_parametric:
-            first = self.number("start", None, lazy.first_of("start"), frozenset())
+            first = self.rule_number(_RuleInstance("start", rivals=lazy.first_of("start")))
         for name, definition in self.rules.items():
-            # Those that are used are made for each place where they are.
-            if not definition.is_parametric and not lazy.are_there:
-                self.number(name, None, frozenset(), frozenset())
+            # With lazy lexemes, used rules are made for each context.
+            if not definition.is_parametric and not lazy.has_any:
+                self.rule_number(_RuleInstance(name))
         self.define_pending(0)
-        made = {instance[0] for instance in self.pending}
+        used = {instance.name for instance in self.pending}
         done = len(self.pending)
         for name, definition in self.rules.items():
-            if not definition.is_parametric and name not in made:
-                self.number(name, None, frozenset(), frozenset())
+            if not definition.is_parametric and name not in used:
+                self.rule_number(_RuleInstance(name))
         self.define_pending(done)
-        for span in lazy.places:
-            self.refusals.add(
+        for span in lazy.undecided_spans:
+            self.errors.add(
                 "unsupported-grammar",
                 span,
                 "whether a lazy lexeme may begin here depends on what was read before",
@@ -294,7 +300,7 @@ class _Scope:
         if start is None:
             return
         if start.is_parametric:
-            self.refusals.add("unexpected-input", start.span, "the rule `start` has no parameter")
+            self.errors.add("unexpected-input", start.span, "the rule `start` has no parameter")
             return
         part = self.composition.reference(first)
         if self.statements.options.get("allow_initial_skip") and self.ignored is not None:
@@ -302,34 +308,34 @@ class _Scope:
         self.composition.define(self.start, part)
 
     def define_pending(self, done: int) -> None:
-        """Defines the instances from a number on, and those that they need."""
+        """Defines the pending instances after the first ``done``, and those that they use."""
         while done < len(self.pending):
             instance = self.pending[done]
-            self.composition.define(self.numbers[instance], self.rule(*instance))
+            self.composition.define(self.rule_numbers[instance], self.rule(instance))
             done += 1
 
-    def number(self, name: str, parameter: int | None, rivals: Rivals, after: Rivals) -> int:
-        """The rule of a name for a parameter and a place, which is defined later."""
-        instance = (name, parameter, rivals, after)
-        number = self.numbers.get(instance)
+    def rule_number(self, instance: _RuleInstance) -> int:
+        """Returns the number of an instance, which is defined later."""
+        name, parameter = instance.name, instance.parameter
+        number = self.rule_numbers.get(instance)
         if number is None:
             shown = name if parameter is None else f"{name}::{parameter}"
-            number = self.numbers[instance] = self.composition.rule(shown)
-            most = _MOST_INSTANCES if self.limits is None else self.limits.grammar_size
-            self.whole.instances += 1
-            if self.whole.instances <= most:
+            number = self.rule_numbers[instance] = self.composition.rule(shown)
+            maximum = _MAX_INSTANCES if self.limits is None else self.limits.grammar_size
+            self.translation.instances += 1
+            if self.translation.instances <= maximum:
                 self.pending.append(instance)
             else:
-                self.refusals.add(
+                self.errors.add(
                     "limit-exceeded",
                     self.rules[name].span,
-                    f"the rules are used with more than {most} parameters",
-                    "compare what counts up with a bound, `%if lt(_, 20)`",
+                    f"the rules are used with more than {maximum} parameters",
+                    "bound a growing parameter by a condition, `%if lt(_, 20)`",
                 )
         return number
 
     def check_names(self, definition: Definition) -> None:
-        """Refuses names that are not defined, and parameters where there are none."""
+        """Refuses undefined names, and parameters of rules without one."""
         for node in _bottom_up(definition.body):
             needs_parameter = node.kind == "if" and node.value.needs_parameter
             if node.kind == "rule":
@@ -338,46 +344,44 @@ class _Scope:
                 if name not in self.rules:
                     self.undefined(node, name)
                 elif self.rules[name].is_parametric and parameter is None:
-                    help = f"write `{name}::_` to pass one on, or a number behind `::`"
-                    self.refusals.add("unexpected-input", node.span, f"`{name}` has a parameter", help)
+                    help = f"write `{name}::_` to pass one on, or a number after `::`"
+                    self.errors.add("unexpected-input", node.span, f"`{name}` has a parameter", help)
                 elif parameter is not None and not self.rules[name].is_parametric:
                     help = f"define it as `{name}::_`"
-                    self.refusals.add("unexpected-input", node.span, f"`{name}` has no parameter", help)
+                    self.errors.add("unexpected-input", node.span, f"`{name}` has no parameter", help)
             if needs_parameter and not definition.is_parametric:
                 help = f"define it as `{definition.name}::_`"
-                self.refusals.add(
-                    "unexpected-input", node.span, f"`{definition.name}` has no parameter", help
-                )
+                self.errors.add("unexpected-input", node.span, f"`{definition.name}` has no parameter", help)
 
-    def rule(self, name: str, parameter: int | None, rivals: Rivals, after: Rivals) -> int:
-        """The part of a rule, for a parameter and a place."""
+    def rule(self, instance: _RuleInstance) -> int:
+        """Returns the part of a rule for a parameter and a context."""
+        name, rivals = instance.name, instance.rivals
         definition = self.rules[name]
         if definition.attributes.keys().isdisjoint(_OF_LEXEMES):
             self.check_attributes(definition)
-            return self.part(definition.body, parameter, rivals, after)
+            return self.part(definition.body, instance)
         if definition.is_parametric:
             message = "a rule with a parameter is no lexeme"
-            self.refusals.add("unsupported-grammar", definition.span, message)
+            self.errors.add("unsupported-grammar", definition.span, message)
             return self.composition.literal(b"")
-        language, most_tokens = self.lexeme_of(definition)
+        lexeme = self.lexeme_of(definition)
         is_lazy = not definition.attributes.keys().isdisjoint(_LAZY)
-        return self.lexeme(
-            self.behind_no_rival(language, rivals, name if is_lazy else None), name, most_tokens
-        )
+        language = self.without_rivals(lexeme.language, rivals, name if is_lazy else None)
+        return self.lexeme(language, name, lexeme.max_tokens)
 
     def check_attributes(self, definition: Definition) -> None:
-        """Refuses what no rule has; warns of what changes no mask."""
+        """Refuses unknown attributes, and warns of those without an effect on masks."""
         for name, (value, span) in definition.attributes.items():
             if name == "temperature":
                 self.check_temperature(definition, value, span)
             elif name not in ("capture", "stop_capture", *_OF_LEXEMES):
-                self.refusals.add("unsupported-grammar", span, f"the attribute `{name}` is not supported")
+                self.errors.add("unsupported-grammar", span, f"the attribute `{name}` is not supported")
 
-    def lexeme_of(self, definition: Definition) -> tuple[int, int | None]:
-        """The language of a rule that is a lexeme, and its most tokens."""
-        known = self.known_lexemes.get(definition.name)
-        if known is not None:
-            return known
+    def lexeme_of(self, definition: Definition) -> _Lexeme:
+        """Returns the lexeme of a rule with attributes of lexemes."""
+        lexeme = self.lexemes.get(definition.name)
+        if lexeme is not None:
+            return lexeme
         self.check_attributes(definition)
         attributes = definition.attributes
         language = self.language(definition.body)
@@ -392,7 +396,7 @@ class _Scope:
                 or _is_empty_string(ending)
                 or {"suffix", "stop"} <= attributes.keys()
             ):
-                self.refusals.add("unexpected-input", span, f"`{name}` is a terminal that is not empty")
+                self.errors.add("unexpected-input", span, f"`{name}` is a terminal that is not empty")
             else:
                 language = self.composition.concatenated_language([language, self.language(ending)])
             if name == "stop":
@@ -403,49 +407,60 @@ class _Scope:
             language = self.composition.shortest_language(language)
         bounds: dict[str, int | None] = {}
         for name in ("max_chars", "max_tokens"):
-            most, span = attributes.get(name, (None, (0, 0)))
-            bounds[name] = most
-            if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most >= 1 << 32):
-                self.refusals.add("unexpected-input", span, f"`{name}` is a number")
+            bound, span = attributes.get(name, (None, (0, 0)))
+            bounds[name] = bound
+            if bound is not None and (
+                isinstance(bound, bool) or not isinstance(bound, int) or bound >= 1 << 32
+            ):
+                self.errors.add("unexpected-input", span, f"`{name}` is a number")
                 bounds[name] = None
         if bounds["max_chars"] is not None:
             characters = self.composition.range_language("\0", "\U0010ffff")
             short = self.composition.repeated_language(characters, 0, bounds["max_chars"])
             language = self.composition.intersection_language([language, short])
-        known = self.known_lexemes[definition.name] = language, bounds["max_tokens"]
-        return known
+        lexeme = self.lexemes[definition.name] = _Lexeme(language, bounds["max_tokens"])
+        return lexeme
 
     def is_nullable(self, lexeme: Node | Definition) -> bool:
         """Whether a lexeme may be empty."""
-        language = self.lexeme_of(lexeme)[0] if isinstance(lexeme, Definition) else self.language(lexeme)
+        language = (
+            self.lexeme_of(lexeme).language if isinstance(lexeme, Definition) else self.language(lexeme)
+        )
         return self.composition.is_nullable_language(language)
 
-    def behind_no_rival(self, language: int, rivals: Rivals, own: str | None) -> int:
-        """A language without what begins with a rival, which would have been taken; a lazy one may be as long as it."""
+    def without_rivals(self, language: int, rivals: Rivals, own: str | None) -> int:
+        """Returns a language without the texts that begin with a rival.
+
+        Args:
+            language: The language of a lexeme.
+            rivals: Its rivals.
+            own: The name of the lexeme if it is lazy. A lazy lexeme may equal its rival.
+        """
         composition = self.composition
         if not rivals - {own}:
             return language
-        more = composition.complement_language(self.nothing)
-        rest = more if own is not None else composition.union_language([self.nothing, more])
-        begun = [
-            composition.concatenated_language([self.lexeme_of(self.rules[name])[0], rest])
+        more = composition.complement_language(self.empty_text)
+        suffix = more if own is not None else composition.union_language([self.empty_text, more])
+        excluded = [
+            composition.concatenated_language([self.lexeme_of(self.rules[name]).language, suffix])
             for name in sorted(rivals - {own})
         ]
-        others = composition.complement_language(composition.union_language(begun))
+        others = composition.complement_language(composition.union_language(excluded))
         return composition.intersection_language([language, others])
 
     def check_temperature(self, definition: Definition, value: Any, span: tuple[int, int]) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            self.refusals.add("unexpected-input", span, "`temperature` is a number")
+            self.errors.add("unexpected-input", span, "`temperature` is a number")
         else:
             self.composition.warn(
                 f"the temperature of `{definition.name}` changes no mask", "give it to the sampler"
             )
 
-    def part(self, root: Node, parameter: int | None, rivals: Rivals, after: Rivals) -> int:
+    def part(self, root: Node, instance: _RuleInstance) -> int:
         """Returns the part of a right-hand side."""
-        if self.lazy is not None and self.lazy.are_there:
-            root = self.lazy.guarded(root, rivals, after)
+        parameter = instance.parameter
+        if self.lazy is not None and self.lazy.has_any:
+            root = self.lazy.guarded(root, instance.rivals, instance.followers)
         results: list[int] = []
         for node in _bottom_up(root, parameter):
             if node.kind == "if" and not node.value.holds(parameter or 0):
@@ -458,10 +473,10 @@ class _Scope:
         return results[0]
 
     def never(self) -> int:
-        """The part that matches nothing."""
-        something = self.composition.complement_language(self.nothing)
-        nowhere = self.composition.intersection_language([self.nothing, something])
-        return self.composition.terminal(nowhere, "never")
+        """Returns the part that matches no text."""
+        something = self.composition.complement_language(self.empty_text)
+        no_text = self.composition.intersection_language([self.empty_text, something])
+        return self.composition.terminal(no_text, "never")
 
     def part_of(self, node: Node, parts: list[int], parameter: int | None) -> int:
         composition = self.composition
@@ -480,73 +495,76 @@ class _Scope:
                 rivals, leaf = node.value
                 return self.guarded(rivals, leaf, parameter)
             case "special":
-                return self.behind(self.token(node))
+                return self.then_ignored(self.token(node))
             case "json":
-                return self.behind(self.schema(node))
+                return self.then_ignored(self.schema(node))
             case "lark":
-                statements = read_tokens(node.value, self.refusals)
-                return self.behind(composition.reference(self.whole.scope(statements, self.refusals).start))
+                statements = read_tokens(node.value, self.errors)
+                return self.then_ignored(
+                    composition.reference(self.translation.scope(statements, self.errors).start)
+                )
             case "grammar":
-                named = self.whole.part_named(node.value)
+                named = self.translation.part_named(node.value)
                 if named is None:
-                    help = "give it with the others: `grammars={...}`"
+                    help = "give it in `grammars={...}`"
                     message = f"there is no grammar `@{node.value}`"
-                    self.refusals.add("undefined-symbol", node.span, message, help)
+                    self.errors.add("undefined-symbol", node.span, message, help)
                     return composition.literal(b"")
-                return self.behind(named)
+                return self.then_ignored(named)
             case "regex" if not isinstance(node.value, tuple):
                 return self.lexeme(self.substrings(node), "%regex")
             case "and":
-                self.refusals.add(
+                self.errors.add(
                     "unexpected-input", node.span, "`&` is for terminals", "give it a name in capitals"
                 )
                 return composition.literal(b"")
             case "not":
-                return self.lexeme(self.language(node), self.refusals.text[slice(*node.span)])
+                return self.lexeme(self.language(node), self.errors.text[slice(*node.span)])
             case "string" if (stripped := self.stops.stripped(node)) is not None:
                 language = composition.literal_language(stripped.encode())
-                return self.lexeme(language, f"behind {self.refusals.text[slice(*node.span)]}")
+                return self.lexeme(language, f"after {self.errors.text[slice(*node.span)]}")
             case _:
-                return self.lexeme(self.language_of(node, []), self.refusals.text[slice(*node.span)])
+                return self.lexeme(self.language_of(node, []), self.errors.text[slice(*node.span)])
 
     def guarded(self, rivals: Rivals, leaf: Node, parameter: int | None) -> int:
-        """The part of a leaf at a place where lazy lexemes may begin."""
+        """Returns the part of a leaf at a position where lazy lexemes may begin."""
         if not rivals or leaf.kind in ("json", "lark", "grammar", "special", "and"):
             return self.part_of(leaf, [], parameter)
         stripped = self.stops.stripped(leaf)
         language = (
             self.language(leaf) if stripped is None else self.composition.literal_language(stripped.encode())
         )
-        label = self.refusals.text[slice(*leaf.span)]
-        return self.lexeme(self.behind_no_rival(language, rivals, None), label)
+        label = self.errors.text[slice(*leaf.span)]
+        return self.lexeme(self.without_rivals(language, rivals, None), label)
 
     def rule_part(self, node: Node, parameter: int | None) -> int:
-        name, passed, rivals, after = (*node.value, frozenset(), frozenset())[:4]
+        name, argument, rivals, followers = (*node.value, frozenset(), frozenset())[:4]
         definition = self.rules.get(name)
-        # What does not fit was refused.
-        if definition is None or definition.is_parametric != (passed is not None):
+        # `check_names` has refused the rule or the argument.
+        if definition is None or definition.is_parametric != (argument is not None):
             return self.composition.literal(b"")
-        value = None if passed is None else passed.value(parameter or 0)
-        return self.composition.reference(self.number(name, value, rivals, after))
+        value = None if argument is None else argument.value(parameter or 0)
+        instance = _RuleInstance(name, value, rivals, followers)
+        return self.composition.reference(self.rule_number(instance))
 
-    def lexeme(self, language: int, label: str, most_tokens: int | None = None) -> int:
-        """The part for a lexeme, and for what is ignored behind it. The empty lexeme has nothing behind it."""
+    def lexeme(self, language: int, label: str, max_tokens: int | None = None) -> int:
+        """Returns the part of a lexeme, with the ignored text after it unless it is empty."""
         composition = self.composition
         label = " ".join(label.split()) or "lexeme"
         if self.ignored is None:
-            return composition.terminal(language, label, most_tokens)
-        something = composition.complement_language(self.nothing)
+            return composition.terminal(language, label, max_tokens)
+        something = composition.complement_language(self.empty_text)
         some = composition.terminal(
-            composition.intersection_language([language, something]), label, most_tokens
+            composition.intersection_language([language, something]), label, max_tokens
         )
-        none = composition.terminal(composition.intersection_language([language, self.nothing]), '""')
+        none = composition.terminal(composition.intersection_language([language, self.empty_text]), '""')
         return composition.choice([composition.sequence([some, self.ignored]), none])
 
-    def behind(self, part: int) -> int:
+    def then_ignored(self, part: int) -> int:
         return part if self.ignored is None else self.composition.sequence([part, self.ignored])
 
     def token(self, node: Node) -> int:
-        """``<name>``, ``<[1,5-9]>``, ``<[^1]>`` or ``<[*]>``."""
+        """Returns the part of ``<name>``, ``<[1,5-9]>``, ``<[^1]>`` or ``<[*]>``."""
         inside = node.value[1:-1]
         if not (inside.startswith("[") and inside.endswith("]")):
             return self.composition.token(node.value)
@@ -560,7 +578,7 @@ class _Scope:
             ends = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
             if ends[0] > ends[1]:
                 help = "ids and ranges of ids are written `<[1,5-9]>`"
-                self.refusals.add("invalid-token-reference", node.span, "this names no tokens", help)
+                self.errors.add("invalid-token-reference", node.span, "this names no tokens", help)
                 return self.composition.literal(b"")
             ranges.append(ends)
         return self.composition.tokens([], others, ranges)
@@ -575,22 +593,22 @@ class _Scope:
                 if name == "whitespace_flexible" and isinstance(value, bool):
                     options["whitespace"] = "flexible" if value else "compact"
                 elif name not in ("lenient", "coerce_one_of") or value:
-                    self.refusals.add(
+                    self.errors.add(
                         "unsupported-grammar", node.span, f"`{name}` of `x-guidance` is not supported"
                     )
         try:
-            grammar = self.grammars.from_json_schema(schema, **options)
+            part = json_schema_part(schema, **options)
         except GrammarError as error:
-            self.refusals.of_part(node.span, error)
+            self.errors.add_inner(node.span, error)
         except (TypeError, ValueError) as error:
-            self.refusals.add("invalid-schema", node.span, str(error))
+            self.errors.add("invalid-schema", node.span, str(error))
         else:
-            return grammar.graft_into(self.composition)
+            return part.graft_into(self.composition)
         return self.composition.literal(b"")
 
     def undefined(self, node: Node, name: str) -> None:
         if name not in self.begun:
-            self.refusals.add("undefined-symbol", node.span, f"`{name}` is not defined")
+            self.errors.add("undefined-symbol", node.span, f"`{name}` is not defined")
 
 
 def _is_empty_string(node: Any) -> bool:
@@ -598,5 +616,5 @@ def _is_empty_string(node: Any) -> bool:
 
 
 def _escaped(text: str) -> str:
-    """A text as a regular expression."""
+    """Returns a text as a regular expression."""
     return "".join(c if c.isalnum() or ord(c) > 127 else f"\\x{ord(c):02x}" for c in text)

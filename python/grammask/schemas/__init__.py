@@ -1,7 +1,4 @@
-"""What makes JSON schemas of other things, and schemas into texts, options and documents for the engine.
-
-``schema_of`` makes a schema of a Python type; ``strict_violations`` finds what OpenAI's strict subset does not have.
-"""
+"""JSON schemas: their options and documents, schemas of Python types, and OpenAI's strict subset."""
 
 from grammask.schemas.python_types import schema_of
 from grammask.schemas.strict_subset import strict_violations

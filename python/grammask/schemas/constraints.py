@@ -1,9 +1,8 @@
-"""What ``Annotated`` says about a type, as keywords of a schema.
+"""Metadata of ``Annotated`` as keywords of a schema.
 
-Understood by attribute, so that nothing has to be imported: the classes of ``annotated_types``, ``Field`` and
-``StringConstraints`` of Pydantic, ``Doc``. Plain strings are descriptions, dictionaries are keywords of the schema.
-Metadata that is not known here is left alone, as PEP 593 asks, unless it comes from a library of constraints: then it
-is an error.
+The classes of ``annotated_types``, ``Field`` and ``StringConstraints`` of Pydantic, and ``Doc`` are recognised by their
+attributes, without an import. Strings are descriptions, and dictionaries are keywords. Other metadata is ignored, as
+PEP 593 requires, except for that of libraries of constraints, which is an error.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["alias", "apply"]
 
 _LIBRARIES = {"annotated_types", "msgspec", "pydantic"}
-"""Packages whose metadata constrains values: what is not understood of them must not be ignored."""
+"""Packages whose metadata constrains values, so unknown metadata of them is an error."""
 
 _NUMBERS = {
     "gt": "exclusiveMinimum",
@@ -45,15 +44,15 @@ _HARMLESS = {
 
 
 def apply(schema: dict[str, Any], metadata: Iterable[Any], path: str) -> dict[str, Any]:
-    """Returns a schema with what metadata adds to it.
+    """Returns a schema with the keywords of metadata.
 
     Raises:
-        UnsupportedType: A constraint is not understood, or does not fit the type.
+        UnsupportedType: A constraint is unknown, or does not apply to the type.
     """
     result = dict(schema)
     for keywords in [_keywords(item, schema, path) for item in _flat(metadata)]:
         if keywords.keys() & result.keys() - set(_TEXTS):
-            # The same keyword twice: both count.
+            # Both values of a repeated keyword apply.
             result = {"allOf": [result, keywords]}
         else:
             result.update(keywords)
@@ -61,7 +60,7 @@ def apply(schema: dict[str, Any], metadata: Iterable[Any], path: str) -> dict[st
 
 
 def alias(hint: Any) -> str | None:
-    """The name that a Pydantic ``Field`` in an annotation gives instead of the declared one."""
+    """Returns the alias that a Pydantic ``Field`` in an annotation declares, if any."""
     for item in _flat(getattr(hint, "__metadata__", ())):
         for attribute in ("validation_alias", "alias"):
             name = getattr(item, attribute, None)
@@ -71,7 +70,7 @@ def alias(hint: Any) -> str | None:
 
 
 def _flat(metadata: Iterable[Any]) -> Iterator[Any]:
-    """Single constraints; groups of them, and those that a ``Field`` holds, are opened."""
+    """Yields single constraints, also those inside of groups and of a ``Field``."""
     for item in metadata:
         if _is_field(item):
             yield item
@@ -100,7 +99,7 @@ def _keywords(item: Any, schema: dict[str, Any], path: str) -> dict[str, Any]:
             continue
         keyword = _keyword(name, schema)
         if keyword is None:
-            # What is off in a group of constraints constrains nothing; a single constraint is there to constrain.
+            # An attribute that is None or False in a group of constraints has no effect.
             if _library(item) == "annotated_types" or value not in (None, False):
                 unknown.append(name)
         elif value is not None and (keyword, value) not in (
@@ -110,14 +109,14 @@ def _keywords(item: Any, schema: dict[str, Any], path: str) -> dict[str, Any]:
         ):
             keywords[keyword] = value.pattern if isinstance(value, re.Pattern) else value
     if unknown or not any(True for _ in _attributes(item)):
-        what = f" ({', '.join(unknown)})" if unknown else ""
-        msg = f"{path}: the constraint {item!r} has no JSON Schema form that grammask knows{what}"
+        names = f" ({', '.join(unknown)})" if unknown else ""
+        msg = f"{path}: the constraint {item!r} has no JSON Schema form that grammask knows{names}"
         raise UnsupportedType(msg)
     return keywords
 
 
 def _keyword(name: str, schema: dict[str, Any]) -> str | None:
-    """The keyword that an attribute of a constraint stands for."""
+    """Returns the keyword for an attribute of a constraint; None if it is unknown."""
     if name in ("min_length", "max_length"):
         sizes = _SIZES.get(schema.get("type", ""))
         return sizes and sizes[name == "max_length"]
@@ -125,7 +124,7 @@ def _keyword(name: str, schema: dict[str, Any]) -> str | None:
 
 
 def _attributes(item: Any) -> Iterator[tuple[str, Any]]:
-    """Names and values of what a constraint holds."""
+    """Yields the names and values of the attributes of a constraint."""
     names = list(getattr(item, "__dict__", ()))
     for kind in type(item).__mro__:
         slots = kind.__dict__.get("__slots__", ())
@@ -136,7 +135,7 @@ def _attributes(item: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _is_field(item: Any) -> bool:
-    """Whether this is a ``Field`` of Pydantic: it holds further constraints."""
+    """Whether this is a ``Field`` of Pydantic, which contains constraints."""
     return _library(item) == "pydantic" and hasattr(item, "metadata") and hasattr(item, "annotation")
 
 

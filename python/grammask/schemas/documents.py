@@ -1,11 +1,12 @@
-"""Finds the documents that a schema refers to, by asking the caller's resolver."""
+"""The documents that a schema refers to, from the caller's resolver."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from grammask import _grammask
-from grammask.errors import Diagnostic, LimitExceeded
+from grammask.diagnostics import error_diagnostic
+from grammask.errors import LimitExceeded
 from grammask.schemas.json_text import Schema, schema_text
 
 if TYPE_CHECKING:
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["resolve"]
 
-_MOST_DOCUMENTS = 1000
-"""A resolver may answer every question with a schema that asks another one."""
+_MAX_DOCUMENTS = 1000
+"""A bound is needed because a resolver may return a document with a new reference every time."""
 
 
 def resolve(
@@ -23,34 +24,33 @@ def resolve(
     resolver: Callable[[str], Schema | None],
     limits: _grammask.Limits | None,
 ) -> _grammask.SchemaOptions:
-    """Asks for documents until none is missing, and returns the options with them.
+    """Returns the options with all documents that the schema and its documents refer to.
 
-    What the resolver has no answer for (None) stays missing; the reference to it is an error later.
+    A document that the resolver does not have (None) stays missing, and the reader refuses the reference.
 
     Raises:
         GrammarError: The schema or a document is not JSON.
-        LimitExceeded: There are more than a thousand documents.
+        LimitExceeded: There are more than 1,000 documents.
     """
     asked: set[str] = set()
     while True:
         missing = [uri for uri in _grammask.missing_documents(text, options, limits) if uri not in asked]
         if not missing:
             return options
-        found = []
+        documents = []
         for uri in missing:
             asked.add(uri)
             document = resolver(uri)
             if document is not None:
-                found.append((uri, schema_text(document)))
-        if len(asked) > _MOST_DOCUMENTS:
+                documents.append((uri, schema_text(document)))
+        if len(asked) > _MAX_DOCUMENTS:
             raise _too_many()
-        if not found:
+        if not documents:
             return options
-        options = options.with_resources(found)
+        options = options.with_resources(documents)
 
 
 def _too_many() -> LimitExceeded:
-    message = f"the schema refers to more than {_MOST_DOCUMENTS} documents"
-    rendered = f"error[limit-exceeded]: {message}"
-    diagnostic = Diagnostic("limit-exceeded", "error", message, None, None, None, [], None, rendered)
-    return LimitExceeded(rendered, [diagnostic])
+    message = f"the schema refers to more than {_MAX_DOCUMENTS} documents"
+    diagnostic = error_diagnostic("limit-exceeded", message)
+    return LimitExceeded(diagnostic.rendered, [diagnostic])

@@ -1,6 +1,6 @@
-"""Schemas as JSON texts: the order of keys is kept, and no nesting is too deep.
+"""Schemas as JSON texts, with the order of keys, at any depth.
 
-``json.dumps`` recurses, so it is used where that works, and an explicit stack where it does not.
+``json.dumps`` is the fast path. It recurses, so deep schemas are written with an explicit stack.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ Schema: TypeAlias = Mapping[str, Any] | bool | str | bytes
 
 
 def schema_text(schema: Schema) -> str:
-    """Returns a schema as JSON; strings and bytes are taken to be JSON already.
+    """Returns a schema as JSON. Strings and bytes are JSON already.
 
     Raises:
-        TypeError: It is none of these, or holds what JSON does not have.
-        ValueError: It refers to itself, holds an infinite number, or is not UTF-8.
+        TypeError: It has another type, or contains a value that JSON does not have.
+        ValueError: It contains itself or a number that is not finite, or is not UTF-8.
     """
     if isinstance(schema, str):
         return schema
@@ -34,15 +34,18 @@ def schema_text(schema: Schema) -> str:
 
 
 def json_text(value: Any) -> str:
-    """Returns a value as compact JSON. Lone surrogates stay as escapes.
+    """Returns a value as compact JSON. Lone surrogates are escapes.
 
     Raises:
         TypeError: JSON has no such value.
-        ValueError: The value holds itself, or a number that is not finite.
+        ValueError: The value contains itself, or a number that is not finite.
     """
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except (RecursionError, TypeError):  # Mappings that are no dicts are told from mistakes below.
+    except (
+        RecursionError,
+        TypeError,
+    ):  # `_pieces` accepts mappings that are no dicts, and refuses other types.
         return "".join(_pieces(value))
     try:
         text.encode()
@@ -52,7 +55,7 @@ def json_text(value: Any) -> str:
 
 
 def _pieces(value: Any) -> Iterator[str]:
-    """The text in pieces. Each open container is on a stack with what is left of it."""
+    """Yields the text in pieces. A stack holds the open containers with iterators over their remaining members."""
     open_containers: list[tuple[int, Iterator[tuple[str, Any]], str]] = []
     inside: set[int] = set()
     pending: Any = value
@@ -83,7 +86,7 @@ def _pieces(value: Any) -> Iterator[str]:
 
 
 def _contents(value: Any) -> tuple[str, Iterator[tuple[str, Any]], str] | None:
-    """How a container begins, its members with what stands before each, and how it ends; None for scalars."""
+    """Returns the opening bracket of a container, its labelled members, and the closing bracket; None for scalars."""
     if isinstance(value, Mapping):
         return "{", _separated((f"{_key(key)}:", member) for key, member in value.items()), "}"
     if isinstance(value, (list, tuple)):

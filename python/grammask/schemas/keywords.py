@@ -1,4 +1,4 @@
-"""Where which keywords stand in a schema, for reports about it. What they mean is the engine's business."""
+"""The places of keywords in a schema, for reports. Only the engine knows their meaning."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _SCHEMAS = (
 
 
 def places(schema: Any) -> Iterator[tuple[str, list[str]]]:
-    """Yields each object of a schema that is a schema itself, as (JSON pointer, names of its keywords)."""
+    """Yields the JSON pointer and the keywords of each subschema that is an object."""
     stack: list[tuple[str, Any]] = [("#", schema)]
     while stack:
         pointer, node = stack.pop()

@@ -1,8 +1,8 @@
 """JSON schemas of Python types, for ``Grammar.from_type`` and ``Grammar.from_pydantic``.
 
-Types with a name of their own (dataclasses, typed dictionaries, named tuples, type aliases, models of Pydantic) become
-definitions, so that they may refer to themselves. Constraints in ``Annotated`` are understood by what they are called
-and hold, so neither ``annotated_types`` nor Pydantic is imported. A constraint that is not understood is an error.
+Named types (dataclasses, typed dictionaries, named tuples, type aliases, models of Pydantic) become definitions, so
+they may be recursive. Constraints in ``Annotated`` are recognised by their attributes, so neither ``annotated_types``
+nor Pydantic is imported. An unknown constraint is an error.
 """
 
 from __future__ import annotations
@@ -67,33 +67,33 @@ _MAPPINGS = {
 }
 _UNIONS = {typing.Union, types.UnionType}
 _TRANSPARENT = {"ClassVar", "Final", "NotRequired", "ReadOnly", "Required"}
-"""Names of forms around a type that change nothing about its values."""
+"""Names of forms around a type that do not change its values."""
 
 _Schema = dict[str, Any]
 
 
 def schema_of(tp: Any) -> dict[str, Any]:
-    """Returns a schema (draft 2020-12) of the JSON values that stand for values of a type.
+    """Returns a schema (draft 2020-12) of the JSON form of a type's values.
 
     >>> schema_of(tuple[int, str])["prefixItems"]
     [{'type': 'integer'}, {'type': 'string'}]
 
-    Objects of dataclasses, typed dictionaries and callables have exactly the declared names; what has a default may be
-    left out. A callable stands for the object of its arguments. Tuples and named tuples are arrays.
+    Objects of dataclasses, typed dictionaries and callables have exactly the declared names; names with a default are
+    optional. The schema of a callable is that of an object of its arguments. Tuples and named tuples are arrays.
 
     Args:
         tp: A type, an annotation, a callable, or a model of Pydantic.
 
     Raises:
-        UnsupportedType: Part of it has no JSON form, or a constraint that is not understood.
+        UnsupportedType: A type in it has no JSON form, or an annotation has an unknown constraint.
     """
-    writer = _Writer()
+    writer = _SchemaWriter()
     schema = writer.schema(tp, _name(tp), {})
     return _with_definitions(schema, writer.definitions)
 
 
 def model_schema(model: Any) -> dict[str, Any]:
-    """Returns the schema of a model of Pydantic (or of anything that has its ``model_json_schema``) for validation.
+    """Returns the validation schema of a model of Pydantic, or of a class with ``model_json_schema``.
 
     Raises:
         UnsupportedType: It has none.
@@ -107,7 +107,7 @@ def model_schema(model: Any) -> dict[str, Any]:
 
 
 def _with_definitions(schema: _Schema, definitions: dict[str, _Schema]) -> _Schema:
-    """The whole schema. A root that only names a definition is replaced by it."""
+    """Returns the schema with its definitions. A root that is only a reference is replaced by the definition."""
     reference = schema.get("$ref")
     if isinstance(reference, str) and len(schema) == 1:
         name = reference.removeprefix("#/$defs/")
@@ -117,20 +117,28 @@ def _with_definitions(schema: _Schema, definitions: dict[str, _Schema]) -> _Sche
     return {**schema, "$defs": definitions} if definitions else schema
 
 
-class _Writer:
-    """Writes schemas, and collects definitions."""
+class _DeclaredProperty(typing.NamedTuple):
+    """A declared name of an object."""
+
+    name: str
+    hint: Any
+    is_required: bool
+
+
+class _SchemaWriter:
+    """Writes schemas and collects the definitions of named types."""
 
     def __init__(self) -> None:
         self.definitions: dict[str, _Schema] = {}
         self._names: dict[Any, str] = {}
 
     def schema(self, tp: Any, path: str, variables: dict[Any, Any]) -> _Schema:
-        """The schema of a type.
+        """Returns the schema of a type.
 
         Args:
             tp: The type.
-            path: Where it stands, for errors.
-            variables: What type variables stand for.
+            path: Its location, for errors.
+            variables: The values of type variables.
         """
         if isinstance(tp, TypeVar):
             return self._variable(tp, path, variables)
@@ -178,7 +186,7 @@ class _Writer:
     def _container(
         self, kind: Any, arguments: tuple[Any, ...], path: str, variables: dict[Any, Any]
     ) -> _Schema | None:
-        """The schema of an array or an object whose type is built in; None for other types."""
+        """Returns the schema of a built-in collection or mapping; None for other types."""
         if not _is_hashable(kind):
             return None
         if kind is tuple:
@@ -197,7 +205,7 @@ class _Writer:
     def _tuple(self, arguments: tuple[Any, ...], path: str, variables: dict[Any, Any]) -> _Schema:
         if len(arguments) == 2 and arguments[1] is ...:
             return {"type": "array", "items": self.schema(arguments[0], f"{path}[]", variables)}
-        if arguments == ((),):  # How Python 3.10 writes `tuple[()]`.
+        if arguments == ((),):  # The arguments of `tuple[()]` in Python 3.10.
             arguments = ()
         items = [self.schema(item, f"{path}[{index}]", variables) for index, item in enumerate(arguments)]
         return _fixed_array(items, len(items))
@@ -218,7 +226,7 @@ class _Writer:
         return schema
 
     def _class_or_callable(self, tp: Any, path: str, variables: dict[Any, Any]) -> _Schema:
-        """The schema of something that has a name of its own."""
+        """Returns the schema of a class or a callable."""
         kind = typing.get_origin(tp) or tp
         parameters = getattr(kind, "__parameters__", ()) or getattr(kind, "__type_params__", ())
         arguments = [
@@ -245,24 +253,24 @@ class _Writer:
         raise UnsupportedType(msg)
 
     def _defined(self, tp: Any, name: str, write: typing.Callable[[], _Schema]) -> _Schema:
-        """A reference to the definition of a named type, which is written at its first use."""
-        # Metadata inside may have no hash.
+        """Returns a reference to the definition of a named type, which is written at its first use."""
+        # Metadata in the type may be unhashable.
         key = tp if _is_hashable(tp) else repr(tp)
-        known = self._names.get(key)
-        if known is None:
-            # What a reference can hold without being encoded.
-            known = name = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)
+        unique = self._names.get(key)
+        if unique is None:
+            # These characters need no encoding in a reference.
+            unique = name = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)
             count = 2
-            while known in self.definitions:
-                known = f"{name}-{count}"
+            while unique in self.definitions:
+                unique = f"{name}-{count}"
                 count += 1
-            self._names[key] = known
-            self.definitions[known] = {}
-            self.definitions[known] = write()
-        return {"$ref": f"#/$defs/{known}"}
+            self._names[key] = unique
+            self.definitions[unique] = {}
+            self.definitions[unique] = write()
+        return {"$ref": f"#/$defs/{unique}"}
 
     def _model(self, model: Any) -> _Schema:
-        """A reference to the schema of a model of Pydantic; it brings its own definitions."""
+        """Returns a reference to the schema of a model of Pydantic, and adds the definitions of that schema."""
         schema = model.model_json_schema(by_alias=True, mode="validation", ref_template="#/$defs/{model}")
         for name, definition in schema.pop("$defs", {}).items():
             if self.definitions.setdefault(name, definition) != definition:
@@ -277,26 +285,26 @@ class _Writer:
 
     def _dataclass(self, kind: Any, variables: dict[Any, Any]) -> _Schema:
         hints = _hints(kind)
-        entries = []
+        properties = []
         for field in dataclasses.fields(kind):
             if not field.init:
                 continue
             has_default = (
                 field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
             )
-            entries.append((field.name, hints[field.name], not has_default))
-        return self._object(entries, _name(kind), variables)
+            properties.append(_DeclaredProperty(field.name, hints[field.name], not has_default))
+        return self._object(properties, _name(kind), variables)
 
     def _typed_dict(self, kind: Any, variables: dict[Any, Any]) -> _Schema:
-        entries = []
+        properties = []
         for name, hint in _hints(kind).items():
             is_required = name in kind.__required_keys__
-            # Where annotations are strings, only the hints say it.
+            # If annotations are strings, only the resolved hints have the marks.
             marks = {_special_name(typing.get_origin(form)) for form in _forms_around(hint)}
             if "Required" in marks or "NotRequired" in marks:
                 is_required = "Required" in marks
-            entries.append((name, hint, is_required))
-        return self._object(entries, _name(kind), variables)
+            properties.append(_DeclaredProperty(name, hint, is_required))
+        return self._object(properties, _name(kind), variables)
 
     def _named_tuple(self, kind: Any, variables: dict[Any, Any]) -> _Schema:
         hints = _hints(kind)
@@ -306,7 +314,7 @@ class _Writer:
         return _fixed_array(items, len(items) - len(kind._field_defaults))
 
     def _callable(self, function: Any) -> _Schema:
-        """The object of a callable's arguments."""
+        """Returns the schema of an object of a callable's arguments."""
         path = _name(function)
         try:
             parameters = inspect.signature(function).parameters.values()
@@ -314,7 +322,7 @@ class _Writer:
             msg = f"{path} does not say what parameters it has"
             raise UnsupportedType(msg) from error
         hints = _hints(getattr(function, "func", function))
-        entries = []
+        properties = []
         others: _Schema | bool = False
         for parameter in parameters:
             hint = hints.get(parameter.name, Any)
@@ -324,20 +332,24 @@ class _Writer:
                 msg = f"{path}: the parameter {parameter.name} cannot be given by name"
                 raise UnsupportedType(msg)
             else:
-                entries.append((parameter.name, hint, parameter.default is parameter.empty))
-        schema = self._object(entries, path, {})
+                properties.append(
+                    _DeclaredProperty(parameter.name, hint, parameter.default is parameter.empty)
+                )
+        schema = self._object(properties, path, {})
         schema["additionalProperties"] = others
         return schema
 
-    def _object(self, entries: list[tuple[str, Any, bool]], path: str, variables: dict[Any, Any]) -> _Schema:
+    def _object(self, properties: list[_DeclaredProperty], path: str, variables: dict[Any, Any]) -> _Schema:
         schema: _Schema = {
             "type": "object",
             "properties": {
-                constraints.alias(hint) or name: self.schema(hint, f"{path}.{name}", variables)
-                for name, hint, _ in entries
+                constraints.alias(each.hint) or each.name: self.schema(
+                    each.hint, f"{path}.{each.name}", variables
+                )
+                for each in properties
             },
             "required": [
-                constraints.alias(hint) or name for name, hint, is_required in entries if is_required
+                constraints.alias(each.hint) or each.name for each in properties if each.is_required
             ],
             "additionalProperties": False,
         }
@@ -351,7 +363,7 @@ def _fixed_array(items: list[_Schema], required: int) -> _Schema:
 
 
 def _enumeration(values: list[Any], path: str) -> _Schema:
-    """The schema of some values; members of enumerations stand for their values."""
+    """Returns the schema of some values; members of enumerations are replaced by their values."""
     plain = [value.value if isinstance(value, enum.Enum) else value for value in values]
     for value in plain:
         if not isinstance(value, (str, int, float, bool, type(None))):
@@ -364,7 +376,7 @@ def _enumeration(values: list[Any], path: str) -> _Schema:
 
 
 def _hints(kind: Any) -> dict[str, Any]:
-    """The annotations of a class or function, with names resolved."""
+    """Returns the resolved annotations of a class or function."""
     try:
         local = {kind.__name__: kind} if hasattr(kind, "__name__") else {}
         return typing.get_type_hints(kind, localns=local, include_extras=True)
@@ -377,7 +389,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def _forms_around(hint: Any) -> typing.Iterator[Any]:
-    """An annotation and what is inside its `Annotated`, `Required` and the like."""
+    """Yields an annotation, and the types inside of its `Annotated`, `Required` and similar forms."""
     while True:
         yield hint
         if hasattr(hint, "__metadata__"):
@@ -389,12 +401,12 @@ def _forms_around(hint: Any) -> typing.Iterator[Any]:
 
 
 def _special_name(form: Any) -> str | None:
-    """The name of a special form such as ``Required``, from ``typing`` or ``typing_extensions``."""
+    """Returns the name of a special form such as ``Required``, of ``typing`` or ``typing_extensions``."""
     return getattr(form, "_name", None) or getattr(form, "__name__", None) if form is not None else None
 
 
 def _has_parameters(value: Any) -> bool:
-    """Whether this is a function, a method, or something that stands for one, and not a form of ``typing``."""
+    """Whether this is a function, a method or a wrapper of one, and not a form of ``typing``."""
     return inspect.isroutine(value) or hasattr(value, "__wrapped__") or hasattr(value, "func")
 
 

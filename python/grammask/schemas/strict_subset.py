@@ -1,25 +1,32 @@
 """The strict subset of JSON Schema that OpenAI's structured outputs take.
 
-Source: OpenAI, "Structured model outputs", section "Supported schemas" (as read in 2026). The engine does not need
-these rules; whoever sends the same schema to that service wants to hear of all violations at once.
+Source: OpenAI, "Structured model outputs", section "Supported schemas" (as of 2026). The engine does not need these
+rules; they are for users who send the same schema to that service.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from grammask.errors import Diagnostic
+from grammask.diagnostics import error_diagnostic
+from grammask.errors import SchemaNotStrict
 from grammask.schemas.keywords import escaped
 
-__all__ = ["strict_violations"]
+if TYPE_CHECKING:
+    from grammask.errors import Diagnostic
+    from grammask.schemas.json_text import Schema
 
-MOST_PROPERTIES = 5_000
-DEEPEST_NESTING = 10
-MOST_ENUM_VALUES = 1_000
-MOST_NAME_CHARACTERS = 120_000
-MANY_ENUM_VALUES = 250
-MOST_CHARACTERS_OF_MANY = 15_000
+__all__ = ["check_strict", "strict_violations"]
+
+MAX_PROPERTIES = 5_000
+MAX_DEPTH = 10
+MAX_ENUM_VALUES = 1_000
+MAX_NAME_CHARACTERS = 120_000
+LARGE_ENUM_VALUES = 250
+"""Values above which an enumeration has at most ``MAX_LARGE_ENUM_CHARACTERS``."""
+MAX_LARGE_ENUM_CHARACTERS = 15_000
 
 _REFUSED = frozenset(
     {
@@ -33,35 +40,56 @@ _FORMATS = frozenset(
     {"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid"},
 )
 _NAMED = ("properties", "$defs", "definitions")
-"""Keywords whose values are schemas by name."""
+"""Keywords whose values map names to schemas."""
+
+
+def check_strict(schema: Schema, text: str) -> None:
+    """Refuses a schema outside the strict subset. Text that is no JSON is for the engine's reader to refuse.
+
+    Args:
+        schema: The schema as a value or as JSON text.
+        text: The schema as JSON text.
+
+    Raises:
+        SchemaNotStrict: All violations.
+    """
+    value: Any = schema
+    if isinstance(schema, str | bytes):
+        try:
+            value = json.loads(text)
+        except (json.JSONDecodeError, RecursionError):
+            return
+    violations = strict_violations(value)
+    if violations:
+        raise SchemaNotStrict("\n\n".join(violation.rendered for violation in violations), violations)
 
 
 def strict_violations(schema: Any) -> list[Diagnostic]:
-    """Returns everything in a schema that OpenAI's strict mode refuses, each with its JSON pointer."""
-    found = _Violations()
+    """Returns all violations of OpenAI's strict subset in a schema, each with its JSON pointer."""
+    violations = _Violations()
     if not isinstance(schema, Mapping) or schema.get("type") != "object":
-        found.add(
+        violations.add(
             "#",
             "the root of a strict schema has the type `object`",
             "wrap it into an object with one property",
         )
     elif "anyOf" in schema:
-        found.add(
+        violations.add(
             "#/anyOf", "the root of a strict schema is no `anyOf`", "wrap it into an object with one property"
         )
     stack: list[tuple[Any, str, int]] = [(schema, "#", 1)]
     while stack:
         node, pointer, depth = stack.pop()
         if isinstance(node, Mapping):
-            stack.extend(reversed(found.look_at(node, pointer, depth)))
+            stack.extend(reversed(violations.check(node, pointer, depth)))
         elif node is not schema or isinstance(node, bool):
-            found.add(pointer, "a strict schema has no `true` or `false` in place of a schema", None)
-    found.check_totals()
-    return found.diagnostics
+            violations.add(pointer, "a strict schema has no `true` or `false` in place of a schema", None)
+    violations.check_totals()
+    return violations.diagnostics
 
 
 class _Violations:
-    """What was found so far, and what is counted over the whole schema."""
+    """Violations, and counts over the whole schema."""
 
     def __init__(self) -> None:
         self.diagnostics: list[Diagnostic] = []
@@ -70,15 +98,12 @@ class _Violations:
         self._characters = 0
 
     def add(self, pointer: str, message: str, help: str | None) -> None:
-        rendered = f"error[not-strict]: {message}\n  at {pointer}" + (f"\n  help: {help}" if help else "")
-        self.diagnostics.append(
-            Diagnostic("not-strict", "error", message, None, None, None, [], help, rendered, pointer)
-        )
+        self.diagnostics.append(error_diagnostic("not-strict", message, pointer=pointer, help=help))
 
-    def look_at(self, node: Mapping[str, Any], pointer: str, depth: int) -> list[tuple[Any, str, int]]:
-        """Checks one schema and returns those in it."""
-        if depth == DEEPEST_NESTING + 1:
-            self.add(pointer, f"a strict schema nests at most {DEEPEST_NESTING} levels", None)
+    def check(self, node: Mapping[str, Any], pointer: str, depth: int) -> list[tuple[Any, str, int]]:
+        """Checks a schema without its subschemas, and returns these."""
+        if depth == MAX_DEPTH + 1:
+            self.add(pointer, f"a strict schema nests at most {MAX_DEPTH} levels", None)
         for keyword in node:
             if keyword in _REFUSED:
                 self.add(f"{pointer}/{escaped(keyword)}", f"a strict schema has no `{keyword}`", None)
@@ -106,13 +131,13 @@ class _Violations:
 
     def check_totals(self) -> None:
         totals = (
-            (self._properties, MOST_PROPERTIES, "properties"),
-            (self._enum_values, MOST_ENUM_VALUES, "values in enumerations"),
-            (self._characters, MOST_NAME_CHARACTERS, "characters in names and values of enumerations"),
+            (self._properties, MAX_PROPERTIES, "properties"),
+            (self._enum_values, MAX_ENUM_VALUES, "values in enumerations"),
+            (self._characters, MAX_NAME_CHARACTERS, "characters in names and values of enumerations"),
         )
-        for count, most, what in totals:
-            if count > most:
-                self.add("#", f"a strict schema has at most {most} {what}, not {count}", None)
+        for count, maximum, noun in totals:
+            if count > maximum:
+                self.add("#", f"a strict schema has at most {maximum} {noun}, not {count}", None)
 
     def _check_object(self, node: Mapping[str, Any], pointer: str) -> None:
         types = node.get("type")
@@ -143,7 +168,7 @@ class _Violations:
         characters = sum(map(len, texts))
         self._enum_values += len(values)
         self._characters += characters
-        if len(values) > MANY_ENUM_VALUES and characters > MOST_CHARACTERS_OF_MANY:
-            most = f"{MOST_CHARACTERS_OF_MANY} characters"
-            message = f"an enumeration of more than {MANY_ENUM_VALUES} strings has at most {most}"
+        if len(values) > LARGE_ENUM_VALUES and characters > MAX_LARGE_ENUM_CHARACTERS:
+            maximum = f"{MAX_LARGE_ENUM_CHARACTERS} characters"
+            message = f"an enumeration of more than {LARGE_ENUM_VALUES} strings has at most {maximum}"
             self.add(f"{pointer}/enum", message, None)

@@ -1,9 +1,10 @@
-"""Mask store streamlining, as a report: how many entries tables of a lexer need, step by step.
+"""The report on mask store streamlining: the number of table entries of a lexer after each reduction step.
 
-The tables of a lexed grammar could hold, for each state inside a terminal, which sequences of terminals the tokens of
-a vocabulary go on with. Most of them are legal never or always, whatever was read before. The report counts what is
-left after each step of the blog post that found this (vivien000, "Mask store streamlining"). The tables of this package
-grow on demand and use the same facts; the masks are those of tables without them. The charts are those of the post.
+Tables of a lexed grammar can store, for each lexer state, the terminal sequences that the tokens of a vocabulary
+continue with. Most sequences are never or always legal, independently of the context. The report counts the entries
+that remain after each step of the blog post that introduced the method (vivien000, "Mask store streamlining"). The
+tables of this package are grown on demand and use the same static facts, which do not change masks. The charts are
+those of the post.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grammask import _grammask
-from grammask.lark_grammars.refusals import unsupported
+from grammask.lark_grammars.errors import unsupported
 from grammask.streamlining.charts import entries_by_state, entries_by_step
 from grammask.streamlining.drawing import Drawing
 
@@ -25,13 +26,13 @@ __all__ = ["Drawing", "entries_by_state", "entries_by_step", "streamlining_repor
 def streamlining_report(
     grammar: Grammar, vocabulary: Vocabulary, limits: Limits | None = None
 ) -> StreamliningReport:
-    """Count the entries of a lexed grammar on a vocabulary. Takes seconds.
+    """Count the table entries of a lexed grammar for a vocabulary, in seconds of CPU time.
 
     Raises:
-        UnsupportedGrammar: The grammar has no lexer, or no tables.
-        LimitExceeded: It takes too much.
+        UnsupportedGrammar: The grammar has no lexer, or no LALR(1) tables.
+        LimitExceeded: The analysis exceeds a limit.
     """
-    core = grammar._core  # noqa: SLF001 - a report of the package on a class of the package
+    core = grammar._core  # noqa: SLF001 - within the package
     if not isinstance(core, _grammask.LexedGrammar):
         message = "only grammars with a lexer have tables to streamline: those of lark and the bundled ones"
         raise unsupported(message)

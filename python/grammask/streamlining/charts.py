@@ -1,4 +1,4 @@
-"""The two charts of mask store streamlining: entries after each step, and how the lexer's states share them."""
+"""The charts of mask store streamlining: entries after each step, and their distribution over lexer states."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ GRID = "#e5e7eb"
 
 
 def entries_by_step(report: StreamliningReport) -> Drawing:
-    """Draw a bar for what is left after each step."""
+    """Draw the number of entries after each step as bars."""
     left, top, width, row = 190, 60, 460, 34
     steps = report.steps
     drawing = Drawing(left + width + 110, top + row * len(steps) + 20)
     drawing.text((20, 30), "Entries of the tables after each step", size=16)
-    most = max(entries for _, entries in steps) or 1
+    maximum = max(entries for _, entries in steps) or 1
     for index, (name, entries) in enumerate(steps):
         y = top + row * index
-        length = width * entries / most
+        length = width * entries / maximum
         drawing.text((left - 10, y + 17), name, anchor="end")
         drawing.box((left, y), (length, row - 10), colour=COLOURS[index % len(COLOURS)])
         drawing.text((left + length + 8, y + 17), f"{entries:,}")
@@ -32,14 +32,14 @@ def entries_by_step(report: StreamliningReport) -> Drawing:
 
 
 def entries_by_state(report: StreamliningReport) -> Drawing:
-    """Draw, for each step, how many entries the states with the fewest have together: a line that ends at the sum."""
+    """Draw, for each step, the cumulative number of entries over lexer states, in ascending order."""
     left, top, width, height = 80, 60, 620, 340
     drawing = Drawing(left + width + 190, top + height + 60)
     drawing.text((20, 30), "Entries of the lexer's states together, those with the fewest first", size=16)
     states = len(report.states)
-    most = max((entries for _, entries in report.steps), default=1) or 1
-    for tick in _ticks(most):
-        y = top + height * (1 - tick / most)
+    maximum = max((entries for _, entries in report.steps), default=1) or 1
+    for tick in _ticks(maximum):
+        y = top + height * (1 - tick / maximum)
         drawing.path([(left, y), (left + width, y)], colour=GRID, width=1)
         drawing.text((left - 8, y + 4), f"{tick:,}", anchor="end", size=11)
     for tick in _ticks(states):
@@ -50,7 +50,7 @@ def entries_by_state(report: StreamliningReport) -> Drawing:
         colour = COLOURS[index % len(COLOURS)]
         sums = accumulate(sorted(entries[index] for _, entries in report.states))
         points = [
-            (left + width * count / states, top + height * (1 - sum_ / most))
+            (left + width * count / states, top + height * (1 - sum_ / maximum))
             for count, sum_ in enumerate(sums, 1)
         ]
         drawing.path([(left, top + height), *points], colour=colour)
@@ -60,12 +60,12 @@ def entries_by_state(report: StreamliningReport) -> Drawing:
     return drawing
 
 
-def _ticks(most: int) -> list[int]:
-    """Return four to ten round numbers from 0 on."""
-    step = 10 ** max(0, math.floor(math.log10(max(most, 1))))
+def _ticks(maximum: int) -> list[int]:
+    """Return four to ten round numbers from 0 to the maximum."""
+    step = 10 ** max(0, math.floor(math.log10(max(maximum, 1))))
     step = (
-        next(part for part in (step // 5, step // 2, step) if part and most / part <= 10)
+        next(part for part in (step // 5, step // 2, step) if part and maximum / part <= 10)
         if step >= 10
         else step
     )
-    return list(range(0, most + 1, step))
+    return list(range(0, maximum + 1, step))

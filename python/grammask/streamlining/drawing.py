@@ -1,4 +1,4 @@
-"""Pictures of lines, boxes and texts, written as SVG, or as PNG where the Pillow library is."""
+"""Drawings of lines, boxes and labels, written as SVG, or as PNG with the Pillow library."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class _Box:
 
 @dataclass(slots=True)
 class Drawing:
-    """Shapes on a white ground, drawn in the order in which they were added. Lengths are pixels, y goes down.
+    """Shapes on a white background, in the order of drawing. Lengths are pixels; y increases downwards.
 
     Attributes:
-        width: Of the whole picture.
-        height: Of the whole picture.
+        width: Width of the drawing.
+        height: Height of the drawing.
     """
 
     width: int
@@ -51,26 +51,26 @@ class Drawing:
     _shapes: list[_Text | _Path | _Box] = field(default_factory=list)
 
     def text(self, at: Point, text: str, *, anchor: Anchor = "start", size: int = 12) -> None:
-        """Write a line of text whose base line begins, has its middle or ends at a point."""
+        """Add a line of text; ``anchor`` selects the point of its baseline that is placed at ``at``."""
         self._shapes.append(_Text(at, text, anchor, size))
 
     def path(self, points: list[Point], *, colour: str = INK, width: float = 1.5) -> None:
-        """Draw lines from point to point."""
+        """Add a polyline."""
         self._shapes.append(_Path(points, colour, width))
 
     def box(self, at: Point, size: Point, *, colour: str) -> None:
-        """Fill a box with its upper left corner at a point."""
+        """Add a filled box with its upper left corner at ``at``."""
         self._shapes.append(_Box(at, size, colour))
 
     def svg(self) -> str:
-        """Return the picture as an SVG document."""
+        """Return the drawing as an SVG document."""
         size = f'width="{self.width}" height="{self.height}" viewBox="0 0 {self.width} {self.height}"'
         head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" fill="{INK}">'
-        ground = '<rect width="100%" height="100%" fill="white"/>'
-        return "\n".join([head, ground, *map(_element, self._shapes), "</svg>\n"])
+        background = '<rect width="100%" height="100%" fill="white"/>'
+        return "\n".join([head, background, *map(_element, self._shapes), "</svg>\n"])
 
     def save_png(self, path: Path) -> None:
-        """Write the picture as a PNG file, at twice the size.
+        """Write the drawing as a PNG file, at twice the size.
 
         Raises:
             ImportError: The Pillow library is not installed.
@@ -101,10 +101,8 @@ class Drawing:
 
 def _element(shape: _Text | _Path | _Box) -> str:
     if isinstance(shape, _Text):
-        place = f'x="{shape.at[0]:.1f}" y="{shape.at[1]:.1f}"'
-        return (
-            f'<text {place} font-size="{shape.size}" text-anchor="{shape.anchor}">{escape(shape.text)}</text>'
-        )
+        position = f'x="{shape.at[0]:.1f}" y="{shape.at[1]:.1f}"'
+        return f'<text {position} font-size="{shape.size}" text-anchor="{shape.anchor}">{escape(shape.text)}</text>'
     if isinstance(shape, _Path):
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in shape.points)
         return (

@@ -1,11 +1,11 @@
-"""The formats of structural tags as parts of grammars.
+"""Translates the formats of structural tags to parts of grammars.
 
-Free text stops at the first place where something else begins: at a trigger, or at the end of the tag that it is the
-content of. Which end may follow is handed down, so that text and end are told apart exactly. Formats are translated
-from the leaves up, with a stack, since users may nest them deeply.
+Free text ends at the first delimiter: a trigger, or the end of the enclosing tag. The delimiters that may follow a
+format (``_Delimiters``) are passed down to its free text, so that the boundary between them is exact. Formats are
+translated bottom-up with an explicit stack, because user input may nest them deeply.
 
-The formats are those of XGrammar 0.2.8 (documentation: "Structural Tag"); what differs on purpose is in
-``docs/structural_tags.md``.
+The formats are those of XGrammar 0.2.8 (documentation: "Structural Tag"); ``docs/structural_tags.md`` lists the
+intended differences.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 from grammask import _grammask, composition
 from grammask.errors import GrammarError
+from grammask.readers.gbnf import xgrammar_ebnf_part
+from grammask.readers.regex import regex_part
 from grammask.schemas.keywords import escaped
-from grammask.structural_tags.nested_parameters import NESTED_STYLES, nested_parameters_part
-from grammask.structural_tags.parameters import PARAMETER_STYLES, parameters_part
-from grammask.structural_tags.places import Refusals
+from grammask.structural_tags.diagnostics import DiagnosticList
+from grammask.structural_tags.parameters import PARAMETER_STYLES, EncodingContext
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits
     from grammask.composition import Part
-    from grammask.grammar import Grammar
 
 __all__ = ["structural_tag_part"]
 
@@ -34,51 +34,70 @@ _EMPTY = composition.literal("")
 
 
 @dataclass(frozen=True)
-class _Following:
-    """What ends the free text at the end of a format: words, the first of which follows, or tokens."""
+class _Delimiters:
+    """The delimiters that may follow a format.
+
+    Attributes:
+        words: Texts; free text at the end of the format contains none of them, and the first one follows.
+        tokens: Tokens that end the format.
+    """
 
     words: tuple[str, ...] = ()
     tokens: tuple[int | str, ...] = ()
 
 
-_NOTHING = _Following()
-_Format = Callable[[Mapping[str, Any], str, _Following], "_Frame"]
+_NONE = _Delimiters()
+_FormatMethod = Callable[[Mapping[str, Any], str, _Delimiters], "_Frame"]
+
+
+@dataclass(frozen=True)
+class _InnerFormat:
+    """A format inside another one, with its JSON pointer and the delimiters that may follow it."""
+
+    node: Any
+    pointer: str
+    delimiters: _Delimiters = _NONE
 
 
 @dataclass
 class _Frame:
-    """A format whose inner formats are being translated."""
+    """A format on the stack, whose inner formats are being translated.
+
+    Attributes:
+        finish: Makes the part of the format from those of its inner formats.
+        inner: The inner formats.
+        parts: The parts of the inner formats that are finished.
+        key: The key of the part in the memo table: its pointer, and its delimiters if they make a difference.
+    """
 
     finish: Callable[[list[Part]], Part]
-    inner: list[tuple[Any, str, _Following]]
+    inner: list[_InnerFormat]
     parts: list[Part] = field(default_factory=list)
-    key: tuple[str, _Following] | None = None
-    """What the finished part is known by: its place, and what follows it if that makes a difference."""
+    key: tuple[str, _Delimiters] | None = None
 
 
-def structural_tag_part(tag: Mapping[str, Any], grammars: type[Grammar], limits: Limits | None) -> Part:
-    """Returns the part that matches what a structural tag describes.
+def structural_tag_part(tag: Mapping[str, Any], limits: Limits | None) -> Part:
+    """Returns the part that matches the outputs of a structural tag.
 
     Args:
-        tag: ``{"type": "structural_tag", "format": ...}``, or the older form with ``structures`` and ``triggers``, or
-            a format alone.
-        grammars: The class whose methods read the grammars and schemas inside.
-        limits: Budgets for each of them; once the time is over none is begun.
+        tag: ``{"type": "structural_tag", "format": ...}``, the older form with ``structures`` and ``triggers``, or a
+            format alone.
+        limits: Budgets for each embedded grammar and schema; none is begun after ``Limits.seconds``.
 
     Raises:
-        LimitExceeded: The time is over.
-        StructuralTagError: Everything that is wrong, each with its JSON pointer.
-        UnsupportedGrammar: Only things that cannot be enforced exactly.
+        LimitExceeded: The time has passed.
+        StructuralTagError: All errors, each with its JSON pointer.
+        UnsupportedGrammar: All errors, if each is about a construct that cannot be enforced exactly.
     """
-    refusals = Refusals()
-    root, pointer = _root_format(tag, refusals)
-    translator = _Translator(grammars, limits, refusals)
+    diagnostics = DiagnosticList()
+    root, pointer = _root_format(tag, diagnostics)
+    translator = _Translator(limits, diagnostics)
     part = translator.translate(root, pointer)
-    refusals.raise_all()
+    diagnostics.raise_all()
     return part
 
 
-def _root_format(tag: Any, refusals: Refusals) -> tuple[Any, str]:
+def _root_format(tag: Any, diagnostics: DiagnosticList) -> tuple[Any, str]:
     if isinstance(tag, Mapping) and tag.get("type", "structural_tag") == "structural_tag":
         if "format" in tag:
             return tag["format"], "#/format"
@@ -96,10 +115,10 @@ def _root_format(tag: Any, refusals: Refusals) -> tuple[Any, str]:
                 for one in structures
             ]
             for name in tag.keys() - _LEGACY_FIELDS:
-                refusals.invalid(
+                diagnostics.invalid(
                     f"#/{escaped(str(name))}", f"the older form of structural tags has no field `{name}`"
                 )
-            # Not of XGrammar: SGLang adds it, and asks so for calls that are required.
+            # An extension of SGLang, which it uses for required calls.
             required = tag.get("at_least_one", False)
             return {
                 "type": "triggered_tags",
@@ -107,13 +126,13 @@ def _root_format(tag: Any, refusals: Refusals) -> tuple[Any, str]:
                 "tags": tags,
                 "at_least_one": required,
             }, "#"
-        refusals.invalid("#", "a structural tag has a `format`, or `structures` and `triggers`")
+        diagnostics.invalid("#", "a structural tag has a `format`, or `structures` and `triggers`")
         return {"type": "any_text"}, "#"
     return tag, "#"
 
 
 def _schema_of(schema: Any) -> Any:
-    """A schema of the older form, which may be given as text, or left out for any value."""
+    """Returns a schema of the older form: it may be JSON text, and absent for any value."""
     if schema is None:
         return {}
     try:
@@ -123,28 +142,29 @@ def _schema_of(schema: Any) -> Any:
 
 
 class _Translator:
-    def __init__(self, grammars: type[Grammar], limits: Limits | None, refusals: Refusals) -> None:
-        self.grammars = grammars
+    """Translates one tag. The method ``format_X`` translates formats of the type ``X``."""
+
+    def __init__(self, limits: Limits | None, diagnostics: DiagnosticList) -> None:
         self.limits = limits
-        self.refusals = refusals
+        self.diagnostics = diagnostics
         self.seconds = (limits or _grammask.Limits()).seconds
         self.end = time.monotonic() + self.seconds
 
     def translate(self, root: Any, pointer: str) -> Part:
-        # A content is asked for once for each end of its tag, and most of it does not depend on the end.
-        known: dict[tuple[str, _Following], Part] = {}
-        stack = [_Frame(lambda parts: parts[0], [(root, pointer, _NOTHING)])]
+        # The content of a tag is translated once for each end of the tag; most of it does not depend on the end.
+        memo: dict[tuple[str, _Delimiters], Part] = {}
+        stack = [_Frame(lambda parts: parts[0], [_InnerFormat(root, pointer)])]
         while True:
             frame = stack[-1]
             if len(frame.parts) < len(frame.inner):
-                node, place, following = frame.inner[len(frame.parts)]
-                kind = node.get("type") if isinstance(node, Mapping) else None
-                key = (place, _NOTHING if kind in _WITH_ENDS_OF_THEIR_OWN else following)
-                part = known.get(key)
+                inner = frame.inner[len(frame.parts)]
+                kind = inner.node.get("type") if isinstance(inner.node, Mapping) else None
+                key = (inner.pointer, _NONE if kind in _INDEPENDENT_OF_DELIMITERS else inner.delimiters)
+                part = memo.get(key)
                 if part is None:
-                    inner = self._open(node, place, following)
-                    inner.key = key
-                    stack.append(inner)
+                    opened = self._open(inner)
+                    opened.key = key
+                    stack.append(opened)
                 else:
                     frame.parts.append(part)
                 continue
@@ -153,55 +173,60 @@ class _Translator:
             if not stack:
                 return part
             if frame.key is not None:
-                known[frame.key] = part
+                memo[frame.key] = part
             stack[-1].parts.append(part)
 
-    def _open(self, node: Any, pointer: str, following: _Following) -> _Frame:
-        # Each grammar inside has the time of a call for itself, so all of them take twice that at the most.
+    def _open(self, inner: _InnerFormat) -> _Frame:
+        node, pointer = inner.node, inner.pointer
+        # Each embedded grammar has the whole time limit for itself, so the total is at most twice the limit.
         if time.monotonic() >= self.end:
-            self.refusals.late(pointer, self.seconds)
+            self.diagnostics.raise_timeout(pointer, self.seconds)
         if not isinstance(node, Mapping):
-            self.refusals.invalid(pointer, "a format is an object with a `type`")
+            self.diagnostics.invalid(pointer, "a format is an object with a `type`")
             return _leaf(_EMPTY)
         kind = node.get("type")
         if not isinstance(kind, str) or kind not in _FIELDS:
             help = f"formats: {', '.join(_FIELDS)}"
-            self.refusals.invalid(f"{pointer}/type", f"there is no format {kind!r}", help)
+            self.diagnostics.invalid(f"{pointer}/type", f"there is no format {kind!r}", help)
             return _leaf(_EMPTY)
-        known = _FIELDS[kind]
+        fields = _FIELDS[kind]
         for name in node:
-            if name not in known and name != "type":
+            if name not in fields and name != "type":
                 place = f"{pointer}/{escaped(str(name))}"
-                self.refusals.invalid(place, f"`{kind}` has no field `{name}`", f"fields: {', '.join(known)}")
-        method: _Format = getattr(self, f"format_{kind}")
-        return method(node, pointer, following)
+                self.diagnostics.invalid(
+                    place, f"`{kind}` has no field `{name}`", f"fields: {', '.join(fields)}"
+                )
+        method: _FormatMethod = getattr(self, f"format_{kind}")
+        return method(node, pointer, inner.delimiters)
 
-    # Reading of fields ------------------------------------------------------------------------------------------
+    # Fields -----------------------------------------------------------------------------------------------------
 
     def _text(self, node: Mapping[str, Any], name: str, pointer: str) -> str:
         value = node.get(name)
         if not isinstance(value, str):
-            self.refusals.invalid(f"{pointer}/{name}", f"`{name}` is a string")
+            self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a string")
             return ""
         return value
 
     def _words(self, node: Mapping[str, Any], name: str, pointer: str) -> list[str]:
         value = node.get(name, [])
         if not isinstance(value, list) or not all(isinstance(word, str) and word for word in value):
-            self.refusals.invalid(f"{pointer}/{name}", f"`{name}` is a list of strings that are not empty")
+            self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a list of strings that are not empty")
             return []
         return value
 
     def _flag(self, node: Mapping[str, Any], name: str, pointer: str) -> bool:
         value = node.get(name, False)
         if not isinstance(value, bool):
-            self.refusals.invalid(f"{pointer}/{name}", f"`{name}` is true or false")
+            self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is true or false")
         return value is True
 
     def _bound(self, node: Mapping[str, Any], name: str, pointer: str) -> int | None:
         value = node.get(name)
         if value is not None and not _is_count(value):
-            self.refusals.invalid(f"{pointer}/{name}", f"`{name}` is a number from 0 to 2147483647, or null")
+            self.diagnostics.invalid(
+                f"{pointer}/{name}", f"`{name}` is a number from 0 to 2147483647, or null"
+            )
             return None
         return value
 
@@ -211,94 +236,88 @@ class _Translator:
             or not isinstance(value, int | str)
             or (isinstance(value, int) and value < 0)
         ):
-            self.refusals.invalid(pointer, "a token is an id or a string")
+            self.diagnostics.invalid(pointer, "a token is an id or a string")
             return 0
         return value
 
     def _tokens(self, node: Mapping[str, Any], name: str, pointer: str) -> list[int | str]:
         value = node.get(name, [])
         if not isinstance(value, list):
-            self.refusals.invalid(f"{pointer}/{name}", f"`{name}` is a list of tokens")
+            self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a list of tokens")
             return []
         return [self._token(token, f"{pointer}/{name}/{index}") for index, token in enumerate(value)]
 
     def _formats(self, node: Mapping[str, Any], name: str, pointer: str) -> list[Any]:
         value = node.get(name)
         if not isinstance(value, list) or not value:
-            self.refusals.invalid(f"{pointer}/{name}", f"`{name}` is a list with at least one format")
+            self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a list with at least one format")
             return []
         return value
 
-    def _grammar(self, pointer: str, make: Callable[[], Grammar]) -> Part:
+    def _part(self, pointer: str, make: Callable[[], Part]) -> Part:
+        """Returns the part of an embedded text; records what its reader raises."""
         try:
-            return make().as_part()
+            return make()
         except GrammarError as error:
-            self.refusals.of_part(pointer, error)
+            self.diagnostics.embedded(pointer, error)
         except (TypeError, ValueError) as error:
-            self.refusals.invalid(pointer, str(error))
+            self.diagnostics.invalid(pointer, str(error))
         return _EMPTY
 
     # Text, grammars and schemas ---------------------------------------------------------------------------------
 
-    def format_const_string(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
+    def format_const_string(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
         return _leaf(composition.literal(self._text(node, "value", pointer)))
 
-    def format_json_schema(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
+    def format_json_schema(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
         schema = node.get("json_schema")
         place = f"{pointer}/json_schema"
         if not isinstance(schema, bool | Mapping):
-            self.refusals.invalid(place, "`json_schema` is a schema: an object, true or false")
+            self.diagnostics.invalid(place, "`json_schema` is a schema: an object, true or false")
             return _leaf(_EMPTY)
-        style = node.get("style", "json")
+        style_name = node.get("style", "json")
         excludes = self._words(node, "excludes", pointer)
-        if style != "json" and any(word.strip() != word for word in excludes):
-            self.refusals.unsupported(
+        if style_name != "json" and any(word.strip() != word for word in excludes):
+            self.diagnostics.unsupported(
                 f"{pointer}/excludes",
                 "words with white space at an end, since there may be some around values",
             )
-        most = self._bound(node, "max_whitespace_cnt", pointer)
+        max_whitespace = self._bound(node, "max_whitespace_cnt", pointer)
         options: dict[str, Any] = {"limits": self.limits, "excludes": excludes}
-        if most is not None:
-            options["max_whitespace"] = most
+        if max_whitespace is not None:
+            options["max_whitespace"] = max_whitespace
         if self._flag(node, "any_order", pointer):
             options["key_order"] = "any"
-        if style == "json":
-            return _leaf(self._grammar(place, lambda: self.grammars.from_json_schema(schema, **options)))
-        if style not in PARAMETER_STYLES and style not in NESTED_STYLES:
-            known = ", ".join(["json", *PARAMETER_STYLES, *NESTED_STYLES])
-            self.refusals.unsupported(f"{pointer}/style", f"there is no style {style!r}", f"styles: {known}")
+        style = PARAMETER_STYLES.get(style_name)
+        if style is None:
+            self.diagnostics.unsupported(
+                f"{pointer}/style",
+                f"there is no style {style_name!r}",
+                f"styles: {', '.join(PARAMETER_STYLES)}",
+            )
             return _leaf(_EMPTY)
-        if style in NESTED_STYLES:
-            nested = NESTED_STYLES[style]
-            return _leaf(nested_parameters_part(schema, nested, place, self.refusals, self.grammars, options))
-        flat = PARAMETER_STYLES[style]
-        return _leaf(parameters_part(schema, flat, place, self.refusals, self.grammars, options))
+        context = EncodingContext(place, self.diagnostics, options)
+        return _leaf(self._part(place, lambda: style.encode(schema, context)))
 
     def format_qwen_xml_parameter(
-        self, node: Mapping[str, Any], pointer: str, following: _Following
+        self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters
     ) -> _Frame:
-        return self.format_json_schema({**node, "style": "qwen_xml"}, pointer, following)
+        return self.format_json_schema({**node, "style": "qwen_xml"}, pointer, delimiters)
 
-    def format_regex(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
-        # XGrammar's classes know ASCII, and its dot matches line ends.
+    def format_regex(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
+        # In XGrammar's syntax, classes such as `\w` are ASCII, and the dot matches line ends.
         pattern = _grammask.xgrammar_expression(self._text(node, "pattern", pointer))
-        return _leaf(
-            self._grammar(f"{pointer}/pattern", lambda: self.grammars.from_regex(pattern, limits=self.limits))
-        )
+        return _leaf(self._part(f"{pointer}/pattern", lambda: regex_part(pattern, self.limits)))
 
-    def format_grammar(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
+    def format_grammar(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
         text = self._text(node, "grammar", pointer)
-        return _leaf(
-            self._grammar(
-                f"{pointer}/grammar", lambda: self.grammars.from_xgrammar_ebnf(text, limits=self.limits)
-            )
-        )
+        return _leaf(self._part(f"{pointer}/grammar", lambda: xgrammar_ebnf_part(text, self.limits)))
 
-    def format_any_text(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_any_text(self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters) -> _Frame:
         return _leaf(
             composition.free_text(
-                before=following.words[0] if following.words else None,
-                stops=following.words,
+                before=delimiters.words[0] if delimiters.words else None,
+                stops=delimiters.words,
                 without=self._words(node, "excludes", pointer),
                 max_characters=self._bound(node, "max_chars", pointer),
                 max_tokens=self._bound(node, "max_tokens", pointer),
@@ -307,49 +326,59 @@ class _Translator:
 
     # Combinations -----------------------------------------------------------------------------------------------
 
-    def format_sequence(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_sequence(self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters) -> _Frame:
         elements = self._formats(node, "elements", pointer)
         last = len(elements) - 1
         return _Frame(
             composition.sequence,
             [
-                (element, f"{pointer}/elements/{index}", following if index == last else _NOTHING)
+                _InnerFormat(element, f"{pointer}/elements/{index}", delimiters if index == last else _NONE)
                 for index, element in enumerate(elements)
             ],
         )
 
-    def format_or(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_or(self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters) -> _Frame:
         elements = self._formats(node, "elements", pointer)
         return _Frame(
             lambda parts: composition.choice(parts or [_EMPTY]),
-            [(element, f"{pointer}/elements/{index}", following) for index, element in enumerate(elements)],
+            [
+                _InnerFormat(element, f"{pointer}/elements/{index}", delimiters)
+                for index, element in enumerate(elements)
+            ],
         )
 
-    def format_optional(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
-        return self._copies(node, pointer, following, 0, 1)
+    def format_optional(self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters) -> _Frame:
+        return self._copies(node, pointer, delimiters, 0, 1)
 
-    def format_star(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
-        return self._copies(node, pointer, following, 0, None)
+    def format_star(self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters) -> _Frame:
+        return self._copies(node, pointer, delimiters, 0, None)
 
-    def format_plus(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
-        return self._copies(node, pointer, following, 1, None)
+    def format_plus(self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters) -> _Frame:
+        return self._copies(node, pointer, delimiters, 1, None)
 
-    def format_repeat(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
-        least: Any = node.get("min")
-        most: Any = node.get("max")
-        if not (_is_count(least) and ((_is_count(most) and least <= most) or most == -1)):
-            self.refusals.invalid(
+    def format_repeat(self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters) -> _Frame:
+        min_count: Any = node.get("min")
+        max_count: Any = node.get("max")
+        has_no_maximum = max_count == -1
+        is_range = _is_count(min_count) and _is_count(max_count) and min_count <= max_count
+        if not (is_range or (_is_count(min_count) and has_no_maximum)):
+            self.diagnostics.invalid(
                 pointer, "`min` and `max` are numbers, `max` not below `min` or -1 for any number"
             )
-            least, most = 0, 1
-        return self._copies(node, pointer, following, least, None if most == -1 else most)
+            min_count, max_count = 0, 1
+        return self._copies(node, pointer, delimiters, min_count, None if has_no_maximum else max_count)
 
     def _copies(
-        self, node: Mapping[str, Any], pointer: str, following: _Following, least: int, most: int | None
+        self,
+        node: Mapping[str, Any],
+        pointer: str,
+        delimiters: _Delimiters,
+        min_count: int,
+        max_count: int | None,
     ) -> _Frame:
         return _Frame(
-            lambda parts: composition.repeat(parts[0], least, most),
-            [(node.get("content"), f"{pointer}/content", following)],
+            lambda parts: composition.repeat(parts[0], min_count, max_count),
+            [_InnerFormat(node.get("content"), f"{pointer}/content", delimiters)],
         )
 
     # Tags -------------------------------------------------------------------------------------------------------
@@ -360,30 +389,38 @@ class _Translator:
             return composition.token(self._token(begin.get("token"), f"{pointer}/begin/token"))
         return composition.literal(self._text(tag, "begin", pointer))
 
-    def format_tag(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
+    def format_tag(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
         return self._tag_after(node, pointer, self._begin(node, pointer))
 
     def _tag_after(self, tag: Mapping[str, Any], pointer: str, begin: Part) -> _Frame:
-        """The rest of a tag behind its beginning, and it."""
-        content = (tag.get("content"), f"{pointer}/content")
+        """Translates a tag.
+
+        Args:
+            tag: The tag.
+            pointer: Its JSON pointer.
+            begin: The part of its beginning, which may be shortened by a trigger.
+        """
+        content, place = tag.get("content"), f"{pointer}/content"
         end = tag.get("end")
         if isinstance(end, Mapping) and end.get("type") == "token":
             reference = self._token(end.get("token"), f"{pointer}/end/token")
             close = composition.token(reference)
             return _Frame(
                 lambda parts: composition.sequence([begin, *parts, close]),
-                [(*content, _Following(tokens=(reference,)))],
+                [_InnerFormat(content, place, _Delimiters(tokens=(reference,)))],
             )
         words = [end] if isinstance(end, str) else end
         if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
-            self.refusals.invalid(f"{pointer}/end", "`end` is a string, a list of strings or a token")
+            self.diagnostics.invalid(f"{pointer}/end", "`end` is a string, a list of strings or a token")
             words = [""]
         words = list(dict.fromkeys(words))
         if "" in words:
-            # Nothing ends the text then, as at the end of the output.
+            # An empty end does not delimit free text, which then continues as at the end of the output.
             closes = composition.choice([composition.literal(word) for word in words])
-            return _Frame(lambda parts: composition.sequence([begin, *parts, closes]), [(*content, _NOTHING)])
-        # One content for each end, because text before an end may depend on which end it is.
+            return _Frame(
+                lambda parts: composition.sequence([begin, *parts, closes]), [_InnerFormat(content, place)]
+            )
+        # One copy of the content for each end, because free text depends on the end that follows it.
         return _Frame(
             lambda parts: composition.sequence(
                 [
@@ -395,23 +432,25 @@ class _Translator:
                 ]
             ),
             [
-                (*content, _Following(words=(word, *(other for other in words if other != word))))
+                _InnerFormat(
+                    content, place, _Delimiters((word, *(other for other in words if other != word)))
+                )
                 for word in words
             ],
         )
 
-    def _tags(self, node: Mapping[str, Any], pointer: str) -> list[tuple[Mapping[str, Any], str]]:
+    def _tags(self, node: Mapping[str, Any], pointer: str) -> list[_InnerFormat]:
         tags = []
         for index, tag in enumerate(self._formats(node, "tags", pointer)):
             place = f"{pointer}/tags/{index}"
             if isinstance(tag, Mapping) and tag.get("type", "tag") == "tag":
-                tags.append((tag, place))
+                tags.append(_InnerFormat({"type": "tag", **tag}, place))
             else:
-                self.refusals.invalid(place, "this is a tag, `{'type': 'tag', ...}`")
+                self.diagnostics.invalid(place, "this is a tag, `{'type': 'tag', ...}`")
         return tags
 
     def format_tags_with_separator(
-        self, node: Mapping[str, Any], pointer: str, _following: _Following
+        self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters
     ) -> _Frame:
         separator = composition.literal(self._text(node, "separator", pointer))
         required = self._flag(node, "at_least_one", pointer)
@@ -423,110 +462,107 @@ class _Translator:
             tags = tag if once else composition.sequence([tag, more])
             return tags if required else composition.choice([_EMPTY, tags])
 
-        return _Frame(
-            finish, [({"type": "tag", **tag}, place, _NOTHING) for tag, place in self._tags(node, pointer)]
-        )
+        return _Frame(finish, self._tags(node, pointer))
 
-    def format_triggered_tags(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
+    def format_triggered_tags(self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters) -> _Frame:
         triggers = self._words(node, "triggers", pointer)
         if not triggers:
-            self.refusals.invalid(f"{pointer}/triggers", "there is at least one trigger")
-        text = _FreeText(following.words, tuple(triggers), tuple(self._words(node, "excludes", pointer)))
+            self.diagnostics.invalid(f"{pointer}/triggers", "there is at least one trigger")
+        text = _FreeText(delimiters.words, tuple(triggers), tuple(self._words(node, "excludes", pointer)))
         required = self._flag(node, "at_least_one", pointer)
         once = self._flag(node, "stop_after_first", pointer)
-        tags = self._tags(node, pointer)
-        found: list[str] = []
-        for tag, place in tags:
-            begin = self._text(tag, "begin", place)
+        trigger_of_tag: list[str] = []
+        inner: list[_InnerFormat] = []
+        for tag in self._tags(node, pointer):
+            begin = self._text(tag.node, "begin", tag.pointer)
             matching = [trigger for trigger in triggers if begin.startswith(trigger)]
             if len(matching) != 1 and triggers:
                 count = "several triggers" if matching else "no trigger"
-                self.refusals.invalid(
-                    f"{place}/begin", f"{begin!r} begins with {count}, and not with exactly one"
+                self.diagnostics.invalid(
+                    f"{tag.pointer}/begin", f"{begin!r} begins with {count}, and not with exactly one"
                 )
-            found.append(matching[0] if matching else "")
-        inner: list[tuple[Any, str, _Following]] = [
-            ({"type": "tag", **tag, "begin": str(tag.get("begin"))[len(trigger) :]}, place, _NOTHING)
-            for (tag, place), trigger in zip(tags, found, strict=True)
-        ]
+            trigger = matching[0] if matching else ""
+            trigger_of_tag.append(trigger)
+            rest = str(tag.node.get("begin"))[len(trigger) :]
+            inner.append(_InnerFormat({**tag.node, "begin": rest}, tag.pointer))
 
         def finish(parts: list[Part]) -> Part:
-            after: dict[str, list[Part]] = {}
-            for part, trigger in zip(parts, found, strict=True):
+            by_trigger: dict[str, list[Part]] = {}
+            for part, trigger in zip(parts, trigger_of_tag, strict=True):
                 if trigger:
-                    after.setdefault(trigger, []).append(part)
-            whole = [
-                composition.sequence([composition.literal(trigger), composition.choice(rests)])
-                for trigger, rests in after.items()
-            ]
-            return _dispatched(after, whole, text, is_required=required, is_once=once)
+                    by_trigger.setdefault(trigger, []).append(part)
+            return _dispatched(by_trigger, text, is_required=required, is_once=once)
 
         return _Frame(finish, inner)
 
-    def format_dispatch(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
+    def format_dispatch(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
         rules = self._formats(node, "rules", pointer)
         patterns: list[str] = []
-        inner: list[tuple[Any, str, _Following]] = []
+        inner: list[_InnerFormat] = []
         for index, rule in enumerate(rules):
             place = f"{pointer}/rules/{index}"
             if isinstance(rule, list | tuple) and len(rule) == 2 and isinstance(rule[0], str) and rule[0]:
                 patterns.append(rule[0])
-                inner.append((rule[1], f"{place}/1", _NOTHING))
+                inner.append(_InnerFormat(rule[1], f"{place}/1"))
             else:
-                self.refusals.invalid(place, "a rule is a pair of a string that is not empty and a format")
+                self.diagnostics.invalid(place, "a rule is a pair of a string that is not empty and a format")
         text = _FreeText((), tuple(patterns), tuple(self._words(node, "excludes", pointer)))
         once = not self._flag({"loop": True, **node}, "loop", pointer)
 
         def finish(parts: list[Part]) -> Part:
-            after: dict[str, list[Part]] = {}
+            by_pattern: dict[str, list[Part]] = {}
             for part, pattern in zip(parts, patterns, strict=True):
-                after.setdefault(pattern, []).append(part)
-            return _dispatched(after, [], text, is_required=False, is_once=once)
+                by_pattern.setdefault(pattern, []).append(part)
+            return _dispatched(by_pattern, text, is_required=False, is_once=once)
 
         return _Frame(finish, inner)
 
     # Tokens -----------------------------------------------------------------------------------------------------
 
-    def format_token(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
+    def format_token(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
         return _leaf(composition.token(self._token(node.get("token"), f"{pointer}/token")))
 
-    def format_exclude_token(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
-        excluded = [*self._tokens(node, "exclude_tokens", pointer), *following.tokens]
+    def format_exclude_token(self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters) -> _Frame:
+        excluded = [*self._tokens(node, "exclude_tokens", pointer), *delimiters.tokens]
         return _leaf(composition.tokens(excluded, others=True))
 
-    def format_any_tokens(self, node: Mapping[str, Any], pointer: str, following: _Following) -> _Frame:
-        excluded = [*self._tokens(node, "exclude_tokens", pointer), *following.tokens]
-        most = self._bound(node, "max_tokens", pointer)
-        return _leaf(composition.repeat(composition.tokens(excluded, others=True), 0, most))
+    def format_any_tokens(self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters) -> _Frame:
+        excluded = [*self._tokens(node, "exclude_tokens", pointer), *delimiters.tokens]
+        max_tokens = self._bound(node, "max_tokens", pointer)
+        return _leaf(composition.repeat(composition.tokens(excluded, others=True), 0, max_tokens))
 
     def format_token_triggered_tags(
-        self, node: Mapping[str, Any], pointer: str, following: _Following
+        self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters
     ) -> _Frame:
         triggers = self._tokens(node, "trigger_tokens", pointer)
         tags = self._tags(node, pointer)
-        for tag, place in tags:
-            begin = tag.get("begin")
+        for tag in tags:
+            begin = tag.node.get("begin")
             token = begin.get("token") if isinstance(begin, Mapping) else None
             if token is None or token not in triggers:
-                self.refusals.invalid(f"{place}/begin", "the tag begins with one of the trigger tokens")
+                self.diagnostics.invalid(
+                    f"{tag.pointer}/begin", "the tag begins with one of the trigger tokens"
+                )
         required = self._flag(node, "at_least_one", pointer)
         once = self._flag(node, "stop_after_first", pointer)
-        excluded = [*triggers, *self._tokens(node, "exclude_tokens", pointer), *following.tokens]
+        excluded = [*triggers, *self._tokens(node, "exclude_tokens", pointer), *delimiters.tokens]
         return _Frame(
             lambda parts: _token_dispatched(parts, excluded, is_required=required, is_once=once),
-            [({"type": "tag", **tag}, place, _NOTHING) for tag, place in tags],
+            tags,
         )
 
-    def format_token_dispatch(self, node: Mapping[str, Any], pointer: str, _following: _Following) -> _Frame:
+    def format_token_dispatch(
+        self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters
+    ) -> _Frame:
         patterns: list[int | str] = []
-        inner: list[tuple[Any, str, _Following]] = []
+        inner: list[_InnerFormat] = []
         for index, rule in enumerate(self._formats(node, "rules", pointer)):
             place = f"{pointer}/rules/{index}"
             if isinstance(rule, list | tuple) and len(rule) == 2:
                 patterns.append(self._token(rule[0], f"{place}/0"))
-                inner.append((rule[1], f"{place}/1", _NOTHING))
+                inner.append(_InnerFormat(rule[1], f"{place}/1"))
             else:
-                self.refusals.invalid(place, "a rule is a pair of a token and a format")
+                self.diagnostics.invalid(place, "a rule is a pair of a token and a format")
         once = not self._flag({"loop": True, **node}, "loop", pointer)
         excluded = [*patterns, *self._tokens(node, "exclude_tokens", pointer)]
 
@@ -542,19 +578,25 @@ class _Translator:
 
 @dataclass(frozen=True)
 class _FreeText:
-    """Text between dispatched parts."""
+    """The free text around triggered parts.
 
-    following: tuple[str, ...]
+    Attributes:
+        delimiters: The texts that end all of it.
+        triggers: The texts that begin a triggered part.
+        excludes: The texts that may not occur.
+    """
+
+    delimiters: tuple[str, ...]
     triggers: tuple[str, ...]
     excludes: tuple[str, ...]
 
     def before(self, trigger: str) -> Part:
-        stops = (*self.triggers, *self.following)
+        stops = (*self.triggers, *self.delimiters)
         return composition.free_text(before=trigger, stops=stops, without=self.excludes)
 
     def last(self) -> Part:
-        stops = (*self.following, *self.triggers)
-        before = self.following[0] if self.following else None
+        stops = (*self.delimiters, *self.triggers)
+        before = self.delimiters[0] if self.delimiters else None
         return composition.free_text(before=before, stops=stops, without=self.excludes)
 
 
@@ -567,22 +609,31 @@ def _leaf(part: Part) -> _Frame:
 
 
 def _dispatched(
-    after: Mapping[str, list[Part]],
-    whole: list[Part],
+    by_trigger: Mapping[str, list[Part]],
     text: _FreeText,
     *,
     is_required: bool,
     is_once: bool,
 ) -> Part:
-    """Text up to a trigger and what is behind it, again and again or once; ``whole`` are the first ones if required."""
-    if not after:
+    """Returns free text with triggered parts in it.
+
+    Args:
+        by_trigger: The alternatives after each trigger.
+        text: The free text.
+        is_required: Whether the output begins with a trigger.
+        is_once: Whether there is at most one triggered part.
+    """
+    if not by_trigger:
         return text.last()
     later = composition.choice(
         composition.sequence([text.before(trigger), composition.literal(trigger), composition.choice(rests)])
-        for trigger, rests in after.items()
+        for trigger, rests in by_trigger.items()
     )
     if is_required:
-        first = composition.choice(whole)
+        first = composition.choice(
+            composition.sequence([composition.literal(trigger), composition.choice(rests)])
+            for trigger, rests in by_trigger.items()
+        )
         return (
             first
             if is_once
@@ -608,13 +659,13 @@ def _token_dispatched(
     return composition.sequence([composition.repeat(later, 0, None), free])
 
 
-_WITH_ENDS_OF_THEIR_OWN = frozenset(
+_INDEPENDENT_OF_DELIMITERS = frozenset(
     {
         "const_string", "dispatch", "grammar", "json_schema", "qwen_xml_parameter", "regex", "tag",
         "tags_with_separator", "token", "token_dispatch",
     }
 )  # fmt: skip
-"""Formats whose texts do not depend on what follows."""
+"""Formats whose texts do not depend on the delimiters after them."""
 
 _LEGACY_FIELDS = {"at_least_one", "structures", "tags", "triggers", "type"}
 _FIELDS: dict[str, tuple[str, ...]] = {
@@ -640,4 +691,4 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "token_triggered_tags": ("trigger_tokens", "tags", "exclude_tokens", "at_least_one", "stop_after_first"),
     "triggered_tags": ("triggers", "tags", "at_least_one", "stop_after_first", "excludes"),
 }
-"""The fields of each format besides its type."""
+"""The fields of each format, without ``type``."""

@@ -1,4 +1,4 @@
-"""The dates between two dates as few lists of words: whole years of equal length share the list of their days."""
+"""The dates in an interval as a small number of keyword lists: whole years of equal length share a list of days."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import datetime as dt
 
 
 def date_words(first: dt.date, last: dt.date) -> list[tuple[list[str], ...]]:
-    """Return groups of lists: a date is one word of each list of one group, one after the other.
+    """Returns groups of lists; a date is the concatenation of one keyword from each list of one group.
 
     Raises:
-        ValueError: No date is between them.
+        ValueError: The interval is empty.
     """
     if first > last:
         msg = f"there is no date from {first} to {last}"

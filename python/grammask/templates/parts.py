@@ -1,4 +1,4 @@
-"""What can stand in a hole of a template: a grammar, and how a value is made of its text."""
+"""The parts that fill the holes of a template: a grammar with a function from its texts to values."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any
 from grammask import _grammask, composition
 from grammask.errors import UnsupportedType
 from grammask.grammar import Grammar
-from grammask.streaming import partial_json
+from grammask.partial_objects import partial_json
 from grammask.templates.calendar_dates import date_words
-from grammask.templates.joining import any_of, free_text
+from grammask.templates.captures import any_keyword, free_text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from grammask.schemas.spelling import SchemaKeywords
-    from grammask.templates.joining import Joining
-    from grammask.templates.results import Place
+    from grammask.schemas.options import SchemaKeywords
+    from grammask.templates.captures import CaptureBuilder
+    from grammask.templates.results import Capture
 
 
 class _Missing(enum.Enum):
@@ -33,45 +33,45 @@ class _Missing(enum.Enum):
 
 
 MISSING = _Missing.MISSING
-"""The value of which nothing can be said yet."""
+"""The value of a part that is not determined yet."""
 
 
 class Part(ABC):
-    """What can stand in a hole. Immutable, so one object can stand in many holes."""
+    """A part of a template. Immutable, so one object can fill several holes."""
 
     label = "part"
-    """What explanations call it."""
+    """The name of the part in explanations."""
 
     @abstractmethod
-    def build(self, joining: Joining) -> composition.Part:
-        """Make the grammar of the part, in which the places inside are marked."""
+    def build(self, captures: CaptureBuilder) -> composition.Part:
+        """Returns the grammar of the part, with its inner parts captured."""
 
     @abstractmethod
-    def value(self, text: bytes, place: Place) -> Any:
-        """Make the value of a place that ended; ``text`` is the whole text."""
+    def value(self, text: bytes, capture: Capture) -> Any:
+        """Returns the value of a part that has ended; ``text`` is the whole text."""
 
-    def growing_value(self, text: bytes, place: Place) -> Any:  # noqa: ARG002
-        """Make the value of a place that goes on, or return MISSING."""
+    def growing_value(self, text: bytes, capture: Capture) -> Any:  # noqa: ARG002
+        """Returns the value of a part that may grow; MISSING if it is not determined."""
         return MISSING
 
-    def value_at(self, text: bytes, place: Place) -> Any:
-        """Make the value of a place."""
-        return self.value(text, place) if place.is_closed else self.growing_value(text, place)
+    def value_at(self, text: bytes, capture: Capture) -> Any:
+        """Returns the value of a capture."""
+        return self.value(text, capture) if capture.is_closed else self.growing_value(text, capture)
 
-    def place(self, joining: Joining) -> composition.Part:
-        """Make the grammar of the part as a marked place."""
-        return joining.mark(self, self.build(joining))
+    def captured(self, captures: CaptureBuilder) -> composition.Part:
+        """Returns the grammar of the part as a captured part."""
+        return captures.capture(self, self.build(captures))
 
     def map(self, extract: Callable[[Any], Any]) -> Part:
-        """Make a part with the same texts, whose values go through ``extract`` when they are complete."""
+        """Returns a part with the same texts; ``extract`` is applied to its value when that is complete."""
         return MappedPart(self, extract)
 
     def optional(self) -> Part:
-        """Make a part that may be left out; its value is None then."""
+        """Returns a part that may be absent, with the value None."""
         return RepeatedPart(self, 0, 1, b"", single=True)
 
     def repeated(self, least: int = 0, most: int | None = None, *, separator: str | bytes = b"") -> Part:
-        """Make a part for a number of copies, whose value is a list."""
+        """Returns a part for ``least`` to ``most`` copies, whose value is a list."""
         return RepeatedPart(self, least, most, as_bytes(separator), single=False)
 
     def __or__(self, other: Any) -> Part:
@@ -84,7 +84,7 @@ class LeafPart(Part):
     def __init__(
         self,
         label: str,
-        build: Callable[[Joining], composition.Part],
+        build: Callable[[CaptureBuilder], composition.Part],
         decode: Callable[[bytes], Any],
         decode_growing: Callable[[bytes], Any] = lambda _: MISSING,
     ) -> None:
@@ -93,51 +93,51 @@ class LeafPart(Part):
         self._decode = decode
         self._decode_growing = decode_growing
 
-    def build(self, joining: Joining) -> composition.Part:
-        """Make the grammar."""
-        return self._build(joining)
+    def build(self, captures: CaptureBuilder) -> composition.Part:
+        """Returns the grammar."""
+        return self._build(captures)
 
-    def value(self, text: bytes, place: Place) -> Any:
-        """Make the value."""
-        return self._decode(text[place.start : place.end])
+    def value(self, text: bytes, capture: Capture) -> Any:
+        """Returns the value."""
+        return self._decode(text[capture.start : capture.end])
 
-    def growing_value(self, text: bytes, place: Place) -> Any:
-        """Make the value so far."""
-        return self._decode_growing(text[place.start : place.end])
+    def growing_value(self, text: bytes, capture: Capture) -> Any:
+        """Returns the value so far."""
+        return self._decode_growing(text[capture.start : capture.end])
 
 
 class MappedPart(Part):
-    """A part whose values go through a function."""
+    """A part with a function that is applied to its values."""
 
     def __init__(self, part: Part, extract: Callable[[Any], Any]) -> None:
         self.label = part.label
         self._part = part
         self._extract = extract
 
-    def build(self, joining: Joining) -> composition.Part:
-        """Make the grammar."""
-        return self._part.build(joining)
+    def build(self, captures: CaptureBuilder) -> composition.Part:
+        """Returns the grammar."""
+        return self._part.build(captures)
 
-    def value(self, text: bytes, place: Place) -> Any:
-        """Make the value."""
-        return self._extract(self._part.value(text, place))
+    def value(self, text: bytes, capture: Capture) -> Any:
+        """Returns the value."""
+        return self._extract(self._part.value(text, capture))
 
 
 class ChoicePart(Part):
-    """One of several parts, whose value is that of the part."""
+    """One of several parts, with the value of that part."""
 
     label = "choice"
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = parts
 
-    def build(self, joining: Joining) -> composition.Part:
-        """Make the grammar."""
-        return composition.choice([part.place(joining) for part in self._parts])
+    def build(self, captures: CaptureBuilder) -> composition.Part:
+        """Returns the grammar."""
+        return composition.choice([part.captured(captures) for part in self._parts])
 
-    def value(self, text: bytes, place: Place) -> Any:
-        """Make the value."""
-        chosen = place.places[0]
+    def value(self, text: bytes, capture: Capture) -> Any:
+        """Returns the value."""
+        chosen = capture.inner[0]
         return chosen.part.value_at(text, chosen)
 
     growing_value = value
@@ -153,36 +153,40 @@ class RepeatedPart(Part):
             msg = f"no repetition has at least {least} and at most {most} copies"
             raise ValueError(msg)
         self._part = part
-        self._least = least
-        self._most = most
+        self._min_count = least
+        self._max_count = most
         self._separator = separator
         self._single = single
 
-    def build(self, joining: Joining) -> composition.Part:
-        """Make the grammar."""
-        first = self._part.place(joining)
+    def build(self, captures: CaptureBuilder) -> composition.Part:
+        """Returns the grammar."""
+        first = self._part.captured(captures)
         if not self._separator:
-            return composition.repeat(first, self._least, self._most)
-        more_part = composition.sequence([composition.literal(self._separator), self._part.place(joining)])
-        most = None if self._most is None else self._most - 1
-        some = composition.sequence([first, composition.repeat(more_part, max(self._least - 1, 0), most)])
-        return some if self._least else composition.repeat(some, 0, 1)
+            return composition.repeat(first, self._min_count, self._max_count)
+        more_part = composition.sequence(
+            [composition.literal(self._separator), self._part.captured(captures)]
+        )
+        max_more = None if self._max_count is None else self._max_count - 1
+        some = composition.sequence(
+            [first, composition.repeat(more_part, max(self._min_count - 1, 0), max_more)]
+        )
+        return some if self._min_count else composition.repeat(some, 0, 1)
 
-    def value(self, text: bytes, place: Place) -> Any:
-        """Make the value."""
-        values = [copy.part.value_at(text, copy) for copy in place.places]
+    def value(self, text: bytes, capture: Capture) -> Any:
+        """Returns the value."""
+        values = [copy.part.value_at(text, copy) for copy in capture.inner]
         values = [value for value in values if value is not MISSING]
         if not self._single:
             return values
         if values:
             return values[0]
-        return None if place.is_closed else MISSING
+        return None if capture.is_closed else MISSING
 
     growing_value = value
 
 
 class FreeTextPart(Part):
-    """Text up to the first of some words, which are read and are no part of the value."""
+    """Text up to the first of several stops; the stop is read, but is not part of the value."""
 
     label = "text"
 
@@ -190,25 +194,25 @@ class FreeTextPart(Part):
         self,
         stops: Sequence[bytes],
         excludes: Sequence[bytes],
-        most_characters: int | None,
-        most_tokens: int | None = None,
+        max_characters: int | None,
+        max_tokens: int | None = None,
     ) -> None:
         self.stops = stops
         self._excludes = excludes
-        self._most_characters = most_characters
-        self._most_tokens = most_tokens
+        self._max_characters = max_characters
+        self._max_tokens = max_tokens
         self._inside = LeafPart(
             "text", lambda _: composition.literal(b""), decoded, lambda text: before_stops(text, stops)
         )
 
-    def build(self, joining: Joining) -> composition.Part:
-        """Make the grammar."""
+    def build(self, captures: CaptureBuilder) -> composition.Part:
+        """Returns the grammar."""
         if not self.stops:
-            return joining.mark(self._inside, self.text_before([], None))
+            return captures.capture(self._inside, self.text_before([], None))
         return composition.choice(
             composition.sequence(
                 [
-                    joining.mark(self._inside, self.text_before(self.stops, index)),
+                    captures.capture(self._inside, self.text_before(self.stops, index)),
                     composition.literal(stop),
                 ]
             )
@@ -216,12 +220,12 @@ class FreeTextPart(Part):
         )
 
     def text_before(self, ends: Sequence[bytes], end: int | None) -> composition.Part:
-        """Make the grammar of the text before one of ``ends``."""
-        return free_text(ends, end, self._excludes, self._most_characters, self._most_tokens)
+        """Returns the grammar of the text before one of ``ends``."""
+        return free_text(ends, end, self._excludes, self._max_characters, self._max_tokens)
 
-    def value(self, text: bytes, place: Place) -> Any:
-        """Make the value."""
-        inside = place.places[0]
+    def value(self, text: bytes, capture: Capture) -> Any:
+        """Returns the value."""
+        inside = capture.inner[0]
         return inside.part.value_at(text, inside)
 
     growing_value = value
@@ -235,7 +239,7 @@ class TokenPart(LeafPart):
 
 
 class TextBeforePart(LeafPart):
-    """Free text that ends where the literal text behind its hole begins."""
+    """Free text that ends where the literal text after its hole begins."""
 
     def __init__(self, part: FreeTextPart, following: bytes) -> None:
         super().__init__(
@@ -247,26 +251,26 @@ class TextBeforePart(LeafPart):
 
 
 def as_bytes(text: str | bytes) -> bytes:
-    """UTF-8 of a text; bytes are themselves."""
+    """Returns the UTF-8 encoding of a string; bytes are returned as they are."""
     return text.encode() if isinstance(text, str) else bytes(text)
 
 
 def decoded(text: bytes) -> str:
-    """A text as a string; bytes that are no UTF-8 become replacement characters."""
+    """Returns a text as a string, with replacement characters for invalid UTF-8."""
     return text.decode("utf-8", "replace")
 
 
 def decoded_so_far(text: bytes) -> str:
-    """A text that goes on as a string, without a character of which bytes are missing."""
+    """Returns a growing text as a string, without an incomplete character at its end."""
     return codecs.getincrementaldecoder("utf-8")("replace").decode(text)
 
 
 def before_stops(text: bytes, stops: Sequence[bytes]) -> str:
-    """Free text that goes on, without what may turn out to be the beginning of a stop: values only grow."""
-    held = max(
+    """Returns growing free text without a suffix that may be the beginning of a stop, so that values only grow."""
+    held_back = max(
         (size for stop in stops for size in range(1, len(stop)) if text.endswith(stop[:size])), default=0
     )
-    return decoded_so_far(text[: len(text) - held])
+    return decoded_so_far(text[: len(text) - held_back])
 
 
 def _of_grammar(
@@ -283,12 +287,12 @@ def _missing(_: bytes) -> Any:
 
 
 def embedded(grammar: Grammar) -> Part:
-    """Any text of a grammar of some other front end; its value is the text."""
+    """Returns a part for the texts of a grammar; its value is the text."""
     return _of_grammar("grammar", grammar)
 
 
 def regex(pattern: str | re.Pattern[str]) -> Part:
-    """A text that matches a regular expression as a whole, as of :meth:`grammask.Grammar.from_regex`."""
+    """Returns a part for the texts that match a regular expression as a whole (:meth:`grammask.Grammar.from_regex`)."""
     if isinstance(pattern, re.Pattern):
         if pattern.flags & ~re.UNICODE:
             msg = "write the flags of the pattern into it, such as (?i); flags of Python's re have other meanings"
@@ -304,16 +308,16 @@ def text(
     max_characters: int | None = None,
     max_tokens: int | None = None,
 ) -> Part:
-    """Any text, up to the first place where ``stop`` (or one of several) ends.
+    """Returns a part for any text up to the first occurrence of ``stop``, or of one of several stops.
 
-    The stop is read, and is no part of the value. Without a stop the text goes on up to the literal text behind the
-    hole, or, at the end of a template, up to the end.
+    The stop is read, but is not part of the value. Without a stop the text extends to the literal text after the hole
+    or, at the end of a template, to the end.
 
     Args:
-        stop: Where the text ends.
-        excludes: Words that the text does not contain.
-        max_characters: The longest text.
-        max_tokens: The most tokens over which it spreads. Such a template is read from tokens, not from text.
+        stop: The text, or texts, that end it.
+        excludes: Texts that it does not contain.
+        max_characters: The maximum number of characters.
+        max_tokens: The maximum number of tokens over which it extends. Such a template is read from tokens only.
     """
     stops = [] if stop is None else [stop] if isinstance(stop, (str, bytes)) else list(stop)
     if any(not word for word in [*stops, *excludes]):
@@ -325,21 +329,24 @@ def text(
 
 
 def token(reference: int | str) -> Part:
-    """One token of the model as a whole, by its id, or by the name or text that it alone has; its value is this.
+    """Returns a part for one token of the model; its value is ``reference``.
 
-    Such a template is read from tokens, not from text: see :meth:`grammask.Template.parse_tokens`. A token without
-    text, such as a special one, takes no bytes.
+    Such a template is read from tokens only (:meth:`grammask.Template.parse_tokens`). A token without text, such as a
+    special token, has an empty span.
+
+    Args:
+        reference: The id of the token, or a name or text that no other token has.
     """
     return TokenPart(reference)
 
 
 def line(*, max_characters: int | None = None) -> Part:
-    """Text without line ends."""
+    """Returns a part for text without line ends."""
     return text(excludes=["\n", "\r"], max_characters=max_characters)
 
 
 def choice(*options: Any) -> Part:
-    """One of some texts, parts, or keys of a mapping, whose values are then the values.
+    """Returns a part for one of several texts or parts, or for a key of a mapping, whose value is that of the key.
 
     >>> from grammask.templates import Template, choice
     >>> Template("{}", choice({"yes": True, "no": False})).parse("no")[0]
@@ -363,12 +370,12 @@ def choice(*options: Any) -> Part:
 
 
 def integer(minimum: int | None = None, maximum: int | None = None) -> Part:
-    """A whole number in decimal digits, within bounds."""
+    """Returns a part for an integer in decimal digits, between inclusive bounds."""
     return _number("integer", int, minimum, maximum)
 
 
 def number(minimum: float | None = None, maximum: float | None = None) -> Part:
-    """A decimal number such as ``-3`` or ``0.25``, within bounds, as a float."""
+    """Returns a part for a decimal number such as ``-3`` or ``0.25``, between inclusive bounds, as a float."""
     return _number("number", float, minimum, maximum)
 
 
@@ -383,11 +390,13 @@ def _number(kind: str, convert: Callable[[bytes], Any], minimum: float | None, m
 
 
 def date(minimum: dt.date | None = None, maximum: dt.date | None = None) -> Part:
-    """A date that exists, as ``YYYY-MM-DD``, within bounds (both included)."""
+    """Returns a part for a valid date ``YYYY-MM-DD``, between inclusive bounds."""
     groups = date_words(minimum or dt.date.min, maximum or dt.date.max)
 
-    def build(_: Joining) -> composition.Part:
-        return composition.choice(composition.sequence(any_of(words) for words in group) for group in groups)
+    def build(_: CaptureBuilder) -> composition.Part:
+        return composition.choice(
+            composition.sequence(any_keyword(words) for words in group) for group in groups
+        )
 
     def convert(text: bytes) -> dt.date:
         return dt.date.fromisoformat(text.decode())
@@ -396,20 +405,20 @@ def date(minimum: dt.date | None = None, maximum: dt.date | None = None) -> Part
 
 
 def substring(source: str) -> Part:
-    """Any piece of a text, such as a quotation; it may be empty."""
+    """Returns a part for any substring of a text, such as a quotation; it may be empty."""
     grammar = Grammar.from_kbnf("start ::= #substrs" + _grammask.quote_bytes(source.encode()) + ";")
     return _of_grammar("substring", grammar)
 
 
 def json_value(schema: Any = None, **options: Unpack[SchemaKeywords]) -> Part:
-    """JSON for a schema (a dictionary) or a Python type, of which the value is made an object.
+    """Returns a part for JSON of a schema or a Python type.
 
-    A dictionary gives plain values of JSON. A type of Python, such as a dataclass, gives objects of the type, for which
-    Pydantic must be installed. While it grows the value is that of :func:`grammask.partial_json`.
+    For a schema, the value is a JSON value. For a type such as a dataclass it is an object of the type, which needs
+    Pydantic. While the text grows, the value is that of :func:`grammask.partial_json`.
 
     Args:
-        schema: The schema, or the type; any JSON if None.
-        options: As of :meth:`grammask.Grammar.from_json_schema`.
+        schema: The schema, or the type; None for any JSON.
+        options: As for :meth:`grammask.Grammar.from_json_schema`.
     """
     if schema is None or isinstance(schema, (dict, bool, str, bytes)):
         grammar = Grammar.from_json_schema({} if schema is None else schema, **options)
@@ -424,29 +433,29 @@ def json_value(schema: Any = None, **options: Unpack[SchemaKeywords]) -> Part:
 
 
 def partial_json_or_missing(text: bytes, tp: Any = None) -> Any:
-    """The value of JSON so far; MISSING before it has begun to be one."""
+    """Returns the value of growing JSON; MISSING before the value has begun."""
     return partial_json(text, tp, default=MISSING)
 
 
 def optional(part: Any) -> Part:
-    """A part, or what :func:`part_of` makes one of, that may be left out."""
+    """Returns a part that may be absent; its argument is as for :func:`part_of`."""
     return part_of(part).optional()
 
 
 def repeated(part: Any, least: int = 0, most: int | None = None, *, separator: str | bytes = b"") -> Part:
-    """Copies of a part, or of what :func:`part_of` makes one of; the value is a list."""
+    """Returns a part for ``least`` to ``most`` copies of a part; its argument is as for :func:`part_of`."""
     return part_of(part).repeated(least, most, separator=separator)
 
 
 def part_of(thing: Any) -> Part:
-    """Make a part of what a hole may be filled with.
+    """Returns the part for an object.
 
-    Parts and templates are themselves; ``int``, ``float``, ``bool``, ``str`` and ``dt.date`` stand for their
-    texts without quotes; ``Literal``, enumerations of strings and lists of strings are choices; compiled patterns and
-    grammars are what they match; all other types and dictionaries (schemas) are JSON.
+    Parts and templates are returned as they are. ``int``, ``float``, ``bool``, ``str`` and ``dt.date`` give their texts
+    without quotes; ``Literal``, enumerations of strings and lists of strings give choices; compiled patterns and
+    grammars give their texts; all other types, and dictionaries (schemas), give JSON.
 
     Raises:
-        UnsupportedType: It is nothing of that kind.
+        UnsupportedType: No part corresponds to the object.
     """
     if isinstance(thing, Part):
         return thing

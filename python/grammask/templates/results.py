@@ -1,4 +1,4 @@
-"""What a template found in a text: values, texts and places of its fields."""
+"""The result of reading a text with a template: values, texts and spans of its fields."""
 
 from __future__ import annotations
 
@@ -16,40 +16,48 @@ FieldName = int | str
 
 
 @dataclass(slots=True)
-class Place:
-    """A marked place in a text, with the marked places inside."""
+class Capture:
+    """The text of a captured part.
+
+    Attributes:
+        part: The part.
+        start: The offset of its first byte.
+        end: The offset after its last byte.
+        is_closed: Whether the part has ended; otherwise the text may grow.
+        inner: The captures inside it, in order.
+    """
 
     part: Part
     start: int
     end: int
     is_closed: bool
-    places: list[Place] = field(default_factory=list)
+    inner: list[Capture] = field(default_factory=list)
 
 
-def places_of(
+def capture_trees(
     captures: Sequence[tuple[int, int, int, bool, int | None]], marks: Sequence[Part]
-) -> list[Place]:
-    """Make trees of a parser's list of captures."""
-    made: list[Place] = []
-    roots: list[Place] = []
+) -> list[Capture]:
+    """Returns the trees of a parser's list of captures: (mark, start, end, is closed, index of the parent)."""
+    nodes: list[Capture] = []
+    roots: list[Capture] = []
     for mark, start, end, is_closed, parent in captures:
-        place = Place(marks[mark], start, end, is_closed)
-        made.append(place)
-        (roots if parent is None else made[parent].places).append(place)
+        node = Capture(marks[mark], start, end, is_closed)
+        nodes.append(node)
+        (roots if parent is None else nodes[parent].inner).append(node)
     return roots
 
 
 class TemplateResult(Mapping[FieldName, Any]):
-    """The values of a template's fields, by name or number, in their order.
+    """The values of a template's fields, by name or number, in the order of the template.
 
-    While a text grows, fields that have not begun are missing, and so are values of which nothing can be said yet, such
-    as that of a number whose digits are still coming; :attr:`spans` and :attr:`texts` have them.
+    In a growing text, fields that have not begun are missing, and so are values that are not determined yet, such as a
+    number to which digits may be added. Such a field has an entry in :attr:`spans` and :attr:`texts`.
 
     Attributes:
-        spans: For each field that has begun the offsets of its bytes in the text.
-        texts: The bytes.
-        is_complete: Whether the text is a whole text of the template, rather than one that grows.
-        growing: The field that goes on at the end of a text that grows.
+        spans: For each field that has begun, the byte offsets of its text.
+        texts: For each field that has begun, the bytes of its text.
+        is_complete: Whether the text is complete.
+        growing: The field at the end of a growing text that has not ended.
     """
 
     __slots__ = ("_values", "growing", "is_complete", "spans", "texts")

@@ -1,4 +1,4 @@
-"""Templates: format strings whose holes are parts of a grammar."""
+"""Templates: format strings whose holes are filled with parts of a grammar."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from grammask import _grammask, composition
 from grammask.grammar import Grammar
-from grammask.templates.joining import Joining
+from grammask.templates.captures import CaptureBuilder
 from grammask.templates.parts import (
     MISSING,
     FreeTextPart,
@@ -20,22 +20,24 @@ from grammask.templates.parts import (
     as_bytes,
     part_of,
 )
-from grammask.templates.results import FieldName, Place, TemplateResult, places_of
+from grammask.templates.results import Capture, FieldName, TemplateResult, capture_trees
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from grammask import CompiledGrammar, Limits, Matcher, Vocabulary
+    from grammask._grammask import CompiledGrammar, Limits, Matcher
+    from grammask.vocabulary import Vocabulary
 
-_MOST_PARSERS = 4
-"""A template is used with few vocabularies."""
+_MAX_PARSERS = 4
+"""Maximum number of cached parsers, one per vocabulary. A program uses a template with few vocabularies."""
 
 
 class TemplateMismatch(ValueError):
-    """A text is no text of a template.
+    """A text does not match a template.
 
     Attributes:
-        position: The first byte with which no text goes on; the length of the text if more has to come.
+        position: The offset of the first byte that no text of the template has; the length of the text if it is
+            incomplete.
     """
 
     position: int
@@ -62,7 +64,7 @@ class TemplateString(Protocol):
 
 
 class Template(Part):
-    r"""A text with typed holes: a format string, and what may stand in its holes.
+    r"""A text with typed holes: a format string, and a part for each hole.
 
     >>> from grammask.templates import Template, line, repeated
     >>> item = Template("- {what}: {count}", what=line(), count=int)
@@ -71,20 +73,20 @@ class Template(Part):
     >>> [(entry["what"], entry["count"]) for entry in result["items"]]
     [('pears', 3), ('figs', 12)]
 
-    A template is a part, so it can stand in a hole of another one.
+    A template is a part, so it can fill a hole of another one.
 
     Args:
         text: As for ``str.format``: ``{name}`` or ``{}`` is a hole, ``{{`` and ``}}`` are braces. A hole may name a
             simple type: ``{age:int}``, ``float``, ``bool``, ``str`` or ``date``. A template string of Python 3.14,
-            ``t"{name}"``, brings what stands in its holes; a hole is named by its expression if that is a name.
-        parts: What stands in ``{}``, in order; anything that :func:`grammask.templates.part_of` takes.
-        fields: What stands in named holes. A hole for which there is nothing is free text, as of
-            :func:`grammask.templates.text`.
+            ``t"{name}"``, contains the parts of its holes; a hole is named by its expression if that is a name.
+        parts: The parts of the holes ``{}``, in order; arguments of :func:`grammask.templates.part_of`.
+        fields: The parts of named holes. A named hole without a part is free text
+            (:func:`grammask.templates.text`).
 
     Raises:
-        ValueError: The text is no format string, or holes and parts do not fit.
-        UnsupportedType: Something cannot stand in a hole.
-        GrammarError: The grammar of a part is refused.
+        ValueError: The text is not a format string, or holes and parts do not correspond.
+        UnsupportedType: No part corresponds to an argument.
+        GrammarError: The grammar of a part is invalid.
     """
 
     label = "template"
@@ -102,8 +104,8 @@ class Template(Part):
         return tuple(piece[0] for piece in self._pieces if isinstance(piece, tuple))
 
     @cached_property
-    def _built(self) -> tuple[composition.Part, Joining]:
-        return Joining.of(self.build)
+    def _built(self) -> tuple[composition.Part, CaptureBuilder]:
+        return CaptureBuilder.of(self.build)
 
     @cached_property
     def grammar(self) -> Grammar:
@@ -112,26 +114,26 @@ class Template(Part):
 
     @cached_property
     def _parser(self) -> _grammask.Parser:
-        root, joining = self._built
-        return joining.parser(root)
+        root, captures = self._built
+        return captures.parser(root)
 
     def compile(
         self, vocabulary: Vocabulary, *, end: Literal["eos", "eager"] = "eos", limits: Limits | None = None
     ) -> CompiledGrammar:
-        """Make the template ready for a vocabulary, as :meth:`grammask.Grammar.compile`."""
+        """Compiles the grammar of the template (:meth:`grammask.Grammar.compile`)."""
         return self.grammar.compile(vocabulary, end=end, limits=limits)
 
     def parse(self, text: str | bytes | Matcher) -> TemplateResult:
-        """Read a whole text.
+        """Reads a complete text.
 
         Args:
-            text: The text, or the matcher that accepted the tokens of it. Templates that name or count tokens of a
-                model are read from tokens only.
+            text: The text, or the matcher that accepted its tokens. Templates that name or count tokens of a model are
+                read from tokens only.
 
         Raises:
-            TemplateMismatch: It is no text of the template.
-            UnsupportedGrammar: The template names or counts tokens, and this is a text.
-            LimitExceeded: A budget was passed.
+            TemplateMismatch: The text does not match the template.
+            UnsupportedGrammar: The template names or counts tokens, and the argument is a text.
+            LimitExceeded: A budget was exceeded.
         """
         if isinstance(text, _grammask.Matcher):
             return self.parse_tokens(_tokens_of(text), text.vocabulary)
@@ -144,24 +146,24 @@ class Template(Part):
         return _whole(stream)
 
     def parse_tokens(self, tokens: Iterable[int], vocabulary: _grammask.Vocabulary) -> TemplateResult:
-        """Read a whole text that is given as tokens; end tokens may come behind it.
+        """Reads a complete text from its tokens; end tokens may follow it.
 
-        Spans and texts are in the bytes of the tokens; those without text, such as special ones, have none.
+        Spans are offsets in the bytes of the tokens; tokens without text, such as special tokens, add no bytes.
 
         Raises:
-            TemplateMismatch: It is no text of the template.
-            GrammarSemanticError: The template names tokens that the vocabulary does not have.
-            LimitExceeded: A budget was passed.
+            TemplateMismatch: The text does not match the template.
+            GrammarSemanticError: The template names tokens that the vocabulary lacks.
+            LimitExceeded: A budget was exceeded.
         """
         stream = self.stream(vocabulary)
         for count, token in enumerate(tokens):
             if not stream.feed_tokens([token]):
-                msg = f"no text of the template goes on with token {token}, the one behind the first {count}"
+                msg = f"no text of the template continues with token {token}, after {count} tokens"
                 raise TemplateMismatch(msg, stream.position)
         return _whole(stream)
 
     def partial(self, text: str | bytes | Matcher) -> TemplateResult:
-        """Read the beginning of a text; what cannot be read ends it. For a text that grows use :meth:`stream`."""
+        """Reads the longest prefix of a text that the template has. For a growing text use :meth:`stream`."""
         if isinstance(text, _grammask.Matcher):
             stream = self.stream(text.vocabulary)
             stream.feed_tokens(_tokens_of(text))
@@ -171,49 +173,49 @@ class Template(Part):
         return stream.result(growing=True)
 
     def stream(self, vocabulary: _grammask.Vocabulary | None = None) -> TemplateStream:
-        """Make a reader of a text that grows; with a vocabulary it can also be fed tokens."""
+        """Returns a reader of a growing text; with a vocabulary it can also be fed tokens."""
         return TemplateStream(self, self._parser_for(vocabulary).parse(), self._built[1].marks, vocabulary)
 
     def _parser_for(self, vocabulary: _grammask.Vocabulary | None) -> _grammask.Parser:
         if vocabulary is None:
             return self._parser
-        # Other threads may make the same parser, or drop all, meanwhile: each step stands alone.
+        # Other threads may insert the same parser or clear the cache at any point, which each step tolerates.
         parser = self._parsers.get(vocabulary)
         if parser is None:
-            root, joining = self._built
-            parser = joining.parser(root, vocabulary)
-            if len(self._parsers) >= _MOST_PARSERS:
+            root, captures = self._built
+            parser = captures.parser(root, vocabulary)
+            if len(self._parsers) >= _MAX_PARSERS:
                 self._parsers.clear()
             self._parsers[vocabulary] = parser
         return parser
 
-    def build(self, joining: Joining) -> composition.Part:
-        """Make the grammar."""
+    def build(self, captures: CaptureBuilder) -> composition.Part:
+        """Returns the grammar."""
         parts = [
-            composition.literal(piece) if isinstance(piece, bytes) else piece[1].place(joining)
+            composition.literal(piece) if isinstance(piece, bytes) else piece[1].captured(captures)
             for piece in self._pieces
         ]
         return composition.sequence(parts)
 
-    def value(self, text: bytes, place: Place) -> TemplateResult:
-        """Make the value."""
-        return self.result_of(text, place.places, is_complete=place.is_closed)
+    def value(self, text: bytes, capture: Capture) -> TemplateResult:
+        """Returns the value."""
+        return self.result_of(text, capture.inner, is_complete=capture.is_closed)
 
     growing_value = value
 
-    def result_of(self, text: bytes, places: list[Place], *, is_complete: bool) -> TemplateResult:
-        """Make the result of the places of the holes, which are in order and may be fewer than the holes."""
+    def result_of(self, text: bytes, captures: list[Capture], *, is_complete: bool) -> TemplateResult:
+        """Returns the result for the captures of the holes, in order; a growing text may lack the last ones."""
         values: dict[FieldName, Any] = {}
         spans: dict[FieldName, tuple[int, int]] = {}
         texts: dict[FieldName, bytes] = {}
         growing: FieldName | None = None
-        for name, place in zip(self.fields, places, strict=False):
-            value = place.part.value_at(text, place)
+        for name, capture in zip(self.fields, captures, strict=False):
+            value = capture.part.value_at(text, capture)
             if value is not MISSING:
                 values[name] = value
-            spans[name] = (place.start, place.end)
-            texts[name] = text[place.start : place.end]
-            if not place.is_closed:
+            spans[name] = (capture.start, capture.end)
+            texts[name] = text[capture.start : capture.end]
+            if not capture.is_closed:
                 growing = name
         return TemplateResult(values, spans, texts, growing=growing, is_complete=is_complete)
 
@@ -222,7 +224,7 @@ class Template(Part):
 
 
 class TemplateStream:
-    """A text of a template that grows. Make it with :meth:`Template.stream`."""
+    """A reader of a growing text, made by :meth:`Template.stream`."""
 
     def __init__(
         self,
@@ -239,21 +241,21 @@ class TemplateStream:
 
     @property
     def position(self) -> int:
-        """How many bytes were read."""
+        """The number of bytes that have been read."""
         return self._parse.position
 
     @property
     def is_complete(self) -> bool:
-        """Whether what was read is a whole text."""
+        """Whether the text is complete."""
         return self._parse.is_complete
 
     def feed(self, text: str | bytes) -> bool:
-        """Read more, and say whether all of it fits; what does not fit is not read, nor what is behind it.
+        """Reads more text, up to the first byte that does not match; returns whether all bytes match.
 
-        Cost: some table lookups per byte. A character may be split between two calls.
+        Cost: a few table lookups per byte. A character may be split between two calls.
 
         Raises:
-            LimitExceeded: A budget was passed.
+            LimitExceeded: A budget was exceeded.
         """
         encoded = as_bytes(text)
         taken = self._parse.feed(encoded)
@@ -261,11 +263,11 @@ class TemplateStream:
         return taken == len(encoded)
 
     def feed_tokens(self, tokens: Iterable[int]) -> bool:
-        """Read more, given as tokens, and say whether all of it fits. An end token may come behind a whole text.
+        """Reads more tokens, and returns whether all of them match. End tokens may follow a complete text.
 
         Raises:
-            ValueError: The stream was made without a vocabulary.
-            LimitExceeded: A budget was passed.
+            ValueError: The stream has no vocabulary.
+            LimitExceeded: A budget was exceeded.
         """
         if self._vocabulary is None:
             msg = "tokens are read with a vocabulary: make the stream with one"
@@ -277,33 +279,32 @@ class TemplateStream:
         return taken == len(given)
 
     def fork(self) -> TemplateStream:
-        """Make an independent reader of the same text, for beams and drafts."""
+        """Returns an independent reader of the same text, for beams and drafts."""
         stream = TemplateStream(self._template, self._parse.fork(), self._marks, self._vocabulary)
         stream._text += self._text
         return stream
 
     def result(self, *, growing: bool = False) -> TemplateResult:
-        """Give the fields so far: of the whole text if it is complete, else of one that goes on.
+        """Returns the fields so far.
 
         Args:
-            growing: Read the text as one that goes on, even if it is complete.
+            growing: Whether to treat a complete text as one that may grow.
 
-        Cost: in the order of the number of fields and copies so far.
+        Cost: linear in the number of fields and copies so far.
         """
         whole = None if growing else self._parse.whole()
-        captures = self._parse.growing() if whole is None else whole
-        places = places_of(captures, self._marks)
-        return self._template.result_of(bytes(self._text), places, is_complete=self._parse.is_complete)
+        captures = capture_trees(self._parse.growing() if whole is None else whole, self._marks)
+        return self._template.result_of(bytes(self._text), captures, is_complete=self._parse.is_complete)
 
 
 _SIMPLE = {"int": int, "float": float, "bool": bool, "str": str, "date": dt.date}
-"""What a hole may name."""
+"""The types that a hole can name."""
 
 
 def _pieces(
     text: str, parts: tuple[Any, ...], fields: dict[str, Any]
 ) -> list[bytes | tuple[FieldName, Part]]:
-    """Literal texts and named holes, in order; no two literal texts stand side by side."""
+    """Returns the literal texts and holes, in order; adjacent literal texts are merged."""
     holes: list[bytes | tuple[FieldName, Any]] = []
     used: set[FieldName] = set()
     automatic = 0
@@ -330,7 +331,7 @@ def _pieces(
             )
             raise ValueError(msg)
         used.add(key)
-        holes.append((key, _thing(key, kind or "", parts, fields)))
+        holes.append((key, _filling(key, kind or "", parts, fields)))
     unused = [name for name in [*range(len(parts)), *fields] if name not in used]
     if unused:
         msg = f"the template has no hole for {', '.join(map(str, unused))}"
@@ -341,7 +342,7 @@ def _pieces(
 def _of_template_string(
     template: TemplateString, parts: tuple[Any, ...], fields: dict[str, Any]
 ) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
-    """The format string and the parts of a template string."""
+    """Returns the format string and the parts of a template string."""
     if parts or fields:
         msg = "a template string brings what stands in its holes"
         raise ValueError(msg)
@@ -360,8 +361,8 @@ def _of_template_string(
     return text, parts, fields
 
 
-def _thing(key: FieldName, kind: str, parts: tuple[Any, ...], fields: dict[str, Any]) -> Any:
-    """What stands in a hole."""
+def _filling(key: FieldName, kind: str, parts: tuple[Any, ...], fields: dict[str, Any]) -> Any:
+    """Returns the argument or type for a hole."""
     given: list[Any] = []
     if isinstance(key, int):
         given += parts[key : key + 1]
@@ -378,18 +379,18 @@ def _thing(key: FieldName, kind: str, parts: tuple[Any, ...], fields: dict[str, 
 
 
 def _with_ends(holes: list[bytes | tuple[FieldName, Any]]) -> list[bytes | tuple[FieldName, Part]]:
-    """Makes parts of what stands in holes; free text ends where the literal text behind its hole begins."""
+    """Makes the parts of the holes; free text ends where the literal text after its hole begins."""
     pieces: list[bytes | tuple[FieldName, Part]] = []
     for index, hole in enumerate(holes):
         if isinstance(hole, bytes):
             pieces.append(hole)
             continue
-        name, thing = hole
-        part = part_of(thing)
+        name, filling = hole
+        part = part_of(filling)
         if isinstance(part, FreeTextPart) and not part.stops and index + 1 < len(holes):
             following = holes[index + 1]
             if not isinstance(following, bytes) and isinstance(following[1], TokenPart):
-                # The token ends it.
+                # The token delimits the text.
                 pieces.append((name, part))
                 continue
             if not isinstance(following, bytes):

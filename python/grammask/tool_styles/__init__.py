@@ -1,20 +1,31 @@
-"""How families of models write calls of tools: a JSON file each, and their reader.
+"""The notations in which families of models call tools: a JSON file each.
 
-A style has:
+A style has the fields:
 
-- ``describes``, ``models``, ``source``: for people.
-- ``tokens``: the marks that are special tokens of the models' own tokenizers.
-- ``call``: ways to write one call; ``custom_call``: those with a text that is no JSON as arguments.
-- ``begin``, ``between``, ``end``: what is around and between calls. ``most_calls``: how many there can be.
-- ``leading_text``: whether text can come before the first call.
-- ``preamble``: what can come first, any number of times. ``answer``: an output without calls; any text if absent.
+- ``describes``, ``models``, ``source``: documentation.
+- ``tokens``: the marks that are special tokens of the models' tokenizers.
+- ``call``: the alternative notations of a call; ``custom_call``: those of a call whose argument is a text instead of
+  JSON. Each begins with a string or a mark.
+- ``begin``, ``between``, ``end``: the pieces before, between and after calls. ``most_calls``: the maximum number of
+  calls.
+- ``leading_text``: whether text may precede the first call.
+- ``preamble``: pieces that may come first, any number of times. ``answer``: an output without calls; any text if the
+  field is absent.
 
-Each of these is a list of pieces: a string stands for itself; ``{"mark": ...}`` for a special token, or for its text
-where the vocabulary has no such token; ``{"name": "plain" | "json" | "attribute"}`` for the tool's name, where
-``attribute`` has XML's entities; ``{"arguments": "json" | "custom" | STYLE}``, where STYLE is one of
-:mod:`grammask.structural_tags.parameters` or :mod:`grammask.structural_tags.nested_parameters`;
-``{"number": true}``; ``{"optional": ...}`` for a string or nothing; ``{"text": true}`` for any text without the marks
-that begin calls; ``{"text_before": ...}`` for any text before a mark.
+Notations, and the other fields with pieces, are lists of pieces:
+
+- A string stands for itself.
+- ``{"mark": TEXT}`` is a special token, or its text if the vocabulary has no such token.
+- ``{"name": "plain" | "json" | "attribute"}`` is the name of the tool: as it is, within a JSON string, or with XML's
+  entities.
+- ``{"arguments": "json" | "custom" | STYLE}`` are the arguments; STYLE is a name in
+  :data:`grammask.structural_tags.parameters.PARAMETER_STYLES`.
+- ``{"number": true}`` is the number of a call.
+- ``{"optional": TEXT}`` is a string or nothing.
+- ``{"text": true}`` is any text without the marks or strings with which calls begin.
+- ``{"text_before": TEXT}`` is any text up to a mark.
+
+:mod:`grammask.tools.style` parses styles, and raises ``ValueError`` for unknown pieces.
 """
 
 from __future__ import annotations

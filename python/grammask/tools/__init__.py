@@ -1,8 +1,8 @@
 """OpenAI's ``response_format``, ``tools`` and ``tool_choice`` as grammars.
 
-``definitions`` reads tools, ``calls`` writes their calls in the style of a family of models, ``response_formats`` reads
-formats, ``reading`` reads the calls of an output and ``call_stream`` those of a growing one, ``custom_inputs`` makes
-functions of custom tools. See ``docs/tools.md``.
+``definitions`` reads tools, ``style`` parses the style of a family of models, and ``calls`` encodes calls in it.
+``reading`` decodes the calls of a complete output, ``call_stream`` those of a growing one; both use ``piece_matcher``.
+``custom_inputs`` translates custom tools to functions, ``response_formats`` reads formats. See ``docs/tools.md``.
 """
 
 from grammask.tools.call_stream import CallFragment, CallStream
@@ -10,7 +10,7 @@ from grammask.tools.calls import calls_part
 from grammask.tools.custom_inputs import function_of, shown_tools
 from grammask.tools.definitions import Tool, chosen_tools
 from grammask.tools.reading import Call, read_calls
-from grammask.tools.response_formats import response_format_grammar, text_format_grammar
+from grammask.tools.response_formats import response_format_source, text_format_source
 
 __all__ = [
     "Call",
@@ -21,7 +21,7 @@ __all__ = [
     "chosen_tools",
     "function_of",
     "read_calls",
-    "response_format_grammar",
+    "response_format_source",
     "shown_tools",
-    "text_format_grammar",
+    "text_format_source",
 ]

@@ -1,9 +1,9 @@
-"""Reads the calls of tools out of an output while it is written.
+"""Reads the calls of tools in an output while it is written.
 
-Told is only what is sure: text that cannot become the beginning of a call, the name of a call when no other tool could
-be meant, and of its arguments what will be their beginning whatever comes. Put together it is what
-:func:`grammask.tools.read_calls` reads in the whole output; where that finds the output cut off within calls, the
-stream has told what there is of them.
+Emits only text that later output cannot change: text that cannot become the beginning of a call, the name of a call
+once no other tool is possible, and a prefix of its arguments that every continuation shares. The concatenation of the
+fragments equals the result of :func:`grammask.tools.read_calls` for the whole output. If the output is cut off within
+calls, where ``read_calls`` raises an error, the fragments cover the part that is there.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from grammask.tool_styles import tool_style
+from grammask.partial_match import without_partial_match
 from grammask.tools.definitions import chosen_tools
-from grammask.tools.following import Following, Status
-from grammask.tools.growing_text import without_beginning_of
-from grammask.tools.reading import call_ways, triggers_of
+from grammask.tools.piece_matcher import MatchStatus, PieceMatcher
+from grammask.tools.reading import call_matchers
+from grammask.tools.style import parsed_style
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,10 +29,10 @@ class CallFragment:
     """The next part of a call.
 
     Attributes:
-        index: Which call it belongs to, from 0.
-        name: The tool's name in the first part of a call, None in all others.
-        arguments: What follows in the arguments; may be empty in the first part.
-        is_custom: Whether the tool is a custom one; then the arguments are the text that it gets.
+        index: The index of the call, from 0.
+        name: The tool's name in the first fragment of a call, None in all others.
+        arguments: A piece of the arguments; may be empty in the first fragment.
+        is_custom: Whether the tool is a custom one; then the arguments are the text that it receives.
     """
 
     index: int
@@ -42,7 +42,7 @@ class CallFragment:
 
 
 class CallStream:
-    r"""An output that is read while it is written.
+    r"""A reader for a growing output.
 
     >>> tool = {"type": "function", "function": {"name": "now"}}
     >>> stream = CallStream("hermes", [tool])
@@ -55,7 +55,7 @@ class CallStream:
     """
 
     def __init__(self, style: str | Mapping[str, Any], tools: Iterable[Mapping[str, Any]]) -> None:
-        """Begin to read.
+        """Starts with an empty output.
 
         Args:
             style: The style that the output is written in: a name, or an object.
@@ -64,46 +64,46 @@ class CallStream:
         Raises:
             ValueError: There is no such style, or it has both text before calls and a form of its own for answers.
         """
-        self._style = tool_style(style) if isinstance(style, str) else style
-        if self._style["leading_text"] and "answer" in self._style:
+        self._style = parsed_style(style)
+        if self._style.has_leading_text and self._style.answer is not None:
             msg = "outputs of a style with `leading_text` and `answer` can be read at their end only"
             raise ValueError(msg)
         self._tools, _, _ = chosen_tools(tools, "auto")
-        self._triggers = triggers_of(self._style)
         self._output = ""
         self._stage = _Stage.PREAMBLE
         self._at = 0
-        """Where the last part that has been read ends: the preamble, the text before calls, or a call."""
-        self._told = 0
-        """How much has been told as text: a place in the output, or in the answer."""
-        self._pieces = Following(self._style.get("preamble", []), 0)
-        """What is read now beside ways to write a call."""
-        self._answer: Following | None = None
-        self._ways: list[Following] = []
-        self._calls = 0
-        self._written: int | None = None
-        """How much of the arguments of the last call has been told; None if its name has not."""
+        """The end of the last complete part: the preamble, the text before calls, or a call."""
+        self._emitted = 0
+        """The length of the text that has been emitted, from the start of the output or of the answer."""
+        self._fixed_pieces = PieceMatcher(self._style.preamble or (), 0)
+        """The preamble, or the pieces before, between or after calls."""
+        self._answer: PieceMatcher | None = None
+        self._candidates: list[PieceMatcher] = []
+        """The notations of a call that match the output so far, in order of priority."""
+        self._call_count = 0
+        self._emitted_arguments: int | None = None
+        """The length of the arguments of the current call that has been emitted; None before its name has been."""
 
     @property
     def has_calls(self) -> bool:
-        """Whether the output ends with a call that is whole."""
-        is_over = self._stage is _Stage.END and self._pieces.status is Status.DONE
-        return is_over and self._calls > 0 and self._pieces.at == len(self._output)
+        """Whether the output ends with a complete call."""
+        is_over = self._stage is _Stage.END and self._fixed_pieces.status is MatchStatus.DONE
+        return is_over and self._call_count > 0 and self._fixed_pieces.at == len(self._output)
 
     def push(self, text: str) -> Iterator[str | CallFragment]:
-        """Read what comes next in the output, special tokens by their names; yields what is sure now."""
+        """Appends text to the output, special tokens by their names; yields text and fragments that are now certain."""
         self._output += text
         yield from self._read(is_whole=False)
 
     def finish(self) -> Iterator[str | CallFragment]:
-        """Say that the output has ended; yields the rest, which is text if no call has been told."""
+        """Ends the output; yields the remaining fragments, or the remaining text if no call has been emitted."""
         yield from self._read(is_whole=True)
         rest = ""
         if self._stage is _Stage.ANSWER and self._answer is not None:
-            if self._answer.status is Status.FAILED and not self._told:
+            if self._answer.status is MatchStatus.FAILED and not self._emitted:
                 rest = self._output
-        elif self._calls == 0 and self._written is None:
-            rest = self._output[self._told :]
+        elif self._call_count == 0 and self._emitted_arguments is None:
+            rest = self._output[self._emitted :]
         if rest:
             yield rest
 
@@ -116,108 +116,107 @@ class CallStream:
                     self._read_preamble(is_whole=is_whole)
                 case _Stage.TEXT:
                     yield from self._read_text(is_whole=is_whole)
-                case _Stage.FORK:
-                    self._read_fork(is_whole=is_whole)
+                case _Stage.CALL_OR_ANSWER:
+                    self._decide_call_or_answer(is_whole=is_whole)
                 case _Stage.ANSWER if self._answer is not None:
                     self._answer.advance(self._output, is_whole=is_whole)
-                    if text := self._answer.text[self._told :]:
-                        self._told += len(text)
+                    if text := self._answer.text[self._emitted :]:
+                        self._emitted += len(text)
                         yield text
                 case _Stage.CALLS:
                     yield from self._read_calls(is_whole=is_whole)
                 case _Stage.END:
-                    self._pieces.advance(self._output, is_whole=is_whole)
+                    self._fixed_pieces.advance(self._output, is_whole=is_whole)
 
     def _read_preamble(self, *, is_whole: bool) -> None:
-        preamble = self._style.get("preamble", [])
         while (
-            self._pieces.advance(self._output, is_whole=is_whole) is Status.DONE
-            and self._pieces.at > self._at
+            self._fixed_pieces.advance(self._output, is_whole=is_whole) is MatchStatus.DONE
+            and self._fixed_pieces.at > self._at
         ):
-            self._at = self._pieces.at
-            self._pieces = Following(preamble, self._at)
-        if self._pieces.status is not Status.OPEN:
-            self._stage = _Stage.TEXT if self._style["leading_text"] else _Stage.FORK
-            self._told = self._at if self._style["leading_text"] else 0
-            self._pieces = Following(self._style.get("begin", []), self._at)
-            self._answer = Following(self._style.get("answer", [{"text": True}]), self._at)
+            self._at = self._fixed_pieces.at
+            self._fixed_pieces = PieceMatcher(self._style.preamble or (), self._at)
+        if self._fixed_pieces.status is not MatchStatus.OPEN:
+            self._stage = _Stage.TEXT if self._style.has_leading_text else _Stage.CALL_OR_ANSWER
+            self._emitted = self._at if self._style.has_leading_text else 0
+            self._fixed_pieces = PieceMatcher(self._style.begin, self._at)
+            self._answer = PieceMatcher(self._style.answer_or_text, self._at)
 
     def _read_text(self, *, is_whole: bool) -> Iterator[str]:
-        places = [self._output.find(trigger, self._told) for trigger in self._triggers]
+        places = [self._output.find(trigger, self._emitted) for trigger in self._style.triggers]
         begin = min((place for place in places if place >= 0), default=None)
         if begin is None:
-            rest = self._output[self._told :]
-            text = rest if is_whole else without_beginning_of(self._triggers, rest)
+            rest = self._output[self._emitted :]
+            text = rest if is_whole else without_partial_match(self._style.triggers, rest)
         else:
-            text = self._output[self._told : begin]
+            text = self._output[self._emitted : begin]
             self._stage = _Stage.CALLS
             self._at = begin
-            self._pieces = Following(self._style.get("begin", []), begin)
-        self._told += len(text)
+            self._fixed_pieces = PieceMatcher(self._style.begin, begin)
+        self._emitted += len(text)
         if text:
             yield text
 
-    def _read_fork(self, *, is_whole: bool) -> None:
-        """Find out whether there is a call or an answer where no text can come before calls."""
-        self._follow_ways(is_whole=is_whole)
-        has_failed = self._pieces.status is Status.FAILED or (
-            self._pieces.status is Status.DONE and not self._ways
-        )
-        if has_failed:
+    def _decide_call_or_answer(self, *, is_whole: bool) -> None:
+        """Distinguishes calls from an answer in a style without text before calls."""
+        self._advance_candidates(is_whole=is_whole)
+        status = self._fixed_pieces.status
+        if status is MatchStatus.FAILED or (status is MatchStatus.DONE and not self._candidates):
             self._stage = _Stage.ANSWER
-        elif any(way.has_name for way in self._ways):
+        elif any(candidate.has_name for candidate in self._candidates):
             self._stage = _Stage.CALLS
 
-    def _follow_ways(self, *, is_whole: bool) -> None:
-        """Read what comes before a call, and then all ways to write one."""
+    def _advance_candidates(self, *, is_whole: bool) -> None:
+        """Matches the pieces before a call, then all notations of a call; drops those that fail."""
         if (
-            self._pieces.status is Status.OPEN
-            and self._pieces.advance(self._output, is_whole=is_whole) is Status.DONE
+            self._fixed_pieces.status is MatchStatus.OPEN
+            and self._fixed_pieces.advance(self._output, is_whole=is_whole) is MatchStatus.DONE
         ):
-            self._ways = call_ways(self._style, self._tools, self._pieces.at)
-        self._ways = [
-            way for way in self._ways if way.advance(self._output, is_whole=is_whole) is not Status.FAILED
+            self._candidates = call_matchers(self._style, self._tools, self._fixed_pieces.at)
+        self._candidates = [
+            candidate
+            for candidate in self._candidates
+            if candidate.advance(self._output, is_whole=is_whole) is not MatchStatus.FAILED
         ]
 
     def _read_calls(self, *, is_whole: bool) -> Iterator[CallFragment]:
         while True:
-            self._follow_ways(is_whole=is_whole)
-            if self._pieces.status is Status.OPEN:
+            self._advance_candidates(is_whole=is_whole)
+            if self._fixed_pieces.status is MatchStatus.OPEN:
                 return
-            if not self._ways:
+            if not self._candidates:
                 self._stage = _Stage.END
-                self._pieces = Following(self._style.get("end", []), self._at)
+                self._fixed_pieces = PieceMatcher(self._style.end, self._at)
                 return
-            way = self._ways[0]
-            is_done = way.status is Status.DONE
-            if is_done or len(self._ways) == 1:
-                yield from self._fragments(way)
+            call = self._candidates[0]
+            is_done = call.status is MatchStatus.DONE
+            if is_done or len(self._candidates) == 1:
+                yield from self._fragments(call)
             if not is_done:
                 return
-            self._calls += 1
-            self._written = None
-            self._at = way.at
-            self._ways = []
-            self._pieces = Following(self._style["between"], self._at)
+            self._call_count += 1
+            self._emitted_arguments = None
+            self._at = call.at
+            self._candidates = []
+            self._fixed_pieces = PieceMatcher(self._style.between, self._at)
 
-    def _fragments(self, way: Following) -> Iterator[CallFragment]:
-        if way.tool is None or not way.has_name:
+    def _fragments(self, call: PieceMatcher) -> Iterator[CallFragment]:
+        if call.tool is None or not call.has_name:
             return
-        is_custom = way.tool.custom_format is not None
-        if self._written is None:
-            self._written = 0
-            yield CallFragment(self._calls, way.tool.name, "", is_custom)
-        if text := way.arguments[self._written :]:
-            self._written += len(text)
-            yield CallFragment(self._calls, None, text, is_custom)
+        is_custom = call.tool.custom_format is not None
+        if self._emitted_arguments is None:
+            self._emitted_arguments = 0
+            yield CallFragment(self._call_count, call.tool.name, "", is_custom)
+        if text := call.arguments[self._emitted_arguments :]:
+            self._emitted_arguments += len(text)
+            yield CallFragment(self._call_count, None, text, is_custom)
 
 
 class _Stage(Enum):
-    """What is read now: what comes first, text before calls, one of a call and an answer, and so on."""
+    """The part of the output that is being read."""
 
     PREAMBLE = "preamble"
     TEXT = "text"
-    FORK = "fork"
+    CALL_OR_ANSWER = "call or answer"
     ANSWER = "answer"
     CALLS = "calls"
     END = "end"

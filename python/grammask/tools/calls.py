@@ -1,27 +1,40 @@
-"""Calls of tools as parts of grammars, in the style of a family of models."""
+"""Encodes calls of tools as parts of grammars, in the style of a family of models."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grammask import composition
+from grammask.composition import Part
 from grammask.errors import GrammarError
-from grammask.structural_tags.nested_parameters import NESTED_STYLES, nested_parameters_part
-from grammask.structural_tags.parameters import PARAMETER_STYLES, parameters_part
-from grammask.structural_tags.places import Refusals
-from grammask.tool_styles import tool_style, tool_styles
+from grammask.readers.json_schema import json_schema_part
+from grammask.readers.regex import regex_part
+from grammask.structural_tags.diagnostics import DiagnosticList
+from grammask.structural_tags.parameters import JSON_STYLE, EncodingContext
 from grammask.tools.custom_inputs import input_schema
 from grammask.tools.definitions import Tool
-from grammask.tools.following import spelled_name
-from grammask.tools.response_formats import text_format_grammar
+from grammask.tools.response_formats import text_format_source
+from grammask.tools.style import (
+    Arguments,
+    CallNumber,
+    CustomInput,
+    FreeText,
+    Literal,
+    Mark,
+    OptionalText,
+    TextBefore,
+    ToolName,
+    parsed_style,
+    styles_with_custom_calls,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from grammask._grammask import Vocabulary
-    from grammask.composition import Part
-    from grammask.grammar import Grammar
     from grammask.tools.definitions import Choice
+    from grammask.tools.style import Piece, Pieces
 
 __all__ = ["calls_part"]
 
@@ -31,155 +44,149 @@ _EMPTY = composition.literal("")
 def calls_part(
     tools: list[Tool],
     choice: Choice,
-    style: Mapping[str, Any],
-    grammars: type[Grammar],
+    style: str | Mapping[str, Any],
     *,
     most_calls: int | None,
     vocabulary: Vocabulary | None,
     schema_options: Mapping[str, Any],
 ) -> Part:
-    """Returns the part that matches an output with calls of tools, or without.
+    """Returns the part that matches an output with or without calls of tools.
 
     Args:
         tools: The tools that may be called.
-        choice: Whether one must be, or none may be.
-        style: How calls are written; see :mod:`grammask.tool_styles`.
-        grammars: The class that reads schemas and grammars.
-        most_calls: The most calls; None if any number will do.
+        choice: Whether a call is required, permitted or forbidden.
+        style: How calls are written: a name, or an object as described in :mod:`grammask.tool_styles`.
+        most_calls: The maximum number of calls; None for any number.
         vocabulary: Decides which marks are special tokens; without it, those that the style lists.
         schema_options: Options for schemas of arguments.
 
     Raises:
         GrammarError: Everything about the tools that cannot be enforced exactly, each with its JSON pointer.
+        ValueError: The style is malformed.
     """
-    writer = _Writer(style, grammars, vocabulary, schema_options)
-    part = writer.output(tools, choice, most_calls)
-    writer.refusals.raise_all()
+    encoder = _CallEncoder(style, vocabulary, schema_options)
+    part = encoder.output(tools, choice, most_calls)
+    encoder.diagnostics.raise_all()
     return part
 
 
-class _Writer:
+@dataclass(frozen=True)
+class _LocatedTool:
+    """A tool with the JSON pointer of its definition."""
+
+    tool: Tool
+    pointer: str
+
+
+class _CallEncoder:
     def __init__(
         self,
-        style: Mapping[str, Any],
-        grammars: type[Grammar],
+        style: str | Mapping[str, Any],
         vocabulary: Vocabulary | None,
         schema_options: Mapping[str, Any],
     ) -> None:
-        self.style = style
-        self.grammars = grammars
+        self.style = parsed_style(style)
         self.schema_options = schema_options
-        self.refusals = Refusals()
-        self.known_arguments: dict[tuple[str, str], Part] = {}
-        self.tokens = set(style["tokens"] if vocabulary is None else vocabulary.special)
-        self.ways = [*style["call"], *style.get("custom_call", [])]
-        # What calls begin with: free text has none of it, whether it is a token or text.
-        begins = [style["begin"]] if style.get("begin") else self.ways
-        self.triggers = list(dict.fromkeys(_text_of(begin[0]) for begin in begins))
+        self.diagnostics = DiagnosticList()
+        self.tokens = self.style.tokens if vocabulary is None else set(vocabulary.special)
+        self.arguments_memo: dict[tuple[str, Arguments | CustomInput], Part] = {}
+        """By the name of the tool and the piece: the alternative notations of a call share their arguments."""
 
     def output(self, tools: list[Tool], choice: Choice, most_calls: int | None) -> Part:
-        limits = [bound for bound in (most_calls, self.style.get("most_calls")) if bound is not None]
-        most = min(limits) if limits else None
+        bounds = [bound for bound in (most_calls, self.style.max_calls) if bound is not None]
+        max_calls = min(bounds) if bounds else None
         outputs: list[Part] = []
         if choice != "required" or not tools:
-            outputs.append(self.pieces(self.style.get("answer", [{"text": True}])))
+            outputs.append(self.sequence(self.style.answer_or_text))
         if choice != "none" and tools:
-            one = composition.choice(
-                way for index, tool in enumerate(tools) for way in self.call(tool, index)
+            located = [_LocatedTool(tool, f"#/tools/{index}") for index, tool in enumerate(tools)]
+            one = composition.choice(part for tool in located for part in self.notations(tool))
+            later = composition.sequence([self.sequence(self.style.between), one])
+            more = composition.repeat(later, 0, None if max_calls is None else max_calls - 1)
+            calls = composition.sequence(
+                [self.sequence(self.style.begin), one, more, self.sequence(self.style.end)]
             )
-            later = composition.sequence([self.pieces(self.style["between"]), one])
-            more = composition.repeat(later, 0, None if most is None else most - 1)
-            begin, end = self.pieces(self.style.get("begin", [])), self.pieces(self.style.get("end", []))
-            calls = composition.sequence([begin, one, more, end])
-            if self.style["leading_text"] and choice == "auto":
-                calls = composition.sequence([self.leading_text(), calls])
+            if self.style.has_leading_text and choice == "auto":
+                # All notations in a style with leading text begin with the same trigger.
+                text = composition.free_text(before=self.style.triggers[0], stops=self.style.triggers)
+                calls = composition.sequence([text, calls])
             outputs.append(calls)
         output = composition.choice(outputs)
-        if "preamble" in self.style:
-            output = composition.sequence(
-                [composition.repeat(self.pieces(self.style["preamble"]), 0, None), output]
-            )
+        if self.style.preamble is not None:
+            preamble = composition.repeat(self.sequence(self.style.preamble), 0, None)
+            output = composition.sequence([preamble, output])
         return output
 
-    def leading_text(self) -> Part:
-        # Styles with text before calls have one way to begin them.
-        return composition.free_text(before=self.triggers[0], stops=self.triggers)
+    def notations(self, located: _LocatedTool) -> list[Part]:
+        """Returns the alternative notations of a call."""
+        calls = self.style.calls
+        if located.tool.custom_format is not None:
+            if self.style.custom_calls is None:
+                function = self.function(located)
+                if function is None:
+                    return [_EMPTY]
+                located = function
+            else:
+                calls = self.style.custom_calls
+        return [self.sequence(call, located) for call in calls]
 
-    def call(self, tool: Tool, index: int) -> list[Part]:
-        pointer = f"#/tools/{index}"
-        if tool.custom_format is None:
-            return [self.pieces(way, tool, pointer) for way in self.style["call"]]
-        if "custom_call" not in self.style:
-            return self.call_with_input(tool, pointer)
-        return [self.pieces(way, tool, pointer) for way in self.style["custom_call"]]
-
-    def call_with_input(self, tool: Tool, pointer: str) -> list[Part]:
-        """The call of a custom tool as that of a function with a string."""
-        pieces = [piece for way in self.style["call"] for piece in way if isinstance(piece, dict)]
-        forms = {piece["arguments"] for piece in pieces if "arguments" in piece}
-        schema = input_schema(tool, is_json=forms == {"json"})
+    def function(self, located: _LocatedTool) -> _LocatedTool | None:
+        """Returns the function with one string parameter that stands for a custom tool."""
+        styles = [piece.style for call in self.style.calls for piece in call if isinstance(piece, Arguments)]
+        is_json = bool(styles) and all(style is JSON_STYLE for style in styles)
+        schema = input_schema(located.tool, is_json=is_json)
         if schema is None:
-            able = [name for name in tool_styles() if "custom_call" in tool_style(name)]
-            self.refusals.unsupported(
-                f"{pointer}/format",
-                f"this style writes the input of the custom tool {tool.name!r} as a string, of which this format "
-                "cannot be enforced",
-                f"styles with a place for free input have any format: {', '.join(able)}; strings of JSON have the "
-                "format `text` and plain expressions, others only `text`",
+            self.diagnostics.unsupported(
+                f"{located.pointer}/format",
+                f"this style writes the input of the custom tool {located.tool.name!r} as a string, of which this "
+                "format cannot be enforced",
+                f"styles with a place for free input have any format: {', '.join(styles_with_custom_calls())}; strings "
+                "of JSON have the format `text` and plain expressions, others only `text`",
             )
-            return [_EMPTY]
-        function = Tool(tool.name, schema)
-        return [self.pieces(way, function, pointer) for way in self.style["call"]]
+            return None
+        return _LocatedTool(Tool(located.tool.name, schema), located.pointer)
 
-    def pieces(self, pieces: list[Any], tool: Tool | None = None, pointer: str = "#") -> Part:
-        return composition.sequence(self.piece(piece, tool, pointer) for piece in pieces)
+    def sequence(self, pieces: Pieces, located: _LocatedTool | None = None) -> Part:
+        return composition.sequence(self.piece(piece, located) for piece in pieces)
 
-    def piece(self, piece: Any, tool: Tool | None, pointer: str) -> Part:
+    def piece(self, piece: Piece, located: _LocatedTool | None) -> Part:
         match piece:
-            case str():
-                return composition.literal(piece)
-            case {"mark": mark}:
-                return composition.token(mark) if mark in self.tokens else composition.literal(mark)
-            case {"optional": text}:
+            case Literal(text):
+                return composition.literal(text)
+            case Mark(text):
+                return composition.token(text) if text in self.tokens else composition.literal(text)
+            case OptionalText(text):
                 return composition.choice([_EMPTY, composition.literal(text)])
-            case {"number": _}:
-                return self.grammars.from_regex("0|[1-9][0-9]{0,3}").as_part()
-            case {"text": _}:
-                return composition.free_text(without=self.triggers)
-            case {"text_before": mark}:
+            case CallNumber():
+                return regex_part("0|[1-9][0-9]{0,3}")
+            case FreeText():
+                return composition.free_text(without=self.style.triggers)
+            case TextBefore(mark):
                 return composition.free_text(before=mark)
-            case {"name": spelling} if tool is not None:
-                return composition.literal(spelled_name(tool.name, spelling))
-            case {"arguments": form} if tool is not None:
-                # A call that can be written in several ways has the same arguments in all of them.
-                known = self.known_arguments.get((tool.name, form))
-                if known is None:
-                    known = self.known_arguments[tool.name, form] = self.arguments(form, tool, pointer)
-                return known
-        msg = f"the style has an unknown piece {piece!r}"
+            case ToolName() if located is not None:
+                return composition.literal(piece.written(located.tool.name))
+            case CustomInput() | Arguments() if located is not None:
+                key = (located.tool.name, piece)
+                if key not in self.arguments_memo:
+                    self.arguments_memo[key] = self.arguments(piece, located)
+                return self.arguments_memo[key]
+        msg = f"the style has {piece!r} outside of calls"
         raise ValueError(msg)
 
-    def arguments(self, form: str, tool: Tool, pointer: str) -> Part:
-        if form == "custom":
-            return text_format_grammar(tool.custom_format or {"type": "text"}, self.grammars).as_part()
+    def arguments(self, piece: Arguments | CustomInput, located: _LocatedTool) -> Part:
+        tool, pointer = located.tool, f"{located.pointer}/parameters"
+        if isinstance(piece, CustomInput):
+            return Part.of_source(text_format_source(tool.custom_format or {"type": "text"}))
         schema = {"type": "object"} if tool.parameters in (None, True) else tool.parameters
-        place = f"{pointer}/parameters"
         options = dict(self.schema_options)
-        strict = options.pop("strict", False) or tool.is_strict
-        if form == "json" or strict:
+        is_strict = options.pop("strict", False) or tool.is_strict
+        if piece.style is JSON_STYLE:
+            options["strict"] = is_strict
+        elif is_strict:
+            # Reading the schema checks that it is in OpenAI's strict subset.
             try:
-                grammar = self.grammars.from_json_schema(schema, strict=strict, **options)
+                json_schema_part(schema, strict=True, **options)
             except GrammarError as error:
-                self.refusals.of_part(place, error)
+                self.diagnostics.embedded(pointer, error)
                 return _EMPTY
-            if form == "json":
-                return grammar.as_part()
-        if form in NESTED_STYLES:
-            nested = NESTED_STYLES[form]
-            return nested_parameters_part(schema, nested, place, self.refusals, self.grammars, options)
-        style = PARAMETER_STYLES[form]
-        return parameters_part(schema, style, place, self.refusals, self.grammars, options)
-
-
-def _text_of(piece: Any) -> str:
-    return piece if isinstance(piece, str) else str(piece["mark"])
+        return piece.style.encode(schema, EncodingContext(pointer, self.diagnostics, options))

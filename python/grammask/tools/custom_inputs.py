@@ -1,7 +1,8 @@
-"""Custom tools in styles that only know functions: as functions with one parameter, ``input``, that is a string.
+"""Custom tools in styles that have only functions: a function with one string parameter, ``input``.
 
-What a format asks of the text becomes what the schema asks of the string. Expressions of custom tools are in the syntax
-of the Rust crate ``regex``, those of schemas in ECMAScript's; what means the same in both is rewritten, and no more.
+The format of the text becomes the schema of the string. Regular expressions of custom tools have the syntax of the Rust
+crate ``regex``, those of schemas have ECMAScript's; only expressions whose translation is certain to have the same
+meaning are translated.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ INPUT_SCHEMA: dict[str, Any] = {
     "required": [INPUT],
     "additionalProperties": False,
 }
-"""The schema of the parameters, for any text."""
+"""The schema of the parameters for the format ``text``."""
 
-_PIECE = re.compile(
+_TRANSLATABLE = re.compile(
     r"""(?P<escape>\\(?:[nrtfv\\^$.|?*+()\[\]{}/-]|x[0-9A-Fa-f]{2}))
     |(?P<bracket>\[\^?(?:[^\\\[\]&~-]|\\(?:[nrtfv\\^$.|?*+()\[\]{}/-]|x[0-9A-Fa-f]{2})|-(?!-))+\])
     |(?P<dot>\.)
@@ -41,13 +42,13 @@ _PIECE = re.compile(
 
 
 def function_of(definition: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the definition of the function that stands for a custom tool: what the model must be shown.
+    """Returns the definition of the function that stands for a custom tool, to be shown to the model.
 
     Args:
-        definition: A custom tool, as Chat Completions or Responses write it.
+        definition: A custom tool, in the shape of Chat Completions or Responses.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The definition is not that of a custom tool.
     """
     body = definition.get("custom", definition)
     if definition.get("type") != "custom" or not isinstance(body.get("name"), str):
@@ -58,9 +59,13 @@ def function_of(definition: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def input_of(arguments: str) -> str | None:
-    """Returns the text that a custom tool gets from the arguments of the function that stands for it.
+    """Returns the text in the arguments of the function that stands for a custom tool.
 
-    None if they have none.
+    Args:
+        arguments: The arguments as JSON.
+
+    Returns:
+        The text; None if the arguments have no string ``input``.
     """
     given = json.loads(arguments)
     text = given.get(INPUT) if isinstance(given, dict) else None
@@ -68,18 +73,21 @@ def input_of(arguments: str) -> str | None:
 
 
 def shown_tools(tools: Iterable[Mapping[str, Any]], style: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Returns what a model is shown of its tools: functions in place of custom ones, where the style has only these."""
+    """Returns the tools to be shown to the model: with functions for custom tools, if the style has only functions."""
     if "custom_call" in style:
         return list(tools)
     return [function_of(tool) if tool.get("type") == "custom" else tool for tool in tools]
 
 
 def input_schema(tool: Tool, *, is_json: bool) -> dict[str, Any] | None:
-    """Returns the schema of the parameters of the function that stands for a custom tool; None if there is none.
+    """Returns the schema of the function that stands for a custom tool.
 
     Args:
         tool: The tool.
         is_json: Whether the style writes arguments as JSON, so that a string can have a pattern.
+
+    Returns:
+        The schema; None if no schema expresses the format of the tool.
     """
     form = tool.custom_format or {"type": "text"}
     if form.get("type") == "grammar":
@@ -95,18 +103,18 @@ def input_schema(tool: Tool, *, is_json: bool) -> dict[str, Any] | None:
 
 
 def _ecmascript(expression: str) -> str | None:
-    """The expression in ECMAScript's syntax, for a match of whole texts; None if that is not sure to mean the same."""
+    """Translates an expression for whole texts to ECMAScript's syntax; None if the meaning may differ."""
     whole = expression.removeprefix("^")
     if whole.endswith("$") and not whole.endswith("\\$"):
         whole = whole[:-1]
-    written: list[str] = []
+    translated: list[str] = []
     at = depth = 0
     while at < len(whole):
-        found = _PIECE.match(whole, at)
-        if found is None or (found[0] == "|" and depth == 0 and whole != expression):
-            # Also where an anchor belongs to one alternative of several.
+        piece = _TRANSLATABLE.match(whole, at)
+        # An anchor was removed; next to an alternation at top level it belongs to one alternative only.
+        if piece is None or (piece[0] == "|" and depth == 0 and whole != expression):
             return None
-        depth += (found.lastgroup == "open") - (found.lastgroup == "close")
-        written.append("[^\\n]" if found.lastgroup == "dot" else found[0])
-        at = found.end()
-    return "".join(written)
+        depth += (piece.lastgroup == "open") - (piece.lastgroup == "close")
+        translated.append("[^\\n]" if piece.lastgroup == "dot" else piece[0])
+        at = piece.end()
+    return "".join(translated)

@@ -1,4 +1,4 @@
-"""Tools and the choice among them, in the shapes of OpenAI's Chat Completions and Responses."""
+"""Reads ``tools`` and ``tool_choice`` in the shapes of OpenAI's Chat Completions and Responses."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Tool:
     """A tool that a model can call.
 
     Attributes:
-        name: What the model calls it.
-        parameters: The schema of its arguments; None if any object will do.
+        name: Its name in calls.
+        parameters: The schema of its arguments; None for any object.
         is_strict: Whether the schema must be in OpenAI's strict subset.
-        custom_format: For a custom tool, whose input is a text: the format of this text.
+        custom_format: The format of the input of a custom tool, which is a text; None for a function.
     """
 
     name: str
@@ -37,7 +37,7 @@ def _tool(definition: Any, position: int) -> Tool:
     if kind not in ("function", "custom"):
         msg = f"{where} has the type {kind!r}; a grammar knows functions and custom tools"
         raise ValueError(msg)
-    # Chat Completions nests what Responses writes flat.
+    # Chat Completions nests the fields below the type, Responses does not.
     body = definition.get(kind, definition)
     name = body.get("name") if isinstance(body, Mapping) else None
     if not isinstance(name, str) or not name:
@@ -56,37 +56,37 @@ def _tool(definition: Any, position: int) -> Tool:
 
 
 def chosen_tools(tools: Iterable[Any], tool_choice: Any) -> tuple[list[Tool], Choice, bool]:
-    """Returns the tools that may be called, whether one must be, and whether exactly one is forced.
+    """Returns the tools that may be called, whether a call is required, and whether exactly one call is forced.
 
     Raises:
-        TypeError: A tool is no object.
-        ValueError: A tool has no name or an unknown type, two have the same name, or the choice names none of them.
+        TypeError: A tool is not an object.
+        ValueError: A tool has no name or an unknown type, two tools share a name, or the choice names no tool.
     """
-    known = [_tool(definition, position) for position, definition in enumerate(tools)]
-    names = [tool.name for tool in known]
+    available = [_tool(definition, position) for position, definition in enumerate(tools)]
+    names = [tool.name for tool in available]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         msg = f"two tools have the name {twice!r}"
         raise ValueError(msg)
     if tool_choice is None or tool_choice == "auto":
-        return known, "auto", False
+        return available, "auto", False
     if tool_choice == "none":
         return [], "none", False
     if tool_choice in ("required", "any"):
-        if not known:
+        if not available:
             msg = "a call is required, and there are no tools"
             raise ValueError(msg)
-        return known, "required", False
+        return available, "required", False
     if isinstance(tool_choice, Mapping):
         kind = tool_choice.get("type")
         if kind == "allowed_tools":
             body = tool_choice.get("allowed_tools", tool_choice)
             allowed = [_name_in(one, names) for one in body.get("tools", [])]
-            kept = [tool for tool in known if tool.name in allowed]
-            return kept, "required" if body.get("mode") == "required" else "auto", False
+            permitted = [tool for tool in available if tool.name in allowed]
+            return permitted, "required" if body.get("mode") == "required" else "auto", False
         if kind in ("function", "custom"):
             name = _name_in(tool_choice, names)
-            return [tool for tool in known if tool.name == name], "required", True
+            return [tool for tool in available if tool.name == name], "required", True
     msg = f"tool_choice={tool_choice!r} is not 'auto', 'none', 'required' or the choice of a tool"
     raise ValueError(msg)
 

@@ -1,7 +1,7 @@
-"""Reads the calls of tools in an output back, by the styles that they are written in.
+"""Reads the calls of tools in a complete output.
 
-The counterpart of :mod:`grammask.tools.calls`: what its grammars match can be read here. There is no code for single
-styles: their pieces are followed from left to right, in time linear in the output for each tool.
+The inverse of :mod:`grammask.tools.calls`: reads every output that its grammars match. No style has code of its own:
+pieces are matched from left to right, in time linear in the output for each tool.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from grammask.tool_styles import tool_style
 from grammask.tools.definitions import Tool, chosen_tools
-from grammask.tools.following import Following, Status, text_of
+from grammask.tools.piece_matcher import MatchStatus, PieceMatcher
+from grammask.tools.style import parsed_style
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["Call", "call_ways", "read_calls", "triggers_of"]
+    from grammask.tools.style import ToolStyle
+
+__all__ = ["Call", "call_matchers", "read_calls"]
 
 
 @dataclass(frozen=True)
@@ -25,8 +27,8 @@ class Call:
 
     Attributes:
         name: The tool's name.
-        arguments: JSON as the model wrote it; for parameters written as XML, an object made of them.
-        is_custom: Whether the tool is a custom one; then the arguments are the text that it gets.
+        arguments: JSON as the model wrote it; for parameters in tags, the equivalent JSON object.
+        is_custom: Whether the tool is a custom one; then the arguments are the text that it receives.
     """
 
     name: str
@@ -39,7 +41,7 @@ def read_calls(
 ) -> tuple[str, list[Call]]:
     """Returns the text before the calls and the calls; the answer and no calls if there are none.
 
-    What a model thinks on channels of its own (the ``preamble`` of a style) is no part of either.
+    The text of other channels, such as a model's reasoning (the ``preamble`` of a style), belongs to neither.
 
     Args:
         output: A complete output, with special tokens by their names and without end tokens.
@@ -47,75 +49,72 @@ def read_calls(
         tools: The tools that it could call, as for :meth:`grammask.Grammar.from_tools`.
 
     Raises:
-        ValueError: The output is none of the style with these tools; it may be a part of one.
+        ValueError: The output does not have this style with these tools; for example, it was cut off.
     """
-    known, _, _ = chosen_tools(tools, "auto")
-    return _Reader(output, tool_style(style) if isinstance(style, str) else style, known).output()
+    available, _, _ = chosen_tools(tools, "auto")
+    return _Reader(output, parsed_style(style), available).content_and_calls()
 
 
-def triggers_of(style: Mapping[str, Any]) -> list[str]:
-    """Returns what calls begin with in a style."""
-    begins = [style["begin"]] if style.get("begin") else [*style["call"], *style.get("custom_call", [])]
-    return [text_of(begin[0]) for begin in begins]
-
-
-def call_ways(style: Mapping[str, Any], tools: Sequence[Tool], at: int) -> list[Following]:
-    """Returns the ways to write a call of each tool from here on, those that count first before others."""
-    ways: list[Following] = []
-    # A name may begin with another one.
+def call_matchers(style: ToolStyle, tools: Sequence[Tool], at: int) -> list[PieceMatcher]:
+    """Returns a matcher for each notation of a call of each tool, in order of priority."""
+    matchers: list[PieceMatcher] = []
+    # Longer names first, since one name may be a prefix of another.
     for tool in sorted(tools, key=lambda tool: -len(tool.name)):
-        is_input = tool.custom_format is not None and "custom_call" not in style
-        pieces = style["call"] if tool.custom_format is None or is_input else style["custom_call"]
-        ways.extend(Following(way, at, tool, is_input=is_input) for way in pieces)
-    return ways
+        is_input = tool.custom_format is not None and style.custom_calls is None
+        calls = style.calls
+        if tool.custom_format is not None and style.custom_calls is not None:
+            calls = style.custom_calls
+        matchers.extend(PieceMatcher(call, at, tool, is_input=is_input) for call in calls)
+    return matchers
 
 
 class _Reader:
-    def __init__(self, output: str, style: Mapping[str, Any], tools: Sequence[Tool]) -> None:
+    def __init__(self, output: str, style: ToolStyle, tools: Sequence[Tool]) -> None:
         self._output = output
         self._style = style
         self._tools = tools
-        self._triggers = triggers_of(style)
 
-    def output(self) -> tuple[str, list[Call]]:
-        at = self._after_preamble()
-        if self._style["leading_text"]:
-            places = [self._output.find(trigger, at) for trigger in self._triggers]
+    def content_and_calls(self) -> tuple[str, list[Call]]:
+        at = self._preamble_end()
+        begin = at
+        if self._style.has_leading_text:
+            places = [self._output.find(trigger, at) for trigger in self._style.triggers]
             begin = min((place for place in places if place >= 0), default=len(self._output))
-        else:
-            begin = at
         calls = self._calls(begin)
         if calls is not None:
             return self._output[at:begin], calls
-        answer = self._followed(Following(self._style.get("answer", [{"text": True}]), at))
-        if answer is None or any(trigger in answer.text for trigger in self._triggers):
+        answer = self._completed(PieceMatcher(self._style.answer_or_text, at))
+        if answer is None or any(trigger in answer.text for trigger in self._style.triggers):
             msg = f"the output cannot be read in this style from character {begin} on"
             raise ValueError(msg)
         return answer.text, []
 
-    def _after_preamble(self) -> int:
+    def _preamble_end(self) -> int:
         at = 0
-        preamble = self._style.get("preamble")
-        while preamble and (found := self._followed(Following(preamble, at))) is not None and found.at > at:
-            at = found.at
+        preamble = self._style.preamble
+        while preamble:
+            matcher = self._completed(PieceMatcher(preamble, at))
+            if matcher is None or matcher.at == at:
+                break
+            at = matcher.at
         return at
 
     def _calls(self, at: int) -> list[Call] | None:
-        """The calls from here to the end of the output."""
-        before = self._followed(Following(self._style.get("begin", []), at))
+        """Returns the calls from a position to the end of the output."""
+        before = self._completed(PieceMatcher(self._style.begin, at))
         calls: list[Call] = []
-        while before is not None and (read := self._call(before.at)) is not None:
-            call, at = read
-            calls.append(call)
-            before = self._followed(Following(self._style["between"], at))
-        after = self._followed(Following(self._style.get("end", []), at))
+        while before is not None and (matcher := self._call(before.at)) is not None:
+            if matcher.tool is not None:
+                is_custom = matcher.tool.custom_format is not None
+                calls.append(Call(matcher.tool.name, matcher.arguments, is_custom))
+            at = matcher.at
+            before = self._completed(PieceMatcher(self._style.between, at))
+        after = self._completed(PieceMatcher(self._style.end, at))
         return calls if calls and after is not None and after.at == len(self._output) else None
 
-    def _call(self, at: int) -> tuple[Call, int] | None:
-        for way in call_ways(self._style, self._tools, at):
-            if self._followed(way) is not None and way.tool is not None:
-                return Call(way.tool.name, way.arguments, way.tool.custom_format is not None), way.at
-        return None
+    def _call(self, at: int) -> PieceMatcher | None:
+        matchers = call_matchers(self._style, self._tools, at)
+        return next((matcher for matcher in matchers if self._completed(matcher) is not None), None)
 
-    def _followed(self, pieces: Following) -> Following | None:
-        return pieces if pieces.advance(self._output, is_whole=True) is Status.DONE else None
+    def _completed(self, matcher: PieceMatcher) -> PieceMatcher | None:
+        return matcher if matcher.advance(self._output, is_whole=True) is MatchStatus.DONE else None

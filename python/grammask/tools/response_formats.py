@@ -5,55 +5,55 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from grammask import composition
+from grammask.llguidance_grammars import LlguidanceLarkSource
+from grammask.readers.json_schema import json_schema_source
+from grammask.readers.regex import RegexSource
 from grammask.structural_tags import structural_tag_part
 
 if TYPE_CHECKING:
-    from grammask.grammar import Grammar
+    from grammask.sources import Source
 
-__all__ = ["response_format_grammar", "text_format_grammar"]
+__all__ = ["response_format_source", "text_format_source"]
 
 
-def response_format_grammar(
-    response_format: Mapping[str, Any], grammars: type[Grammar], schema_options: Mapping[str, Any]
-) -> Grammar:
-    """Returns the grammar of a response format.
+def response_format_source(response_format: Mapping[str, Any], schema_options: Mapping[str, Any]) -> Source:
+    """Returns the source of a response format.
 
     Args:
         response_format: An object with a ``type``.
-        grammars: The class that reads schemas and grammars.
         schema_options: Options for schemas.
 
     Raises:
-        ValueError: There is no such type, or what it needs is missing.
-        GrammarError: As of the schema, grammar or structural tag inside.
+        ValueError: The type is unknown, or a field that it needs is missing.
+        GrammarError: From the embedded schema, grammar or structural tag.
     """
     kind = response_format.get("type")
     if kind == "json_object":
-        return grammars.from_json_schema({"type": "object"}, **schema_options)
+        return json_schema_source({"type": "object"}, **schema_options)
     if kind == "json_schema":
-        # Chat Completions nests what Responses writes flat.
+        # Chat Completions nests the fields below the type, Responses does not.
         body = response_format.get("json_schema", response_format)
         if not isinstance(body, Mapping) or "schema" not in body:
             msg = "a response format of the type json_schema has a `schema`"
             raise ValueError(msg)
         strict = body.get("strict") is True or schema_options.get("strict", False)
-        return grammars.from_json_schema(body["schema"], **{**schema_options, "strict": strict})
+        return json_schema_source(body["schema"], **{**schema_options, "strict": strict})
     if kind == "structural_tag":
-        limits = schema_options.get("limits")
-        return grammars.of_part(structural_tag_part(response_format, grammars, limits))
-    return text_format_grammar(response_format, grammars)
+        return structural_tag_part(response_format, schema_options.get("limits"))
+    return text_format_source(response_format)
 
 
-def text_format_grammar(text_format: Mapping[str, Any], grammars: type[Grammar]) -> Grammar:
-    """Returns the grammar of a format of text: ``text``, or ``grammar`` with a syntax of ``lark`` or ``regex``.
+def text_format_source(text_format: Mapping[str, Any]) -> Source:
+    """Returns the source of a text format: ``text``, or ``grammar`` with the syntax ``lark`` or ``regex``.
 
     Raises:
-        ValueError: There is no such type or syntax.
-        GrammarError: As of the grammar inside.
+        ValueError: The type or syntax is unknown.
+        GrammarError: From the embedded grammar.
     """
     kind = text_format.get("type")
     if kind == "text":
-        return grammars.text()
+        return composition.free_text()
     if kind == "grammar":
         definition, syntax = (
             text_format.get("definition", text_format.get("grammar")),
@@ -63,9 +63,9 @@ def text_format_grammar(text_format: Mapping[str, Any], grammars: type[Grammar])
             msg = "a format of the type grammar has a `definition`"
             raise ValueError(msg)
         if syntax == "regex":
-            return grammars.from_regex(definition)
+            return RegexSource(definition)
         if syntax == "lark":
-            return grammars.from_llguidance_lark(definition)
+            return LlguidanceLarkSource(definition)
         msg = f"the syntax {syntax!r} of a grammar is neither 'lark' nor 'regex'"
         raise ValueError(msg)
     msg = f"there is no format of the type {kind!r}"

@@ -1,4 +1,4 @@
-"""The tokens of a model, and how to get them from the files and objects of the usual tokenizers."""
+"""Vocabularies: the tokens of a model, read from the files and objects of common tokenizers."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ __all__ = ["Vocabulary"]
 
 
 class Vocabulary(_grammask.Vocabulary):
-    """The tokens of a model: their bytes, the special ones, and the ones that end a text.
+    """The tokens of a model: their bytes, the special tokens, and the end tokens.
 
     Immutable, safe to share between threads, and shared by all grammars without copying; make one per model.
-    Copies are the object itself. Can be pickled.
+    ``copy`` returns the object itself. Can be pickled.
 
-    The ``from_*`` methods read what a tokenizer *decodes* each token to in the middle of a text. They share
+    The ``from_*`` methods read the text to which a tokenizer *decodes* each token in the middle of a text. They share
     three options: ``special`` marks further tokens as special, ``eos`` gives the end tokens by id or by
-    special name (``()`` for none; None takes the tokenizer's own, and it is an error if it names none), and
-    ``size`` pads up to the width of the model's logits. All raise ``VocabularyError`` for what they cannot map
+    special name (``()`` for none; None takes those that the tokenizer names, and is an error if it names none), and
+    ``size`` pads to the width of the model's logits. All raise ``VocabularyError`` for tokens that they cannot map
     to bytes exactly.
 
     >>> from grammask import Vocabulary
@@ -42,9 +42,9 @@ class Vocabulary(_grammask.Vocabulary):
 
     @classmethod
     def default(cls) -> Self:
-        """Return the embedded vocabulary: o200k_base of GPT-4o and gpt-oss, 199,998 tokens, eos ``<|endoftext|>``.
+        """Returns the embedded vocabulary: o200k_base of GPT-4o and gpt-oss, 199,998 tokens, eos ``<|endoftext|>``.
 
-        Needs no file and no network. Cost: 0.3 s the first time, nothing after that.
+        Needs no file and no network. Cost: 0.3 s for the first call.
         """
         with _DEFAULTS_LOCK:
             vocabulary = _DEFAULTS.get(cls)
@@ -65,22 +65,22 @@ class Vocabulary(_grammask.Vocabulary):
         eos: EndTokens | None = None,
         size: int | None = None,
     ) -> Self:
-        """Make a vocabulary from the file of a tokenizer, of whichever kind, or from the folder of a model.
+        """Makes a vocabulary from the file of a tokenizer or the folder of a model.
 
-        The kind is found by what is in the file: GGUF, ``tokenizer.json``, ``tekken.json``, ``*.tiktoken`` or a
-        SentencePiece model. In a folder ``tokenizer.json`` counts, else ``tekken.json``, else ``transformers`` loads
-        it, else there is a single GGUF file.
+        The format is recognised by the contents of the file: GGUF, ``tokenizer.json``, ``tekken.json``, ``*.tiktoken``
+        or a SentencePiece model. In a folder, the first of these is used: ``tokenizer.json``, ``tekken.json``, the
+        tokenizer that ``transformers`` loads, a single GGUF file.
 
         Args:
             path: The file or the folder.
             special: Further special tokens.
             eos: The end tokens; None for those that the tokenizer names.
-            size: Number of ids with padding; None for that of the kind, and in a folder for the width that its
-                ``config.json`` says, if that is more.
+            size: Number of ids with padding; None for the default of the format, or for the width in the
+                ``config.json`` of a folder if that is larger.
 
         Raises:
-            VocabularyError: It is none of these, it is damaged, its tokens cannot be mapped to bytes, or no end token
-                is known.
+            VocabularyError: The format is unknown, the file is damaged, its tokens cannot be mapped to bytes, or no end
+                token is known.
         """
         from grammask.vocabulary import file_kinds
 
@@ -98,11 +98,11 @@ class Vocabulary(_grammask.Vocabulary):
         eos: EndTokens | None = None,
         size: int | None = None,
     ) -> Self:
-        """Make a vocabulary from a ``tiktoken.Encoding`` or from a ``*.tiktoken`` file.
+        """Makes a vocabulary from a ``tiktoken.Encoding`` or from a ``*.tiktoken`` file.
 
         Args:
-            source: The encoding, or the path of a file with ``base64(bytes) rank`` lines. A file knows no
-                special tokens: give them in ``special``.
+            source: The encoding, or the path of a file with ``base64(bytes) rank`` lines. A file contains no
+                special tokens: pass them in ``special``.
             special: Further special tokens.
             eos: The end tokens; None for the special token ``<|endoftext|>``.
             size: Number of ids with padding; None for the largest id plus one.
@@ -123,18 +123,18 @@ class Vocabulary(_grammask.Vocabulary):
         eos: EndTokens | None = None,
         size: int | None = None,
     ) -> Self:
-        """Make a vocabulary from a ``tokenizer.json`` of the Hugging Face ``tokenizers`` library.
+        """Makes a vocabulary from a ``tokenizer.json`` of the Hugging Face ``tokenizers`` library.
 
-        The decoder in the file says what the tokens mean: byte-level ones (GPT-2, Llama 3, Qwen, DeepSeek),
-        byte fallback (Llama 2, Mistral, Gemma, Phi-3), Metaspace (Unigram models) and WordPiece can be mapped to bytes.
-        CTC, ``</w>`` suffixes and files without a decoder cannot, as the text of a token then depends on its
+        The decoder in the file determines the bytes of the tokens. Supported are byte-level decoders (GPT-2, Llama 3,
+        Qwen, DeepSeek), byte fallback (Llama 2, Mistral, Gemma, Phi-3), Metaspace (Unigram models) and WordPiece. CTC,
+        ``</w>`` suffixes and files without a decoder are not, because the text of a token then depends on its
         neighbours.
 
         Args:
             path: The file.
-            special: Further special tokens, besides the added tokens that the file marks as special.
+            special: Special tokens in addition to the added tokens that the file marks as special.
             eos: The end tokens; None for those that ``generation_config.json`` or ``tokenizer_config.json``
-                beside the file name.
+                in the same folder name.
             size: Number of ids with padding; None for the largest id plus one.
 
         Raises:
@@ -153,13 +153,13 @@ class Vocabulary(_grammask.Vocabulary):
         eos: EndTokens | None = None,
         size: int | None = None,
     ) -> Self:
-        """Make a vocabulary from a ``tekken.json`` of Mistral.
+        """Makes a vocabulary from a ``tekken.json`` of Mistral.
 
         Args:
             path: The file.
-            special: Further special tokens, besides those of the file.
+            special: Special tokens in addition to those of the file.
             eos: The end tokens; None for ``</s>``.
-            size: Number of ids with padding; None for the vocabulary size that the file names.
+            size: Number of ids with padding; None for the vocabulary size in the file.
 
         Raises:
             VocabularyError: The file is damaged.
@@ -177,23 +177,23 @@ class Vocabulary(_grammask.Vocabulary):
         eos: EndTokens | None = None,
         size: int | None = None,
     ) -> Self:
-        """Make a vocabulary from a tokenizer of ``transformers``, fast or slow, or from a ``tokenizers.Tokenizer``.
+        """Makes a vocabulary from a tokenizer of ``transformers``, fast or slow, or from a ``tokenizers.Tokenizer``.
 
-        Each token is compared with what the tokenizer decodes it to.
+        Each token is compared with its decoding by the tokenizer.
 
         Args:
-            tokenizer: The tokenizer. Fast ones are read as ``from_tokenizer_json`` reads their file; of slow ones the
-                usual families are known; those of mistral-common are read too, and in the wrapper of ``transformers``.
+            tokenizer: The tokenizer. Fast ones are read like their file by ``from_tokenizer_json``; the common families
+                of slow ones are supported, and tokenizers of mistral-common, also in the wrapper of ``transformers``.
             special: Further special tokens.
-            eos: The end tokens; None for the ``eos_token_id`` of the tokenizer. A model's
-                ``generation_config.eos_token_id`` is often a longer list, and the better one.
-            size: Number of ids with padding, best the model's ``config.vocab_size``; None for the largest id
+            eos: The end tokens; None for the ``eos_token_id`` of the tokenizer. Prefer the model's
+                ``generation_config.eos_token_id``, which is often a longer list.
+            size: Number of ids with padding, preferably the model's ``config.vocab_size``; None for the largest id
                 plus one.
 
         Raises:
-            VocabularyError: Its tokens cannot be mapped to bytes, or no end token is known.
+            VocabularyError: The tokens cannot be mapped to bytes, or no end token is known.
 
-        Cost: half a second for a fast tokenizer with 200,000 tokens.
+        Cost: 0.5 s for a fast tokenizer with 200,000 tokens.
         """
         from grammask.vocabulary import huggingface
 
@@ -208,21 +208,20 @@ class Vocabulary(_grammask.Vocabulary):
         eos: EndTokens | None = None,
         size: int | None = None,
     ) -> Self:
-        """Make a vocabulary from a SentencePiece model: a ``*.model`` file, or a ``SentencePieceProcessor``.
+        """Makes a vocabulary from a SentencePiece model: a ``*.model`` file, or a ``SentencePieceProcessor``.
 
-        Reading a file does not need the ``sentencepiece`` library. Tokens are what the library decodes them to between
-        others; each token of a processor is compared with that. Tokenizers that number the pieces in another way, such
-        as XLM-RoBERTa's, are for ``from_huggingface``.
+        Reading a file does not need the ``sentencepiece`` library. The text of a token is its decoding between other
+        tokens; each token of a processor is compared with it. For tokenizers with another numbering of the pieces, such
+        as XLM-RoBERTa's, use ``from_huggingface``.
 
         Args:
             source: The path of the file, or the processor.
-            special: Further special tokens, besides the control and unknown pieces.
-            eos: The end tokens; None for the one that the model was trained with.
+            special: Special tokens in addition to the control and unknown pieces.
+            eos: The end tokens; None for that of the training options in the model.
             size: Number of ids with padding; None for the number of pieces.
 
         Raises:
-            VocabularyError: The file is damaged, it rewrites decoded texts by rules of its own, or it names no end
-                token.
+            VocabularyError: The file is damaged, has rules that rewrite decoded texts, or names no end token.
         """
         from grammask.vocabulary import sentencepiece
 
@@ -237,18 +236,18 @@ class Vocabulary(_grammask.Vocabulary):
         eos: EndTokens | None = None,
         size: int | None = None,
     ) -> Self:
-        """Make a vocabulary from a GGUF file, the format of llama.cpp; no library is needed, and no weight is read.
+        """Makes a vocabulary from a GGUF file, the format of llama.cpp; needs no library, and reads no weights.
 
-        Known are the tokenizers ``llama``, ``gpt2``, ``t5``, ``bert`` and ``gemma4`` of the format.
+        Supported are the tokenizers ``llama``, ``gpt2``, ``t5``, ``bert`` and ``gemma4`` of the format.
 
         Args:
-            path: The file; of a model in several files the first one.
-            special: Further special tokens, besides those of the types control and unknown.
-            eos: The end tokens; None for the ends of text, turn and message that the file names.
+            path: The file; the first one if the model has several.
+            special: Special tokens in addition to those of the types control and unknown.
+            eos: The end tokens; None for the ends of text, turn and message in the file.
             size: Number of ids with padding; None for the number of tokens.
 
         Raises:
-            VocabularyError: The file is damaged, its tokenizer is another one, or it names no end token.
+            VocabularyError: The file is damaged, its tokenizer is not supported, or it names no end token.
         """
         from grammask.vocabulary import gguf
 
@@ -258,17 +257,17 @@ class Vocabulary(_grammask.Vocabulary):
     def _of(
         cls, table: TokenTable, special: Mapping[str, int] | None, eos: EndTokens | None, size: int | None
     ) -> Self:
-        """Make a vocabulary of what a tokenizer holds and of the options that all loaders share."""
+        """Makes a vocabulary from the tokens of a tokenizer and the common options."""
         if eos is None:
-            eos = table.known_eos()
-        every_special = {**table.special, **(special or {})}
-        return cls(table.with_room_for(every_special.values()), special=every_special, eos=eos, size=size)
+            eos = table.required_eos()
+        all_special = {**table.special, **(special or {})}
+        return cls(table.with_room_for(all_special.values()), special=all_special, eos=eos, size=size)
 
 
 _DEFAULTS: dict[type[Vocabulary], Vocabulary] = {}
 _DEFAULTS_LOCK = threading.Lock()
 if hasattr(os, "register_at_fork"):
-    # No thread is left in a forked process to unlock what it had locked.
+    # A forked process lacks the thread that may hold the lock.
     os.register_at_fork(
         before=_DEFAULTS_LOCK.acquire,
         after_in_parent=_DEFAULTS_LOCK.release,

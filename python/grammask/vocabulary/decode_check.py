@@ -1,8 +1,8 @@
-"""Compares tokens with what the tokenizer itself decodes them to, for every id.
+"""Compares the bytes of each token with its decoding by the tokenizer.
 
-A decoder may treat the first and the last token of a text in its own way, and joins broken characters into U+FFFD. So
-each token is decoded between two copies of an anchor, a token of plain letters or digits. Many are decoded in one text,
-anchors between them, and only where such a text differs each of its tokens is decoded alone.
+A decoder may treat the first and the last token of a text specially, and merges incomplete characters into U+FFFD.
+Therefore a token is decoded between two copies of an anchor, which is a token of letters or digits. Many tokens are
+decoded in one text, separated by anchors; if that text differs, each of its tokens is decoded alone.
 """
 
 from __future__ import annotations
@@ -15,26 +15,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     Decode: TypeAlias = Callable[[list[list[int]]], Sequence[str]]
-    """Decodes several texts, special tokens included and nothing cleaned up."""
+    """Decodes several texts, with special tokens and without clean-up."""
 
-TOKENS_AT_A_TIME = 512
-ANCHORS_TRIED = 64
-DIFFERENCES_SHOWN = 3
+TOKENS_PER_TEXT = 512
+MAX_ANCHORS = 64
+"""Maximum number of anchors of each kind that are tried."""
+
+MAX_REPORTED_DIFFERENCES = 3
 
 
 def check(
     tokens: Sequence[bytes | None], decode: Decode, source: str, *, except_for: Collection[int] = ()
 ) -> None:
-    """Compare all tokens but ``except_for`` with the tokenizer's own decoding.
+    """Compares all tokens but ``except_for`` with their decodings.
 
     Raises:
-        VocabularyError: A token has other bytes than its tokenizer says.
+        VocabularyError: The bytes of a token differ from its decoding.
     """
     different = list(differences(tokens, decode, except_for=except_for))
     if different:
         shown = "; ".join(
             f"token {id} is {text!r} and should be {decoded!r}"
-            for id, text, decoded in different[:DIFFERENCES_SHOWN]
+            for id, text, decoded in different[:MAX_REPORTED_DIFFERENCES]
         )
         raise VocabularyError(
             f"the tokens of {source} cannot be mapped to bytes, as {len(different)} of them have a text that depends "
@@ -51,15 +53,20 @@ def differences(
     except_for: Collection[int] = (),
     drops_broken: bool = False,
 ) -> Iterator[tuple[int, bytes | None, str]]:
-    """Yield id, bytes and decoded text of each token that is decoded to something else.
+    """Yields id, bytes and decoded text of each token whose decoding differs from its bytes.
 
-    Nothing is yielded where the vocabulary has no token of plain letters or digits, which could be an anchor; where all
-    of these are decoded in ways that depend on their neighbours, the first of them is. ``drops_broken`` says that
-    broken characters are left out of texts.
+    Yields nothing if no token consists of letters or digits, so that there is no candidate for an anchor. If the
+    decodings of all candidates depend on their neighbours, yields the first candidate.
+
+    Args:
+        tokens: The bytes of the tokens.
+        decode: The decoder.
+        except_for: Ids of tokens that are not compared.
+        drops_broken: Whether the decoder omits incomplete characters instead of replacing them by U+FFFD.
     """
     anchors = _candidates(tokens, except_for)
     anchor = next(
-        (id for id in anchors[: 2 * ANCHORS_TRIED] if _is_anchor(id, tokens[id] or b"", decode)), None
+        (id for id in anchors[: 2 * MAX_ANCHORS] if _is_anchor(id, tokens[id] or b"", decode)), None
     )
     if anchor is None:
         if anchors:
@@ -68,7 +75,7 @@ def differences(
     text, head = tokens[anchor] or b"", decode([[anchor]])[0]
     broken = "ignore" if drops_broken else "replace"
     checked = [id for id in range(len(tokens)) if id not in except_for]
-    chunks = [checked[start : start + TOKENS_AT_A_TIME] for start in range(0, len(checked), TOKENS_AT_A_TIME)]
+    chunks = [checked[start : start + TOKENS_PER_TEXT] for start in range(0, len(checked), TOKENS_PER_TEXT)]
     for chunk, decoded in zip(chunks, decode([_between(anchor, chunk) for chunk in chunks]), strict=True):
         if decoded != head + _expected(tokens, chunk, text, broken):
             for id, alone in zip(chunk, decode([_between(anchor, [id]) for id in chunk]), strict=True):
@@ -77,9 +84,10 @@ def differences(
 
 
 def _candidates(tokens: Sequence[bytes | None], except_for: Collection[int]) -> list[int]:
-    """The tokens that could be anchors, those of one letter last: they may stand for a byte, which joins with others.
+    """Returns candidates for the anchor, in order of preference.
 
-    Of these the last come first, since tokens for bytes stand at the beginning of vocabularies.
+    Tokens of one letter come last, because they may stand for a byte that is merged with its neighbours; among them
+    higher ids come first, because tokens for bytes have low ids.
     """
     texts = [(id, text) for id, text in enumerate(tokens) if text and id not in except_for]
     letters = [
@@ -88,7 +96,7 @@ def _candidates(tokens: Sequence[bytes | None], except_for: Collection[int]) -> 
     if not letters:
         letters = [(id, len(text.strip(b" "))) for id, text in texts if _is_word(text)]
     words = [id for id, length in letters if length > 1]
-    return [*words[:ANCHORS_TRIED], *[id for id, length in reversed(letters) if length == 1]]
+    return [*words[:MAX_ANCHORS], *[id for id, length in reversed(letters) if length == 1]]
 
 
 def _is_word(text: bytes) -> bool:

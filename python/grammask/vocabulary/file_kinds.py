@@ -1,7 +1,7 @@
-"""Finds out what the file or the folder of a tokenizer is, by what is in it, and reads it with the reader of that kind.
+"""Recognises the format of a tokenizer's file or folder by its contents, and reads it.
 
-Names of files say little: ``tokenizer.model`` is a SentencePiece model or tiktoken's ranks, and ``*.json`` is one of
-two formats. In a folder the files that hold a whole tokenizer count; where there is none, ``transformers`` loads it.
+Names of files are ambiguous: ``tokenizer.model`` is a SentencePiece model or tiktoken's ranks, and ``*.json`` has two
+formats. In a folder, files that contain a whole tokenizer are preferred; without one, ``transformers`` loads it.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from grammask.errors import VocabularyError
 from grammask.vocabulary import gguf, huggingface, sentencepiece, tekken, tiktoken, tokenizer_json
-from grammask.vocabulary.json_file import load, load_if_there
+from grammask.vocabulary.json_file import load, load_if_exists
 
 if TYPE_CHECKING:
     import os
 
     from grammask.vocabulary.token_table import TokenTable
 
-LOOKED_AT = 1 << 12
-"""Bytes at the beginning of a file that show its kind."""
+HEAD_BYTES = 1 << 12
+"""Number of bytes at the beginning of a file from which its format is recognised."""
 
 RANKS = re.compile(rb"\s*[A-Za-z0-9+/]+={0,2}[ \t]+[0-9]+[ \t]*[\r\n]")
 """The first line of tiktoken's files."""
 
 FIRST_PIECE = b"\x0a"
-"""What SentencePiece models begin with: the key of the first piece."""
+"""The first byte of SentencePiece models: the key of the first piece."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -34,11 +34,11 @@ KINDS = "GGUF, tokenizer.json, tekken.json, *.tiktoken, a SentencePiece model, o
 
 
 def read(source: str | os.PathLike[str]) -> tuple[TokenTable, int | None]:
-    """Read the tokens of a file or a folder, and the width of the logits if a model's configuration beside it says it.
+    """Reads the tokens of a file or folder, and the width of the logits if the folder has a model's configuration.
 
     Raises:
-        VocabularyError: It is none of the known kinds, or damaged.
-        OSError: It cannot be read.
+        VocabularyError: The format is unknown, or the file is damaged.
+        OSError: The file cannot be read.
     """
     path = Path(source)
     if path.is_dir():
@@ -47,10 +47,10 @@ def read(source: str | os.PathLike[str]) -> tuple[TokenTable, int | None]:
 
 
 def of_name(name: str) -> TokenTable:
-    """Read the tokenizer that ``transformers`` loads by a name of the hub or of a folder; it runs no code from there.
+    """Reads the tokenizer that ``transformers`` loads by the name of a repository or folder, without running its code.
 
     Raises:
-        VocabularyError: There is none, or its tokens cannot be mapped to bytes.
+        VocabularyError: There is no such tokenizer, or its tokens cannot be mapped to bytes.
     """
     try:
         from transformers import AutoTokenizer
@@ -60,7 +60,7 @@ def of_name(name: str) -> TokenTable:
         ) from error
     try:
         tokenizer: Any = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
-    # What the library and those below it raise for damaged files has no common class.
+    # Exceptions of the library and its dependencies for damaged files have no common class.
     except Exception as error:
         raise VocabularyError(
             f"transformers cannot load a tokenizer from {name}: {error}", "unsupported-tokenizer"
@@ -70,7 +70,7 @@ def of_name(name: str) -> TokenTable:
 
 def _of_file(path: Path) -> TokenTable:
     with path.open("rb") as file:
-        start = file.read(LOOKED_AT)
+        start = file.read(HEAD_BYTES)
     if start.startswith(gguf.MAGIC):
         return gguf.read(path)
     if start.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"{"):
@@ -95,7 +95,7 @@ def _of_json(path: Path) -> TokenTable:
 
 
 def _of_folder(folder: Path) -> tuple[TokenTable, int | None]:
-    width = _width(load_if_there(folder / "config.json"))
+    width = _width(load_if_exists(folder / "config.json"))
     for name in ("tokenizer.json", "tekken.json"):
         if (folder / name).is_file():
             return _of_json(folder / name), width
@@ -113,7 +113,7 @@ def _of_folder(folder: Path) -> tuple[TokenTable, int | None]:
 
 
 def _width(configuration: dict[str, Any]) -> int | None:
-    """The width of a model's logits, which models of texts and pictures keep with that of texts."""
+    """Returns the width of a model's logits; multimodal models have it in the configuration of the text model."""
     inner = configuration.get("text_config")
-    found = (part.get("vocab_size") for part in (configuration, inner) if isinstance(part, dict))
-    return next((size for size in found if isinstance(size, int) and not isinstance(size, bool)), None)
+    sizes = (part.get("vocab_size") for part in (configuration, inner) if isinstance(part, dict))
+    return next((size for size in sizes if isinstance(size, int) and not isinstance(size, bool)), None)

@@ -1,6 +1,6 @@
-"""Reads the tokens of a GGUF file, the format of llama.cpp; the weights in it are not touched.
+"""Reads the tokens of a GGUF file, the format of llama.cpp; weights are not read.
 
-What a token means depends on the tokenizer that the file names, and is what llama.cpp writes for it
+The bytes of a token depend on the tokenizer that the file names, and equal the output of llama.cpp
 (``llama_token_to_piece`` without special tokens). Source: ``docs/gguf.md`` of the ggml project.
 """
 
@@ -27,8 +27,11 @@ NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "
 STRING, ARRAY = 8, 9
 """The other types of values."""
 
-MOST_KEYS = 1 << 20
-LONGEST_STRING = 1 << 26
+MAX_KEYS = 1 << 20
+"""Maximum number of metadata keys; a damaged file must not cost more."""
+
+MAX_STRING_BYTES = 1 << 26
+"""Maximum length of a string, for the same reason."""
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 """Types of tokens."""
@@ -47,7 +50,7 @@ END_KEYS = ("eos", "eot", "eom")
 
 
 def read(path: str | os.PathLike[str]) -> TokenTable:
-    """Read the tokens of a file, and the ends of texts, turns and messages that it names."""
+    """Reads the tokens of a file, with its end tokens of texts, turns and messages."""
     path = Path(path)
     with path.open("rb") as file:
         try:
@@ -122,7 +125,7 @@ class _Reader:
         self.position = 0
 
     def metadata(self, prefix: str, *, skip: tuple[str, ...]) -> dict[str, Any]:
-        """Read the keys that begin with ``prefix``: strings as bytes, arrays as lists, and None for what is skipped."""
+        """Reads the keys that begin with ``prefix``: strings as bytes, arrays as lists, skipped values as None."""
         if self.content[:4] != MAGIC:
             raise _damaged(self.source, "it does not begin with GGUF")
         self.position = 4
@@ -131,16 +134,16 @@ class _Reader:
             raise _damaged(self.source, f"its version is {version}, and 2 and 3 are known")
         self._number("Q")
         keys = self._number("Q")
-        if keys > MOST_KEYS:
+        if keys > MAX_KEYS:
             raise _damaged(self.source, f"it announces {keys} keys")
-        found = {}
+        metadata = {}
         for _ in range(keys):
             key = self._string().decode("utf-8", "replace")
             name = key.removeprefix(prefix)
             value = self._value(keep=name != key and name not in skip)
             if name != key:
-                found[key] = value
-        return found
+                metadata[key] = value
+        return metadata
 
     def _value(self, *, keep: bool) -> Any:
         kind = self._number("I")
@@ -165,7 +168,7 @@ class _Reader:
 
     def _string(self) -> bytes:
         size = self._number("Q")
-        if size > LONGEST_STRING:
+        if size > MAX_STRING_BYTES:
             raise _damaged(self.source, f"it announces a string of {size} bytes")
         return self._take(size)
 

@@ -1,6 +1,6 @@
 """Reads the tokens of a tokenizer object of the libraries ``transformers`` and ``tokenizers``.
 
-Whatever says what a token means, each of them is compared with what the object decodes it to.
+Each token is compared with its decoding by the object, independently of the source of its bytes.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Tokenizer: TypeAlias = Any
 
 
 def read(tokenizer: Tokenizer) -> TokenTable:
-    """Read the tokens of a tokenizer, and the end token that it names."""
+    """Reads the tokens of a tokenizer, with its end token."""
     source = type(tokenizer).__name__
-    if tekken.is_tokenizer(found := _of_mistral(tokenizer)):
-        return tekken.table_of(found, source)
-    if callable(getattr(found, "serialized_model_proto", None)):
-        return sentencepiece.read(found)
+    if tekken.is_tokenizer(unwrapped := _unwrapped(tokenizer)):
+        return tekken.table_of(unwrapped, source)
+    if callable(getattr(unwrapped, "serialized_model_proto", None)):
+        return sentencepiece.read(unwrapped)
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if callable(getattr(backend, "id_to_token", None)) and callable(getattr(backend, "decode_batch", None)):
         tokens, special = _of_backend(backend, source)
@@ -43,14 +43,14 @@ def read(tokenizer: Tokenizer) -> TokenTable:
     return TokenTable(tokens, special, [] if eos is None else [eos], f"the {source} has no eos_token_id")
 
 
-def _of_mistral(tokenizer: Tokenizer) -> Any:
-    """What holds the tokens in the wrappers of transformers and mistral-common, the object itself in others."""
-    found = tokenizer
+def _unwrapped(tokenizer: Tokenizer) -> Any:
+    """Returns the tokenizer inside the wrappers of mistral-common and transformers; other objects are unchanged."""
+    inner = tokenizer
     for attribute in ("tokenizer", "instruct_tokenizer", "tokenizer"):
-        found = getattr(found, attribute, found)
-    if found is tokenizer or tekken.is_tokenizer(found):
-        return found
-    return getattr(found, "_model", found)
+        inner = getattr(inner, attribute, inner)
+    if inner is tokenizer or tekken.is_tokenizer(inner):
+        return inner
+    return getattr(inner, "_model", inner)
 
 
 def _of_backend(backend: Any, source: str) -> tuple[list[bytes | None], dict[str, int]]:
@@ -71,19 +71,19 @@ def _of_backend(backend: Any, source: str) -> tuple[list[bytes | None], dict[str
 def _spellings(backend: Any) -> Iterator[tuple[int, str]]:
     count = backend.get_vocab_size(with_added_tokens=True)
     name = backend.id_to_token
-    found = 0
+    yielded = 0
     for id in range(count):
         if (spelling := name(id)) is not None:
-            found += 1
+            yielded += 1
             yield id, spelling
-    if found < count:  # Ids have gaps, so some are beyond the count.
+    if yielded < count:  # The ids have gaps, so some are beyond the count.
         for spelling, id in backend.get_vocab(with_added_tokens=True).items():
             if id >= count:
                 yield id, spelling
 
 
 def _named_special(tokenizer: Tokenizer) -> dict[str, int]:
-    """The special tokens that only the configuration of a tokenizer of transformers knows."""
+    """Returns the special tokens that only the configuration of a tokenizer of transformers has."""
     ids = getattr(tokenizer, "all_special_ids", None) or ()
     names = {id: tokenizer.convert_ids_to_tokens(id) for id in ids if isinstance(id, int) and id >= 0}
     return {name: id for id, name in names.items() if isinstance(name, str)}

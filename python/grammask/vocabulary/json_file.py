@@ -1,4 +1,4 @@
-"""Reads JSON files of tokenizers, of which nothing is known until it has been looked at."""
+"""Reads JSON files of tokenizers, with a check of the type of each member."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ T = TypeVar("T")
 
 
 def load(text: str | bytes, source: str) -> dict[str, Any]:
-    """Parse a JSON object.
+    """Parses a JSON object.
 
     Raises:
-        VocabularyError: It is not one.
+        VocabularyError: The text is not a JSON object.
     """
     try:
         value = json.loads(text)
@@ -26,16 +26,16 @@ def load(text: str | bytes, source: str) -> dict[str, Any]:
     return member({"": value}, "", dict, source)
 
 
-def load_if_there(path: Path) -> dict[str, Any]:
-    """Parse the JSON object in a file; an empty one if the file does not exist."""
+def load_if_exists(path: Path) -> dict[str, Any]:
+    """Parses the JSON object in a file; returns an empty one if the file does not exist."""
     return load(path.read_bytes(), str(path)) if path.is_file() else {}
 
 
 def member(parent: dict[str, Any], key: str, kind: type[T], source: str) -> T:
-    """Return a member of an object that must have the given type.
+    """Returns a member of an object that must have the given type.
 
     Raises:
-        VocabularyError: It is missing or of another type.
+        VocabularyError: The member is missing, or has another type.
     """
     value = parent.get(key)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
@@ -48,10 +48,10 @@ def member(parent: dict[str, Any], key: str, kind: type[T], source: str) -> T:
 
 
 def text_member(parent: dict[str, Any], key: str, source: str) -> str:
-    """Return a member of an object that must be a text; JSON can spell halves of characters, which are none.
+    """Returns a member of an object that must be a string without lone surrogates, which JSON can express.
 
     Raises:
-        VocabularyError: It is missing or something else.
+        VocabularyError: The member is missing or invalid.
     """
     value = member(parent, key, str, source)
     if any("\ud800" <= character <= "\udfff" for character in value):
@@ -62,10 +62,10 @@ def text_member(parent: dict[str, Any], key: str, source: str) -> str:
 
 
 def objects(parent: dict[str, Any], key: str, source: str) -> list[dict[str, Any]]:
-    """Return a member of an object that must be a list of objects.
+    """Returns a member of an object that must be a list of objects.
 
     Raises:
-        VocabularyError: It is missing or something else.
+        VocabularyError: The member is missing or invalid.
     """
     entries = member(parent, key, list, source)
     return [member({f"{key}[{i}]": entry}, f"{key}[{i}]", dict, source) for i, entry in enumerate(entries)]

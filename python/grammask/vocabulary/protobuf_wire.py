@@ -1,6 +1,6 @@
-"""Reads messages in the wire format of Protocol Buffers, as far as the file of a SentencePiece model needs it.
+"""Reads messages in the wire format of Protocol Buffers, as far as SentencePiece models use it.
 
-Source: the encoding chapter of the Protocol Buffers documentation. Groups, which are obsolete, are damage here.
+Source: the encoding chapter of the Protocol Buffers documentation. Groups, which are obsolete, are errors here.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ VARINT, EIGHT_BYTES, LENGTH_DELIMITED, FOUR_BYTES = 0, 1, 2, 5
 
 
 class DamagedMessage(ValueError):
-    """The bytes are no message."""
+    """The bytes are not a message."""
 
 
 def fields(message: bytes) -> Iterator[tuple[int, Value]]:
-    """Yield numbers and values of the fields of a message: integers for varints, bytes for everything else.
+    """Yields numbers and values of the fields of a message: integers for varints, bytes for other types.
 
     Raises:
-        DamagedMessage: The bytes are no message.
+        DamagedMessage: The bytes are not a message.
     """
     position, end = 0, len(message)
     while position < end:
@@ -46,7 +46,7 @@ def fields(message: bytes) -> Iterator[tuple[int, Value]]:
 
 
 def _varint(message: bytes, position: int) -> tuple[int, int]:
-    """Read a number of at most 64 bits, seven to a byte; return it with the position behind it."""
+    """Reads a number of up to 64 bits, 7 bits per byte; returns it with the position after it."""
     value = 0
     for shift in range(0, 70, 7):
         if position >= len(message):

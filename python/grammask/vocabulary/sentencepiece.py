@@ -1,6 +1,6 @@
 """Reads the tokens of a SentencePiece model: a ``*.model`` file, or a processor of the ``sentencepiece`` library.
 
-The format is ``ModelProto`` in the library's ``sentencepiece_model.proto``; only what decoding needs is looked at.
+The format is ``ModelProto`` in the library's ``sentencepiece_model.proto``; only the fields for decoding are read.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ METASPACE = "▁"
 
 
 def read(source: Processor | str | os.PathLike[str]) -> TokenTable:
-    """Read the tokens of a file or of a processor; those of a processor are compared with its decoding."""
+    """Reads the tokens of a file or a processor; those of a processor are compared with its decoding."""
     if isinstance(source, str | os.PathLike):
         return table(Path(source).read_bytes(), str(source))
-    found = table(source.serialized_model_proto(), type(source).__name__)
+    tokens_of_model = table(source.serialized_model_proto(), type(source).__name__)
     decode_check.check(
-        found.tokens,
+        tokens_of_model.tokens,
         lambda texts: [source.decode(text) for text in texts],
         type(source).__name__,
-        except_for=set(found.special.values()),
+        except_for=set(tokens_of_model.special.values()),
     )
-    return found
+    return tokens_of_model
 
 
 def table(model: bytes, source: str) -> TokenTable:
-    """Read the tokens of a serialized model.
+    """Reads the tokens of a serialized model.
 
     Raises:
-        VocabularyError: It is damaged, or rewrites decoded texts by rules of its own.
+        VocabularyError: The model is damaged, or has rules that rewrite decoded texts.
     """
     try:
         return _table(model, source)
@@ -100,7 +100,7 @@ def _message(value: object) -> bytes:
 
 
 def _bytes(text: str, kind: object, source: str) -> bytes | None:
-    """What a piece is decoded to between others."""
+    """Returns the decoding of a piece between other pieces."""
     if kind in (NORMAL, USER_DEFINED, UNUSED):
         return text.replace(METASPACE, " ").encode()
     if kind == BYTE and (match := BYTE_TOKEN.fullmatch(text)):
@@ -113,10 +113,10 @@ def _bytes(text: str, kind: object, source: str) -> bytes | None:
 def _eos(
     options: Mapping[int, Any], tokens: list[bytes | None], special: Mapping[str, int]
 ) -> list[int | str]:
-    """The end token by its name, which is what the library goes by; by its id where no piece has the name."""
+    """Returns the end token by its name, like the library, or by its id if no piece has the name."""
     name = options.get(EOS_PIECE, b"</s>")
     if isinstance(name, bytes) and (text := name.decode()) in special:
         return [text]
     id = options.get(EOS_ID, 2)
-    # A negative id, which means none, is a huge number on the wire.
+    # A negative id means that there is none; it is a large number in the wire format.
     return [id] if isinstance(id, int) and id < len(tokens) and id in special.values() else []

@@ -1,7 +1,7 @@
 """Reads the tokens of a slow tokenizer of ``transformers``, one that is written in Python.
 
-What such a tokenizer does to its tokens is code, not data. The ways that are known are tried one after the other, and
-the one is taken with which every token is what the tokenizer itself decodes it to.
+Such a tokenizer decodes its tokens by code instead of data. The known notations of tokens are tried in order; the first
+one with which all tokens equal their decodings is used.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ METASPACE = "▁"
 
 
 def read(tokenizer: Any, source: str) -> tuple[list[bytes | None], dict[str, int]]:
-    """Read the tokens of a tokenizer, and those that it marks as special.
+    """Reads the tokens of a tokenizer, and its special tokens.
 
     Raises:
-        VocabularyError: Its tokens have texts that depend on their neighbours, or are spelt in an unknown way.
+        VocabularyError: The texts of tokens depend on their neighbours, or have an unknown notation.
     """
     size = len(tokenizer)
     spellings = [tokenizer.convert_ids_to_tokens(id) for id in range(size)]
@@ -36,8 +36,8 @@ def read(tokenizer: Any, source: str) -> tuple[list[bytes | None], dict[str, int
         return [tokenizer.decode(text, **options) for text in texts]
 
     reasons = []
-    for way, text_of in WAYS.items():
-        for added_text_of in dict.fromkeys((text_of, _as_it_is)):
+    for notation, text_of in NOTATIONS.items():
+        for added_text_of in dict.fromkeys((text_of, _verbatim)):
             tokens = [
                 None
                 if not isinstance(spelling, str)
@@ -51,7 +51,9 @@ def read(tokenizer: Any, source: str) -> tuple[list[bytes | None], dict[str, int
             if wrong is None and any(text for id, text in enumerate(tokens) if id not in hidden):
                 return tokens, special
             if wrong and added_text_of is text_of:
-                reasons.append(f"read as {way}, token {wrong[0]} is {wrong[1]!r} and should be {wrong[2]!r}")
+                reasons.append(
+                    f"read as {notation}, token {wrong[0]} is {wrong[1]!r} and should be {wrong[2]!r}"
+                )
     raise VocabularyError(
         f"the tokens of {source} cannot be mapped to bytes: {'; '.join(reasons)}; load it with use_fast=True, or pass "
         "the bytes of each token to Vocabulary(tokens, special=..., eos=...)",
@@ -59,12 +61,12 @@ def read(tokenizer: Any, source: str) -> tuple[list[bytes | None], dict[str, int
     )
 
 
-def _as_it_is(spelling: str) -> bytes:
+def _verbatim(spelling: str) -> bytes:
     return spelling.encode("utf-8", "surrogatepass")
 
 
 def _pieces(spelling: str) -> bytes:
-    return _as_it_is(spelling.replace(METASPACE, " "))
+    return _verbatim(spelling.replace(METASPACE, " "))
 
 
 def _pieces_and_bytes(spelling: str) -> bytes:
@@ -73,24 +75,24 @@ def _pieces_and_bytes(spelling: str) -> bytes:
 
 
 def _characters_for_bytes(spelling: str) -> bytes:
-    return bytes([ord(spelling)]) if len(spelling) == 1 and ord(spelling) < 256 else _as_it_is(spelling)
+    return bytes([ord(spelling)]) if len(spelling) == 1 and ord(spelling) < 256 else _verbatim(spelling)
 
 
 def _word_pieces(spelling: str) -> bytes:
-    return _as_it_is(spelling[2:] if spelling.startswith("##") else f" {spelling}")
+    return _verbatim(spelling[2:] if spelling.startswith("##") else f" {spelling}")
 
 
 def _words(spelling: str) -> bytes:
-    return _as_it_is(f" {spelling}")
+    return _verbatim(f" {spelling}")
 
 
-WAYS: dict[str, Callable[[str], bytes]] = {
+NOTATIONS: dict[str, Callable[[str], bytes]] = {
     "byte-level BPE": byte_level,
     "SentencePiece with bytes": _pieces_and_bytes,
     "SentencePiece": _pieces,
     "WordPiece": _word_pieces,
     "words": _words,
     "bytes": _characters_for_bytes,
-    "plain text": _as_it_is,
+    "plain text": _verbatim,
 }
-"""How tokens may be spelt, for people, and their bytes in the middle of a text."""
+"""Notations of tokens: a name for messages, and the function to their bytes in the middle of a text."""

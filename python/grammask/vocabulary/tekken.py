@@ -1,4 +1,4 @@
-"""Reads the tokens of a ``tekken.json``, or of the object that mistral-common makes of it.
+"""Reads the tokens of a ``tekken.json``, or of the ``Tekkenizer`` that mistral-common makes from it.
 
 Special tokens come first, then byte-level BPE tokens in the order of ranks.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from grammask.errors import VocabularyError
 from grammask.vocabulary.json_file import load, member, objects, text_member
-from grammask.vocabulary.token_table import MAX_SIZE, MOST_UNUSED, TokenTable, by_id
+from grammask.vocabulary.token_table import MAX_SIZE, MAX_UNUSED_IDS, TokenTable, by_id
 
 if TYPE_CHECKING:
     import os
@@ -19,36 +19,36 @@ if TYPE_CHECKING:
 
 END_OF_SEQUENCE = "</s>"
 
-MOST_SPECIAL = 1 << 16
-"""Most special tokens; files have a thousand."""
+MAX_SPECIAL_TOKENS = 1 << 16
+"""Maximum number of special tokens; files have a thousand."""
 
 UNLISTED_SPECIAL = (
     *("<unk>", "<s>", END_OF_SEQUENCE, "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]"),
     *("[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]"),
     *("[PREFIX]", "[MIDDLE]", "[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"),
 )
-"""The special tokens of files up to version v7, which do not list them; mistral-common fills them in too."""
+"""The special tokens of files up to version v7, which do not list them; mistral-common has the same list."""
 
 
 def read(path: str | os.PathLike[str]) -> TokenTable:
-    """Read the tokens of a file."""
+    """Reads the tokens of a file."""
     return of_document(load(Path(path).read_bytes(), str(path)), str(path))
 
 
 def of_document(document: dict[str, Any], source: str) -> TokenTable:
-    """Read the tokens of what a file holds.
+    """Reads the tokens of a parsed file.
 
     Raises:
-        VocabularyError: It is damaged.
+        VocabularyError: The file is damaged.
     """
     config = member(document, "config", dict, source)
     size = member(config, "default_vocab_size", int, source)
     special_count = member(config, "default_num_special_tokens", int, source)
-    known = len(objects(document, "vocab", source))
+    listed = len(objects(document, "vocab", source))
     if (
         not 0 <= special_count <= size <= MAX_SIZE
-        or special_count > MOST_SPECIAL
-        or size > known + MOST_UNUSED
+        or special_count > MAX_SPECIAL_TOKENS
+        or size > listed + MAX_UNUSED_IDS
     ):
         raise VocabularyError(
             f"{source} announces {special_count} special tokens and {size} tokens in all; is the file damaged?",
@@ -64,13 +64,13 @@ def of_document(document: dict[str, Any], source: str) -> TokenTable:
     )
 
 
-def is_tokenizer(found: object) -> bool:
-    """Whether an object is a ``Tekkenizer`` of mistral-common, as far as it is needed here."""
-    return callable(getattr(found, "id_to_byte_piece", None)) and hasattr(found, "num_special_tokens")
+def is_tokenizer(candidate: object) -> bool:
+    """Whether an object has the methods of mistral-common's ``Tekkenizer`` that are used here."""
+    return callable(getattr(candidate, "id_to_byte_piece", None)) and hasattr(candidate, "num_special_tokens")
 
 
 def table_of(tokenizer: Any, source: str) -> TokenTable:
-    """Read the tokens of a ``Tekkenizer``, as it decodes them."""
+    """Reads the tokens of a ``Tekkenizer``, as it decodes them."""
     first = tokenizer.num_special_tokens
     special = {tokenizer.id_to_piece(id): id for id in range(first)}
     texts = [tokenizer.id_to_byte_piece(id) for id in range(first, tokenizer.n_words)]

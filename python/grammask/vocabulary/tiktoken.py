@@ -17,7 +17,7 @@ END_OF_TEXT = "<|endoftext|>"
 
 
 class Encoding(Protocol):
-    """What is needed of ``tiktoken.Encoding``; the library itself is not."""
+    """The methods of ``tiktoken.Encoding`` that are used; the library is not imported."""
 
     @property
     def n_vocab(self) -> int:
@@ -28,14 +28,14 @@ class Encoding(Protocol):
         """Names of the special tokens."""
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
-        """Return the id of a token."""
+        """Returns the id of a token."""
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """Return the bytes of a token; KeyError if there is none."""
+        """Returns the bytes of a token; KeyError if there is none."""
 
 
 def read(source: Encoding | str | os.PathLike[str]) -> TokenTable:
-    """Read the tokens of an encoding or of a file."""
+    """Reads the tokens of an encoding or a file."""
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         return TokenTable(by_id(_ranks(path), str(path)), {}, (), f"{path} holds no special tokens")

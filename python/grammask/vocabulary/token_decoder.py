@@ -1,10 +1,10 @@
-"""What a token of a ``tokenizer.json`` means in bytes, as the decoder in that file says.
+"""Maps a token of a ``tokenizer.json`` to bytes, by the decoder in that file.
 
-A decoder of the ``tokenizers`` library is a pipeline over the list of tokens. Here each step becomes a function of
-one token, which is exact if and only if the step treats every token by itself and in the same way wherever
-it stands. Steps that do something else at the very start of a text (Strip after Fuse, the first space of Metaspace and
-WordPiece) are read as in the middle of one, because generated text follows a prompt; steps that look at neighbours, at
-the end of the text or at positions in any other way are refused.
+A decoder of the ``tokenizers`` library is a pipeline over the list of tokens. Here each step becomes a function of one
+token, which is exact if and only if the step treats each token independently of the other tokens and of its position.
+Steps with an exception for the start of a text (Strip after Fuse, the first space of Metaspace and WordPiece) are
+applied as in the middle of a text, because generated text follows a prompt. Steps that depend on neighbours, on the end
+of the text or otherwise on positions are refused.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 Text: TypeAlias = "str | bytes"
 Step: TypeAlias = Callable[[str], Text]
 
-LONGEST_TOKEN = 1 << 20
-"""Most characters that a decoder may make of a token; replacements can double it again and again."""
+MAX_TOKEN_CHARACTERS = 1 << 20
+"""Maximum number of characters of a decoded token; a sequence of replacements can grow it exponentially."""
 
 BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
 def token_decoder(decoder: dict[str, Any] | None, source: str) -> Callable[[str], bytes]:
-    """Return the function from the spelling of a token in the file to its bytes.
+    """Returns the function from a token as written in the file to its bytes.
 
     Raises:
-        VocabularyError: The decoder is missing, unknown, or depends on more than the token.
+        VocabularyError: The decoder is missing or unknown, or depends on more than the token.
     """
     if decoder is None:
         raise _refused(source, "there is no decoder", "set the decoder of the tokenizer and save it again")
@@ -64,7 +64,7 @@ def token_decoder(decoder: dict[str, Any] | None, source: str) -> Callable[[str]
 
 
 def _flattened(decoder: dict[str, Any], source: str) -> Iterator[dict[str, Any]]:
-    """Yield the steps of a decoder in order, with sequences of sequences taken apart."""
+    """Yields the steps of a decoder in order, with nested sequences flattened."""
     pending: list[dict[str, Any]] = [decoder]
     while pending:
         step = pending.pop()
@@ -75,7 +75,7 @@ def _flattened(decoder: dict[str, Any], source: str) -> Iterator[dict[str, Any]]
 
 
 def _is_bytewise(step: dict[str, Any]) -> bool:
-    """Whether a step does the same to joined tokens as to each of them."""
+    """Whether a step has the same effect on joined tokens as on each of them."""
     pattern = step.get("pattern")
     old = pattern.get("String") if isinstance(pattern, dict) else None
     return step.get("type") == "Replace" and isinstance(old, str) and len(old) == 1
@@ -122,9 +122,10 @@ def _replace(old: str, new: str, source: str) -> Step:
         raise VocabularyError(f"{source}: the decoder replaces an empty text", "damaged-file")
 
     def replace(token: str) -> str:
-        if len(token) + token.count(old) * (len(new) - len(old)) > LONGEST_TOKEN:
+        if len(token) + token.count(old) * (len(new) - len(old)) > MAX_TOKEN_CHARACTERS:
             raise VocabularyError(
-                f"{source}: the decoder makes a token of more than {LONGEST_TOKEN} characters", "damaged-file"
+                f"{source}: the decoder makes a token of more than {MAX_TOKEN_CHARACTERS} characters",
+                "damaged-file",
             )
         return token.replace(old, new)
 
@@ -142,7 +143,7 @@ def _strip(content: str, start: int, stop: int) -> Step:
 
 
 def _word_piece(prefix: str, cleans_up: bool) -> Step:  # noqa: FBT001
-    """Words begin with a space, and what begins with the prefix goes on with one; each by itself is cleaned up."""
+    """Makes a step that removes the prefix from continuations, adds a space before words, and cleans up each token."""
 
     def join(token: str) -> str:
         text = token.replace(prefix, "", 1) if token.startswith(prefix) else f" {token}"
@@ -162,7 +163,7 @@ CLEANED_UP = {
     " do not": " don't",
     **{f" {ending}": ending for ending in ("'s", "'ve", "'re")},
 }
-"""What the WordPiece decoder of the library replaces in each token, in this order."""
+"""The replacements of the library's WordPiece decoder in each token, in order."""
 
 
 def _byte_fallback(token: str) -> Text:
@@ -171,7 +172,7 @@ def _byte_fallback(token: str) -> Text:
 
 
 def byte_level(token: str) -> bytes:
-    """Undo the byte alphabet of GPT-2; a token with any character outside it stands for itself."""
+    """Decodes the byte alphabet of GPT-2; a token with a character outside it is encoded as UTF-8."""
     try:
         return token.translate(BYTE_ALPHABET).encode("latin-1")
     except UnicodeEncodeError:
@@ -179,11 +180,11 @@ def byte_level(token: str) -> bytes:
 
 
 def _byte_alphabet() -> dict[int, int]:
-    """Return the byte of each character that GPT-2's tokenizer writes bytes with.
+    """Returns the translation table from the byte alphabet of GPT-2 to bytes.
 
-    Printable Latin-1 bytes stand for themselves; the 68 others are U+0100 and following, in order
-    (``bytes_to_unicode`` of the GPT-2 release). The Latin-1 characters of those 68 are no letters of the alphabet:
-    they are sent to U+0100, which no byte is.
+    Printable Latin-1 bytes are written as themselves, the 68 other bytes as U+0100 and following, in order
+    (``bytes_to_unicode`` of the GPT-2 release). The Latin-1 characters of those 68 bytes are not in the alphabet; they
+    are mapped to U+0100, which is not a byte, so that encoding fails.
     """
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = [byte for byte in range(256) if byte not in printable]

@@ -1,4 +1,4 @@
-"""What every tokenizer is read into: the bytes of each id, the special tokens and the end tokens."""
+"""The common result of all readers: the bytes of each id, the special tokens and the end tokens."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 MAX_SIZE = 1 << 24
-"""Most ids of a vocabulary, as in the engine: a damaged file must not ask for more memory than that."""
+"""Maximum number of ids, as in the engine: bounds the memory that a damaged file can request."""
 
-MOST_UNUSED = 1 << 20
-"""Most ids of a vocabulary that no token has, for the same reason."""
+MAX_UNUSED_IDS = 1 << 20
+"""Maximum number of ids without a token, for the same reason."""
 
-MOST_BYTES = 1 << 28
-"""Most bytes of all tokens together, as in the engine: decoders can make long texts of short files."""
+MAX_TOTAL_BYTES = 1 << 28
+"""Maximum number of bytes of all tokens, as in the engine: decoders can make long texts from short files."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class TokenTable:
     """The tokens of a tokenizer.
 
     Attributes:
-        tokens: The bytes of each id, None where there is no text.
+        tokens: The bytes of each id; None for ids without text.
         special: Names and ids of special tokens.
-        eos: Names or ids of end tokens; empty if the tokenizer does not say.
-        eos_source: Where the end tokens were looked for, for the message when there are none.
+        eos: Names or ids of end tokens; empty if the tokenizer names none.
+        eos_source: The reason why there are no end tokens, for the error message.
     """
 
     tokens: Sequence[bytes | None]
@@ -36,11 +36,11 @@ class TokenTable:
     eos: Sequence[int | str]
     eos_source: str
 
-    def known_eos(self) -> Sequence[int | str]:
-        """Return the end tokens.
+    def required_eos(self) -> Sequence[int | str]:
+        """Returns the end tokens.
 
         Raises:
-            VocabularyError: There are none.
+            VocabularyError: There are no end tokens.
         """
         if not self.eos:
             raise VocabularyError(
@@ -51,37 +51,38 @@ class TokenTable:
         return self.eos
 
     def with_room_for(self, ids: Iterable[int]) -> Sequence[bytes | None]:
-        """Return the tokens, followed by as many without text as it takes to have all ``ids``."""
+        """Returns the tokens, padded with tokens without text up to the largest of ``ids``."""
         size = max((id + 1 for id in ids if isinstance(id, int) and id < MAX_SIZE), default=0)
         return [*self.tokens, *[None] * (size - len(self.tokens))]
 
 
 def by_id(tokens: Iterable[tuple[int, bytes]], source: str) -> list[bytes | None]:
-    """Order tokens by their ids, with None for ids that are missing.
+    """Returns the tokens in the order of their ids, with None for missing ids.
 
     Raises:
-        VocabularyError: An id is negative or beyond every real vocabulary, two tokens share one, or they are too long.
+        VocabularyError: An id is negative or too large, two tokens have the same id, or the tokens are too long.
     """
-    known: dict[int, bytes] = {}
+    texts: dict[int, bytes] = {}
     length = 0
     for id, text in tokens:
         length += len(text)
-        if length > MOST_BYTES:
+        if length > MAX_TOTAL_BYTES:
             raise VocabularyError(
-                f"{source} has tokens of more than {MOST_BYTES} bytes; is the file damaged?", "damaged-file"
+                f"{source} has tokens of more than {MAX_TOTAL_BYTES} bytes; is the file damaged?",
+                "damaged-file",
             )
         if not 0 <= id < MAX_SIZE:
             raise VocabularyError(
                 f"{source} has a token with the id {id}; is the file damaged?", "damaged-file"
             )
-        if known.setdefault(id, text) != text:
+        if texts.setdefault(id, text) != text:
             raise VocabularyError(
-                f"{source} has two tokens with the id {id}, {known[id]!r} and {text!r}; is the file damaged?",
+                f"{source} has two tokens with the id {id}, {texts[id]!r} and {text!r}; is the file damaged?",
                 "damaged-file",
             )
-    size = max(known, default=-1) + 1
-    if size > len(known) + MOST_UNUSED:
+    size = max(texts, default=-1) + 1
+    if size > len(texts) + MAX_UNUSED_IDS:
         raise VocabularyError(
-            f"{source} has {len(known)} tokens and the id {size - 1}; is the file damaged?", "damaged-file"
+            f"{source} has {len(texts)} tokens and the id {size - 1}; is the file damaged?", "damaged-file"
         )
-    return [known.get(id) for id in range(size)]
+    return [texts.get(id) for id in range(size)]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grammask.errors import VocabularyError
-from grammask.vocabulary.json_file import load, load_if_there, member, objects, text_member
+from grammask.vocabulary.json_file import load, load_if_exists, member, objects, text_member
 from grammask.vocabulary.token_decoder import token_decoder
 from grammask.vocabulary.token_table import TokenTable, by_id
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 def read(path: str | os.PathLike[str]) -> TokenTable:
-    """Read the tokens of a file, and the end tokens that the files beside it name."""
+    """Reads the tokens of a file, with the end tokens of the model's configuration in the same folder."""
     path = Path(path)
     return of_document(load(path.read_bytes(), str(path)), path)
 
 
 def of_document(document: dict[str, Any], path: Path) -> TokenTable:
-    """Read the tokens of what a file holds, and the end tokens that the files beside it name."""
-    reason = f"there is no generation_config.json or tokenizer_config.json beside {path} that names one"
-    return _table(document, str(path), _eos_beside(path), reason)
+    """Reads the tokens of a parsed file, with the end tokens of the model's configuration in the same folder."""
+    reason = f"no generation_config.json or tokenizer_config.json next to {path} names one"
+    return _table(document, str(path), _configured_eos(path), reason)
 
 
 def table(text: str | bytes, source: str, eos: Sequence[int | str], eos_source: str) -> TokenTable:
-    """Read the tokens of the text of a file.
+    """Reads the tokens of a file that is given as text.
 
     Raises:
         VocabularyError: The text is damaged, or its tokens cannot be mapped to bytes.
@@ -53,7 +53,7 @@ def _table(document: dict[str, Any], source: str, eos: Sequence[int | str], eos_
 
 
 def _model_tokens(model: dict[str, Any], source: str) -> Iterator[tuple[int, str]]:
-    """Yield ids and spellings: a list of pieces with scores in Unigram models, a dictionary in all others."""
+    """Yields ids and tokens as written: a list of pieces with scores in Unigram models, a dictionary in all others."""
     if isinstance(vocab := model.get("vocab"), list):
         for id, piece in enumerate(vocab):
             if not (isinstance(piece, list) and piece and isinstance(piece[0], str)):
@@ -67,14 +67,14 @@ def _model_tokens(model: dict[str, Any], source: str) -> Iterator[tuple[int, str
             yield member(vocab, spelling, int, source), spelling
 
 
-def _eos_beside(path: Path) -> list[int | str]:
-    """Return the end tokens that the model's own configuration names, the generation's before the tokenizer's."""
-    generation = load_if_there(path.with_name("generation_config.json")).get("eos_token_id")
+def _configured_eos(path: Path) -> list[int | str]:
+    """Returns the end tokens of ``generation_config.json``, or else of ``tokenizer_config.json``."""
+    generation = load_if_exists(path.with_name("generation_config.json")).get("eos_token_id")
     ids = generation if isinstance(generation, list) else [generation]
     if ids and all(isinstance(id, int) and not isinstance(id, bool) for id in ids):
         return list(ids)
-    beside = path.with_name("tokenizer_config.json")
-    eos = load_if_there(beside).get("eos_token")
+    configuration = path.with_name("tokenizer_config.json")
+    eos = load_if_exists(configuration).get("eos_token")
     holder = eos if isinstance(eos, dict) else {"content": eos}
     is_named = isinstance(holder.get("content"), str)
-    return [text_member(holder, "content", str(beside))] if is_named else []
+    return [text_member(holder, "content", str(configuration))] if is_named else []

@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 from grammask import DeadEnd, Grammar, Vocabulary, allocate_mask
-from grammask.integrations.request_matcher import RequestMatcher
-from grammask.integrations.server_vocabulary import vocabulary_of
+from grammask.integrations.serving.request_matcher import RequestMatcher
+from grammask.integrations.serving.server_vocabulary import vocabulary_of
 
 TOKENS = [b"a", b"b", b"ab", b",", b"c", None, None, None]
 SPECIAL = {"<|end|>": 5, "<|other|>": 6, "<|third|>": 7}

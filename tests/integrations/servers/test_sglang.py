@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from grammask import Grammar
 from grammask.integrations import sglang_plugin
-from grammask.integrations.server_vocabulary import vocabulary_of
+from grammask.integrations.serving.server_vocabulary import vocabulary_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -218,7 +218,7 @@ def test_tree_walk(backend, tokenizer) -> None:
                 assert legal(mask[node]) == matcher.allowed_ids().tolist()
         again = made.allocate_vocab_mask(WIDTH, 1, "cpu")
         made.fill_vocab_mask(again, 0)
-        assert torch.equal(again[0], mask[0])  # It stands where it stood.
+        assert torch.equal(again[0], mask[0])  # The state is unchanged.
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -257,7 +257,7 @@ def test_dead_ends_fail_the_request(backend, tokenizer) -> None:
 
 
 def test_the_cache_is_bounded(backend, monkeypatch) -> None:
-    monkeypatch.setattr("grammask.integrations.sglang.MOST_CACHED", 3)
+    monkeypatch.setattr("grammask.integrations.sglang.MAX_CACHED_GRAMMARS", 3)
     engine = backend()
     for number in range(6):
         grammar(engine, "regex", f"{number}")

@@ -166,6 +166,7 @@ def test_pickled_for_workers(tmp_path, tokenizer) -> None:
     assert names == [
         "grammask.integrations.tensorrt_llm._restore",
         "grammask.grammar._restore",
+        "grammask.readers.regex.RegexSource",
         "grammask.integrations.tensorrt_llm.VocabularyFile",
     ]
     logits = torch.zeros(1, 320)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from grammask import Grammar, GrammarError, Vocabulary
 from grammask.integrations import vllm_plugin
-from grammask.integrations.server_vocabulary import vocabulary_of
+from grammask.integrations.serving.server_vocabulary import vocabulary_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -38,7 +38,7 @@ SCHEMA = {"type": "object", "properties": {"name": {"enum": ["yes", "no"]}}, "re
 @pytest.fixture(autouse=True)
 def installed(monkeypatch):
     """Install the plugin, and take it out again after the test."""
-    for names in vllm_plugin._NAMES.values():
+    for names in vllm_plugin._PATCHES.values():
         for module, name, _ in names:
             monkeypatch.setattr(f"{module}.{name}", getattr(__import__(module, fromlist=["_"]), name))
     monkeypatch.setenv("GRAMMASK_VLLM", "guidance, xgrammar")

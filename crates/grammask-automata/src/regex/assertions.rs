@@ -1,10 +1,9 @@
-//! Gives patterns with assertions their language: at the ends of a pattern by rewriting, elsewhere by
-//! determinising it.
+//! Languages of patterns with assertions: by decomposition if all assertions are at the ends of alternatives, by
+//! determinisation otherwise.
 //!
-//! `^a|b$` is taken apart into alternatives whose assertions stand at their ends. There an assertion only says
-//! what may surround a match: nothing, or a line break. A pattern that cannot be taken apart like that
-//! (`a(?-u:\b).*`) goes through the determinisation of `regex-automata`, which knows assertions, and becomes
-//! a table.
+//! `^a|b$` is decomposed into alternatives with assertions at their ends only. There an assertion is a condition on the
+//! bytes next to the match: none, or a line break. A pattern without such a decomposition (`a(?-u:\b).*`) is
+//! determinised by `regex-automata`, which implements assertions, and becomes a table.
 
 use std::collections::VecDeque;
 
@@ -16,34 +15,34 @@ use regex_automata::{Anchored, MatchKind};
 use regex_syntax::hir::{Hir, HirKind, Look};
 use rustc_hash::FxHashMap;
 
-use super::translate::Translator;
+use super::translate::HirTranslator;
 use crate::{ByteSet, TableBuilder, TermId, Terms};
 use grammask_diagnostics::Limits;
 
-/// More alternatives than this are left to determinisation.
-const MOST_ALTERNATIVES: usize = 64;
+/// Number of alternatives above which a pattern is determinised instead.
+const MAX_ALTERNATIVES: usize = 64;
 
-/// A determinised pattern may take this part of the memory limit.
-const MEMORY_PART: usize = 32;
+/// The memory limit is divided by this number to get the limit of one determinised pattern.
+const MEMORY_DIVISOR: usize = 32;
 
-/// The texts that match `hir` as a whole; none if that takes too much memory.
+/// The byte strings that `hir` matches as a whole; `None` if the memory limit is exceeded.
 pub(super) fn matching(terms: &mut Terms, hir: &Hir, limits: &Limits) -> Option<TermId> {
-    let Some(alternatives) = Alternative::all_of(hir) else {
+    let Some(alternatives) = PatternAlternative::all_of(hir) else {
         return determinize(terms, hir, Anchored::Yes, limits);
     };
-    // A match of the whole text has nothing around it, so assertions at its ends hold.
-    let mut translator = Translator::new(terms);
+    // A match of the whole string begins and ends at its bounds, so assertions at the ends of alternatives hold.
+    let mut translator = HirTranslator::new(terms);
     let parts: Vec<TermId> =
         alternatives.iter().map(|alternative| alternative.translate(&mut translator)).collect();
     Some(terms.union(&parts))
 }
 
-/// The byte strings in which `hir` matches somewhere; none if that takes too much memory.
+/// The byte strings that contain a match of `hir`; `None` if the memory limit is exceeded.
 pub(super) fn containing(terms: &mut Terms, hir: &Hir, limits: &Limits) -> Option<TermId> {
-    let Some(alternatives) = Alternative::all_of(hir) else {
+    let Some(alternatives) = PatternAlternative::all_of(hir) else {
         return determinize(terms, hir, Anchored::No, limits);
     };
-    let mut translator = Translator::new(terms);
+    let mut translator = HirTranslator::new(terms);
     let mut parts = Vec::with_capacity(alternatives.len());
     for alternative in &alternatives {
         let body = alternative.translate(&mut translator);
@@ -56,100 +55,105 @@ pub(super) fn containing(terms: &mut Terms, hir: &Hir, limits: &Limits) -> Optio
     Some(terms.union(&parts))
 }
 
-/// What may stand on one side of a match. `line` is what stands there at the bound of an inner line.
-fn surroundings(terms: &mut Terms, edge: Edge, line: &[TermId]) -> TermId {
-    match edge {
-        Edge::Anywhere => terms.anything(),
-        Edge::Text => terms.epsilon(),
-        Edge::Line => {
+/// The language of the bytes on one side of a match. `line` is the language if the match is at the bound of a line
+/// within the string.
+fn surroundings(terms: &mut Terms, condition: EndCondition, line: &[TermId]) -> TermId {
+    match condition {
+        EndCondition::Anywhere => terms.anything(),
+        EndCondition::Text => terms.epsilon(),
+        EndCondition::Line => {
             let inner = terms.concat(line);
             terms.union(&[inner, terms.epsilon()])
         }
     }
 }
 
-/// Where an end of a match must be.
+/// The condition on an end of a match.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Edge {
+enum EndCondition {
+    /// No condition.
     Anywhere,
     /// At the bound of a line.
     Line,
-    /// At the bound of the text, which is the bound of a line too.
+    /// At the bound of the string, which is the bound of a line too.
     Text,
 }
 
-/// A part of a pattern whose assertions stand at its ends only: the elements in order, which have none.
+/// An alternative of a pattern: a sequence of elements with a condition on each end. Fully decomposed if no element
+/// contains an assertion.
 #[derive(Clone)]
-struct Alternative<'h> {
-    start: Edge,
+struct PatternAlternative<'h> {
+    start: EndCondition,
     elements: VecDeque<&'h Hir>,
-    end: Edge,
+    end: EndCondition,
 }
 
-/// How to take an element at one end of an alternative apart.
-enum Apart<'h> {
-    /// It is an assertion that holds at this edge.
-    Edge(Edge),
-    /// It is these in order.
+/// The decomposition of an element at one end of an alternative.
+enum Decomposition<'h> {
+    /// An assertion.
+    EndCondition(EndCondition),
+    /// A concatenation.
     Sequence(&'h [Hir]),
-    /// It is one of these.
+    /// An alternation.
     Choice(&'h [Hir]),
 }
 
-impl<'h> Alternative<'h> {
-    /// The alternatives that together are `hir`; none if there are too many, or assertions remain inside.
+impl<'h> PatternAlternative<'h> {
+    /// The decomposed alternatives of `hir`; `None` if there are too many, or an assertion is not at an end.
     fn all_of(hir: &'h Hir) -> Option<Vec<Self>> {
-        let whole = Self { start: Edge::Anywhere, elements: [hir].into(), end: Edge::Anywhere };
-        let (mut open, mut done) = (vec![whole], Vec::new());
-        while let Some(mut alternative) = open.pop() {
+        let whole =
+            Self { start: EndCondition::Anywhere, elements: [hir].into(), end: EndCondition::Anywhere };
+        let (mut undecomposed, mut done) = (vec![whole], Vec::new());
+        while let Some(mut alternative) = undecomposed.pop() {
             if alternative.elements.iter().all(|element| !has_assertions(element)) {
                 done.push(alternative);
-            } else if let Some(apart) =
-                alternative.elements.front().and_then(|hir| take_apart(hir, start_edge))
+            } else if let Some(decomposition) =
+                alternative.elements.front().and_then(|hir| decompose(hir, start_condition))
             {
                 alternative.elements.pop_front();
-                match apart {
-                    Apart::Edge(edge) => {
-                        alternative.start = alternative.start.max(edge);
-                        open.push(alternative);
+                match decomposition {
+                    Decomposition::EndCondition(condition) => {
+                        alternative.start = alternative.start.max(condition);
+                        undecomposed.push(alternative);
                     }
-                    Apart::Sequence(parts) => {
+                    Decomposition::Sequence(parts) => {
                         parts.iter().rev().for_each(|part| alternative.elements.push_front(part));
-                        open.push(alternative);
+                        undecomposed.push(alternative);
                     }
-                    Apart::Choice(branches) => open.extend(branches.iter().map(|branch| {
+                    Decomposition::Choice(branches) => undecomposed.extend(branches.iter().map(|branch| {
                         let mut one = alternative.clone();
                         one.elements.push_front(branch);
                         one
                     })),
                 }
             } else {
-                let apart = alternative.elements.back().and_then(|hir| take_apart(hir, end_edge))?;
+                let decomposition =
+                    alternative.elements.back().and_then(|hir| decompose(hir, end_condition))?;
                 alternative.elements.pop_back();
-                match apart {
-                    Apart::Edge(edge) => {
-                        alternative.end = alternative.end.max(edge);
-                        open.push(alternative);
+                match decomposition {
+                    Decomposition::EndCondition(condition) => {
+                        alternative.end = alternative.end.max(condition);
+                        undecomposed.push(alternative);
                     }
-                    Apart::Sequence(parts) => {
+                    Decomposition::Sequence(parts) => {
                         alternative.elements.extend(parts);
-                        open.push(alternative);
+                        undecomposed.push(alternative);
                     }
-                    Apart::Choice(branches) => open.extend(branches.iter().map(|branch| {
+                    Decomposition::Choice(branches) => undecomposed.extend(branches.iter().map(|branch| {
                         let mut one = alternative.clone();
                         one.elements.push_back(branch);
                         one
                     })),
                 }
             }
-            if open.len() + done.len() > MOST_ALTERNATIVES {
+            if undecomposed.len() + done.len() > MAX_ALTERNATIVES {
                 return None;
             }
         }
         Some(done)
     }
 
-    fn translate(&self, translator: &mut Translator) -> TermId {
+    fn translate(&self, translator: &mut HirTranslator) -> TermId {
         let parts: Vec<TermId> = self.elements.iter().map(|element| translator.translate(element)).collect();
         translator.terms.concat(&parts)
     }
@@ -159,53 +163,53 @@ fn has_assertions(hir: &Hir) -> bool {
     !hir.properties().look_set().is_empty()
 }
 
-/// Takes an element with assertions apart, where that is possible.
-fn take_apart(hir: &Hir, edge: fn(Look) -> Option<Edge>) -> Option<Apart<'_>> {
+/// Decomposes an element with assertions by one step.
+fn decompose(hir: &Hir, condition: fn(Look) -> Option<EndCondition>) -> Option<Decomposition<'_>> {
     if !has_assertions(hir) {
         return None;
     }
     match hir.kind() {
-        HirKind::Look(look) => edge(*look).map(Apart::Edge),
-        HirKind::Capture(capture) => Some(Apart::Sequence(std::slice::from_ref(&capture.sub))),
-        HirKind::Concat(parts) => Some(Apart::Sequence(parts)),
-        HirKind::Alternation(branches) => Some(Apart::Choice(branches)),
+        HirKind::Look(look) => condition(*look).map(Decomposition::EndCondition),
+        HirKind::Capture(capture) => Some(Decomposition::Sequence(std::slice::from_ref(&capture.sub))),
+        HirKind::Concat(parts) => Some(Decomposition::Sequence(parts)),
+        HirKind::Alternation(branches) => Some(Decomposition::Choice(branches)),
         _ => None,
     }
 }
 
-fn start_edge(look: Look) -> Option<Edge> {
+fn start_condition(look: Look) -> Option<EndCondition> {
     match look {
-        Look::Start => Some(Edge::Text),
-        Look::StartLF => Some(Edge::Line),
+        Look::Start => Some(EndCondition::Text),
+        Look::StartLF => Some(EndCondition::Line),
         _ => None,
     }
 }
 
-fn end_edge(look: Look) -> Option<Edge> {
+fn end_condition(look: Look) -> Option<EndCondition> {
     match look {
-        Look::End => Some(Edge::Text),
-        Look::EndLF => Some(Edge::Line),
+        Look::End => Some(EndCondition::Text),
+        Look::EndLF => Some(EndCondition::Line),
         _ => None,
     }
 }
 
-/// A pattern with assertions as a table: of the texts that match as a whole if `anchored`, of the byte strings
-/// in which it matches somewhere if not.
+/// Determinises a pattern to a table: of the strings that it matches as a whole if `anchored`, of the byte strings that
+/// contain a match otherwise.
 fn determinize(terms: &mut Terms, hir: &Hir, anchored: Anchored, limits: &Limits) -> Option<TermId> {
     let dfa = dense_dfa(hir, anchored, limits)?;
     let start = dfa
         .start_state(&start::Config::new().anchored(anchored))
-        .expect("the automaton was built for this kind of start, and no byte makes it give up");
+        .expect("the automaton supports this kind of start, and has no quit bytes");
     let mut builder = TableBuilder::new();
-    let found = builder.add_state();
-    builder.accept(found);
-    builder.transition(found, 0, u8::MAX, found);
+    let matched = builder.add_state();
+    builder.accept(matched);
+    builder.transition(matched, 0, u8::MAX, matched);
     let first = builder.add_state();
     let mut states = FxHashMap::from_iter([(start, first)]);
     let mut queue = vec![start];
     while let Some(id) = queue.pop() {
         let state = states[&id];
-        // A match is reported one byte late, and at the end of the text by a transition of its own.
+        // regex-automata reports matches one byte late, and at the end of the string by a special transition.
         if dfa.is_match_state(dfa.next_eoi_state(id)) {
             builder.accept(state);
         }
@@ -214,7 +218,7 @@ fn determinize(terms: &mut Terms, hir: &Hir, anchored: Anchored, limits: &Limits
                 continue;
             }
             let target = if !anchored.is_anchored() && dfa.is_match_state(target) {
-                found
+                matched
             } else {
                 *states.entry(target).or_insert_with(|| {
                     queue.push(target);
@@ -228,7 +232,7 @@ fn determinize(terms: &mut Terms, hir: &Hir, anchored: Anchored, limits: &Limits
 }
 
 fn dense_dfa(hir: &Hir, anchored: Anchored, limits: &Limits) -> Option<dense::DFA<Vec<u32>>> {
-    let memory = limits.memory_bytes / MEMORY_PART;
+    let memory = limits.memory_bytes / MEMORY_DIVISOR;
     let nfa_config = thompson::Config::new()
         .utf8(false)
         .nfa_size_limit(Some(memory))
@@ -241,11 +245,11 @@ fn dense_dfa(hir: &Hir, anchored: Anchored, limits: &Limits) -> Option<dense::DF
         .accelerate(false)
         .dfa_size_limit(Some(memory))
         .determinize_size_limit(Some(memory));
-    // Unicode word boundaries are refused before, so what fails here fails for its size.
+    // Unicode word boundaries are errors of the parser, so the size limit is the only cause of failure here.
     dense::Builder::new().configure(config).build_from_nfa(&nfa).ok()
 }
 
-/// The transitions of a state, neighbouring bytes with one target together.
+/// The transitions of a state as maximal byte ranges.
 fn byte_ranges(dfa: &dense::DFA<Vec<u32>>, id: StateID) -> Vec<(u8, u8, StateID)> {
     let mut ranges: Vec<(u8, u8, StateID)> = Vec::new();
     for byte in 0..=u8::MAX {

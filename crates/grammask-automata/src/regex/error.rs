@@ -1,4 +1,4 @@
-//! Why a pattern is refused, where in it, and what to write in its place.
+//! Errors of patterns: kind, span, and a suggestion.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use regex_syntax::{ast, hir};
 
 use grammask_diagnostics::{Code, Span};
 
-/// The ways in which a pattern can be refused.
+/// The kind of an error of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RegexErrorKind {
-    /// The text is not a regular expression.
+    /// The pattern is not a regular expression.
     Invalid,
-    /// The text asks for something that is not supported, or that no regular language has.
+    /// The pattern uses a construct that is not supported or not regular.
     Unsupported,
-    /// The pattern needs more memory than the limits give it.
+    /// The pattern exceeds the memory limit or the nesting limit.
     TooLarge,
 }
 
-/// A refused pattern.
+/// An error of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegexError {
     kind: RegexErrorKind,
@@ -49,7 +49,7 @@ impl RegexError {
                 Some("a back-reference is not regular; write the alternatives out (a zero byte is \\x00)"),
             ),
             ast::ErrorKind::NestLimitExceeded(_) => {
-                // The part that is too deep may be most of the pattern; it is enough to say where it starts.
+                // The deep part can be most of the pattern, so only its start is reported.
                 span.end = span.start;
                 (RegexErrorKind::TooLarge, Some("nest fewer groups"))
             }
@@ -74,13 +74,13 @@ impl RegexError {
         Self::new(RegexErrorKind::Invalid, error.kind().to_string(), span_of(error.span()))
     }
 
-    /// In which way the pattern is refused.
+    /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> RegexErrorKind {
         self.kind
     }
 
-    /// The code of a diagnostic about the pattern.
+    /// The code of the corresponding diagnostic.
     #[must_use]
     pub fn code(&self) -> Code {
         match self.kind {
@@ -90,19 +90,19 @@ impl RegexError {
         }
     }
 
-    /// One sentence without a full stop.
+    /// The message: one sentence without a full stop.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Where in the pattern, in bytes.
+    /// The span in the pattern, in bytes.
     #[must_use]
     pub fn span(&self) -> Span {
         self.span
     }
 
-    /// What to do about it.
+    /// A suggestion for a correction.
     #[must_use]
     pub fn help(&self) -> Option<&str> {
         self.help.as_deref()

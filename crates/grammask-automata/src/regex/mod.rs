@@ -1,4 +1,4 @@
-//! Regular expressions: patterns in the syntax of the Rust crate `regex`, read as languages.
+//! Regular expressions: patterns in the syntax of the Rust crate `regex`, translated to terms.
 //!
 //! ```
 //! use grammask_automata::{Automata, Terms, regex};
@@ -7,19 +7,18 @@
 //! let mut terms = Terms::new();
 //! let number = regex::term(&mut terms, r"[1-9][0-9]*", &Limits::default())?;
 //! let mut automata = Automata::new(terms, 100);
-//! let start = automata.start(number)?.expect("some text is a number");
-//! let one = automata.step(start, b'1')?.expect("a number can start with 1");
+//! let start = automata.start(number)?.expect("the language is not empty");
+//! let one = automata.step(start, b'1')?.expect("a number can begin with 1");
 //! assert!(automata.is_accepting(one));
 //! assert_eq!(automata.step(start, b'0')?, None);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Patterns become terms, not automata, so `\w{1,30}` or `[a-z]{0,4096}` cost nothing until they run. Greedy or
-//! lazy, captured or not: such choices do not change which texts match, so they are read and forgotten.
-//! Patterns with assertions (`^`, `$`, `(?-u:\b)`) are exact too: where the assertions stand at the ends of
-//! the pattern they become part of the language, and elsewhere the pattern is determinised within the memory
-//! limit. Unicode is on, as in the `regex` crate; `(?-u:\xff)` matches a raw byte. Unicode word boundaries,
-//! look-around and back-references are refused.
+//! Patterns become terms, not automata, so `\w{1,30}` and `[a-z]{0,4096}` have no cost in states until they run.
+//! Greedy and lazy repetition and capture groups do not affect the language and are ignored. Assertions (`^`, `$`,
+//! `(?-u:\b)`) are exact too: those at the ends of a pattern become part of the language, and a pattern with other
+//! assertions is determinised within the memory limit. Unicode is on, as in the `regex` crate; `(?-u:\xff)` matches a
+//! raw byte. Unicode word boundaries, look-around and back-references are errors.
 
 mod assertions;
 mod error;
@@ -35,17 +34,17 @@ use regex_syntax::hir::translate::TranslatorBuilder;
 use crate::{TermId, Terms};
 use grammask_diagnostics::{Limits, Span};
 
-/// The deepest nesting of a pattern, as in the `regex` crate. It also bounds the call stack of `regex-syntax`
-/// and `regex-automata`, which recurse on patterns in places.
+/// Maximum nesting depth of a pattern, as in the `regex` crate. It also bounds the call stack of `regex-syntax` and
+/// `regex-automata`, which recurse on patterns in places.
 const NEST_LIMIT: u32 = 250;
 
-/// Memory that a byte of a pattern takes while it is read, about.
-const BYTES_PER_BYTE: usize = 256;
+/// Estimated memory of the parser per byte of the pattern, in bytes.
+const PARSER_BYTES_PER_PATTERN_BYTE: usize = 256;
 
-/// Memory that a Unicode class such as `\w` takes while it is read, about.
-const BYTES_PER_CLASS: usize = 8192;
+/// Estimated memory of the parser per Unicode class such as `\w`, in bytes.
+const PARSER_BYTES_PER_CLASS: usize = 8192;
 
-/// The language of the texts that match `pattern` as a whole.
+/// The language of the byte strings that `pattern` matches as a whole.
 ///
 /// # Errors
 /// If the pattern is not a regular expression, is not supported, or needs too much memory.
@@ -54,9 +53,9 @@ pub fn term(terms: &mut Terms, pattern: &str, limits: &Limits) -> Result<TermId,
     assertions::matching(terms, &hir, limits).ok_or_else(|| too_large(pattern, limits))
 }
 
-/// The language of the nonempty UTF-8 texts in which `pattern` matches nowhere. Assertions look at the whole
-/// text: no text that is free of `^a` starts with an `a`. A pattern that matches the empty text matches
-/// everywhere, so that no text is free of it.
+/// The language of the nonempty UTF-8 strings in which `pattern` has no match. Assertions apply to the whole string: a
+/// string without a match of `^a` does not begin with `a`. A pattern that matches the empty string matches in every
+/// string, so the language is empty.
 ///
 /// # Errors
 /// If the pattern is not a regular expression, is not supported, or needs too much memory.
@@ -68,7 +67,8 @@ pub fn search_term(terms: &mut Terms, pattern: &str, limits: &Limits) -> Result<
 
 fn parse(pattern: &str, limits: &Limits) -> Result<Hir, RegexError> {
     let classes = pattern.as_bytes().windows(2).filter(|pair| is_class_escape(pair)).count();
-    if pattern.len() * BYTES_PER_BYTE + classes * BYTES_PER_CLASS > limits.memory_bytes {
+    if pattern.len() * PARSER_BYTES_PER_PATTERN_BYTE + classes * PARSER_BYTES_PER_CLASS > limits.memory_bytes
+    {
         return Err(too_large(pattern, limits));
     }
     let ast = ParserBuilder::new()
@@ -90,7 +90,7 @@ fn parse(pattern: &str, limits: &Limits) -> Result<Hir, RegexError> {
     Ok(hir)
 }
 
-/// Whether a backslash and a letter may be a class of many ranges.
+/// Whether a backslash and a letter may be a class with many ranges.
 fn is_class_escape(pair: &[u8]) -> bool {
     pair[0] == b'\\' && b"wWdDsSpP".contains(&pair[1])
 }
@@ -102,13 +102,13 @@ fn too_large(pattern: &str, limits: &Limits) -> RegexError {
         .with_help("simplify the pattern, or move its assertions to its ends")
 }
 
-/// The place of the first word boundary under the Unicode flag.
+/// The span of the first word boundary under the Unicode flag.
 fn find_unicode_word_boundary(ast: &Ast) -> Option<Span> {
-    // The search ends with an error, which holds the place.
+    // The visitor stops by returning the span as an error.
     ast::visit(ast, WordBoundarySearch { unicode: vec![true] }).err()
 }
 
-/// Whether Unicode is on, for each open group.
+/// A visitor that tracks the Unicode flag of each open group.
 struct WordBoundarySearch {
     unicode: Vec<bool>,
 }

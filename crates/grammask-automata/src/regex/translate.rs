@@ -1,26 +1,26 @@
-//! Turns a parsed pattern without assertions into a term, in one pass over its tree without recursion.
+//! Translation of a parsed pattern without assertions to a term, in one pass without recursion.
 
 use regex_syntax::hir::{self, Class, Hir, HirKind};
 use rustc_hash::FxHashMap;
 
 use crate::{ByteSet, TermId, Terms};
 
-/// An alternation with so many literal branches becomes one automaton of them.
-const MANY_LITERALS: usize = 16;
+/// Number of literal branches from which an alternation becomes one word list instead of a union.
+const MIN_WORD_LIST_LITERALS: usize = 16;
 
-/// Translates the parts of one pattern; equal character classes are built once.
-pub(super) struct Translator<'t> {
+/// Translates the parts of one pattern. Equal character classes are built once.
+pub(super) struct HirTranslator<'t> {
     pub(super) terms: &'t mut Terms,
     classes: FxHashMap<Vec<(char, char)>, TermId>,
     stack: Vec<TermId>,
 }
 
-impl<'t> Translator<'t> {
+impl<'t> HirTranslator<'t> {
     pub(super) fn new(terms: &'t mut Terms) -> Self {
         Self { terms, classes: FxHashMap::default(), stack: Vec::new() }
     }
 
-    /// The language of `hir`, which has no assertions.
+    /// The language of `hir`, which must not contain assertions.
     pub(super) fn translate(&mut self, hir: &Hir) -> TermId {
         debug_assert!(hir.properties().look_set().is_empty());
         match hir::visit(hir, &mut *self) {
@@ -30,7 +30,7 @@ impl<'t> Translator<'t> {
     }
 
     fn pop(&mut self) -> TermId {
-        self.stack.pop().expect("every visited node leaves one term")
+        self.stack.pop().expect("every visited node pushes one term")
     }
 
     fn pop_many(&mut self, count: usize) -> Vec<TermId> {
@@ -61,7 +61,7 @@ impl<'t> Translator<'t> {
     fn alternation(&mut self, branches: &[Hir]) -> TermId {
         let mut parts = self.pop_many(branches.len());
         let words: Vec<&[u8]> = branches.iter().filter_map(literal).collect();
-        if words.len() >= MANY_LITERALS {
+        if words.len() >= MIN_WORD_LIST_LITERALS {
             let mut is_word = branches.iter().map(|branch| literal(branch).is_some());
             parts.retain(|_| !is_word.next().unwrap_or(false));
             parts.push(self.terms.literals(&words));
@@ -77,7 +77,7 @@ fn literal(hir: &Hir) -> Option<&[u8]> {
     }
 }
 
-impl hir::Visitor for &mut Translator<'_> {
+impl hir::Visitor for &mut HirTranslator<'_> {
     type Output = ();
     type Err = std::convert::Infallible;
 
@@ -90,7 +90,7 @@ impl hir::Visitor for &mut Translator<'_> {
             HirKind::Empty => self.terms.epsilon(),
             HirKind::Literal(literal) => self.terms.literal(&literal.0),
             HirKind::Class(class) => self.class(class),
-            HirKind::Look(_) => unreachable!("patterns with assertions are taken apart before"),
+            HirKind::Look(_) => unreachable!("assertions are decomposed or determinised before"),
             HirKind::Repetition(repetition) => {
                 let part = self.pop();
                 self.terms.repeat(part, repetition.min, repetition.max)

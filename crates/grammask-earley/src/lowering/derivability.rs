@@ -14,7 +14,7 @@
 
 use std::borrow::Cow;
 
-use grammask_collections::graph::{Edges, components_of};
+use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_diagnostics::LimitExceeded;
 
 use super::productions::{Body, Productions, Symbol, TextKinds};
@@ -147,7 +147,7 @@ impl Derivability {
                 has_read |= self.finite(symbol).nonempty;
             }
         }
-        let successors = Edges::from_pairs(count, &pairs);
+        let successors = AdjacencyList::from_pairs(count, &pairs);
         let components = components_of(&successors);
         let mut endless = vec![false; components.count];
         for (from, to) in reading {
@@ -171,7 +171,7 @@ impl Derivability {
 struct Alternatives<'a> {
     list: Vec<(usize, Cow<'a, [Symbol]>)>,
     /// The alternatives in which each nonterminal occurs, once per occurrence.
-    users: Edges,
+    users: AdjacencyList,
 }
 
 impl<'a> Alternatives<'a> {
@@ -207,7 +207,7 @@ impl<'a> Alternatives<'a> {
                 }
             }
         }
-        let users = Edges::from_pairs(productions.rules.len(), &uses);
+        let users = AdjacencyList::from_pairs(productions.rules.len(), &uses);
         Self { list, users }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Rules that derive infinite texts only are legal and stay. [`diagnose`] warns of all of them.
 
-use grammask_collections::graph::{Edges, components_of};
+use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_diagnostics::{Code, Diagnostic};
 use grammask_grammar::{NonterminalDefinition, NonterminalId};
 
@@ -87,7 +87,7 @@ pub fn diagnose(
 
 /// Whether each nonterminal `A` has a derivation of `A` from `A` in at least one step.
 fn unit_cycles(productions: &Productions, derivability: &Derivability) -> Vec<bool> {
-    let mut successors = Edges::with_capacity(productions.rules.len());
+    let mut successors = AdjacencyList::with_capacity(productions.rules.len());
     for rule in &productions.rules {
         if let Body::Repeat { symbol: Symbol::Nonterminal(id), min, max } = &rule.body
             && *max != Some(0)

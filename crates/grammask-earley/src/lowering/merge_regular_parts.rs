@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use rustc_hash::FxHashMap;
 
 use grammask_automata::{ByteSet, StateId, TermId};
-use grammask_collections::graph::strong_components;
+use grammask_collections::graph::strongly_connected_components;
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{Terminal, TerminalId};
 
@@ -527,7 +527,7 @@ impl RegularPartMerger<'_> {
         }
         profile.states = states.len();
         profile.has_wide = is_wide.contains(&true);
-        let components = strong_components(&successors);
+        let components = strongly_connected_components(&successors);
         let mut sizes = vec![0; components.count];
         for &component in &components.of_node {
             sizes[component] += 1;

@@ -8,17 +8,17 @@
 use rustc_hash::FxHashMap;
 
 use super::productions::{Body, Productions, Symbol};
-use grammask_collections::graph::{Edges, components_of};
+use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_grammar::NonterminalId;
 
 /// Merges the nonterminals of each cycle of unit productions, and removes productions `A -> A`.
 pub fn merge_unit_cycles(productions: &mut Productions) {
     let units = units(productions);
-    if units.has_none() {
+    if units.has_no_edges() {
         return;
     }
     let components = components_of(&units);
-    let cycles = if components.are_single() { Vec::new() } else { components.members() };
+    let cycles = if components.are_singletons() { Vec::new() } else { components.members() };
     let mut targets: Vec<NonterminalId> = (0..productions.rules.len()).map(NonterminalId::new).collect();
     // Repetitions of merged nonterminals, by their bounds.
     let mut several_copies: FxHashMap<(usize, Option<u32>), NonterminalId> = FxHashMap::default();
@@ -78,8 +78,8 @@ pub fn merge_unit_cycles(productions: &mut Productions) {
 }
 
 /// For each nonterminal the right-hand sides of its unit productions.
-fn units(productions: &Productions) -> Edges {
-    let mut units = Edges::with_capacity(productions.rules.len());
+fn units(productions: &Productions) -> AdjacencyList {
+    let mut units = AdjacencyList::with_capacity(productions.rules.len());
     for rule in &productions.rules {
         if let Body::Repeat { symbol: Symbol::Nonterminal(id), min: 0 | 1, max } = rule.body
             && max != Some(0)

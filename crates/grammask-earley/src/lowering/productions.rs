@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use grammask_automata::Automata;
-use grammask_collections::graph::{Edges, components_of};
+use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_grammar::{
     NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, repetition_suffix,
 };
@@ -178,7 +178,7 @@ impl Productions {
 
     /// All rules in an order in which rules precede their users; mutually recursive rules are adjacent.
     pub(crate) fn bottom_up(&self) -> Vec<usize> {
-        let mut used = Edges::with_capacity(self.rules.len());
+        let mut used = AdjacencyList::with_capacity(self.rules.len());
         for rule in &self.rules {
             rule.body.symbols().for_each(|symbol| {
                 if let Symbol::Nonterminal(id) = symbol {

@@ -12,15 +12,15 @@ use rustc_hash::FxHashMap;
 
 use super::normal_form::{Advance, DotId, Production, RightHandSide};
 use super::productions::Symbol;
-use grammask_collections::append_only::AppendOnly;
+use grammask_collections::append_only_vec::AppendOnlyVec;
 use grammask_diagnostics::LimitExceeded;
-use grammask_grammar::{PartId, Progress};
+use grammask_grammar::{PartId, SelectionState};
 
 /// A state of the selection of a production.
 #[derive(Clone, Debug)]
-struct SelectionState {
+struct NumberedState {
     production: u32,
-    progress: Progress,
+    progress: SelectionState,
     first_dot: u32,
 }
 
@@ -38,8 +38,8 @@ enum SelectionDot {
 /// The lazily numbered dots of all selections. See the documentation of the module.
 #[derive(Debug)]
 pub(crate) struct SelectionDots {
-    states: AppendOnly<SelectionState>,
-    ids: Mutex<FxHashMap<(u32, Progress), u32>>,
+    states: AppendOnlyVec<NumberedState>,
+    ids: Mutex<FxHashMap<(u32, SelectionState), u32>>,
     /// The first dot of the first state.
     first: u32,
     /// The productions that are selections.
@@ -70,7 +70,7 @@ impl Iterator for Expanded {
 impl Clone for SelectionDots {
     fn clone(&self) -> Self {
         let ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
-        let states = AppendOnly::new();
+        let states = AppendOnlyVec::new();
         for state in 0..self.states.len() {
             states.push(self.states.get(state).clone());
         }
@@ -88,7 +88,7 @@ impl SelectionDots {
     /// The first states of the selections among `productions`. Dots are numbered from `first` on.
     pub(super) fn new(productions: &[Production], first: u32) -> Result<Self, LimitExceeded> {
         let mut dots = Self {
-            states: AppendOnly::new(),
+            states: AppendOnlyVec::new(),
             ids: Mutex::default(),
             first,
             productions: Vec::new(),
@@ -193,7 +193,7 @@ impl SelectionDots {
         &self,
         productions: &[Production],
         production: u32,
-        progress: Progress,
+        progress: SelectionState,
     ) -> Result<u32, LimitExceeded> {
         // A state is complete before its id is inserted, so a panic in a holder of the lock leaves the tables
         // consistent.
@@ -214,12 +214,12 @@ impl SelectionDots {
             .ok_or_else(|| LimitExceeded::new("grammar_size", u32::MAX as usize))?;
         let bytes = 2 * key.1.memory_bytes() + 128;
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.states.push(SelectionState { production, progress: key.1.clone(), first_dot });
+        self.states.push(NumberedState { production, progress: key.1.clone(), first_dot });
         ids.insert(key, first_dot);
         Ok(first_dot)
     }
 
-    fn state_of(&self, dot: DotId) -> &SelectionState {
+    fn state_of(&self, dot: DotId) -> &NumberedState {
         let (mut low, mut high) = (0, self.states.len());
         while high - low > 1 {
             let middle = low.midpoint(high);
@@ -241,7 +241,7 @@ fn dots_of(production: &Production) -> u32 {
     }
 }
 
-fn position_of(state: &SelectionState, parts: usize, dot: DotId) -> SelectionDot {
+fn position_of(state: &NumberedState, parts: usize, dot: DotId) -> SelectionDot {
     match (dot.0 - state.first_dot) as usize {
         0 => SelectionDot::BeforeParts,
         1 => SelectionDot::BeforeSeparator,

@@ -62,7 +62,7 @@ pub(super) fn is_counted(
                 Some(start) => automata.first_bytes(start)?.len() >= MIN_WIDE_BYTES,
                 None => false,
             };
-    Ok(is_large && automata.is_code(unit, MAX_UNIT_STATES)?)
+    Ok(is_large && automata.is_prefix_code(unit, MAX_UNIT_STATES)?)
 }
 
 struct CounterSplitter<'a> {

@@ -371,7 +371,7 @@ impl Composition<'_> {
     fn repetition(&mut self, dot: DotId, nodes: &NodeSetRef) -> Result<Option<RuleSummary>, ComposeError> {
         let Some((terminal, min, max)) = self.machine.form.copies_left(dot) else { return Ok(None) };
         let Some(start) = self.machine.starts[terminal.index()].automaton_state() else { return Ok(None) };
-        if !self.is_code(start)? {
+        if !self.is_prefix_code(start)? {
             return Ok(None);
         }
         if !self.first_bytes(start)?.intersects(nodes.child_bytes()) {
@@ -427,14 +427,14 @@ impl Composition<'_> {
         Ok(Repetition { live, ends })
     }
 
-    pub(super) fn is_code(&mut self, start: StateId) -> Result<bool, ComposeError> {
+    pub(super) fn is_prefix_code(&mut self, start: StateId) -> Result<bool, ComposeError> {
         if let Some(&known) = self.known.codes.get(&start) {
             return Ok(known);
         }
         let term = self.machine.automata.term(start);
-        let is_code = self.machine.automata.is_code(term, MOST_CODE_STATES)?;
-        self.known.codes.insert(start, is_code);
-        Ok(is_code)
+        let is_prefix_code = self.machine.automata.is_prefix_code(term, MOST_CODE_STATES)?;
+        self.known.codes.insert(start, is_prefix_code);
+        Ok(is_prefix_code)
     }
 
     /// What is live of a terminal in a state, and where its words end.
@@ -518,7 +518,7 @@ impl Composition<'_> {
             return Ok(summary);
         }
         self.be_quick()?;
-        if let Some(summary) = self.without_distant_bounds(state, nodes, wanted)? {
+        if let Some(summary) = self.without_large_bounds(state, nodes, wanted)? {
             return Ok(summary);
         }
         match self.limited(state, nodes)? {
@@ -541,7 +541,7 @@ impl Composition<'_> {
         let automata = &mut *self.machine.automata;
         let word = match nodes.is_dense() {
             true => None,
-            false => automata.terms().word_up_to(automata.term(state), self.trie.max_depth()),
+            false => automata.terms().word_prefix(automata.term(state), self.trie.max_depth()),
         };
         if let Some((word, is_whole)) = word {
             let walked = walk_word(self.vocabulary, &word, is_whole, nodes);
@@ -634,7 +634,7 @@ impl Composition<'_> {
     /// The first bytes of a state, unless it takes long to find them, as it does where names are excluded.
     fn soon_known_first_bytes(&mut self, state: StateId) -> Result<Option<ByteSet>, ComposeError> {
         let automata = &mut *self.machine.automata;
-        let known = automata.known_first_bytes(state);
+        let known = automata.memoised_first_bytes(state);
         if known.is_some() || automata.terms().has_exclusion(automata.term(state)) {
             return Ok(known);
         }

@@ -27,7 +27,7 @@ use super::kernel::{Item, ItemState};
 use super::left_corner::{ContinuationScc, SccEdge};
 use super::set_core::{CoreId, CoreTable, SetCore, hash_of};
 use super::step_budget::StepBudget;
-use grammask_collections::id_table::IdTable;
+use grammask_collections::incremental_hash_table::IncrementalHashTable;
 
 id_type! {
     /// An interned continuation; equal ids are equal futures.
@@ -115,7 +115,7 @@ pub(crate) struct Continuations {
     /// The continuations of all contents, one list after the other.
     parts: Vec<ContinuationId>,
     /// Interning table, by core and continuations.
-    by_content: IdTable,
+    by_content: IncrementalHashTable,
     /// First members of strongly connected components, by the outside references of all members.
     sccs: FxHashMap<Box<[u32]>, ContinuationId>,
     scc_words: usize,

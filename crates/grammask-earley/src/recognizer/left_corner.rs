@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::lowering::{Advance, DotId, NormalForm, RightHandSide, Symbol};
-use grammask_collections::graph::{Components, Edges, components_of, strong_components};
+use grammask_collections::graph::{AdjacencyList, Components, components_of, strongly_connected_components};
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{NonterminalId, TerminalId};
 
@@ -117,7 +117,7 @@ impl LeftCorners {
         let mut terminals = Lists::with_capacity(count);
         let mut nonterminals = Lists::with_capacity(count);
         let mut edges = Lists::with_capacity(count);
-        let mut successors = Edges::with_capacity(count);
+        let mut successors = AdjacencyList::with_capacity(count);
         for nonterminal in 0..count {
             for production in form.productions_of(NonterminalId::new(nonterminal)) {
                 for dot in form.first_dots(production)? {
@@ -243,7 +243,7 @@ impl Component {
             .iter()
             .map(|references| references.iter().map(|reference| reference.member).collect())
             .collect();
-        let components = strong_components(&successors);
+        let components = strongly_connected_components(&successors);
         let mut position_in_scc = vec![0; members.len()];
         let mut sccs = Vec::with_capacity(components.count);
         for scc_members in components.members() {

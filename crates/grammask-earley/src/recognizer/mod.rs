@@ -40,8 +40,8 @@ use rustc_hash::FxHashSet;
 
 use crate::lowering::{NormalForm, Symbol};
 use grammask_automata::Automata;
-use grammask_collections::id_table::IdTable;
-use grammask_collections::state_table::Transition;
+use grammask_collections::incremental_hash_table::IncrementalHashTable;
+use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{Engine, Expectation, SetId, TokenEvent, TokenMatch};
 use grammask_grammar::Terminal;
@@ -95,7 +95,7 @@ struct Builder {
     /// The continuations of all sets, one list after the other.
     set_parts: Vec<ContinuationId>,
     /// Interning table of sets, by core and continuations.
-    set_ids: IdTable,
+    set_ids: IncrementalHashTable,
     /// Memory of the sets, in bytes.
     set_bytes: usize,
     /// Runs of several bytes whose intermediate sets were skipped: the set, and the class of the first byte.
@@ -181,7 +181,7 @@ impl Recognizer {
             continuations,
             traces: Traces::default(),
             set_parts: Vec::new(),
-            set_ids: IdTable::default(),
+            set_ids: IncrementalHashTable::default(),
             set_bytes: 0,
             runs: FxHashSet::default(),
             limits: limits.clone(),
@@ -263,7 +263,7 @@ impl Recognizer {
     }
 
     #[inline]
-    fn memoised_step(&self, set: SetId, byte: u8) -> Transition {
+    fn memoised_step(&self, set: SetId, byte: u8) -> MemoTransition {
         self.set(set).transition(usize::from(self.class_of_byte[usize::from(byte)]))
     }
 
@@ -278,7 +278,7 @@ impl Recognizer {
         while let Some(&byte) = bytes.get(read) {
             let class = usize::from(self.class_of_byte[usize::from(byte)]);
             let next = match set.transition(class) {
-                Transition::Unknown => {
+                MemoTransition::Unknown => {
                     self.count_step();
                     if let Some(last) = builder.run(self, id, class, &bytes[read..])? {
                         return Ok((Some(last), bytes.len()));
@@ -287,8 +287,8 @@ impl Recognizer {
                     builder.set_bytes += set.memoise(class, next.map(SetId::index), self.class_count());
                     next
                 }
-                Transition::Dead => None,
-                Transition::To(next) => Some(SetId::new(next as usize)),
+                MemoTransition::Dead => None,
+                MemoTransition::To(next) => Some(SetId::new(next as usize)),
             };
             read += 1;
             let Some(next) = next else { return Ok((None, read)) };
@@ -311,9 +311,9 @@ impl Recognizer {
         // The end of a token is the class after those of the bytes.
         let class = self.byte_of_class.len();
         match self.set(set).transition(class) {
-            Transition::Unknown => {}
-            Transition::Dead => return Ok(None),
-            Transition::To(next) => return Ok(Some(SetId::new(next as usize))),
+            MemoTransition::Unknown => {}
+            MemoTransition::Dead => return Ok(None),
+            MemoTransition::To(next) => return Ok(Some(SetId::new(next as usize))),
         }
         let mut builder = self.lock();
         self.count_step();
@@ -364,9 +364,9 @@ impl Engine for Recognizer {
     #[inline]
     fn step(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
         match self.memoised_step(set, byte) {
-            Transition::Unknown => Ok(self.compute_steps(set, &[byte])?.0),
-            Transition::Dead => Ok(None),
-            Transition::To(next) => Ok(Some(SetId::new(next as usize))),
+            MemoTransition::Unknown => Ok(self.compute_steps(set, &[byte])?.0),
+            MemoTransition::Dead => Ok(None),
+            MemoTransition::To(next) => Ok(Some(SetId::new(next as usize))),
         }
     }
 
@@ -380,9 +380,9 @@ impl Engine for Recognizer {
         loop {
             while let Some(&byte) = bytes.get(position) {
                 match self.memoised_step(set, byte) {
-                    Transition::To(next) => set = SetId::new(next as usize),
-                    Transition::Dead => return Ok(Err(position)),
-                    Transition::Unknown => break,
+                    MemoTransition::To(next) => set = SetId::new(next as usize),
+                    MemoTransition::Dead => return Ok(Err(position)),
+                    MemoTransition::Unknown => break,
                 }
                 position += 1;
             }

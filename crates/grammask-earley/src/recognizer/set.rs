@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use grammask_collections::state_table::{State, StateTable};
+use grammask_collections::state_table::{StateEntry, StateTable};
 
 use super::set_core::{CoreId, SetCore};
 use grammask_engine::SetId;
@@ -14,7 +14,7 @@ const INLINE_TRANSITIONS: usize = 1;
 pub(super) type Sets = StateTable<SetData, INLINE_TRANSITIONS>;
 
 /// A set with its memoised transitions.
-pub(super) type Set = State<SetData, INLINE_TRANSITIONS>;
+pub(super) type Set = StateEntry<SetData, INLINE_TRANSITIONS>;
 
 /// A set without its transitions. The fields are atomic because the table allocates sets before they are filled in;
 /// they are written once, before the id of the set is published.

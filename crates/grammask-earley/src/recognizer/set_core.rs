@@ -14,7 +14,7 @@ use grammask_collections::id_type;
 
 use super::continuation::ContinuationId;
 use super::kernel::{Item, ItemState, Kernel};
-use grammask_collections::id_table::IdTable;
+use grammask_collections::incremental_hash_table::IncrementalHashTable;
 
 id_type! {
     /// An interned core.
@@ -54,7 +54,7 @@ pub(crate) struct CoreItem {
 #[derive(Debug, Default)]
 pub(super) struct CoreTable {
     list: Vec<SetCore>,
-    table: IdTable,
+    table: IncrementalHashTable,
     item_count: usize,
     /// Scratch: items of the last core that was interned.
     items: Vec<CoreItem>,

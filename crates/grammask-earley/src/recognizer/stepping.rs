@@ -144,7 +144,7 @@ impl Stepper {
         kernel: &mut Kernel,
     ) -> Result<bool, LimitExceeded> {
         let Some(state) = item.state.automaton_state() else { return Ok(false) };
-        let Some(next) = self.automata.run(state, bytes)? else { return Ok(false) };
+        let Some(next) = self.automata.run_in_table(state, bytes)? else { return Ok(false) };
         let after = TerminalStep {
             state: ItemState(index_u32(next.index())),
             is_accepting: self.automata.is_accepting(next),

@@ -1,45 +1,46 @@
-//! XGrammar's calls: `Token(...)`, `ExcludeToken(...)`, `TagDispatch(...)`, `TokenTagDispatch(...)`, `Regex(...)` and
-//! `Substring(...)`.
+//! XGrammar's calls: `GbnfToken(...)`, `ExcludeToken(...)`, `TagDispatch(...)`, `TokenTagDispatch(...)`, `Regex(...)`
+//! and `Substring(...)`.
 
 use super::expressions::{NoBreakSpace, rust_expression};
-use super::parse::Parser;
-use super::scan::{Kind, Token};
+use super::parse::GbnfParser;
+use super::scan::{GbnfToken, GbnfTokenKind};
 use crate::free_text::FreeText;
 use crate::regex_grammar;
 use grammask_automata::regex;
 use grammask_diagnostics::{Code, Diagnostic, Span};
 use grammask_grammar::{NodeId, Terminal, TokenReference, TokenSelection, TokenSense, quote_text};
 
-/// An argument, as it is written.
-enum Argument {
+/// The syntax of an argument.
+enum CallArgument {
     Number(u32),
     Text(Box<str>),
     /// A name, or `true` or `false`.
     Name(Span),
-    List(Vec<Argument>),
-    Keyword(Span, Box<Argument>),
+    List(Vec<CallArgument>),
+    Keyword(Span, Box<CallArgument>),
 }
 
-/// How deep lists of arguments are nested: pairs in a call.
-const MOST_NESTED: usize = 2;
+/// Maximum depth of nested argument lists: pairs in a call.
+const MAX_NESTED_LISTS: usize = 2;
 
-/// The arguments of a dispatch, sorted.
+/// The arguments of a dispatch, by role.
 #[derive(Default)]
-struct Dispatch {
-    /// What stands for the text or token, and the rule behind it.
-    pairs: Vec<(Argument, Span)>,
-    excludes: Vec<Argument>,
+struct DispatchArguments {
+    /// The trigger, a text or token, and the rule after it.
+    pairs: Vec<(CallArgument, Span)>,
+    excludes: Vec<CallArgument>,
     once: bool,
 }
 
-impl Parser<'_> {
+impl GbnfParser<'_> {
     /// Whether `name` is the name of a call.
     pub(super) fn is_call(name: &str) -> bool {
         matches!(name, "Token" | "ExcludeToken" | "TagDispatch" | "TokenTagDispatch" | "Regex" | "Substring")
     }
 
-    /// The call of `name` whose opening bracket is the current token; none, with a report, if it is wrong.
-    pub(super) fn call(&mut self, name: &Token) -> Option<NodeId> {
+    /// Parses the call of `name`, whose opening bracket is the current token. `None`, with a report, if it is
+    /// malformed.
+    pub(super) fn call(&mut self, name: &GbnfToken) -> Option<NodeId> {
         let arguments = self.arguments()?;
         let span = name.span;
         match self.scanner.text(span) {
@@ -52,42 +53,42 @@ impl Parser<'_> {
         }
     }
 
-    /// The arguments between the brackets, the first of which is the current token.
-    fn arguments(&mut self) -> Option<Vec<Argument>> {
+    /// Parses the arguments between brackets, of which the opening one is the current token.
+    fn arguments(&mut self) -> Option<Vec<CallArgument>> {
         self.advance();
-        let mut open: Vec<Vec<Argument>> = vec![Vec::new()];
+        let mut open: Vec<Vec<CallArgument>> = vec![Vec::new()];
         let mut keywords: Vec<Option<Span>> = vec![None];
         loop {
             let token = self.current.clone();
             let argument = match token.kind {
-                Kind::Number(number) => Argument::Number(number),
-                Kind::Text(text) => Argument::Text(text),
-                Kind::Name => {
+                GbnfTokenKind::Number(number) => CallArgument::Number(number),
+                GbnfTokenKind::Text(text) => CallArgument::Text(text),
+                GbnfTokenKind::Name => {
                     self.advance();
-                    if self.current.kind == Kind::Equals {
+                    if self.current.kind == GbnfTokenKind::Equals {
                         self.advance();
                         *keywords.last_mut()? = Some(token.span);
                     } else {
-                        let argument = Argument::Name(token.span);
+                        let argument = CallArgument::Name(token.span);
                         Self::push(&mut open, &mut keywords, argument);
                         self.separator()?;
                     }
                     continue;
                 }
-                Kind::Open if open.len() <= MOST_NESTED => {
+                GbnfTokenKind::Open if open.len() <= MAX_NESTED_LISTS => {
                     self.advance();
                     open.push(Vec::new());
                     keywords.push(None);
                     continue;
                 }
-                Kind::Close => {
+                GbnfTokenKind::Close => {
                     self.advance();
                     let list = open.pop()?;
                     keywords.pop();
                     if open.is_empty() {
                         return Some(list);
                     }
-                    Self::push(&mut open, &mut keywords, Argument::List(list));
+                    Self::push(&mut open, &mut keywords, CallArgument::List(list));
                     self.separator()?;
                     continue;
                 }
@@ -102,21 +103,21 @@ impl Parser<'_> {
         }
     }
 
-    fn push(open: &mut [Vec<Argument>], keywords: &mut [Option<Span>], argument: Argument) {
+    fn push(open: &mut [Vec<CallArgument>], keywords: &mut [Option<Span>], argument: CallArgument) {
         let keyword = keywords.last_mut().and_then(Option::take);
         if let Some(list) = open.last_mut() {
             list.push(match keyword {
-                Some(name) => Argument::Keyword(name, Box::new(argument)),
+                Some(name) => CallArgument::Keyword(name, Box::new(argument)),
                 None => argument,
             });
         }
     }
 
-    /// A comma, or the bracket that closes.
+    /// Consumes a comma, or expects the closing bracket.
     fn separator(&mut self) -> Option<()> {
         match self.current.kind {
-            Kind::Comma => self.advance(),
-            Kind::Close => {}
+            GbnfTokenKind::Comma => self.advance(),
+            GbnfTokenKind::Close => {}
             _ => {
                 let token = self.current.clone();
                 self.scanner.report_unexpected(&token, &["`,`", "`)`"]);
@@ -126,21 +127,21 @@ impl Parser<'_> {
         Some(())
     }
 
-    fn tokens(&mut self, arguments: Vec<Argument>, sense: TokenSense, span: Span) -> Option<NodeId> {
+    fn tokens(&mut self, arguments: Vec<CallArgument>, sense: TokenSense, span: Span) -> Option<NodeId> {
         let mut ids = Vec::with_capacity(arguments.len());
         for argument in arguments {
             match argument {
-                Argument::Number(id) => ids.push(TokenReference::Id(id)),
-                _ => return self.wrong_call(span, "it takes ids of tokens"),
+                CallArgument::Number(id) => ids.push(TokenReference::Id(id)),
+                _ => return self.invalid_call(span, "its arguments must be token ids"),
             }
         }
         if ids.is_empty() && sense == TokenSense::Listed {
-            return self.wrong_call(span, "it takes at least one id");
+            return self.invalid_call(span, "it takes at least one id");
         }
         Some(self.one_of(ids, sense, span))
     }
 
-    /// A terminal of tokens.
+    /// Adds a terminal for a set of tokens.
     pub(super) fn one_of(&mut self, tokens: Vec<TokenReference>, sense: TokenSense, span: Span) -> NodeId {
         let names: Vec<String> = tokens
             .iter()
@@ -158,55 +159,64 @@ impl Parser<'_> {
         self.builder.terminal(Terminal::OneOf(Box::new(selection)), &label, span)
     }
 
-    fn dispatch(&mut self, arguments: Vec<Argument>, span: Span) -> Option<Dispatch> {
-        let mut dispatch = Dispatch::default();
+    fn dispatch_arguments(&mut self, arguments: Vec<CallArgument>, span: Span) -> Option<DispatchArguments> {
+        let mut dispatch = DispatchArguments::default();
         for argument in arguments {
             match argument {
-                Argument::List(mut pair) if pair.len() == 2 => match (pair.pop(), pair.pop()) {
-                    (Some(Argument::Name(rule)), Some(trigger)) => dispatch.pairs.push((trigger, rule)),
-                    _ => return self.wrong_call(span, "each pair is a trigger and the name of a rule"),
+                CallArgument::List(mut pair) if pair.len() == 2 => match (pair.pop(), pair.pop()) {
+                    (Some(CallArgument::Name(rule)), Some(trigger)) => dispatch.pairs.push((trigger, rule)),
+                    _ => {
+                        return self.invalid_call(span, "each pair must be a trigger and the name of a rule");
+                    }
                 },
-                Argument::Keyword(name, value) => match (self.scanner.text(name), *value) {
-                    ("loop_after_dispatch", Argument::Name(value)) => {
+                CallArgument::Keyword(name, value) => match (self.scanner.text(name), *value) {
+                    ("loop_after_dispatch", CallArgument::Name(value)) => {
                         dispatch.once = match self.scanner.text(value) {
                             "true" => false,
                             "false" => true,
-                            _ => return self.wrong_call(value, "this is `true` or `false`"),
+                            _ => return self.invalid_call(value, "this must be `true` or `false`"),
                         };
                     }
-                    ("excludes", Argument::List(excludes)) => dispatch.excludes = excludes,
+                    ("excludes", CallArgument::List(excludes)) => dispatch.excludes = excludes,
                     _ => {
                         return self
-                            .wrong_call(name, "the options are `loop_after_dispatch=` and `excludes=`");
+                            .invalid_call(name, "the options are `loop_after_dispatch=` and `excludes=`");
                     }
                 },
-                _ => return self.wrong_call(span, "it takes pairs of a trigger and the name of a rule"),
+                _ => {
+                    return self.invalid_call(
+                        span,
+                        "its arguments must be pairs of a trigger and the name of a rule",
+                    );
+                }
             }
         }
         if dispatch.pairs.is_empty() {
-            return self.wrong_call(span, "it takes at least one pair of a trigger and the name of a rule");
+            return self.invalid_call(span, "it needs at least one pair of a trigger and the name of a rule");
         }
         Some(dispatch)
     }
 
-    /// Text without triggers, and then a trigger and its rule; again and again, or once.
-    fn tag_dispatch(&mut self, arguments: Vec<Argument>, span: Span) -> Option<NodeId> {
-        let Dispatch { pairs, excludes, once } = self.dispatch(arguments, span)?;
+    /// Text without triggers, then a trigger and its rule; repeatedly, or once.
+    fn tag_dispatch(&mut self, arguments: Vec<CallArgument>, span: Span) -> Option<NodeId> {
+        let DispatchArguments { pairs, excludes, once } = self.dispatch_arguments(arguments, span)?;
         let mut text = FreeText::default();
         let mut rules = Vec::with_capacity(pairs.len());
         for (trigger, rule) in pairs {
             match trigger {
-                Argument::Text(trigger) if !trigger.is_empty() => text.ends.push(trigger.as_bytes().into()),
-                _ => return self.wrong_call(span, "a trigger is a string with some text"),
+                CallArgument::Text(trigger) if !trigger.is_empty() => {
+                    text.ends.push(trigger.as_bytes().into())
+                }
+                _ => return self.invalid_call(span, "a trigger must be a nonempty string"),
             }
             rules.push(rule);
         }
         for exclude in excludes {
             match exclude {
-                Argument::Text(exclude) if !exclude.is_empty() => {
+                CallArgument::Text(exclude) if !exclude.is_empty() => {
                     text.excludes.push(exclude.as_bytes().into());
                 }
-                _ => return self.wrong_call(span, "what is excluded is a string with some text"),
+                _ => return self.invalid_call(span, "an exclusion must be a nonempty string"),
             }
         }
         let mut tags = Vec::with_capacity(rules.len());
@@ -217,17 +227,17 @@ impl Parser<'_> {
             tags.push(self.builder.sequence(vec![before, trigger, body], span));
         }
         let rest = text.before(&mut self.builder, usize::MAX);
-        Some(self.dispatched(tags, rest, once, span))
+        Some(self.dispatch(tags, rest, once, span))
     }
 
-    /// The same with tokens in place of text.
-    fn token_dispatch(&mut self, arguments: Vec<Argument>, span: Span) -> Option<NodeId> {
-        let Dispatch { pairs, excludes, once } = self.dispatch(arguments, span)?;
+    /// The same with tokens as triggers.
+    fn token_dispatch(&mut self, arguments: Vec<CallArgument>, span: Span) -> Option<NodeId> {
+        let DispatchArguments { pairs, excludes, once } = self.dispatch_arguments(arguments, span)?;
         let mut ids = Vec::new();
         for argument in pairs.iter().map(|(trigger, _)| trigger).chain(&excludes) {
             match argument {
-                Argument::Number(id) => ids.push(TokenReference::Id(*id)),
-                _ => return self.wrong_call(span, "tokens are named by their ids"),
+                CallArgument::Number(id) => ids.push(TokenReference::Id(*id)),
+                _ => return self.invalid_call(span, "tokens must be given by their ids"),
             }
         }
         let other = self.one_of(ids.clone(), TokenSense::Others, span);
@@ -238,10 +248,10 @@ impl Parser<'_> {
             let body = self.reference(rule);
             tags.push(self.builder.sequence(vec![free, trigger, body], span));
         }
-        Some(self.dispatched(tags, free, once, span))
+        Some(self.dispatch(tags, free, once, span))
     }
 
-    fn dispatched(&mut self, tags: Vec<NodeId>, rest: NodeId, once: bool, span: Span) -> NodeId {
+    fn dispatch(&mut self, tags: Vec<NodeId>, rest: NodeId, once: bool, span: Span) -> NodeId {
         let tag = self.builder.choice(tags, span);
         if once {
             return self.builder.choice(vec![tag, rest], span);
@@ -250,28 +260,28 @@ impl Parser<'_> {
         self.builder.sequence(vec![tags, rest], span)
     }
 
-    /// The texts that match an expression as a whole; with `json_string=true` those that can stand in a string of JSON
-    /// as they are.
-    fn regex(&mut self, arguments: Vec<Argument>, span: Span) -> Option<NodeId> {
+    /// The texts that an expression matches from start to end; with `json_string=true` only texts that need no escape
+    /// in a JSON string.
+    fn regex(&mut self, arguments: Vec<CallArgument>, span: Span) -> Option<NodeId> {
         let mut pattern = None;
         let mut is_json = false;
         for argument in arguments {
             match argument {
-                Argument::Text(text) if pattern.is_none() => pattern = Some(text),
-                Argument::Keyword(name, value) => match (self.scanner.text(name), *value) {
-                    ("json_string", Argument::Name(value)) => {
+                CallArgument::Text(text) if pattern.is_none() => pattern = Some(text),
+                CallArgument::Keyword(name, value) => match (self.scanner.text(name), *value) {
+                    ("json_string", CallArgument::Name(value)) => {
                         is_json = match self.scanner.text(value) {
                             "true" => true,
                             "false" => false,
-                            _ => return self.wrong_call(value, "this is `true` or `false`"),
+                            _ => return self.invalid_call(value, "this must be `true` or `false`"),
                         };
                     }
-                    _ => return self.wrong_call(name, "the option is `json_string=`"),
+                    _ => return self.invalid_call(name, "the option is `json_string=`"),
                 },
-                _ => return self.wrong_call(span, "it takes one string"),
+                _ => return self.invalid_call(span, "it takes one string"),
             }
         }
-        let Some(pattern) = pattern else { return self.wrong_call(span, "it takes one string") };
+        let Some(pattern) = pattern else { return self.invalid_call(span, "it takes one string") };
         if !self.is_in_time(span) {
             return None;
         }
@@ -279,8 +289,8 @@ impl Parser<'_> {
         let mut term = match regex::term(self.builder.terms(), &expression, self.limits) {
             Ok(term) => term,
             Err(error) => {
-                for diagnostic in regex_grammar::refusal(&error, &expression).diagnostics() {
-                    // Its own place is one in the expression.
+                for diagnostic in regex_grammar::pattern_error(&error, &expression).diagnostics() {
+                    // The error's own span refers to the expression.
                     self.scanner.report(diagnostic.clone().at(span));
                 }
                 return None;
@@ -296,22 +306,22 @@ impl Parser<'_> {
         Some(self.builder.terminal(Terminal::Regular(term), &label, span))
     }
 
-    /// Some of the listed texts in a row.
-    fn substring(&mut self, arguments: Vec<Argument>, span: Span) -> Option<NodeId> {
+    /// The concatenations of consecutive listed texts.
+    fn substring(&mut self, arguments: Vec<CallArgument>, span: Span) -> Option<NodeId> {
         let mut chunks: Vec<Box<str>> = Vec::with_capacity(arguments.len());
         for argument in arguments {
             match argument {
-                Argument::Text(chunk) => chunks.push(chunk),
-                _ => return self.wrong_call(span, "it takes strings"),
+                CallArgument::Text(chunk) => chunks.push(chunk),
+                _ => return self.invalid_call(span, "its arguments must be strings"),
             }
         }
         let Some(term) = self.builder.terms().substrings_of_chunks(&chunks) else {
-            return self.wrong_call(span, "these are more than a million different texts");
+            return self.invalid_call(span, "it matches more than a million different texts");
         };
         Some(self.builder.terminal(Terminal::Regular(term), "Substring(...)", span))
     }
 
-    fn wrong_call<T>(&mut self, span: Span, message: &str) -> Option<T> {
+    fn invalid_call<T>(&mut self, span: Span, message: &str) -> Option<T> {
         self.scanner.report(Diagnostic::error(Code::UnexpectedInput, message).at(span));
         None
     }

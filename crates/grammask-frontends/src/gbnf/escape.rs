@@ -1,29 +1,29 @@
-//! Escapes in strings and character classes: which character they stand for, and how long they are.
+//! Decodes escapes in strings and character classes.
 
 use super::Dialect;
 
-/// Where an escape stands.
+/// The construct that contains an escape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum EscapeContext {
     String,
     Class,
 }
 
-/// What follows a backslash, read.
-pub(super) struct Escape {
-    /// The character; none if there is no such escape, or no such character.
+/// A decoded escape.
+pub(super) struct DecodedEscape {
+    /// The character, or `None` if there is no such escape or no such character.
     pub(super) character: Option<char>,
     /// Bytes of the escape after the backslash.
     pub(super) length: usize,
 }
 
-/// Characters that XGrammar's classes take after a backslash as themselves.
+/// Characters that a backslash makes literal in XGrammar's classes.
 const CLASS_PUNCTUATION: &str = "^$\\.*+?()[]{}|/-";
 
-/// Reads the escape whose text after the backslash is `rest`.
-pub(super) fn read(rest: &str, place: Place, dialect: Dialect) -> Escape {
-    let Some(first) = rest.chars().next() else { return Escape { character: None, length: 0 } };
-    let single = |character: char| Escape { character: Some(character), length: first.len_utf8() };
+/// Decodes the escape with the text `rest` after its backslash.
+pub(super) fn decode(rest: &str, context: EscapeContext, dialect: Dialect) -> DecodedEscape {
+    let Some(first) = rest.chars().next() else { return DecodedEscape { character: None, length: 0 } };
+    let single = |character: char| DecodedEscape { character: Some(character), length: first.len_utf8() };
     match first {
         'x' if dialect == Dialect::XGrammar => hexadecimal(rest, None),
         'x' => hexadecimal(rest, Some(2)),
@@ -42,18 +42,18 @@ pub(super) fn read(rest: &str, place: Place, dialect: Dialect) -> Escape {
             'v' => single('\u{b}'),
             'e' => single('\u{1b}'),
             '0' => single('\0'),
-            _ if place == Place::Class && CLASS_PUNCTUATION.contains(first) => single(first),
-            _ => Escape { character: None, length: first.len_utf8() },
+            _ if context == EscapeContext::Class && CLASS_PUNCTUATION.contains(first) => single(first),
+            _ => DecodedEscape { character: None, length: first.len_utf8() },
         },
-        _ => Escape { character: None, length: first.len_utf8() },
+        _ => DecodedEscape { character: None, length: first.len_utf8() },
     }
 }
 
-/// The character with the code point in `digits` hexadecimal digits after the letter, or in all there are.
-fn hexadecimal(rest: &str, digits: Option<usize>) -> Escape {
+/// The character with the code point in exactly `digits` hexadecimal digits after the letter, or in all that follow.
+fn hexadecimal(rest: &str, digits: Option<usize>) -> DecodedEscape {
     let run = rest[1..].bytes().take_while(u8::is_ascii_hexdigit).take(digits.unwrap_or(usize::MAX)).count();
     let complete = digits.map_or(run > 0, |digits| run == digits);
-    // More digits than a code point has are too large a number, however many zeros lead.
+    // A code point with more than eight significant digits overflows; leading zeros do not count.
     let significant = rest[1..=run].trim_start_matches('0');
     let value = match significant.len() {
         0 => Some(0),
@@ -61,5 +61,5 @@ fn hexadecimal(rest: &str, digits: Option<usize>) -> Escape {
         _ => None,
     };
     let character = value.filter(|_| complete).and_then(char::from_u32);
-    Escape { character, length: 1 + run }
+    DecodedEscape { character, length: 1 + run }
 }

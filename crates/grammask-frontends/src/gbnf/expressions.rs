@@ -1,13 +1,14 @@
-//! XGrammar's regular expressions, rewritten in the syntax of the Rust crate `regex`.
+//! Rewrites XGrammar's regular expressions in the syntax of the Rust crate `regex`.
 //!
-//! The two look alike and differ in what they mean: in XGrammar's (ECMAScript without flags) `\d`, `\w` and `\s` know
-//! ASCII only, `.` matches line ends, and inside of brackets `[`, `&&`, `--` and `~~` are ordinary characters, which the
-//! Rust crate takes for nested sets. What only one has is left for the reader to refuse. Cost: linear.
+//! The two syntaxes are similar but differ in meaning: in XGrammar's (ECMAScript without flags) `\d`, `\w` and `\s` are
+//! limited to ASCII, `.` matches line ends, and in brackets `[`, `&&`, `--` and `~~` are literals, which the Rust crate
+//! parses as nested sets. Syntax that the crate does not have is copied, and its parser reports the error. Cost:
+//! linear.
 
 use std::fmt::Write;
 use std::str::Chars;
 
-/// Whether `\s` has the no-break space in it: XGrammar has two readers of expressions, and they differ here.
+/// Whether `\s` contains the no-break space: XGrammar has two parsers of expressions, which differ in this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoBreakSpace {
     /// As in `Grammar.from_regex`.
@@ -16,7 +17,7 @@ pub enum NoBreakSpace {
     IsNone,
 }
 
-/// The expression in the syntax of the Rust crate, for a match of whole texts.
+/// The expression in the syntax of the Rust crate, for matching whole texts.
 ///
 /// ```
 /// use grammask_frontends::gbnf::{NoBreakSpace, rust_expression};
@@ -24,61 +25,61 @@ pub enum NoBreakSpace {
 /// ```
 #[must_use]
 pub fn rust_expression(pattern: &str, no_break_space: NoBreakSpace) -> String {
-    let mut reader = Reader { rest: pattern.chars(), no_break_space };
-    let mut written = String::with_capacity(pattern.len() + 8);
-    while let Some(character) = reader.rest.next() {
+    let mut rewriter = RegexRewriter { rest: pattern.chars(), no_break_space };
+    let mut output = String::with_capacity(pattern.len() + 8);
+    while let Some(character) = rewriter.rest.next() {
         match character {
-            '\\' => match reader.escape() {
-                Escape::Class(class) => {
-                    written.push('[');
-                    written.push_str(class);
-                    written.push(']');
+            '\\' => match rewriter.escape() {
+                RegexAtom::Class(class) => {
+                    output.push('[');
+                    output.push_str(class);
+                    output.push(']');
                 }
-                Escape::Text(text) => written.push_str(&text),
+                RegexAtom::Text(text) => output.push_str(&text),
             },
-            '[' => reader.bracket(&mut written),
-            '.' => written.push_str("(?s:.)"),
-            _ => written.push(character),
+            '[' => rewriter.bracket(&mut output),
+            '.' => output.push_str("(?s:.)"),
+            _ => output.push(character),
         }
     }
-    written
+    output
 }
 
-/// What an escape stands for.
-enum Escape {
-    /// Characters, as the inside of a bracket.
+/// An escape or a member of a bracket expression, in the syntax of the Rust crate.
+enum RegexAtom {
+    /// Several characters, as the content of a bracket expression.
     Class(&'static str),
-    /// One character, written.
+    /// One character.
     Text(String),
 }
 
-struct Reader<'p> {
+struct RegexRewriter<'p> {
     rest: Chars<'p>,
     no_break_space: NoBreakSpace,
 }
 
-impl Reader<'_> {
+impl RegexRewriter<'_> {
     fn peek(&self) -> Option<char> {
         self.rest.clone().next()
     }
 
-    /// What an escape means, from behind its backslash.
-    fn escape(&mut self) -> Escape {
-        let Some(character) = self.rest.next() else { return Escape::Text("\\".to_owned()) };
+    /// Rewrites an escape after its backslash.
+    fn escape(&mut self) -> RegexAtom {
+        let Some(character) = self.rest.next() else { return RegexAtom::Text("\\".to_owned()) };
         if let Some(class) = self.class(character) {
-            return Escape::Class(class);
+            return RegexAtom::Class(class);
         }
         if let Some(code) = self.code_point(character) {
-            return Escape::Text(code);
+            return RegexAtom::Text(code);
         }
-        Escape::Text(match character {
+        RegexAtom::Text(match character {
             'n' => "\\n".to_owned(),
             'r' => "\\r".to_owned(),
             't' => "\\t".to_owned(),
             'f' => "\\x0C".to_owned(),
             'v' => "\\x0B".to_owned(),
             '0' => "\\x00".to_owned(),
-            // The crate refuses to escape what needs none.
+            // The crate rejects escapes of characters that need none.
             _ if character.is_ascii_punctuation() && !"\\^$.|?*+()[]{}-/&~#".contains(character) => {
                 character.to_string()
             }
@@ -87,21 +88,21 @@ impl Reader<'_> {
     }
 
     fn class(&self, character: char) -> Option<&'static str> {
-        let with = self.no_break_space == NoBreakSpace::IsSpace;
+        let has_no_break_space = self.no_break_space == NoBreakSpace::IsSpace;
         Some(match character {
             'd' => "0-9",
             'D' => "\\x00-/:-\\u{10FFFF}",
             'w' => "0-9A-Za-z_",
             'W' => "\\x00-/:-@\\[-\\^`\\{-\\u{10FFFF}",
-            's' if with => "\\t\\n\\x0B\\x0C\\r \\xA0",
+            's' if has_no_break_space => "\\t\\n\\x0B\\x0C\\r \\xA0",
             's' => "\\t\\n\\x0B\\x0C\\r ",
-            'S' if with => "\\x00-\\x08\\x0E-\\x1F!-\\x9F\\u{A1}-\\u{10FFFF}",
+            'S' if has_no_break_space => "\\x00-\\x08\\x0E-\\x1F!-\\x9F\\u{A1}-\\u{10FFFF}",
             'S' => "\\x00-\\x08\\x0E-\\x1F!-\\u{10FFFF}",
             _ => return None,
         })
     }
 
-    /// `\xHH`, `\uHHHH`, `\u{H...}` or `\cX` from behind its letter.
+    /// Rewrites `\xHH`, `\uHHHH`, `\u{H...}` or `\cX` after its letter.
     fn code_point(&mut self, letter: char) -> Option<String> {
         let rest = self.rest.as_str();
         let hexadecimal = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -123,8 +124,8 @@ impl Reader<'_> {
         Some(format!("\\{letter}{}", &rest[..length]))
     }
 
-    /// A bracket expression from behind its `[`. An unfinished one is copied, to be refused.
-    fn bracket(&mut self, written: &mut String) {
+    /// Rewrites a bracket expression after its `[`. An unclosed one is copied, and is an error of the crate's parser.
+    fn bracket(&mut self, output: &mut String) {
         let all = self.rest.as_str();
         let is_negated = self.peek() == Some('^');
         if is_negated {
@@ -134,8 +135,8 @@ impl Reader<'_> {
         loop {
             match self.peek() {
                 None => {
-                    written.push('[');
-                    written.push_str(all);
+                    output.push('[');
+                    output.push_str(all);
                     return;
                 }
                 Some(']') => {
@@ -146,28 +147,28 @@ impl Reader<'_> {
             }
         }
         match (is_negated, items.is_empty()) {
-            (true, true) => written.push_str("(?s:.)"),
-            (false, true) => written.push_str("[^\\x00-\\u{10FFFF}]"),
+            (true, true) => output.push_str("(?s:.)"),
+            (false, true) => output.push_str("[^\\x00-\\u{10FFFF}]"),
             // Writing to a string cannot fail.
-            (_, false) => drop(write!(written, "[{}{items}]", if is_negated { "^" } else { "" })),
+            (_, false) => drop(write!(output, "[{}{items}]", if is_negated { "^" } else { "" })),
         }
     }
 
-    /// A character, a class or a range.
+    /// Rewrites a character, a class or a range.
     fn item(&mut self, items: &mut String) {
         match self.member() {
-            Escape::Class(class) => items.push_str(class),
-            Escape::Text(first) => {
+            RegexAtom::Class(class) => items.push_str(class),
+            RegexAtom::Text(first) => {
                 items.push_str(&first);
                 let mut ahead = self.rest.clone();
                 if ahead.next() != Some('-') || matches!(ahead.next(), None | Some(']')) {
                     return;
                 }
-                let before = self.rest.clone();
+                let hyphen = self.rest.clone();
                 self.rest.next();
                 match self.member() {
-                    Escape::Class(_) => self.rest = before,
-                    Escape::Text(last) => {
+                    RegexAtom::Class(_) => self.rest = hyphen,
+                    RegexAtom::Text(last) => {
                         items.push('-');
                         items.push_str(&last);
                     }
@@ -176,16 +177,16 @@ impl Reader<'_> {
         }
     }
 
-    fn member(&mut self) -> Escape {
+    fn member(&mut self) -> RegexAtom {
         match self.rest.next() {
             Some('\\') if self.peek() == Some('b') => {
                 self.rest.next();
-                Escape::Text("\\x08".to_owned())
+                RegexAtom::Text("\\x08".to_owned())
             }
             Some('\\') => self.escape(),
-            Some(character) if "[&~-^".contains(character) => Escape::Text(format!("\\{character}")),
-            Some(character) => Escape::Text(character.to_string()),
-            None => Escape::Text(String::new()),
+            Some(character) if "[&~-^".contains(character) => RegexAtom::Text(format!("\\{character}")),
+            Some(character) => RegexAtom::Text(character.to_string()),
+            None => RegexAtom::Text(String::new()),
         }
     }
 }

@@ -1,14 +1,13 @@
-//! The GBNF front end: grammars of llama.cpp, and of XGrammar, whose EBNF grew out of the same notation.
+//! The GBNF front end: grammars of llama.cpp, and of XGrammar, whose EBNF derives from the same notation.
 //!
-//! The scanner makes tokens, with escapes decoded and character classes as sets of code points; the parser builds the
-//! [`Grammar`] from them as it goes, because the notation maps onto it one to one. Only names need a second look, when
-//! all rules are known. Both dialects share everything but what [`Dialect`] says.
+//! The scanner produces tokens, with escapes decoded and character classes as sets of code points. The parser builds
+//! the [`Grammar`] directly, because the notation maps onto it one to one; only names are checked afterwards, when all
+//! rules are defined. The dialects differ as [`Dialect`] describes, and nowhere else.
 //!
-//! There is no recursion: open brackets are an explicit stack. One run reports every error it can tell apart, up to a
-//! hundred: within a token the scanner repairs and goes on, and the parser goes on at the next rule. Cost: linear in
-//! the text.
+//! Nothing recurses: open brackets are an explicit stack. One run reports up to a hundred independent errors: the
+//! scanner recovers within a token, and the parser resumes at the next rule. Cost: linear in the length of the source.
 //!
-//! The languages, and where this front end differs from their own readers, are described in `docs/gbnf.md`.
+//! `docs/gbnf.md` describes the languages and the differences from their own parsers.
 
 mod calls;
 mod escape;
@@ -26,17 +25,17 @@ use grammask_grammar::directives::{Directive, DirectiveMode};
 use grammask_diagnostics::{Diagnostic, GrammarError, LimitExceeded, Limits};
 use grammask_grammar::Grammar;
 
-/// Whose notation a text is in.
+/// The notation of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// llama.cpp's: a rule ends with its line, unless a bracket is open or a bar is last; `.`, and tokens by name or id.
+    /// llama.cpp: a rule ends with its line, unless a bracket is open or a bar is last; `.`, and tokens by name or id.
     LlamaCpp,
-    /// XGrammar's EBNF: a rule ends where another begins at the start of a line; more escapes, options of rules,
-    /// and calls such as `TagDispatch(...)`.
+    /// XGrammar's EBNF: a rule ends where another begins at the start of a line; more escapes, options of rules, and
+    /// calls such as `TagDispatch(...)`.
     XGrammar,
 }
 
-/// The grammar that `text` writes, with start symbol `start`, and the warnings about it.
+/// The grammar with source `text` and start symbol `start`, and its warnings.
 ///
 /// ```
 /// use grammask_diagnostics::Limits;
@@ -49,7 +48,7 @@ pub enum Dialect {
 /// ```
 ///
 /// # Errors
-/// All errors of the text at once, in its order.
+/// All errors of the source, in source order.
 pub fn grammar(
     text: &str,
     start: &str,
@@ -60,10 +59,11 @@ pub fn grammar(
     Ok((grammar, warnings))
 }
 
-/// The same for a grammar of llama.cpp's notation with a lexer: with what its [directives](super::directives) say.
+/// Like [`grammar`], for a grammar with a lexer in llama.cpp's notation: also returns its
+/// [directives](super::directives).
 ///
 /// # Errors
-/// All errors of the text at once, in its order.
+/// All errors of the source, in source order.
 pub fn grammar_with_directives(
     text: &str,
     start: &str,

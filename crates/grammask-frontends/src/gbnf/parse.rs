@@ -1,19 +1,19 @@
-//! Reads rules and builds the grammar.
+//! Parses rules and builds the grammar.
 //!
-//! One loop over tokens; what is open is a stack of frames. In llama.cpp's dialect a line that begins while no bracket
-//! is open ends a rule, unless a bar or `::=` came last; in XGrammar's only a name that is followed by `::=` does.
+//! One loop over tokens with a stack of frames. In llama.cpp's dialect a rule ends at a line start outside of brackets,
+//! unless a bar or `::=` precedes it; in XGrammar's, only at a name at a line start that is followed by `::=`.
 
 use rustc_hash::FxHashMap;
 
 use super::Dialect;
-use super::options::{OptionedRule, Options};
-use super::scan::{Characters, Kind, Negated, Scanner, Token};
+use super::options::{RuleOptions, RuleWithOptions};
+use super::scan::{CharacterRanges, GbnfScanner, GbnfToken, GbnfTokenKind, Negated};
 use grammask_automata::TermId;
 use grammask_diagnostics::{Code, Deadline, Diagnostic, LimitExceeded, Limits, Span, closest};
 use grammask_grammar::directives::{Directive, DirectiveMode};
 use grammask_grammar::{Grammar, GrammarBuilder, NodeId, Terminal, TokenReference, TokenSense, directives};
 
-/// Reads `text`, or finds out everything that is wrong with it.
+/// Parses `text`, or returns all of its errors.
 pub(super) fn parse<'s>(
     text: &'s str,
     start: &str,
@@ -21,10 +21,10 @@ pub(super) fn parse<'s>(
     mode: DirectiveMode,
     limits: &'s Limits,
 ) -> Result<(Grammar, Vec<Directive>, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let mut scanner = Scanner::new(text, dialect, mode);
+    let mut scanner = GbnfScanner::new(text, dialect, mode);
     let current = scanner.next();
     let next = scanner.next();
-    let mut parser = Parser {
+    let mut parser = GbnfParser {
         scanner,
         current,
         next,
@@ -36,17 +36,17 @@ pub(super) fn parse<'s>(
         directives: Vec::new(),
         limits,
         deadline: Deadline::after(limits.time),
-        late: None,
-        optioned: Vec::new(),
+        expired: None,
+        rules_with_options: Vec::new(),
     };
-    while parser.current.kind != Kind::End {
-        if parser.current.kind == Kind::Directive {
+    while parser.current.kind != GbnfTokenKind::End {
+        if parser.current.kind == GbnfTokenKind::Directive {
             parser.directive();
         } else {
             parser.rule();
         }
-        if let Some(late) = parser.late {
-            return Err(vec![late]);
+        if let Some(expired) = parser.expired {
+            return Err(vec![expired]);
         }
         if parser.builder.size() > limits.grammar_size {
             let place = Span::new(parser.current.span.start, parser.current.span.start);
@@ -56,10 +56,10 @@ pub(super) fn parse<'s>(
     }
     parser.check_names(start);
     if !parser.scanner.has_errors() {
-        let optioned = std::mem::take(&mut parser.optioned);
-        parser.define_optioned(&optioned);
+        let rules_with_options = std::mem::take(&mut parser.rules_with_options);
+        parser.define_rules_with_options(&rules_with_options);
     }
-    let Parser { scanner, mut builder, directives, .. } = parser;
+    let GbnfParser { scanner, mut builder, directives, .. } = parser;
     if scanner.has_errors() {
         return Err(scanner.into_diagnostics());
     }
@@ -67,66 +67,66 @@ pub(super) fn parse<'s>(
     Ok((builder.finish(start), directives, scanner.into_diagnostics()))
 }
 
-/// The parser of one text.
-pub(super) struct Parser<'s> {
-    pub(super) scanner: Scanner<'s>,
-    pub(super) current: Token,
-    next: Token,
-    /// Where the token before the current one ends.
+/// The parser of one source.
+pub(super) struct GbnfParser<'s> {
+    pub(super) scanner: GbnfScanner<'s>,
+    pub(super) current: GbnfToken,
+    next: GbnfToken,
+    /// End of the previous token.
     last_end: usize,
     pub(super) builder: GrammarBuilder,
-    /// Terms of classes that were seen.
-    classes: FxHashMap<Characters, TermId>,
+    /// Memo table of the terms of classes.
+    classes: FxHashMap<CharacterRanges, TermId>,
     defined: FxHashMap<&'s str, Span>,
     used: Vec<Span>,
     directives: Vec<Directive>,
     pub(super) limits: &'s Limits,
     deadline: Deadline,
-    /// That the time is over, once it is.
-    late: Option<Diagnostic>,
-    optioned: Vec<OptionedRule>,
+    /// The diagnostic of the expired deadline, once it has expired.
+    expired: Option<Diagnostic>,
+    rules_with_options: Vec<RuleWithOptions>,
 }
 
-/// What is open: a rule, or a bracket in it.
-struct Frame {
+/// A rule, or an open bracket in it.
+struct GbnfFrame {
     open: Span,
     alternatives: Vec<NodeId>,
     sequence: Vec<NodeId>,
-    /// Where the current alternative begins.
+    /// Start of the current alternative.
     start: usize,
-    /// Whether the last part was repeated already.
-    repeated: bool,
-    /// Whether this is a look ahead, which is dropped: it is a hint for XGrammar's compiler and changes no language.
+    /// Whether the last part has a quantifier already.
+    has_quantifier: bool,
+    /// Whether this is a look-ahead, which is dropped: it is a hint for XGrammar's compiler and changes no language.
     is_hint: bool,
 }
 
-impl Frame {
+impl GbnfFrame {
     fn new(open: Span) -> Self {
         Self {
             open,
             alternatives: Vec::new(),
             sequence: Vec::new(),
             start: open.end,
-            repeated: false,
+            has_quantifier: false,
             is_hint: false,
         }
     }
 
     fn push(&mut self, node: NodeId) {
         self.sequence.push(node);
-        self.repeated = false;
+        self.has_quantifier = false;
     }
 }
 
-impl<'s> Parser<'s> {
-    /// Whether there is time for an expression at `span`.
+impl<'s> GbnfParser<'s> {
+    /// Whether the deadline has not expired; otherwise records it at `span`.
     pub(super) fn is_in_time(&mut self, span: Span) -> bool {
-        if self.late.is_none()
+        if self.expired.is_none()
             && let Err(limit) = self.deadline.check()
         {
-            self.late = Some(limit.diagnostic().at(span));
+            self.expired = Some(limit.diagnostic().at(span));
         }
-        self.late.is_none()
+        self.expired.is_none()
     }
 
     pub(super) fn advance(&mut self) {
@@ -135,13 +135,13 @@ impl<'s> Parser<'s> {
         self.current = std::mem::replace(&mut self.next, next);
     }
 
-    /// `%name` and the words on its line.
+    /// Parses `%name` and the words on its line.
     fn directive(&mut self) {
         let keyword = self.current.span;
         self.advance();
         let mut words = Vec::new();
-        while self.current.kind != Kind::End && !self.current.first_of_line {
-            if self.current.kind != Kind::Name {
+        while self.current.kind != GbnfTokenKind::End && !self.current.first_of_line {
+            if self.current.kind != GbnfTokenKind::Name {
                 let token = self.current.clone();
                 self.scanner.report_unexpected(&token, &["a name", "the end of the line"]);
                 self.skip_to_rule();
@@ -150,25 +150,25 @@ impl<'s> Parser<'s> {
             words.push((self.scanner.text(self.current.span), self.current.span));
             self.advance();
         }
-        match directives::read((self.scanner.text(keyword), keyword), &words) {
+        match directives::parse(self.scanner.text(keyword), keyword, &words) {
             Ok(read) => self.directives.extend(read),
             Err(diagnostic) => self.scanner.report(*diagnostic),
         }
     }
 
-    /// A rule, or what stands in place of one.
+    /// Parses a rule, or reports the token in its place.
     fn rule(&mut self) {
         let name = self.current.clone();
-        if name.kind != Kind::Name || !self.begins_rule() {
-            let expected = if name.kind == Kind::Name { "`::=`" } else { "a rule, `name ::= ...`" };
-            let wrong = if name.kind == Kind::Name { self.next.clone() } else { name };
-            self.scanner.report_unexpected(&wrong, &[expected]);
+        if name.kind != GbnfTokenKind::Name || !self.begins_rule() {
+            let expected = if name.kind == GbnfTokenKind::Name { "`::=`" } else { "a rule, `name ::= ...`" };
+            let unexpected = if name.kind == GbnfTokenKind::Name { self.next.clone() } else { name };
+            self.scanner.report_unexpected(&unexpected, &[expected]);
             self.skip_to_rule();
             return;
         }
         self.advance();
-        let mut options = Options::default();
-        if self.current.kind == Kind::Options {
+        let mut options = RuleOptions::default();
+        if self.current.kind == GbnfTokenKind::Options {
             options = self.options(self.current.span);
             self.advance();
         }
@@ -188,21 +188,21 @@ impl<'s> Parser<'s> {
             let end = self.last_end.max(define.end);
             let span = Span::new(name.span.start, end);
             if options.limits_texts() {
-                self.optioned.push(OptionedRule { lhs, body, name: name.span, span, options });
+                self.rules_with_options.push(RuleWithOptions { lhs, body, name: name.span, span, options });
             } else {
                 self.builder.define(lhs, body, span);
             }
         }
     }
 
-    /// Whether the current token is the name of a rule that is defined here.
+    /// Whether the current token is the name in the definition of a rule.
     fn begins_rule(&self) -> bool {
-        matches!(self.next.kind, Kind::Define | Kind::Options)
+        matches!(self.next.kind, GbnfTokenKind::Define | GbnfTokenKind::Options)
     }
 
-    /// The right-hand side of a rule; none, with a report, if it is wrong.
+    /// Parses the right-hand side of a rule. `None`, with a report, if it is malformed.
     fn alternatives(&mut self, define: Span) -> Option<NodeId> {
-        let mut stack = vec![Frame::new(define)];
+        let mut stack = vec![GbnfFrame::new(define)];
         let mut continues = true;
         loop {
             if stack.len() == 1 && self.ends_rule(continues) {
@@ -210,18 +210,18 @@ impl<'s> Parser<'s> {
                 return Some(self.close(frame));
             }
             let token = self.current.clone();
-            continues = token.kind == Kind::Bar;
+            continues = token.kind == GbnfTokenKind::Bar;
             match token.kind {
-                Kind::Open => {
+                GbnfTokenKind::Open => {
                     self.advance();
-                    let is_hint = self.current.kind == Kind::Equals;
+                    let is_hint = self.current.kind == GbnfTokenKind::Equals;
                     if is_hint {
                         self.advance();
                     }
-                    stack.push(Frame { is_hint, ..Frame::new(token.span) });
+                    stack.push(GbnfFrame { is_hint, ..GbnfFrame::new(token.span) });
                     continue;
                 }
-                Kind::Close if stack.len() > 1 => {
+                GbnfTokenKind::Close if stack.len() > 1 => {
                     let frame = stack.pop()?;
                     let is_hint = frame.is_hint;
                     let node = self.close(frame);
@@ -229,7 +229,7 @@ impl<'s> Parser<'s> {
                         stack.last_mut()?.push(node);
                     }
                 }
-                Kind::Bar => {
+                GbnfTokenKind::Bar => {
                     let frame = stack.last_mut()?;
                     let parts = std::mem::take(&mut frame.sequence);
                     let span = Span::new(frame.start, token.span.start.max(frame.start));
@@ -237,25 +237,26 @@ impl<'s> Parser<'s> {
                     frame.alternatives.push(alternative);
                     frame.start = token.span.end;
                 }
-                Kind::Repeat { least, most } => {
+                GbnfTokenKind::Repeat { min, max } => {
                     let dialect = self.scanner.dialect();
                     let frame = stack.last_mut()?;
-                    let again = frame.repeated && dialect == Dialect::XGrammar;
+                    let is_repeated_again = frame.has_quantifier && dialect == Dialect::XGrammar;
                     match frame.sequence.pop() {
-                        Some(node) if !again => {
-                            let node = self.builder.repeat(node, least, most, token.span);
+                        Some(node) if !is_repeated_again => {
+                            let node = self.builder.repeat(node, min, max, token.span);
                             frame.sequence.push(node);
-                            frame.repeated = true;
+                            frame.has_quantifier = true;
                         }
                         _ => {
-                            self.scanner.report_unexpected(&token, &["something that can be repeated"]);
+                            self.scanner.report_unexpected(&token, &["an expression before the repetition"]);
                             self.skip_to_rule();
                             return None;
                         }
                     }
                 }
-                Kind::Name
-                    if self.next.kind == Kind::Open && Self::is_call(self.scanner.text(token.span)) =>
+                GbnfTokenKind::Name
+                    if self.next.kind == GbnfTokenKind::Open
+                        && Self::is_call(self.scanner.text(token.span)) =>
                 {
                     self.advance();
                     match self.call(&token) {
@@ -280,49 +281,49 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Whether the rule is over before the current token.
+    /// Whether the rule ends before the current token.
     fn ends_rule(&self, continues: bool) -> bool {
-        if self.current.kind == Kind::End {
+        if self.current.kind == GbnfTokenKind::End {
             return true;
         }
         match self.scanner.dialect() {
             Dialect::LlamaCpp => self.current.first_of_line && !continues,
             Dialect::XGrammar => {
-                self.current.first_of_line && self.current.kind == Kind::Name && self.begins_rule()
+                self.current.first_of_line && self.current.kind == GbnfTokenKind::Name && self.begins_rule()
             }
         }
     }
 
-    fn close(&mut self, frame: Frame) -> NodeId {
-        let Frame { open, mut alternatives, sequence, start, .. } = frame;
+    fn close(&mut self, frame: GbnfFrame) -> NodeId {
+        let GbnfFrame { open, mut alternatives, sequence, start, .. } = frame;
         let end = self.last_end.max(start);
         alternatives.push(self.builder.sequence(sequence, Span::new(start, end)));
         self.builder.choice(alternatives, Span::new(open.start.min(end), end))
     }
 
-    /// A part without brackets; none if the token is no part.
-    fn part(&mut self, token: &Token) -> Option<NodeId> {
+    /// Adds a part without brackets. `None` if the token is not a part.
+    fn part(&mut self, token: &GbnfToken) -> Option<NodeId> {
         let span = token.span;
         Some(match &token.kind {
-            Kind::Name => self.reference(span),
-            Kind::Text(text) if text.is_empty() => self.builder.sequence(Vec::new(), span),
-            Kind::Text(text) => self.builder.literal(text.as_bytes(), span),
-            Kind::Class(characters) => self.class(characters, span),
-            Kind::AnyCharacter => self.class(&vec![('\0', char::MAX)], span),
-            Kind::Token { reference, negated: Negated::No } => {
+            GbnfTokenKind::Name => self.reference(span),
+            GbnfTokenKind::Text(text) if text.is_empty() => self.builder.sequence(Vec::new(), span),
+            GbnfTokenKind::Text(text) => self.builder.literal(text.as_bytes(), span),
+            GbnfTokenKind::Class(characters) => self.class(characters, span),
+            GbnfTokenKind::AnyCharacter => self.class(&vec![('\0', char::MAX)], span),
+            GbnfTokenKind::Token { reference, negated: Negated::No } => {
                 let label = self.scanner.text(span).to_owned();
                 self.builder.terminal(Terminal::Token(reference.clone()), &label, span)
             }
-            Kind::Token { reference, negated: Negated::Yes } => {
+            GbnfTokenKind::Token { reference, negated: Negated::Yes } => {
                 let tokens: Vec<TokenReference> = vec![reference.clone()];
                 self.one_of(tokens, TokenSense::Others, span)
             }
-            Kind::Broken => self.builder.sequence(Vec::new(), span),
+            GbnfTokenKind::Broken => self.builder.sequence(Vec::new(), span),
             _ => return None,
         })
     }
 
-    fn class(&mut self, characters: &Characters, span: Span) -> NodeId {
+    fn class(&mut self, characters: &CharacterRanges, span: Span) -> NodeId {
         let term = match self.classes.get(characters) {
             Some(&term) => term,
             None => {
@@ -335,23 +336,23 @@ impl<'s> Parser<'s> {
         self.builder.terminal(Terminal::Regular(term), &label, span)
     }
 
-    /// A use of the rule whose name is at `span`.
+    /// Adds a reference to the rule with the name at `span`.
     pub(super) fn reference(&mut self, span: Span) -> NodeId {
         self.used.push(span);
         let rule = self.builder.nonterminal(self.scanner.text(span), span);
         self.builder.reference(rule, span)
     }
 
-    /// Reports a token that cannot stand in a right-hand side.
-    fn report_in(&mut self, token: &Token, stack: &[Frame]) {
+    /// Reports a token that is not allowed in a right-hand side.
+    fn report_in(&mut self, token: &GbnfToken, stack: &[GbnfFrame]) {
         match stack {
-            [_, .., frame] if token.kind == Kind::End => self.scanner.report(
-                Diagnostic::error(Code::UnclosedBracket, "the bracket has no partner")
+            [_, .., frame] if token.kind == GbnfTokenKind::End => self.scanner.report(
+                Diagnostic::error(Code::UnclosedBracket, "the bracket is not closed")
                     .at(frame.open)
                     .expected(["`)`"]),
             ),
-            [_] if token.kind == Kind::Close => self.scanner.report(
-                Diagnostic::error(Code::UnclosedBracket, "the bracket has no partner").at(token.span),
+            [_] if token.kind == GbnfTokenKind::Close => self.scanner.report(
+                Diagnostic::error(Code::UnclosedBracket, "the bracket was not opened").at(token.span),
             ),
             _ => self.scanner.report_unexpected(
                 token,
@@ -360,30 +361,31 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Goes on at the next rule.
+    /// Skips to the next rule.
     fn skip_to_rule(&mut self) {
         loop {
             self.advance();
-            let at_rule = self.current.first_of_line && self.current.kind == Kind::Name && self.begins_rule();
-            let at_directive = self.current.first_of_line && self.current.kind == Kind::Directive;
-            if at_rule || at_directive || self.current.kind == Kind::End {
+            let at_rule =
+                self.current.first_of_line && self.current.kind == GbnfTokenKind::Name && self.begins_rule();
+            let at_directive = self.current.first_of_line && self.current.kind == GbnfTokenKind::Directive;
+            if at_rule || at_directive || self.current.kind == GbnfTokenKind::End {
                 return;
             }
         }
     }
 
-    /// Reports a start symbol and uses without definitions, unless the text was not read to its end.
+    /// Reports an undefined start symbol and undefined references, unless the source was not read to its end.
     fn check_names(&mut self, start: &str) {
         if self.scanner.stopped() {
             return;
         }
         let mut names: Vec<(&str, Span)> = self.defined.iter().map(|(&name, &span)| (name, span)).collect();
-        // In the order of the text, so that suggestions do not depend on hashing.
+        // In source order, so that suggestions do not depend on hashing.
         names.sort_by_key(|(_, span)| span.start);
-        let known = || names.iter().map(|&(name, _)| name);
-        let mut found = Vec::new();
+        let candidates = || names.iter().map(|&(name, _)| name);
+        let mut diagnostics = Vec::new();
         if !self.defined.contains_key(start) {
-            let help = match (closest(start, known()), names.first()) {
+            let help = match (closest(start, candidates()), names.first()) {
                 (Some(close), _) => format!("did you mean `{close}`?"),
                 (None, Some((first, _))) => {
                     format!("define `{start}`, or choose another start symbol, for example `{first}`")
@@ -391,7 +393,7 @@ impl<'s> Parser<'s> {
                 (None, None) => format!("write `{start} ::= ...`"),
             };
             let place = names.first().map_or(Span::default(), |&(_, span)| span);
-            found.push(
+            diagnostics.push(
                 Diagnostic::error(Code::MissingStart, format!("the start symbol `{start}` is not defined"))
                     .at(place)
                     .help(help),
@@ -403,16 +405,16 @@ impl<'s> Parser<'s> {
             if self.defined.contains_key(name) || reported.insert(name, ()).is_some() {
                 continue;
             }
-            let help = match closest(name, known()) {
+            let help = match closest(name, candidates()) {
                 Some(close) => format!("did you mean `{close}`?"),
                 None => format!("define it (`{name} ::= ...`), or write \"{name}\" if it stands for text"),
             };
-            found.push(
+            diagnostics.push(
                 Diagnostic::error(Code::UndefinedSymbol, format!("the rule `{name}` is not defined"))
                     .at(span)
                     .help(help),
             );
         }
-        found.into_iter().for_each(|diagnostic| self.scanner.report(diagnostic));
+        diagnostics.into_iter().for_each(|diagnostic| self.scanner.report(diagnostic));
     }
 }

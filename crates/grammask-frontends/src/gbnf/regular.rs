@@ -1,182 +1,185 @@
-//! The regular languages of rules, which limits on their texts need to know.
+//! The regular languages of rules, on which limits of their texts operate.
 //!
-//! A rule is made a term by its right-hand side. It may stand for itself at the end of an alternative, which is how
-//! XGrammar prints repetitions: `x ::= a x | b` is `a* b` (Arden's lemma). Any other recursion, and tokens, have no
-//! regular language, or none that is looked for. The work is a stack; each rule is visited once.
+//! The term of a rule is computed from its right-hand side. A rule may refer to itself at the end of an alternative,
+//! which is how XGrammar prints repetitions: `x ::= a x | b` is `a* b` (Arden's lemma). Other recursion is not
+//! supported, and tokens are not regular. The traversal uses an explicit stack and visits each rule once.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::options::{OptionedRule, Options};
+use super::options::{RuleOptions, RuleWithOptions};
 use grammask_automata::TermId;
 use grammask_grammar::{GrammarBuilder, Node, NodeId, NonterminalId, Terminal};
 
-/// Why a rule is no regular language.
+/// The reasons why a rule has no regular language here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Irregular {
+pub(super) enum NotRegular {
     Recursive,
     Tokens,
-    /// Parts of a schema, which texts of this front end do not have.
+    /// Selections are parts of a schema, and do not occur in this notation.
     Selections,
 }
 
-/// See the module.
+/// Memo table of the languages of rules.
 #[derive(Debug)]
-pub(super) struct Languages {
+pub(super) struct RuleLanguages {
     bodies: FxHashMap<NonterminalId, Vec<NodeId>>,
-    options: FxHashMap<NonterminalId, Options>,
-    known: FxHashMap<NonterminalId, TermId>,
+    options: FxHashMap<NonterminalId, RuleOptions>,
+    memo: FxHashMap<NonterminalId, TermId>,
 }
 
-/// Work on the stack: things to visit, and things to make of what was visited.
-enum Task {
+/// An entry of the agenda: visit a node, or combine the terms of its parts.
+enum LanguageTask {
     Visit(NodeId),
-    /// All but the last part of a sequence.
+    /// Visits all parts of a sequence except the last.
     VisitBeginning(NodeId),
     Sequence(usize),
     Choice(usize),
     Repeat(u32, Option<u32>),
     Enter(NonterminalId),
-    /// A rule: how many alternatives end with itself, and how many do not; the latter are on top.
+    /// Ends a rule: the number of alternatives that end with the rule itself, and of the others, which are on
+    /// top.
     Leave(NonterminalId, usize, usize),
 }
 
-impl Languages {
-    /// Of all rules that are defined in `builder`, and those with options, which are not yet.
-    pub(super) fn new(builder: &GrammarBuilder, optioned: &[OptionedRule]) -> Self {
+impl RuleLanguages {
+    /// For all rules that are defined in `builder`, and the rules with options, which are not defined yet.
+    pub(super) fn new(builder: &GrammarBuilder, with_options: &[RuleWithOptions]) -> Self {
         let mut bodies: FxHashMap<NonterminalId, Vec<NodeId>> = FxHashMap::default();
         for definition in builder.definitions() {
             bodies.entry(definition.lhs).or_default().push(definition.body);
         }
-        for rule in optioned {
+        for rule in with_options {
             bodies.entry(rule.lhs).or_default().push(rule.body);
         }
-        let options = optioned.iter().map(|rule| (rule.lhs, rule.options)).collect();
-        Self { bodies, options, known: FxHashMap::default() }
+        let options = with_options.iter().map(|rule| (rule.lhs, rule.options)).collect();
+        Self { bodies, options, memo: FxHashMap::default() }
     }
 
-    /// The language of `rule` with its options, but for the most tokens.
+    /// The language of `rule` under its options, except for the maximum number of tokens.
     pub(super) fn of_rule(
         &mut self,
         builder: &mut GrammarBuilder,
         rule: NonterminalId,
-    ) -> Result<TermId, Irregular> {
-        let mut tasks = vec![Task::Enter(rule)];
-        let mut made: Vec<TermId> = Vec::new();
-        let mut open: FxHashSet<NonterminalId> = FxHashSet::default();
-        while let Some(task) = tasks.pop() {
-            match task {
-                Task::Enter(inner) => {
-                    if let Some(&term) = self.known.get(&inner) {
-                        made.push(term);
-                    } else if !open.insert(inner) {
-                        return Err(Irregular::Recursive);
+    ) -> Result<TermId, NotRegular> {
+        let mut agenda = vec![LanguageTask::Enter(rule)];
+        let mut term_stack: Vec<TermId> = Vec::new();
+        let mut in_progress: FxHashSet<NonterminalId> = FxHashSet::default();
+        while let Some(entry) = agenda.pop() {
+            match entry {
+                LanguageTask::Enter(inner) => {
+                    if let Some(&term) = self.memo.get(&inner) {
+                        term_stack.push(term);
+                    } else if !in_progress.insert(inner) {
+                        return Err(NotRegular::Recursive);
                     } else if inner != rule
-                        && self.options.get(&inner).is_some_and(|options| options.most_tokens.is_some())
+                        && self.options.get(&inner).is_some_and(|options| options.max_tokens.is_some())
                     {
-                        return Err(Irregular::Tokens);
+                        return Err(NotRegular::Tokens);
                     } else {
-                        self.enter(builder, inner, &mut tasks);
+                        self.enter(builder, inner, &mut agenda);
                     }
                 }
-                Task::Visit(node) => visit(builder, node, &mut tasks, &mut made)?,
-                Task::VisitBeginning(node) => {
+                LanguageTask::Visit(node) => visit(builder, node, &mut agenda, &mut term_stack)?,
+                LanguageTask::VisitBeginning(node) => {
                     if let Node::Sequence(parts) = builder.node_at(node) {
                         let parts = &parts[..parts.len() - 1];
-                        tasks.push(Task::Sequence(parts.len()));
-                        tasks.extend(parts.iter().rev().map(|&part| Task::Visit(part)));
+                        agenda.push(LanguageTask::Sequence(parts.len()));
+                        agenda.extend(parts.iter().rev().map(|&part| LanguageTask::Visit(part)));
                     }
                 }
-                Task::Sequence(count) => {
-                    let parts = made.split_off(made.len() - count);
-                    made.push(builder.terms().concat(&parts));
+                LanguageTask::Sequence(count) => {
+                    let parts = term_stack.split_off(term_stack.len() - count);
+                    term_stack.push(builder.terms().concat(&parts));
                 }
-                Task::Choice(count) => {
-                    let parts = made.split_off(made.len() - count);
-                    made.push(builder.terms().union(&parts));
+                LanguageTask::Choice(count) => {
+                    let parts = term_stack.split_off(term_stack.len() - count);
+                    term_stack.push(builder.terms().union(&parts));
                 }
-                Task::Repeat(min, max) => {
-                    let last = made.len() - 1;
-                    made[last] = builder.terms().repeat(made[last], min, max);
+                LanguageTask::Repeat(min, max) => {
+                    let last = term_stack.len() - 1;
+                    term_stack[last] = builder.terms().repeat(term_stack[last], min, max);
                 }
-                Task::Leave(inner, loops, others) => {
+                LanguageTask::Leave(inner, recursive, non_recursive) => {
                     let terms = builder.terms();
-                    let others = made.split_off(made.len() - others);
-                    let loops = made.split_off(made.len() - loops);
-                    let (again, end) = (terms.union(&loops), terms.union(&others));
-                    let again = terms.repeat(again, 0, None);
-                    let term = terms.concat(&[again, end]);
-                    let term = self.limited(builder, inner, term);
-                    open.remove(&inner);
-                    self.known.insert(inner, term);
-                    made.push(term);
+                    let non_recursive = term_stack.split_off(term_stack.len() - non_recursive);
+                    let recursive = term_stack.split_off(term_stack.len() - recursive);
+                    let (repeated, end) = (terms.union(&recursive), terms.union(&non_recursive));
+                    let repeated = terms.repeat(repeated, 0, None);
+                    let term = terms.concat(&[repeated, end]);
+                    let term = self.apply_options(builder, inner, term);
+                    in_progress.remove(&inner);
+                    self.memo.insert(inner, term);
+                    term_stack.push(term);
                 }
             }
         }
-        // One rule was entered, so one language was made.
-        made.pop().ok_or(Irregular::Recursive)
+        // Each entered rule pushes one term.
+        term_stack.pop().ok_or(NotRegular::Recursive)
     }
 
     /// Pushes the alternatives of a rule: those that end with the rule itself, then the others.
-    fn enter(&self, builder: &GrammarBuilder, rule: NonterminalId, tasks: &mut Vec<Task>) {
+    fn enter(&self, builder: &GrammarBuilder, rule: NonterminalId, agenda: &mut Vec<LanguageTask>) {
         let mut pending: Vec<NodeId> = self.bodies.get(&rule).cloned().unwrap_or_default();
-        let (mut loops, mut others) = (Vec::new(), Vec::new());
+        let (mut recursive, mut non_recursive) = (Vec::new(), Vec::new());
         let is_rule = |node: NodeId| *builder.node_at(node) == Node::Nonterminal(rule);
         while let Some(node) = pending.pop() {
             match builder.node_at(node) {
                 Node::Choice(parts) => pending.extend(parts.iter().copied()),
-                Node::Sequence(parts) if parts.last().is_some_and(|&last| is_rule(last)) => loops.push(node),
-                // A rule that is itself says nothing.
+                Node::Sequence(parts) if parts.last().is_some_and(|&last| is_rule(last)) => {
+                    recursive.push(node)
+                }
+                // An alternative that is only the rule itself adds no text.
                 _ if is_rule(node) => {}
-                _ => others.push(node),
+                _ => non_recursive.push(node),
             }
         }
-        tasks.push(Task::Leave(rule, loops.len(), others.len()));
-        tasks.extend(others.into_iter().map(Task::Visit));
-        tasks.extend(loops.into_iter().map(Task::VisitBeginning));
+        agenda.push(LanguageTask::Leave(rule, recursive.len(), non_recursive.len()));
+        agenda.extend(non_recursive.into_iter().map(LanguageTask::Visit));
+        agenda.extend(recursive.into_iter().map(LanguageTask::VisitBeginning));
     }
 
-    fn limited(&self, builder: &mut GrammarBuilder, rule: NonterminalId, mut term: TermId) -> TermId {
+    fn apply_options(&self, builder: &mut GrammarBuilder, rule: NonterminalId, mut term: TermId) -> TermId {
         let options = self.options.get(&rule).copied().unwrap_or_default();
         let terms = builder.terms();
         if options.is_lazy {
             term = if terms.is_nullable(term) { terms.epsilon() } else { terms.first_match(term) };
         }
-        if let Some(most) = options.most_characters {
+        if let Some(max) = options.max_characters {
             let character = terms.characters(&[('\0', char::MAX)]);
-            let short = terms.repeat(character, 0, Some(most));
+            let short = terms.repeat(character, 0, Some(max));
             term = terms.intersection(&[term, short]);
         }
         term
     }
 }
 
-/// Makes the language of a node, or pushes what it is made of.
+/// Pushes the term of a node, or the agenda entries that compute it.
 fn visit(
     builder: &mut GrammarBuilder,
     node: NodeId,
-    tasks: &mut Vec<Task>,
-    made: &mut Vec<TermId>,
-) -> Result<(), Irregular> {
+    agenda: &mut Vec<LanguageTask>,
+    term_stack: &mut Vec<TermId>,
+) -> Result<(), NotRegular> {
     match builder.node_at(node).clone() {
-        Node::Terminal(id) => made.push(match builder.terminal_at(id).clone() {
+        Node::Terminal(id) => term_stack.push(match builder.terminal_at(id).clone() {
             Terminal::Literal(bytes) => builder.terms().literal(&bytes),
             Terminal::Regular(term) => term,
-            _ => return Err(Irregular::Tokens),
+            _ => return Err(NotRegular::Tokens),
         }),
-        Node::Nonterminal(rule) => tasks.push(Task::Enter(rule)),
+        Node::Nonterminal(rule) => agenda.push(LanguageTask::Enter(rule)),
         Node::Sequence(parts) => {
-            tasks.push(Task::Sequence(parts.len()));
-            tasks.extend(parts.iter().rev().map(|&part| Task::Visit(part)));
+            agenda.push(LanguageTask::Sequence(parts.len()));
+            agenda.extend(parts.iter().rev().map(|&part| LanguageTask::Visit(part)));
         }
         Node::Choice(parts) => {
-            tasks.push(Task::Choice(parts.len()));
-            tasks.extend(parts.iter().rev().map(|&part| Task::Visit(part)));
+            agenda.push(LanguageTask::Choice(parts.len()));
+            agenda.extend(parts.iter().rev().map(|&part| LanguageTask::Visit(part)));
         }
         Node::Repeat { node, min, max } => {
-            tasks.push(Task::Repeat(min, max));
-            tasks.push(Task::Visit(node));
+            agenda.push(LanguageTask::Repeat(min, max));
+            agenda.push(LanguageTask::Visit(node));
         }
-        Node::Selection { .. } => return Err(Irregular::Selections),
+        Node::Selection { .. } => return Err(NotRegular::Selections),
     }
     Ok(())
 }

@@ -1,23 +1,24 @@
-//! Splits a text into tokens, one at a time, and collects the diagnostics of scanner and parser.
+//! Splits a GBNF source into tokens, one at a time, and collects the diagnostics of scanner and parser.
 //!
-//! What is wrong within one token is reported here, and the token is delivered as something that stands for an
-//! expression, so that one slip gives one error.
+//! Errors within a token are reported here, and the token is returned as one that stands for an expression, so one slip
+//! causes one error.
 
 use super::Dialect;
-use super::escape::{self, Place};
+use super::escape::{EscapeContext, decode};
+use crate::cursor::Cursor;
 use grammask_diagnostics::{Code, Diagnostic, Severity, Span};
 use grammask_grammar::directives::DirectiveMode;
 use grammask_grammar::{TokenReference, directives};
 
-/// Most errors that one text is reported to have.
-const MOST_ERRORS: usize = 100;
+/// Maximum number of diagnostics reported for one source.
+const MAX_DIAGNOSTICS: usize = 100;
 
-/// A set of characters: ranges, ascending and apart.
-pub(super) type Characters = Vec<(char, char)>;
+/// A set of characters: ranges in ascending order that neither overlap nor touch.
+pub(super) type CharacterRanges = Vec<(char, char)>;
 
 /// The kinds of tokens.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum GbnfTokenKind {
     Name,
     /// `::=`
     Define,
@@ -30,77 +31,77 @@ pub(super) enum Kind {
     Number(u32),
     /// `%name`
     Directive,
-    /// A string, decoded.
+    /// A decoded string.
     Text(Box<str>),
-    Class(Characters),
-    /// `[...]` between a name and `::=`, not read yet.
+    Class(CharacterRanges),
+    /// `[...]` between a name and `::=`, not parsed yet.
     Options,
     /// `.`
     AnyCharacter,
-    /// `<...>`, or `!<...>` for all others.
+    /// `<...>`, or `!<...>` for all other tokens.
     Token {
         reference: TokenReference,
         negated: Negated,
     },
     /// `*`, `+`, `?` and `{...}`
     Repeat {
-        least: u32,
-        most: Option<u32>,
+        min: u32,
+        max: Option<u32>,
     },
-    /// Stands for an expression, and was reported as wrong.
+    /// Stands for an expression, after an error that was reported.
     Broken,
-    /// A character that no token begins with; not reported yet.
+    /// A character with which no token begins; not reported yet.
     Unknown,
-    /// The end of the text, or the place where scanning stopped.
+    /// The end of the source, or the position where scanning stopped.
     End,
 }
 
-/// Whether a token was written with `!`.
+/// Whether a token reference was negated with `!`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Negated {
     No,
     Yes,
 }
 
-/// A token, its place, and whether it is the first of its line.
+/// A token, its span, and whether it is the first of its line.
 #[derive(Clone, Debug)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
+pub(super) struct GbnfToken {
+    pub(super) kind: GbnfTokenKind,
     pub(super) span: Span,
     pub(super) first_of_line: bool,
 }
 
-/// The scanner of one text.
+/// The scanner of one source.
 #[derive(Debug)]
-pub(super) struct Scanner<'s> {
-    source: &'s str,
+pub(super) struct GbnfScanner<'s> {
+    cursor: Cursor<'s>,
     dialect: Dialect,
     directives: DirectiveMode,
-    position: usize,
     diagnostics: Vec<Diagnostic>,
     stopped: bool,
 }
 
-impl<'s> Scanner<'s> {
+impl<'s> GbnfScanner<'s> {
     pub(super) fn new(source: &'s str, dialect: Dialect, directives: DirectiveMode) -> Self {
-        Self { source, dialect, directives, position: 0, diagnostics: Vec::new(), stopped: false }
+        let cursor = Cursor::new(source);
+        Self { cursor, dialect, directives, diagnostics: Vec::new(), stopped: false }
     }
 
-    /// The text at a place.
+    /// The source at `span`.
     pub(super) fn text(&self, span: Span) -> &'s str {
-        &self.source[span.start..span.end]
+        self.cursor.text(span)
     }
 
     pub(super) fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// Whether the text was not read to its end.
+    /// Whether scanning ended before the source did.
     pub(super) fn stopped(&self) -> bool {
         self.stopped
     }
 
-    /// All diagnostics, in the order of the text.
+    /// All diagnostics, in source order.
     pub(super) fn into_diagnostics(mut self) -> Vec<Diagnostic> {
         self.diagnostics.sort_by_key(|diagnostic| diagnostic.span.map_or(usize::MAX, |span| span.start));
         self.diagnostics
@@ -110,25 +111,25 @@ impl<'s> Scanner<'s> {
         self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
-    /// Keeps a diagnostic; enough of them stop the scanner.
+    /// Records a diagnostic. Beyond the maximum, it stops the scanner.
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
-        if self.diagnostics.len() < MOST_ERRORS {
+        if self.diagnostics.len() < MAX_DIAGNOSTICS {
             self.diagnostics.push(diagnostic);
         } else {
             self.stopped = true;
         }
     }
 
-    /// Reports something that is not what is expected.
-    pub(super) fn report_unexpected(&mut self, token: &Token, expected: &[&str]) {
+    /// Reports an unexpected token.
+    pub(super) fn report_unexpected(&mut self, token: &GbnfToken, expected: &[&str]) {
         let found = match token.kind {
-            Kind::End => "the end of the text".to_owned(),
+            GbnfTokenKind::End => "the end of the text".to_owned(),
             _ => {
                 let shown: String = self.text(token.span).chars().take(40).collect();
                 format!("`{}`", shown.replace(char::is_control, " "))
             }
         };
-        let mut diagnostic = Diagnostic::error(Code::UnexpectedInput, "this cannot stand here")
+        let mut diagnostic = Diagnostic::error(Code::UnexpectedInput, "this is not allowed here")
             .at(token.span)
             .found(found)
             .expected(expected.iter().copied());
@@ -138,14 +139,14 @@ impl<'s> Scanner<'s> {
         self.report(diagnostic);
     }
 
-    /// What the author of an unexpected token may have had in mind.
-    fn advice(&self, token: &Token) -> Option<&'static str> {
+    /// Advice on an unexpected token: the construct that its author probably meant.
+    fn advice(&self, token: &GbnfToken) -> Option<&'static str> {
         Some(match self.text(token.span).chars().next()? {
-            '\'' => "a string stands in double quotes",
+            '\'' => "strings are written in double quotes",
             ';' => "a rule ends with its line, without a semicolon",
             '/' => "a comment is written `# ...`",
             '%' if self.dialect == Dialect::LlamaCpp && self.directives == DirectiveMode::Refused => {
-                directives::ADVICE
+                directives::HELP_READ_WITH_LEXER
             }
             ':' => "a rule is written `name ::= ...`",
             '.' if self.dialect == Dialect::XGrammar => "for any character write `[^]`",
@@ -153,121 +154,102 @@ impl<'s> Scanner<'s> {
         })
     }
 
-    /// The next token; [`Kind::End`] at the end, again and again.
-    pub(super) fn next(&mut self) -> Token {
+    /// The next token; [`GbnfTokenKind::End`] repeatedly at the end.
+    pub(super) fn next(&mut self) -> GbnfToken {
         let first_of_line = self.skip_blank();
-        let start = self.position;
-        let kind = match self.rest().chars().next() {
+        let start = self.cursor.position;
+        let kind = match self.cursor.peek() {
             Some(first) if !self.stopped => self.token(first),
             _ => {
-                self.position = self.source.len();
-                Kind::End
+                self.cursor.position = self.cursor.source.len();
+                GbnfTokenKind::End
             }
         };
-        let end = if kind == Kind::End { start } else { self.position };
-        Token { kind, span: Span::new(start, end), first_of_line }
+        let end = if kind == GbnfTokenKind::End { start } else { self.cursor.position };
+        GbnfToken { kind, span: Span::new(start, end), first_of_line }
     }
 
-    fn rest(&self) -> &'s str {
-        &self.source[self.position..]
-    }
-
-    fn eat(&mut self, text: &str) -> bool {
-        let found = self.rest().starts_with(text);
-        if found {
-            self.position += text.len();
-        }
-        found
-    }
-
-    fn eat_while(&mut self, accept: impl Fn(char) -> bool) -> &'s str {
-        let rest = self.rest();
-        let length = rest.find(|c| !accept(c)).unwrap_or(rest.len());
-        self.position += length;
-        &rest[..length]
-    }
-
-    /// Skips white space and comments; returns whether a line begins here.
+    /// Skips white space and comments; returns whether a line begins at the position.
     fn skip_blank(&mut self) -> bool {
-        let mut line_begins = self.position == 0;
+        let mut line_begins = self.cursor.position == 0;
         loop {
-            let blank = self.eat_while(|c| matches!(c, ' ' | '\t' | '\r' | '\n'));
+            let blank = self.cursor.eat_while(|c| matches!(c, ' ' | '\t' | '\r' | '\n'));
             line_begins |= blank.contains(['\n', '\r']);
-            if !self.eat("#") {
+            if !self.cursor.eat("#") {
                 return line_begins;
             }
-            self.eat_while(|c| c != '\n' && c != '\r');
+            self.cursor.eat_while(|c| c != '\n' && c != '\r');
         }
     }
 
-    fn token(&mut self, first: char) -> Kind {
+    fn token(&mut self, first: char) -> GbnfTokenKind {
         let dialect = self.dialect;
         if first.is_ascii_alphabetic()
             || first == '_'
             || (dialect == Dialect::LlamaCpp && is_name_part(first, dialect))
         {
-            self.eat_while(|c| is_name_part(c, dialect));
-            return Kind::Name;
+            self.cursor.eat_while(|c| is_name_part(c, dialect));
+            return GbnfTokenKind::Name;
         }
         if first.is_ascii_digit() {
-            return match self.eat_while(|c| c.is_ascii_digit()).parse() {
-                Ok(number) => Kind::Number(number),
-                Err(_) => Kind::Unknown,
+            return match self.cursor.eat_while(|c| c.is_ascii_digit()).parse() {
+                Ok(number) => GbnfTokenKind::Number(number),
+                Err(_) => GbnfTokenKind::Unknown,
             };
         }
-        if self.eat("::=") {
-            return Kind::Define;
+        if self.cursor.eat("::=") {
+            return GbnfTokenKind::Define;
         }
-        let start = self.position;
-        self.position += first.len_utf8();
+        let start = self.cursor.position;
+        self.cursor.position += first.len_utf8();
         match first {
-            '|' => Kind::Bar,
-            '(' => Kind::Open,
-            ')' => Kind::Close,
-            ',' if self.dialect == Dialect::XGrammar => Kind::Comma,
-            '=' if self.dialect == Dialect::XGrammar => Kind::Equals,
-            '.' if self.dialect == Dialect::LlamaCpp => Kind::AnyCharacter,
-            '*' => Kind::Repeat { least: 0, most: None },
-            '+' => Kind::Repeat { least: 1, most: None },
-            '?' => Kind::Repeat { least: 0, most: Some(1) },
+            '|' => GbnfTokenKind::Bar,
+            '(' => GbnfTokenKind::Open,
+            ')' => GbnfTokenKind::Close,
+            ',' if self.dialect == Dialect::XGrammar => GbnfTokenKind::Comma,
+            '=' if self.dialect == Dialect::XGrammar => GbnfTokenKind::Equals,
+            '.' if self.dialect == Dialect::LlamaCpp => GbnfTokenKind::AnyCharacter,
+            '*' => GbnfTokenKind::Repeat { min: 0, max: None },
+            '+' => GbnfTokenKind::Repeat { min: 1, max: None },
+            '?' => GbnfTokenKind::Repeat { min: 0, max: Some(1) },
             '%' if self.directives == DirectiveMode::Read => {
-                self.eat_while(|c| c == '_' || c.is_ascii_alphanumeric());
-                Kind::Directive
+                self.cursor.eat_while(|c| c == '_' || c.is_ascii_alphanumeric());
+                GbnfTokenKind::Directive
             }
             '{' => self.bounds(start),
             '"' => self.string(start),
             '[' => match self.options_end(start) {
                 Some(end) => {
-                    self.position = end;
-                    Kind::Options
+                    self.cursor.position = end;
+                    GbnfTokenKind::Options
                 }
                 None => self.class(start),
             },
             '<' if self.dialect == Dialect::LlamaCpp => self.named_token(start, Negated::No),
-            '!' if self.dialect == Dialect::LlamaCpp && self.eat("<") => {
+            '!' if self.dialect == Dialect::LlamaCpp && self.cursor.eat("<") => {
                 self.named_token(start, Negated::Yes)
             }
-            _ => Kind::Unknown,
+            _ => GbnfTokenKind::Unknown,
         }
     }
 
-    /// Where the options of a rule end whose bracket opens at `start`; none if it is the bracket of a class.
+    /// The end of the options of a rule whose bracket opens at `start`, or `None` if it is the bracket of a class.
     fn options_end(&self, start: usize) -> Option<usize> {
-        let is_behind_name =
-            self.source[..start].chars().next_back().is_some_and(|c| is_name_part(c, self.dialect));
-        if self.dialect != Dialect::XGrammar || !is_behind_name {
+        let follows_name =
+            self.cursor.source[..start].chars().next_back().is_some_and(|c| is_name_part(c, self.dialect));
+        if self.dialect != Dialect::XGrammar || !follows_name {
             return None;
         }
         let (mut is_quoted, mut is_escaped) = (false, false);
-        for (place, character) in self.source[start..].char_indices() {
+        for (offset, character) in self.cursor.source[start..].char_indices() {
             match character {
                 '\n' => return None,
                 _ if is_escaped => is_escaped = false,
                 '\\' => is_escaped = true,
                 '"' => is_quoted = !is_quoted,
                 ']' if !is_quoted => {
-                    let end = start + place + 1;
-                    return self.source[end..].trim_start().starts_with("::=").then_some(end);
+                    let end = start + offset + 1;
+                    return self.cursor.source[end..].trim_start().starts_with("::=").then_some(end);
                 }
                 _ => {}
             }
@@ -275,145 +257,147 @@ impl<'s> Scanner<'s> {
         None
     }
 
-    /// A string after its opening quote.
-    fn string(&mut self, start: usize) -> Kind {
+    /// Scans a string after its opening quote.
+    fn string(&mut self, start: usize) -> GbnfTokenKind {
         let mut text = String::new();
         loop {
-            match self.rest().chars().next() {
+            match self.cursor.peek() {
                 Some('"') => {
-                    self.position += 1;
-                    return Kind::Text(text.into());
+                    self.cursor.position += 1;
+                    return GbnfTokenKind::Text(text.into());
                 }
                 Some('\n') if self.dialect == Dialect::XGrammar => break,
                 None => break,
-                Some(_) => text.extend(self.character(Place::String)),
+                Some(_) => text.extend(self.character(EscapeContext::String)),
             }
         }
-        self.unterminated(Code::UnterminatedString, start, "the string has no end", "`\"`")
+        self.unterminated(Code::UnterminatedString, start, "the string is not closed", "`\"`")
     }
 
-    /// A class after its opening bracket.
-    fn class(&mut self, start: usize) -> Kind {
-        let negated = self.eat("^");
+    /// Scans a class after its opening bracket.
+    fn class(&mut self, start: usize) -> GbnfTokenKind {
+        let negated = self.cursor.eat("^");
         let mut ranges: Vec<(char, char)> = Vec::new();
-        let mut broken = false;
+        let mut has_error = false;
         loop {
-            match self.rest().chars().next() {
+            match self.cursor.peek() {
                 Some(']') => {
-                    self.position += 1;
+                    self.cursor.position += 1;
                     break;
                 }
                 Some('\n') if self.dialect == Dialect::XGrammar => {
-                    return self.unterminated(Code::UnclosedBracket, start, "the class has no end", "`]`");
+                    return self.unterminated(Code::UnclosedBracket, start, "the class is not closed", "`]`");
                 }
                 None => {
-                    return self.unterminated(Code::UnclosedBracket, start, "the class has no end", "`]`");
+                    return self.unterminated(Code::UnclosedBracket, start, "the class is not closed", "`]`");
                 }
                 Some(_) => {}
             }
-            let place = self.position;
-            let low = self.character(Place::Class);
+            let range_start = self.cursor.position;
+            let low = self.character(EscapeContext::Class);
             let mut high = low;
-            if self.rest().starts_with('-') && !self.rest().starts_with("-]") && self.rest().len() > 1 {
-                self.position += 1;
-                high = self.character(Place::Class);
+            if self.cursor.rest().starts_with('-')
+                && !self.cursor.rest().starts_with("-]")
+                && self.cursor.rest().len() > 1
+            {
+                self.cursor.position += 1;
+                high = self.character(EscapeContext::Class);
             }
             match (low, high) {
                 (Some(low), Some(high)) if low <= high => ranges.push((low, high)),
                 (Some(_), Some(_)) => {
-                    broken = true;
+                    has_error = true;
                     self.report(
-                        Diagnostic::error(Code::UnexpectedInput, "the range ends before it begins")
-                            .at(Span::new(place, self.position))
+                        Diagnostic::error(Code::UnexpectedInput, "the range is in descending order")
+                            .at(Span::new(range_start, self.cursor.position))
                             .help("swap its ends, or write `\\-` for a dash"),
                     );
                 }
-                _ => broken = true,
+                _ => has_error = true,
             }
         }
-        if broken {
-            return Kind::Broken;
+        if has_error {
+            return GbnfTokenKind::Broken;
         }
         let set = union(ranges);
         let set = if negated { complement(&set) } else { set };
-        // llama.cpp reads `[^]` as the empty text, which nobody means.
+        // llama.cpp parses `[^]` as the empty text, which is hardly ever meant.
         if set.is_empty() || (is_everything(&set) && negated && self.dialect == Dialect::LlamaCpp) {
             self.report(
-                Diagnostic::error(Code::UnexpectedInput, "the class names no characters")
-                    .at(Span::new(start, self.position))
+                Diagnostic::error(Code::UnexpectedInput, "the class is empty")
+                    .at(Span::new(start, self.cursor.position))
                     .help("write `\\[` or `\\]` for a bracket"),
             );
-            return Kind::Broken;
+            return GbnfTokenKind::Broken;
         }
-        Kind::Class(set)
+        GbnfTokenKind::Class(set)
     }
 
-    /// A character of a string or class, decoded; none, with a report, for a wrong escape.
-    fn character(&mut self, place: Place) -> Option<char> {
-        let start = self.position;
-        let first = self.rest().chars().next()?;
-        self.position += first.len_utf8();
+    /// Scans a character of a string or class and decodes it. `None`, with a report, for an invalid escape.
+    fn character(&mut self, context: EscapeContext) -> Option<char> {
+        let start = self.cursor.position;
+        let first = self.cursor.bump()?;
         if first != '\\' {
             return Some(first);
         }
-        let escape = escape::read(self.rest(), place, self.dialect);
-        self.position += escape.length;
+        let escape = decode(self.cursor.rest(), context, self.dialect);
+        self.cursor.position += escape.length;
         if escape.character.is_none() {
-            let span = Span::new(start, self.position);
-            let found: String = self.text(span).chars().take(12).collect();
-            let help = match self.rest().is_empty() && escape.length == 0 {
+            let span = Span::new(start, self.cursor.position);
+            let snippet: String = self.text(span).chars().take(12).collect();
+            let help = match self.cursor.rest().is_empty() && escape.length == 0 {
                 true => "write two backslashes for a backslash",
                 false => {
-                    "a character is written `\\xHH`, `\\uHHHH` or `\\UHHHHHHHH`, by its code point; surrogates are none"
+                    "a character is written `\\xHH`, `\\uHHHH` or `\\UHHHHHHHH`, by its code point, which is not a surrogate"
                 }
             };
             self.report(
-                Diagnostic::error(Code::InvalidEscape, "there is no such escape")
+                Diagnostic::error(Code::InvalidEscape, "this is not an escape")
                     .at(span)
-                    .found(format!("`{found}`"))
+                    .found(format!("`{snippet}`"))
                     .help(help),
             );
         }
         escape.character
     }
 
-    /// `{m}`, `{m,}` or `{m,n}` after the opening brace.
-    fn bounds(&mut self, start: usize) -> Kind {
+    /// Scans `{m}`, `{m,}` or `{m,n}` after the opening brace.
+    fn bounds(&mut self, start: usize) -> GbnfTokenKind {
         let blank = |c: char| matches!(c, ' ' | '\t' | '\r' | '\n');
-        self.eat_while(blank);
-        let least = self.eat_while(|c| c.is_ascii_digit());
-        self.eat_while(blank);
-        let comma = self.eat(",");
-        self.eat_while(blank);
-        let most = if comma { self.eat_while(|c| c.is_ascii_digit()) } else { least };
-        self.eat_while(blank);
-        let closed = self.eat("}");
+        self.cursor.eat_while(blank);
+        let min_digits = self.cursor.eat_while(|c| c.is_ascii_digit());
+        self.cursor.eat_while(blank);
+        let comma = self.cursor.eat(",");
+        self.cursor.eat_while(blank);
+        let max_digits = if comma { self.cursor.eat_while(|c| c.is_ascii_digit()) } else { min_digits };
+        self.cursor.eat_while(blank);
+        let closed = self.cursor.eat("}");
         let bound = |digits: &str| digits.parse::<u32>().ok();
-        let bounds = match (bound(least), most.is_empty(), bound(most)) {
-            (Some(least), true, _) => Some((least, None)),
-            (Some(least), false, Some(most)) if least <= most => Some((least, Some(most))),
+        let bounds = match (bound(min_digits), max_digits.is_empty(), bound(max_digits)) {
+            (Some(min), true, _) => Some((min, None)),
+            (Some(min), false, Some(max)) if min <= max => Some((min, Some(max))),
             _ => None,
         };
         match bounds.filter(|_| closed) {
-            Some((least, most)) => Kind::Repeat { least, most },
+            Some((min, max)) => GbnfTokenKind::Repeat { min, max },
             None => {
-                let span = Span::new(start, self.position);
+                let span = Span::new(start, self.cursor.position);
                 self.report(
-                    Diagnostic::error(Code::InvalidRepetition, "these are no bounds of a repetition")
+                    Diagnostic::error(Code::InvalidRepetition, "the bounds of the repetition are malformed")
                         .at(span)
                         .found(format!("`{}`", self.text(span)))
-                        .expected(["`{m}`", "`{m,}`", "`{m,n}` with m not above n"])
+                        .expected(["`{m}`", "`{m,}`", "`{m,n}` with m at most n"])
                         .help("bounds go up to 4294967295"),
                 );
-                Kind::Broken
+                GbnfTokenKind::Broken
             }
         }
     }
 
-    /// `<name>` or `<[id]>` after the opening angle.
-    fn named_token(&mut self, start: usize, negated: Negated) -> Kind {
-        let inside = self.eat_while(|c| c != '>' && c != '\n');
-        let closed = self.eat(">");
+    /// Scans `<name>` or `<[id]>` after the opening angle bracket.
+    fn named_token(&mut self, start: usize, negated: Negated) -> GbnfTokenKind {
+        let inside = self.cursor.eat_while(|c| c != '>' && c != '\n');
+        let closed = self.cursor.eat(">");
         let id = inside.strip_prefix('[').map(|id| id.strip_suffix(']').and_then(|id| id.parse().ok()));
         let reference = match id {
             _ if !closed => None,
@@ -422,24 +406,24 @@ impl<'s> Scanner<'s> {
             None => Some(TokenReference::Written(format!("<{inside}>"))),
         };
         match reference {
-            Some(reference) => Kind::Token { reference, negated },
+            Some(reference) => GbnfTokenKind::Token { reference, negated },
             None => {
                 self.report(
-                    Diagnostic::error(Code::InvalidTokenReference, "this names no token")
-                        .at(Span::new(start, self.position))
+                    Diagnostic::error(Code::InvalidTokenReference, "the token reference is malformed")
+                        .at(Span::new(start, self.cursor.position))
                         .expected(["`<[id]>`", "`<name>`"]),
                 );
-                Kind::Broken
+                GbnfTokenKind::Broken
             }
         }
     }
 
-    fn unterminated(&mut self, code: Code, start: usize, message: &str, expected: &str) -> Kind {
+    fn unterminated(&mut self, code: Code, start: usize, message: &str, expected: &str) -> GbnfTokenKind {
         self.report(Diagnostic::error(code, message).at(Span::new(start, start + 1)).expected([expected]));
-        if self.rest().is_empty() {
+        if self.cursor.rest().is_empty() {
             self.stopped = true;
         }
-        Kind::Broken
+        GbnfTokenKind::Broken
     }
 }
 
@@ -447,21 +431,21 @@ fn is_name_part(c: char, dialect: Dialect) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_') || (c == '.' && dialect == Dialect::XGrammar)
 }
 
-/// The ranges, ascending and apart.
-fn union(mut ranges: Vec<(char, char)>) -> Characters {
+/// The union of `ranges`, in ascending order.
+fn union(mut ranges: Vec<(char, char)>) -> CharacterRanges {
     ranges.sort_unstable();
-    let mut apart: Characters = Vec::with_capacity(ranges.len());
+    let mut merged: CharacterRanges = Vec::with_capacity(ranges.len());
     for (low, high) in ranges {
-        match apart.last_mut() {
+        match merged.last_mut() {
             Some(last) if low <= after(last.1).unwrap_or(char::MAX) => last.1 = last.1.max(high),
-            _ => apart.push((low, high)),
+            _ => merged.push((low, high)),
         }
     }
-    apart
+    merged
 }
 
-/// All other characters.
-fn complement(ranges: &Characters) -> Characters {
+/// The complement of a set.
+fn complement(ranges: &CharacterRanges) -> CharacterRanges {
     let mut others = Vec::with_capacity(ranges.len() + 1);
     let mut next = Some('\0');
     for &(low, high) in ranges {
@@ -478,11 +462,11 @@ fn complement(ranges: &Characters) -> Characters {
     others
 }
 
-fn is_everything(ranges: &Characters) -> bool {
+fn is_everything(ranges: &CharacterRanges) -> bool {
     *ranges == [('\0', char::MAX)]
 }
 
-/// The next character; surrogates are none.
+/// The next scalar value, which skips surrogates.
 fn after(c: char) -> Option<char> {
     match c {
         '\u{d7ff}' => Some('\u{e000}'),
@@ -490,6 +474,7 @@ fn after(c: char) -> Option<char> {
     }
 }
 
+/// The previous scalar value, which skips surrogates.
 fn before(c: char) -> Option<char> {
     match c {
         '\u{e000}' => Some('\u{d7ff}'),

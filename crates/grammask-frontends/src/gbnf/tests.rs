@@ -1,4 +1,4 @@
-//! What texts mean, and what is wrong with wrong ones.
+//! The grammars that sources denote, and the errors of malformed ones.
 
 use super::{Dialect, grammar};
 use grammask_diagnostics::{GrammarError, Limits};
@@ -94,7 +94,7 @@ fn all_errors_are_reported_at_once() {
 }
 
 #[test]
-fn what_xgrammar_refuses_or_cannot_be_exact_is_refused() {
+fn malformed_and_inexact_rules_are_errors() {
     for (text, code) in [
         ("root ::= \"a\"+*", "unexpected-input"),
         ("root ::= .", "unexpected-input"),
@@ -124,7 +124,7 @@ fn what_xgrammar_refuses_or_cannot_be_exact_is_refused() {
 }
 
 #[test]
-fn hostile_texts_get_an_answer() {
+fn hostile_sources_terminate() {
     let deep = format!("root ::= {}\"a\"{}", "(".repeat(100_000), ")".repeat(100_000));
     assert!(read(&deep, Dialect::LlamaCpp).is_ok());
     assert_eq!(codes(&"(".repeat(100_000), Dialect::XGrammar).len(), 2);
@@ -150,7 +150,9 @@ fn hostile_texts_get_an_answer() {
 
 proptest::proptest! {
     #[test]
-    fn any_text_gets_an_answer(pieces in proptest::collection::vec(proptest::sample::select(PIECES), 0..24)) {
+    fn errors_of_any_source_have_spans(
+        pieces in proptest::collection::vec(proptest::sample::select(PIECES), 0..24),
+    ) {
         let text = pieces.concat();
         for dialect in [Dialect::LlamaCpp, Dialect::XGrammar] {
             if let Err(error) = grammar(&text, "root", dialect, &Limits::default()) {
@@ -164,7 +166,7 @@ proptest::proptest! {
     }
 }
 
-/// What random texts are made of.
+/// The pieces of random sources.
 const PIECES: &[&str] = &[
     "root",
     "x",

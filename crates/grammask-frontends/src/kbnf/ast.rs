@@ -1,9 +1,9 @@
-//! The syntax tree of a KBNF text, as it was written: brackets, operators and spellings are kept.
+//! The abstract syntax tree of a KBNF source, which preserves brackets, operators and notation.
 //!
-//! Expressions live in one arena and children come before their parents, so no traversal (and no drop) recurses,
-//! however deep a text nests. Names are kept as places in the text.
+//! Expressions are in one arena with children before parents, so no traversal (and no drop) recurses, whatever the
+//! depth of nesting. Names are spans of the source.
 //!
-//! [`Ast`] prints as one S-expression a definition, for `grammask debug ast` and golden tests:
+//! [`Ast`] prints as one S-expression per definition, for `grammask debug ast` and golden tests:
 //!
 //! ```
 //! use grammask_diagnostics::Limits;
@@ -15,7 +15,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::escape::Style;
+use super::escape::QuoteStyle;
 use grammask_collections::id_type;
 use grammask_diagnostics::Span;
 use grammask_grammar::{TokenReference, quote_bytes, quote_text};
@@ -25,19 +25,19 @@ id_type! {
     ExpressionId
 }
 
-/// A KBNF text as a tree.
+/// The syntax tree of a KBNF source.
 #[derive(Clone, Debug)]
 pub struct Ast {
     pub(super) source: Arc<str>,
-    pub(super) definitions: Vec<Definition>,
+    pub(super) definitions: Vec<KbnfDefinition>,
     pub(super) expressions: Vec<Expression>,
     pub(super) spans: Vec<Span>,
 }
 
 /// `name ::= body;`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Definition {
-    /// Where the name stands.
+pub struct KbnfDefinition {
+    /// The span of the name.
     pub name: Span,
     /// The right-hand side.
     pub body: ExpressionId,
@@ -45,89 +45,89 @@ pub struct Definition {
     pub span: Span,
 }
 
-/// A part of a right-hand side.
+/// A node of a right-hand side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expression {
     /// A string: exactly these bytes.
     Literal(Box<[u8]>),
     /// The name of a symbol; the name is the text at the expression's span.
     Reference,
-    /// `#"..."` and its kin.
-    Pattern(Pattern),
+    /// `#"..."` and the other `#` forms.
+    Pattern(PatternLiteral),
     /// `<|name|>`, `<"name">` or `<[id]>`.
     Token(TokenReference),
     /// `any!`
     AnyToken,
     /// `except!(...)`
     Except {
-        /// What the text may not contain.
+        /// The literals that the text does not contain.
         exception: Exception,
-        /// The most tokens the text may spread over.
+        /// Maximum number of model tokens of the text.
         tokens: Option<u32>,
     },
     /// `( )`, `[ ]` or `{ }`.
     Bracketed {
-        /// Which brackets.
+        /// The kind of bracket.
         bracket: Bracket,
-        /// What stands in them.
+        /// The enclosed expression.
         body: ExpressionId,
     },
-    /// An expression and the operator after it.
+    /// An expression with a postfix operator.
     Postfix {
-        /// What the operator applies to.
+        /// The operand.
         operand: ExpressionId,
         /// The operator.
         operator: Postfix,
     },
-    /// Expressions in a row.
+    /// A concatenation.
     Sequence(Box<[ExpressionId]>),
-    /// Expressions between bars.
+    /// Alternatives.
     Choice(Box<[ExpressionId]>),
-    /// A place where the text is wrong; a diagnostic says how.
+    /// A syntax error, described by a diagnostic.
     Error,
 }
 
-/// A regular expression or a text for substrings, with the place it came from.
+/// A regular expression, or a text whose substrings are meant, with its span in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern {
-    /// What the pattern stands for.
+pub struct PatternLiteral {
+    /// The form of the literal.
     pub form: PatternForm,
     /// The pattern after the escape layer.
     pub text: Box<str>,
     pub(super) content: Span,
-    pub(super) style: Style,
+    pub(super) style: QuoteStyle,
 }
 
-/// What a `#` form matches.
+/// The language of a `#` form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PatternForm {
-    /// `#`: any text that the whole regex matches.
+    /// `#`: texts that the regex matches from start to end.
     Whole,
-    /// `#e`: any nonempty text that the regex matches and no nonempty proper prefix of which it matches.
+    /// `#e`: nonempty texts that the regex matches and that have no nonempty proper prefix that it matches.
     FirstMatch,
-    /// `#ex`: any nonempty text in which the regex matches nowhere.
+    /// `#ex`: nonempty texts that do not contain a match of the regex.
     WithoutMatch,
-    /// `#substrs`: any part of the text, the empty one included.
+    /// `#substrs`: all substrings of the text, including the empty one.
     Substrings,
 }
 
 /// The argument of `except!`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exception {
-    /// String literals between bars, each with its place.
+    /// String literals separated by bars, each with its span.
     Strings(Box<[(Box<[u8]>, Span)]>),
-    /// A symbol; its name is the text at the place.
+    /// A symbol; its name is the source at the span.
     Symbol(Span),
 }
 
-/// The three kinds of brackets around expressions.
+/// The kinds of brackets around expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bracket {
     /// `( )`: grouping.
     Round,
     /// `[ ]`: optional.
     Square,
-    /// `{ }`: any number of copies.
+    /// `{ }`: repeated any number of times.
     Curly,
 }
 
@@ -153,7 +153,7 @@ impl Bracket {
     }
 }
 
-/// An operator after an expression.
+/// A postfix operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Postfix {
     /// `?`
@@ -164,15 +164,15 @@ pub enum Postfix {
     Plus,
     /// `{m,n}`, `{m}`, `{m,}` or `{,n}`.
     Bounds {
-        /// The fewest copies.
+        /// Minimum number of repetitions.
         min: u32,
-        /// The most copies.
+        /// Maximum number of repetitions.
         max: Option<u32>,
     },
 }
 
 impl Postfix {
-    /// The fewest and the most copies that the operator asks for.
+    /// Minimum and maximum number of repetitions.
     #[must_use]
     pub fn bounds(self) -> (u32, Option<u32>) {
         match self {
@@ -198,19 +198,19 @@ impl fmt::Display for Postfix {
 }
 
 impl Ast {
-    /// The text that all places point into; a byte sequence that is not UTF-8 is repaired with U+FFFD.
+    /// The source that all spans refer to, with U+FFFD in place of invalid UTF-8.
     #[must_use]
     pub fn source(&self) -> &Arc<str> {
         &self.source
     }
 
-    /// All definitions, in the order of the text.
+    /// All definitions, in source order.
     #[must_use]
-    pub fn definitions(&self) -> &[Definition] {
+    pub fn definitions(&self) -> &[KbnfDefinition] {
         &self.definitions
     }
 
-    /// All expressions; the children of an expression come before it.
+    /// All expressions; children precede their parents.
     #[must_use]
     pub fn expressions(&self) -> &[Expression] {
         &self.expressions
@@ -222,25 +222,24 @@ impl Ast {
         &self.expressions[id.index()]
     }
 
-    /// Where an expression stands.
+    /// The span of an expression.
     #[must_use]
     pub fn span(&self, id: ExpressionId) -> Span {
         self.spans[id.index()]
     }
 
-    /// The text at a place of this tree.
+    /// The source at `span`.
     #[must_use]
     pub fn text(&self, span: Span) -> &str {
         &self.source[span.start..span.end]
     }
 
-    /// All expressions below and including `roots`, each with its parent's work left to the caller, in no
-    /// particular order. Cost: linear in what is visited.
+    /// All expressions reachable from `roots`, in no particular order. Cost: linear in their number.
     pub(super) fn reachable(&self, roots: impl IntoIterator<Item = ExpressionId>) -> Vec<ExpressionId> {
         let mut stack: Vec<ExpressionId> = roots.into_iter().collect();
-        let mut found = Vec::new();
+        let mut reachable = Vec::new();
         while let Some(id) = stack.pop() {
-            found.push(id);
+            reachable.push(id);
             match self.expression(id) {
                 Expression::Sequence(parts) | Expression::Choice(parts) => {
                     stack.extend(parts.iter().copied())
@@ -256,15 +255,15 @@ impl Ast {
                 | Expression::Error => {}
             }
         }
-        found
+        reachable
     }
 
-    /// Writes the head of `id` and leaves its children to `stack`.
+    /// Writes the head of `id` and pushes its children onto `stack`.
     fn write_head(
         &self,
         f: &mut fmt::Formatter<'_>,
         id: ExpressionId,
-        stack: &mut Vec<Piece>,
+        stack: &mut Vec<PrintStep>,
     ) -> fmt::Result {
         let (head, children): (&str, &[ExpressionId]) = match self.expression(id) {
             Expression::Literal(bytes) => return f.write_str(&quote_bytes(bytes)),
@@ -300,10 +299,10 @@ impl Ast {
             Expression::Error => return f.write_str("error"),
         };
         f.write_str(head)?;
-        stack.push(Piece::Text(")"));
+        stack.push(PrintStep::Text(")"));
         for &child in children.iter().rev() {
-            stack.push(Piece::Expression(child));
-            stack.push(Piece::Text(" "));
+            stack.push(PrintStep::Expression(child));
+            stack.push(PrintStep::Text(" "));
         }
         Ok(())
     }
@@ -330,7 +329,7 @@ impl Ast {
     }
 }
 
-enum Piece {
+enum PrintStep {
     Expression(ExpressionId),
     Text(&'static str),
 }
@@ -339,11 +338,11 @@ impl fmt::Display for Ast {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for definition in &self.definitions {
             write!(f, "{} = ", self.text(definition.name))?;
-            let mut stack = vec![Piece::Expression(definition.body)];
+            let mut stack = vec![PrintStep::Expression(definition.body)];
             while let Some(piece) = stack.pop() {
                 match piece {
-                    Piece::Text(text) => f.write_str(text)?,
-                    Piece::Expression(id) => self.write_head(f, id, &mut stack)?,
+                    PrintStep::Text(text) => f.write_str(text)?,
+                    PrintStep::Expression(id) => self.write_head(f, id, &mut stack)?,
                 }
             }
             f.write_str("\n")?;

@@ -1,18 +1,18 @@
-//! Words for tokens in error texts, and advice on the unexpected ones.
+//! Descriptions of tokens in diagnostics, and advice on unexpected tokens.
 
-use super::scan::Kind;
+use super::scan::KbnfTokenKind;
 use grammask_grammar::directives;
 
-/// A token in words.
-pub(super) fn describe(kind: Kind, text: &str) -> String {
+/// The description of a token.
+pub(super) fn describe(kind: KbnfTokenKind, text: &str) -> String {
     let shown = shorten(text);
     match kind {
-        Kind::End => "the end of the text".into(),
-        Kind::Identifier => format!("the name `{shown}`"),
-        Kind::Number => format!("the number `{shown}`"),
-        Kind::Quoted { .. } => format!("the string {shown}"),
-        Kind::Pattern { .. } => format!("the pattern {shown}"),
-        Kind::Unknown => match text.chars().next() {
+        KbnfTokenKind::End => "the end of the text".into(),
+        KbnfTokenKind::Identifier => format!("the name `{shown}`"),
+        KbnfTokenKind::Number => format!("the number `{shown}`"),
+        KbnfTokenKind::Quoted { .. } => format!("the string {shown}"),
+        KbnfTokenKind::Pattern { .. } => format!("the pattern {shown}"),
+        KbnfTokenKind::Unknown => match text.chars().next() {
             Some(c) if c.is_control() || c.is_whitespace() || !c.is_ascii() => {
                 format!("`{shown}` (U+{:04X})", c as u32)
             }
@@ -22,17 +22,17 @@ pub(super) fn describe(kind: Kind, text: &str) -> String {
     }
 }
 
-/// What the author of an unexpected token may have had in mind.
-pub(super) fn advice(kind: Kind, text: &str) -> Option<&'static str> {
+/// Advice on a token that is unexpected: the construct that its author probably meant.
+pub(super) fn advice(kind: KbnfTokenKind, text: &str) -> Option<&'static str> {
     Some(match kind {
-        Kind::Define | Kind::DefineSlip => {
+        KbnfTokenKind::Define | KbnfTokenKind::DefineSlip => {
             "a definition is written `name ::= ...;`; is a `;` missing before it?"
         }
-        Kind::Number => "write text in quotes",
-        Kind::Directive => "a directive stands between definitions; is a `;` missing before it?",
-        Kind::Pattern { .. } => "for a text in which a regex matches nowhere write `#ex\"...\"`",
-        Kind::Unknown => match text.chars().next()? {
-            '%' => directives::ADVICE,
+        KbnfTokenKind::Number => "write text in quotes",
+        KbnfTokenKind::Directive => "a directive stands between definitions; is a `;` missing before it?",
+        KbnfTokenKind::Pattern { .. } => "for a text in which a regex matches nowhere write `#ex\"...\"`",
+        KbnfTokenKind::Unknown => match text.chars().next()? {
+            '%' => directives::HELP_READ_WITH_LEXER,
             '^' => "for a character class write a regex, for example `#r\"[^a-z]\"`",
             '.' => "for a range of characters, or any character, write a regex: `#r\"[a-z]\"`, `#r\".\"`",
             '-' | '!' | '~' | '&' => {

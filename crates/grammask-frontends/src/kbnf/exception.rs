@@ -1,20 +1,20 @@
-//! Expands a symbol into the strings it stands for, for `except!(symbol)`.
+//! Expands the symbol in `except!(symbol)` to the strings that it derives.
 //!
-//! The symbol must stand for an alternation of nonempty strings, directly or through other symbols and round
-//! brackets. Every definition is entered once per expansion, so alternatives that come by several ways count once, and
-//! a cycle such as `a ::= "x" | a;` adds nothing (it is the least fixpoint). The walk keeps its own stack.
+//! The symbol must be an alternation of nonempty strings, directly or through other symbols and round brackets. Each
+//! definition is visited once per expansion, so alternatives that are reachable in several ways count once, and a cycle
+//! such as `a ::= "x" | a;` adds nothing (the least fixpoint). The traversal uses an explicit stack.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ast::{Ast, Bracket, Expression, ExpressionId};
 use grammask_diagnostics::{Code, Diagnostic, Position, Span};
 
-/// The definitions of a text, by name.
-pub(super) struct Symbols<'a> {
+/// The definitions of a source, by name.
+pub(super) struct DefinitionTable<'a> {
     bodies: FxHashMap<&'a str, Vec<ExpressionId>>,
 }
 
-impl<'a> Symbols<'a> {
+impl<'a> DefinitionTable<'a> {
     /// The definitions of `ast`.
     pub(super) fn of(ast: &'a Ast) -> Self {
         let mut bodies: FxHashMap<&str, Vec<ExpressionId>> = FxHashMap::default();
@@ -35,16 +35,16 @@ impl<'a> Symbols<'a> {
     }
 }
 
-/// What an expansion found, and what it cost.
+/// The result of an expansion, and its cost.
 pub(super) struct Expansion<'a> {
-    /// The strings, in no particular order; or why there are none, unless that is reported elsewhere.
+    /// The strings, in no particular order. An error without a diagnostic is reported elsewhere.
     pub(super) strings: Result<Vec<&'a [u8]>, Option<Box<Diagnostic>>>,
-    /// How many expressions were visited.
+    /// Number of visited expressions.
     pub(super) visited: usize,
 }
 
-/// The strings that the symbol at `symbol` stands for.
-pub(super) fn expand<'a>(ast: &'a Ast, symbols: &Symbols<'a>, symbol: Span) -> Expansion<'a> {
+/// The strings that the symbol at `symbol` derives.
+pub(super) fn expand<'a>(ast: &'a Ast, symbols: &DefinitionTable<'a>, symbol: Span) -> Expansion<'a> {
     let mut visited = 0;
     let strings = collect(ast, symbols, symbol, &mut visited);
     Expansion { strings, visited }
@@ -52,7 +52,7 @@ pub(super) fn expand<'a>(ast: &'a Ast, symbols: &Symbols<'a>, symbol: Span) -> E
 
 fn collect<'a>(
     ast: &'a Ast,
-    symbols: &Symbols<'a>,
+    symbols: &DefinitionTable<'a>,
     symbol: Span,
     visited: &mut usize,
 ) -> Result<Vec<&'a [u8]>, Option<Box<Diagnostic>>> {
@@ -61,8 +61,8 @@ fn collect<'a>(
         return Err(None);
     }
     let mut strings = Vec::new();
-    let mut entered: FxHashSet<&str> = FxHashSet::default();
-    entered.insert(name);
+    let mut visited_names: FxHashSet<&str> = FxHashSet::default();
+    visited_names.insert(name);
     let mut stack: Vec<ExpressionId> = symbols.bodies(name).to_vec();
     while let Some(id) = stack.pop() {
         *visited += 1;
@@ -78,28 +78,28 @@ fn collect<'a>(
                 if !symbols.defines(next) {
                     return Err(None);
                 }
-                if entered.insert(next) {
+                if visited_names.insert(next) {
                     *visited += symbols.bodies(next).len();
                     stack.extend(symbols.bodies(next));
                 }
             }
             Expression::Error => return Err(None),
             _ => {
-                let place = ast.span(id);
-                let position = Position::of(ast.source(), place.start);
-                let shown: String = ast.text(place).chars().take(40).collect();
+                let span = ast.span(id);
+                let position = Position::of(ast.source(), span.start);
+                let shown: String = ast.text(span).chars().take(40).collect();
                 let found = format!("`{shown}` on line {}, column {}", position.line, position.column);
-                return Err(Some(Box::new(refusal(name, symbol).found(found))));
+                return Err(Some(Box::new(invalid_exception(name, symbol).found(found))));
             }
         }
     }
     if strings.is_empty() {
-        return Err(Some(Box::new(refusal(name, symbol).found("no string at all"))));
+        return Err(Some(Box::new(invalid_exception(name, symbol).found("no string at all"))));
     }
     Ok(strings)
 }
 
-fn refusal(name: &str, symbol: Span) -> Diagnostic {
+fn invalid_exception(name: &str, symbol: Span) -> Diagnostic {
     Diagnostic::error(
         Code::InvalidException,
         format!("`{name}` does not stand for a choice of nonempty strings"),

@@ -1,20 +1,19 @@
-//! The KBNF front end: reads the grammar language of the kbnf engine, with its gaps filled.
+//! The KBNF front end: the grammar language of the kbnf engine, with its gaps filled.
 //!
-//! A text goes through three stages, each with a type of its own:
+//! A source passes through three stages, each with its own output type:
 //!
-//! 1. the scanner makes tokens and the parser an [`Ast`] that is faithful to the text ([`parse`]);
-//!    escapes are decoded on the way;
-//! 2. translation checks what the tree alone can tell (undefined symbols, bad regexes, bad exceptions) and builds
-//!    the [`Grammar`] ([`grammar`]);
-//! 3. lowering, which knows nothing of KBNF, finds what needs the meaning: empty languages, endless rules, cycles.
+//! 1. the scanner produces tokens, and the parser an [`Ast`] that is faithful to the source ([`parse`]); escapes are
+//!    decoded in this stage;
+//! 2. translation checks the tree (undefined symbols, invalid regexes and exceptions) and builds the [`Grammar`]
+//!    ([`grammar`]);
+//! 3. lowering, which is independent of KBNF, checks the meaning: empty languages, rules without finite texts, cycles.
 //!
-//! Any byte sequence gets an answer in time that is linear in its length (regexes aside, which have a budget). There
-//! is no recursion: open brackets are an explicit stack, trees are arenas. One run reports every error it can tell
-//! apart, up to a hundred: within a token the scanner repairs and goes on, within a definition the parser goes on at
-//! the next alternative, and symbols without a definition are looked for even where the syntax is broken, unless the
-//! text was not read to its end.
+//! Cost: linear in the length of any byte sequence, except for regexes, which have a budget. Nothing recurses: open
+//! brackets are an explicit stack, trees are arenas. One run reports up to a hundred independent errors: the scanner
+//! recovers within a token, the parser resumes at the next alternative of a definition, and undefined symbols are
+//! reported despite syntax errors, unless the source was not read to its end.
 //!
-//! The language, and where it differs from kbnf 0.4.2, is described in `docs/kbnf.md`.
+//! `docs/kbnf.md` describes the language and its differences from kbnf 0.4.2.
 
 pub mod ast;
 mod describe;
@@ -27,37 +26,37 @@ mod translate;
 use std::sync::Arc;
 
 pub use ast::Ast;
-pub use parse::Parsed;
+pub use parse::ParseOutput;
 
 use grammask_diagnostics::{Diagnostic, GrammarError, Limits, Severity, Span};
 use grammask_grammar::Grammar;
 use grammask_grammar::directives::{Directive, DirectiveMode};
 
-/// What some editors write at the beginning of a UTF-8 file; it is no part of the text, and no place counts it.
+/// The byte order mark that some editors write at the start of a UTF-8 file; no span counts it.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Reads `text` as far as it can be read.
+/// Parses `text` with error recovery.
 ///
-/// Never fails: what is wrong is in [`Parsed::diagnostics`], and stands as
-/// [`Expression::Error`](ast::Expression::Error) in the tree.
+/// Never fails: errors are in [`ParseOutput::diagnostics`], and are nodes [`Expression::Error`](ast::Expression::Error)
+/// of the tree.
 #[must_use]
-pub fn parse(text: &[u8], limits: &Limits) -> Parsed {
+pub fn parse(text: &[u8], limits: &Limits) -> ParseOutput {
     parse_in(DirectiveMode::Refused, text, limits)
 }
 
-fn parse_in(mode: DirectiveMode, text: &[u8], limits: &Limits) -> Parsed {
+fn parse_in(mode: DirectiveMode, text: &[u8], limits: &Limits) -> ParseOutput {
     if text.len() > limits.grammar_bytes {
-        return Parsed::refused(text.len(), limits);
+        return ParseOutput::too_long(text.len(), limits);
     }
-    let (source, invalid) = repair(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text));
+    let (source, invalid) = replace_invalid_utf8(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text));
     let mut parsed = parse::parse_text(&source, &invalid, mode, limits.grammar_size);
     for diagnostic in &mut parsed.diagnostics {
-        say_what_was_found(diagnostic, &source);
+        fill_in_found(diagnostic, &source);
     }
     parsed
 }
 
-/// The grammar that `text` writes, with start symbol `start`, and the warnings about it.
+/// The grammar with source `text` and start symbol `start`, and its warnings.
 ///
 /// ```
 /// use grammask_diagnostics::Limits;
@@ -68,7 +67,7 @@ fn parse_in(mode: DirectiveMode, text: &[u8], limits: &Limits) -> Parsed {
 /// ```
 ///
 /// # Errors
-/// All errors of the text at once, in its order.
+/// All errors of the source, in source order.
 pub fn grammar(
     text: &[u8],
     start: &str,
@@ -78,10 +77,10 @@ pub fn grammar(
     Ok((grammar, warnings))
 }
 
-/// The same for a grammar with a lexer: with what its [directives](super::directives) say.
+/// Like [`grammar`], for a grammar with a lexer: also returns its [directives](super::directives).
 ///
 /// # Errors
-/// All errors of the text at once, in its order.
+/// All errors of the source, in source order.
 pub fn grammar_with_directives(
     text: &[u8],
     start: &str,
@@ -96,28 +95,28 @@ fn read(
     start: &str,
     limits: &Limits,
 ) -> Result<(Grammar, Vec<Directive>, Vec<Diagnostic>), GrammarError> {
-    let Parsed { ast, mut diagnostics, directives, complete } = parse_in(mode, text, limits);
-    let intact = diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error);
-    let (grammar, findings) = translate::translate(&ast, start, complete, limits);
-    diagnostics.extend(findings.into_iter().map(|mut diagnostic| {
-        say_what_was_found(&mut diagnostic, &ast.source);
+    let ParseOutput { ast, mut diagnostics, directives, complete } = parse_in(mode, text, limits);
+    let is_well_formed = diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error);
+    let (grammar, translation_diagnostics) = translate::translate(&ast, start, complete, limits);
+    diagnostics.extend(translation_diagnostics.into_iter().map(|mut diagnostic| {
+        fill_in_found(&mut diagnostic, &ast.source);
         diagnostic
     }));
     diagnostics.sort_by_key(|diagnostic| diagnostic.span.map_or(usize::MAX, |span| span.start));
     match grammar {
-        Some(grammar) if intact => Ok((grammar, directives, diagnostics)),
+        Some(grammar) if is_well_formed => Ok((grammar, directives, diagnostics)),
         _ => {
-            if diagnostics.len() > scan::MOST_DIAGNOSTICS {
+            if diagnostics.len() > scan::MAX_DIAGNOSTICS {
                 diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
-                diagnostics.truncate(scan::MOST_DIAGNOSTICS);
+                diagnostics.truncate(scan::MAX_DIAGNOSTICS);
             }
             Err(GrammarError::new(diagnostics, ast.source))
         }
     }
 }
 
-/// Quotes the text at the place of an error that does not say better what was found.
-fn say_what_was_found(diagnostic: &mut Diagnostic, source: &str) {
+/// Sets `found` to the source at the span of an error, unless the error has a more specific finding.
+fn fill_in_found(diagnostic: &mut Diagnostic, source: &str) {
     if let (None, Severity::Error, Some(span)) = (&diagnostic.found, diagnostic.severity, diagnostic.span) {
         let next = source[span.start..].chars().next().map_or(0, char::len_utf8);
         diagnostic.found = Some(match &source[span.start..span.end.max(span.start + next)] {
@@ -127,8 +126,8 @@ fn say_what_was_found(diagnostic: &mut Diagnostic, source: &str) {
     }
 }
 
-/// `text` with U+FFFD in place of what is not UTF-8, and the places of these characters.
-fn repair(text: &[u8]) -> (Arc<str>, Vec<Span>) {
+/// `text` with U+FFFD in place of invalid UTF-8, and the spans of these characters.
+fn replace_invalid_utf8(text: &[u8]) -> (Arc<str>, Vec<Span>) {
     if let Ok(text) = std::str::from_utf8(text) {
         return (Arc::from(text), Vec::new());
     }

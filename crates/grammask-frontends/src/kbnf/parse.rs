@@ -1,6 +1,6 @@
-//! Parses a KBNF text into a tree, without recursion and without stopping at the first error.
+//! Parses a KBNF source to a tree, without recursion and with error recovery.
 //!
-//! The grammar of grammars (blanks and comments may stand between all tokens):
+//! The grammar of grammars (white space and comments are allowed between all tokens):
 //!
 //! ```text
 //! text        = { definition | directive };
@@ -13,35 +13,36 @@
 //! directive   = "%" NAME { NAME [","] } [NUMBER] ";";
 //! ```
 //!
-//! Directives are read for grammars with a lexer only. Open brackets are frames on an explicit stack. After an unexpected token the parser goes on at the next `|`, `;`,
-//! closing bracket or definition, so that each alternative reports at most one error of its own.
+//! Directives are parsed for grammars with a lexer only. Open brackets are frames on an explicit stack. After an
+//! unexpected token the parser resumes at the next `|`, `;`, closing bracket or definition, so each alternative reports
+//! at most one syntax error.
 
 use std::sync::Arc;
 
-use super::ast::{Ast, Bracket, Definition, Exception, Expression, ExpressionId, Pattern};
+use super::ast::{Ast, Bracket, Exception, Expression, ExpressionId, KbnfDefinition, PatternLiteral};
 use super::describe::{advice, describe, shorten};
-use super::escape::{Style, decode_bytes, decode_text};
-use super::scan::{Kind, Scanner, Token};
+use super::escape::{QuoteStyle, decode_bytes, decode_text};
+use super::scan::{KbnfScanner, KbnfToken, KbnfTokenKind};
 use grammask_diagnostics::{Code, Diagnostic, LimitExceeded, Limits, Span};
 use grammask_grammar::directives::{Directive, DirectiveMode};
 use grammask_grammar::{TokenReference, directives};
 
-/// What a text is made of, as far as it could be read, and what is wrong with it.
+/// The tree of a source as far as it could be parsed, and its diagnostics.
 #[derive(Debug)]
-pub struct Parsed {
-    /// The tree; broken parts are [`Expression::Error`].
+pub struct ParseOutput {
+    /// The tree; malformed parts are [`Expression::Error`].
     pub ast: Ast,
-    /// Errors and warnings, in the order of the text.
+    /// Errors and warnings, in source order.
     pub diagnostics: Vec<Diagnostic>,
-    /// What the text says about its lexer, if that was to be read.
+    /// The directives for the lexer, if they were to be parsed.
     pub directives: Vec<Directive>,
-    /// Whether the whole text was read, so that a symbol without a definition really has none.
+    /// Whether the whole source was read; if not, a definition may exist although it is not in the tree.
     pub(super) complete: bool,
 }
 
-impl Parsed {
-    /// The answer to a text of `length` bytes, which is more than is allowed.
-    pub(super) fn refused(length: usize, limits: &Limits) -> Self {
+impl ParseOutput {
+    /// The output for a source of `length` bytes, which exceeds the limit.
+    pub(super) fn too_long(length: usize, limits: &Limits) -> Self {
         let limit = LimitExceeded::new("grammar_bytes", limits.grammar_bytes);
         let ast = Ast {
             source: Arc::from(""),
@@ -54,80 +55,81 @@ impl Parsed {
     }
 }
 
-/// Parses `source`, in which bytes that were not UTF-8 stand as U+FFFD at the places `invalid`.
+/// Parses `source`, in which invalid UTF-8 was replaced with U+FFFD at the spans `invalid`.
 pub(super) fn parse_text(
     source: &Arc<str>,
     invalid: &[Span],
     mode: DirectiveMode,
-    most_expressions: usize,
-) -> Parsed {
-    let mut scanner = Scanner::new(source, invalid, mode);
+    max_expressions: usize,
+) -> ParseOutput {
+    let mut scanner = KbnfScanner::new(source, invalid, mode);
     let token = scanner.next();
     let following = scanner.next();
     let ast =
         Ast { source: source.clone(), definitions: Vec::new(), expressions: Vec::new(), spans: Vec::new() };
     let directives = Vec::new();
-    let mut parser = Parser { scanner, token, following, previous_end: 0, ast, directives, most_expressions };
-    while parser.token.kind != Kind::End {
+    let mut parser =
+        KbnfParser { scanner, token, following, previous_end: 0, ast, directives, max_expressions };
+    while parser.token.kind != KbnfTokenKind::End {
         parser.top_level();
     }
     let complete = !parser.scanner.stopped();
-    let Parser { scanner, ast, directives, .. } = parser;
-    Parsed { ast, diagnostics: scanner.into_diagnostics(), directives, complete }
+    let KbnfParser { scanner, ast, directives, .. } = parser;
+    ParseOutput { ast, diagnostics: scanner.into_diagnostics(), directives, complete }
 }
 
-struct Parser<'s> {
-    scanner: Scanner<'s>,
-    token: Token,
-    /// The token after [`Parser::token`].
-    following: Token,
-    /// Where the last token that was taken ends.
+struct KbnfParser<'s> {
+    scanner: KbnfScanner<'s>,
+    token: KbnfToken,
+    /// The token after [`KbnfParser::token`].
+    following: KbnfToken,
+    /// End of the last consumed token.
     previous_end: usize,
     ast: Ast,
     directives: Vec<Directive>,
-    most_expressions: usize,
+    max_expressions: usize,
 }
 
-/// What is open: a definition's body (no bracket) or a bracket.
-struct Frame {
+/// An open bracket, or the body of a definition (without a bracket).
+struct KbnfFrame {
     bracket: Option<(Bracket, Span)>,
     alternatives: Vec<ExpressionId>,
     items: Vec<ExpressionId>,
-    /// A comma that waits for its right side.
+    /// A comma without its right operand so far.
     comma: Option<Span>,
-    /// Whether the alternative at hand has reported an error, so that being empty is not another.
-    broken: bool,
+    /// Whether an error was reported in the current alternative, which then may be empty without another error.
+    has_error: bool,
 }
 
-impl Frame {
+impl KbnfFrame {
     fn new(bracket: Option<(Bracket, Span)>) -> Self {
-        Self { bracket, alternatives: Vec::new(), items: Vec::new(), comma: None, broken: false }
+        Self { bracket, alternatives: Vec::new(), items: Vec::new(), comma: None, has_error: false }
     }
 }
 
-/// The frames of one body: the innermost one, and those around it.
-struct Frames {
-    top: Frame,
-    outer: Vec<Frame>,
-    /// How many brackets of each kind are open.
+/// The stack of frames of one body.
+struct FrameStack {
+    top: KbnfFrame,
+    outer: Vec<KbnfFrame>,
+    /// Number of open brackets of each kind.
     open: [usize; 3],
 }
 
-/// Advice where `*)` stands outside comments.
+/// Advice on `*)` outside of comments.
 const NO_NESTED_COMMENTS: &str = "comments do not nest: the first `*)` ends them all";
 
-/// How a definition is written.
+/// The notation of a definition.
 const DEFINITION: &str = "a definition is written `name ::= ...;`";
 
-/// How an exception is written.
+/// The notation of an exception.
 const EXCEPTION: &str =
     "write `except!(\"a\" | \"b\")` or `except!(symbol)`, with the most tokens `except!(\"a\", 5)`";
 
-/// What can begin an expression.
+/// The tokens that can begin an expression.
 const PRIMARIES: [&str; 5] = ["a terminal", "a symbol", "`(`", "`[`", "`{`"];
 
-impl<'s> Parser<'s> {
-    fn take(&mut self) -> Token {
+impl<'s> KbnfParser<'s> {
+    fn advance(&mut self) -> KbnfToken {
         let token = self.token;
         self.previous_end = token.span.end;
         self.token = self.following;
@@ -136,8 +138,8 @@ impl<'s> Parser<'s> {
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {
-        // Where the scanner stopped, what seems to be missing may stand further on.
-        if !(self.scanner.stopped() && self.token.kind == Kind::End) {
+        // After the scanner has stopped, tokens that seem to be missing may exist in the unread source.
+        if !(self.scanner.stopped() && self.token.kind == KbnfTokenKind::End) {
             self.scanner.report(diagnostic);
         }
     }
@@ -147,8 +149,8 @@ impl<'s> Parser<'s> {
     }
 
     fn add(&mut self, expression: Expression, span: Span) -> ExpressionId {
-        if self.ast.expressions.len() >= self.most_expressions {
-            let limit = LimitExceeded::new("grammar_size", self.most_expressions);
+        if self.ast.expressions.len() >= self.max_expressions {
+            let limit = LimitExceeded::new("grammar_size", self.max_expressions);
             self.scanner.stop(limit.diagnostic().at(span));
         }
         self.ast.expressions.push(expression);
@@ -156,14 +158,14 @@ impl<'s> Parser<'s> {
         ExpressionId::new(self.ast.expressions.len() - 1)
     }
 
-    /// Whether a definition begins here; a misspelled `::=` counts at the beginning of a line.
+    /// Whether a definition begins at the current token; a misspelled `::=` counts at the start of a line.
     fn at_definition(&self) -> bool {
-        if self.token.kind != Kind::Identifier {
+        if self.token.kind != KbnfTokenKind::Identifier {
             return false;
         }
         match self.following.kind {
-            Kind::Define => true,
-            Kind::DefineSlip => {
+            KbnfTokenKind::Define => true,
+            KbnfTokenKind::DefineSlip => {
                 let before = self.scanner.source()[..self.token.span.start].trim_end_matches([' ', '\t']);
                 before.is_empty() || before.ends_with('\n')
             }
@@ -171,13 +173,13 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// A definition, or an error up to the next one.
+    /// Parses a definition or a directive, or skips to the next one after an error.
     fn top_level(&mut self) {
         match self.token.kind {
-            Kind::Identifier => self.definition(),
-            Kind::Directive => self.directive(),
-            Kind::Semicolon => {
-                let span = self.take().span;
+            KbnfTokenKind::Identifier => self.definition(),
+            KbnfTokenKind::Directive => self.directive(),
+            KbnfTokenKind::Semicolon => {
+                let span = self.advance().span;
                 self.report(
                     Diagnostic::error(Code::UnexpectedInput, "there is nothing before this semicolon")
                         .at(span)
@@ -187,12 +189,12 @@ impl<'s> Parser<'s> {
                 );
             }
             kind => {
-                if kind != Kind::Broken {
+                if kind != KbnfTokenKind::Broken {
                     self.unexpected("a definition must stand here", &["a definition"], DEFINITION);
                 }
-                if kind == Kind::Unknown && self.text(self.token.span).starts_with('%') {
-                    // The token is the whole line.
-                    self.take();
+                if kind == KbnfTokenKind::Unknown && self.text(self.token.span).starts_with('%') {
+                    // The token covers the whole line.
+                    self.advance();
                     return;
                 }
                 self.skip_definition();
@@ -200,35 +202,39 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Goes on behind the next semicolon, or where something else begins.
+    /// Skips the next semicolon, or stops before a token that begins something else.
     fn skip_definition(&mut self) {
-        while !matches!(self.token.kind, Kind::End | Kind::Semicolon | Kind::Directive)
-            && !self.at_definition()
+        while !matches!(
+            self.token.kind,
+            KbnfTokenKind::End | KbnfTokenKind::Semicolon | KbnfTokenKind::Directive
+        ) && !self.at_definition()
         {
-            self.take();
+            self.advance();
         }
-        if self.token.kind == Kind::Semicolon {
-            self.take();
+        if self.token.kind == KbnfTokenKind::Semicolon {
+            self.advance();
         }
     }
 
     /// `%name a b 1;`
     fn directive(&mut self) {
-        let keyword = self.take().span;
+        let keyword = self.advance().span;
         let mut words: Vec<(&'s str, Span)> = Vec::new();
         loop {
-            let Token { kind, span } = self.token;
+            let KbnfToken { kind, span } = self.token;
             match kind {
-                Kind::Identifier if !self.at_definition() => words.push((self.text(span), span)),
-                Kind::Number => words.push((self.text(span), span)),
-                Kind::Comma if !words.is_empty() => {}
-                Kind::Unknown if self.text(span) == "-" && self.following.kind == Kind::Number => {
-                    self.take();
+                KbnfTokenKind::Identifier if !self.at_definition() => words.push((self.text(span), span)),
+                KbnfTokenKind::Number => words.push((self.text(span), span)),
+                KbnfTokenKind::Comma if !words.is_empty() => {}
+                KbnfTokenKind::Unknown
+                    if self.text(span) == "-" && self.following.kind == KbnfTokenKind::Number =>
+                {
+                    self.advance();
                     let span = span.to(self.token.span);
                     words.push((self.text(span), span));
                 }
-                Kind::Semicolon => {
-                    self.take();
+                KbnfTokenKind::Semicolon => {
+                    self.advance();
                     break;
                 }
                 _ => {
@@ -241,9 +247,9 @@ impl<'s> Parser<'s> {
                     return;
                 }
             }
-            self.take();
+            self.advance();
         }
-        match directives::read((self.text(keyword), keyword), &words) {
+        match directives::parse(self.text(keyword), keyword, &words) {
             Ok(read) => self.directives.extend(read),
             Err(diagnostic) => self.report(*diagnostic),
         }
@@ -251,14 +257,14 @@ impl<'s> Parser<'s> {
 
     /// `name ::= body;`
     fn definition(&mut self) {
-        let name = self.take().span;
+        let name = self.advance().span;
         let shown = shorten(self.text(name));
         match self.token.kind {
-            Kind::Define => {
-                self.take();
+            KbnfTokenKind::Define => {
+                self.advance();
             }
-            Kind::DefineSlip => {
-                let span = self.take().span;
+            KbnfTokenKind::DefineSlip => {
+                let span = self.advance().span;
                 self.report(
                     Diagnostic::error(
                         Code::UnexpectedInput,
@@ -274,54 +280,55 @@ impl<'s> Parser<'s> {
                 let message = format!("the name `{shown}` begins a definition, which needs `::=`");
                 self.unexpected(&message, &["`::=`", "`=`"], DEFINITION);
                 let body = self.add(Expression::Error, name);
-                self.ast.definitions.push(Definition { name, body, span: name });
+                self.ast.definitions.push(KbnfDefinition { name, body, span: name });
                 self.skip_definition();
                 return;
             }
         }
         let body = self.body(&shown);
         let span = Span::new(name.start, self.previous_end);
-        self.ast.definitions.push(Definition { name, body, span });
+        self.ast.definitions.push(KbnfDefinition { name, body, span });
     }
 
-    /// The right-hand side of `name` and its semicolon.
+    /// Parses the right-hand side of `name` and its semicolon.
     fn body(&mut self, name: &str) -> ExpressionId {
-        let mut frames = Frames { top: Frame::new(None), outer: Vec::new(), open: [0; 3] };
+        let mut frames = FrameStack { top: KbnfFrame::new(None), outer: Vec::new(), open: [0; 3] };
         loop {
             match self.token.kind {
-                Kind::End | Kind::Semicolon | Kind::Directive => break,
+                KbnfTokenKind::End | KbnfTokenKind::Semicolon | KbnfTokenKind::Directive => break,
                 _ if self.at_definition() => break,
-                Kind::Open(bracket) => {
-                    let span = self.take().span;
+                KbnfTokenKind::Open(bracket) => {
+                    let span = self.advance().span;
                     frames.open[bracket as usize] += 1;
-                    let outer = std::mem::replace(&mut frames.top, Frame::new(Some((bracket, span))));
+                    let outer = std::mem::replace(&mut frames.top, KbnfFrame::new(Some((bracket, span))));
                     frames.outer.push(outer);
                 }
-                Kind::Close(bracket) => self.close(&mut frames, bracket),
-                Kind::Bar => {
+                KbnfTokenKind::Close(bracket) => self.close(&mut frames, bracket),
+                KbnfTokenKind::Bar => {
                     self.end_alternative(&mut frames.top);
-                    self.take();
+                    self.advance();
                 }
-                Kind::Comma => self.comma(&mut frames.top),
-                Kind::Postfix(_) => self.stray_postfix(),
+                KbnfTokenKind::Comma => self.comma(&mut frames.top),
+                KbnfTokenKind::Postfix(_) => self.stray_postfix(),
                 _ => match self.primary() {
                     Some(item) => self.push_item(&mut frames.top, item),
-                    None => self.resynchronise(&mut frames.top),
+                    None => self.recover(&mut frames.top),
                 },
             }
         }
         self.end_body(frames, name)
     }
 
-    /// Closes what is open at the end of a body and takes the semicolon.
-    fn end_body(&mut self, mut frames: Frames, name: &str) -> ExpressionId {
+    /// Closes all frames at the end of a body and consumes the semicolon.
+    fn end_body(&mut self, mut frames: FrameStack, name: &str) -> ExpressionId {
         let unclosed = !frames.outer.is_empty();
         while !frames.outer.is_empty() {
             self.close_unclosed(&mut frames);
         }
-        let empty = frames.top.items.is_empty() && frames.top.alternatives.is_empty() && !frames.top.broken;
+        let empty =
+            frames.top.items.is_empty() && frames.top.alternatives.is_empty() && !frames.top.has_error;
         if empty && frames.top.comma.is_none() {
-            frames.top.broken = true;
+            frames.top.has_error = true;
             let diagnostic =
                 Diagnostic::error(Code::UnexpectedInput, format!("the definition of `{name}` is empty"))
                     .at(self.token.span)
@@ -331,10 +338,10 @@ impl<'s> Parser<'s> {
             self.report(diagnostic);
         }
         let body = self.end_choice(&mut frames.top);
-        if self.token.kind == Kind::Semicolon {
-            self.take();
+        if self.token.kind == KbnfTokenKind::Semicolon {
+            self.advance();
         } else if !unclosed && !empty {
-            let help = if self.token.kind == Kind::End {
+            let help = if self.token.kind == KbnfTokenKind::End {
                 "end the definition with `;`".into()
             } else {
                 format!(
@@ -353,12 +360,12 @@ impl<'s> Parser<'s> {
         body
     }
 
-    /// Adds `item`, with the operator that follows it, to an alternative.
-    fn push_item(&mut self, frame: &mut Frame, item: ExpressionId) {
+    /// Adds `item`, with the postfix operator that follows it, to an alternative.
+    fn push_item(&mut self, frame: &mut KbnfFrame, item: ExpressionId) {
         let mut item = item;
         let mut operators = 0;
-        while let Kind::Postfix(operator) = self.token.kind {
-            let token = self.take();
+        while let KbnfTokenKind::Postfix(operator) = self.token.kind {
+            let token = self.advance();
             operators += 1;
             if operators == 2 {
                 let span = self.ast.span(item).to(token.span);
@@ -378,28 +385,31 @@ impl<'s> Parser<'s> {
         frame.items.push(item);
     }
 
-    /// An expression without brackets and operators, or nothing if none begins here (which is not reported).
+    /// Parses an expression without brackets and operators. `None`, without a report, if none begins here.
     fn primary(&mut self) -> Option<ExpressionId> {
         let token = self.token;
         let source = self.scanner.source();
-        let mut faults = Vec::new();
+        let mut diagnostics = Vec::new();
         let expression = match token.kind {
-            Kind::Identifier => Expression::Reference,
-            Kind::Any => Expression::AnyToken,
-            Kind::Broken => Expression::Error,
-            Kind::Quoted { content } => {
-                Expression::Literal(decode_bytes(source, content, &mut |fault| faults.push(fault)).into())
+            KbnfTokenKind::Identifier => Expression::Reference,
+            KbnfTokenKind::Any => Expression::AnyToken,
+            KbnfTokenKind::Broken => Expression::Error,
+            KbnfTokenKind::Quoted { content } => Expression::Literal(
+                decode_bytes(source, content, &mut |diagnostic| diagnostics.push(diagnostic)).into(),
+            ),
+            KbnfTokenKind::Pattern { form, style, content } => {
+                let text =
+                    decode_text(source, content, style, &mut |diagnostic| diagnostics.push(diagnostic));
+                Expression::Pattern(PatternLiteral { form, text: text.into(), content, style })
             }
-            Kind::Pattern { form, style, content } => {
-                let text = decode_text(source, content, style, &mut |fault| faults.push(fault));
-                Expression::Pattern(Pattern { form, text: text.into(), content, style })
-            }
-            Kind::TokenName => Expression::Token(TokenReference::Name(self.text(token.span).into())),
-            Kind::TokenId(id) => Expression::Token(TokenReference::Id(id)),
-            Kind::TokenQuoted { content } => {
-                let name = decode_text(source, content, Style::Text, &mut |fault| faults.push(fault));
-                if name.is_empty() && faults.is_empty() {
-                    faults.push(
+            KbnfTokenKind::TokenName => Expression::Token(TokenReference::Name(self.text(token.span).into())),
+            KbnfTokenKind::TokenId(id) => Expression::Token(TokenReference::Id(id)),
+            KbnfTokenKind::TokenQuoted { content } => {
+                let name = decode_text(source, content, QuoteStyle::Text, &mut |diagnostic| {
+                    diagnostics.push(diagnostic)
+                });
+                if name.is_empty() && diagnostics.is_empty() {
+                    diagnostics.push(
                         Diagnostic::error(Code::InvalidTokenReference, "the name of a token is empty")
                             .at(token.span)
                             .help("write the token's name, or its id as `<[123]>`"),
@@ -407,25 +417,26 @@ impl<'s> Parser<'s> {
                 }
                 Expression::Token(TokenReference::Name(name))
             }
-            Kind::Except => {
-                self.take();
+            KbnfTokenKind::Except => {
+                self.advance();
                 return Some(self.except(token.span));
             }
             _ => return None,
         };
-        for fault in faults {
-            self.report(fault);
+        for diagnostic in diagnostics {
+            self.report(diagnostic);
         }
-        self.take();
-        let called = self.token.kind == Kind::Open(Bracket::Round) && self.token.span.start == token.span.end;
-        if token.kind == Kind::Broken && called {
-            self.take();
+        self.advance();
+        let called =
+            self.token.kind == KbnfTokenKind::Open(Bracket::Round) && self.token.span.start == token.span.end;
+        if token.kind == KbnfTokenKind::Broken && called {
+            self.advance();
             self.skip_arguments();
         }
         Some(self.add(expression, token.span))
     }
 
-    /// The brackets after `except!`.
+    /// Parses the arguments of `except!`.
     fn except(&mut self, start: Span) -> ExpressionId {
         let result = self.except_arguments();
         let expression = match result {
@@ -435,22 +446,24 @@ impl<'s> Parser<'s> {
         self.add(expression, Span::new(start.start, self.previous_end))
     }
 
-    /// Goes on after the round bracket that closes the one that is open.
+    /// Skips the closing round bracket of the innermost open one.
     fn skip_arguments(&mut self) {
         let mut depth = 0usize;
-        while !matches!(self.token.kind, Kind::End | Kind::Semicolon) && !self.at_definition() {
-            match self.take().kind {
-                Kind::Open(Bracket::Round) => depth += 1,
-                Kind::Close(Bracket::Round) if depth == 0 => return,
-                Kind::Close(Bracket::Round) => depth -= 1,
+        while !matches!(self.token.kind, KbnfTokenKind::End | KbnfTokenKind::Semicolon)
+            && !self.at_definition()
+        {
+            match self.advance().kind {
+                KbnfTokenKind::Open(Bracket::Round) => depth += 1,
+                KbnfTokenKind::Close(Bracket::Round) if depth == 0 => return,
+                KbnfTokenKind::Close(Bracket::Round) => depth -= 1,
                 _ => {}
             }
         }
     }
 
-    /// The arguments of `except!` with their brackets; nothing, with a report, where they are wrong.
+    /// Parses the arguments of `except!` with their brackets. `None`, with a report, if they are malformed.
     fn except_arguments(&mut self) -> Option<(Exception, Option<u32>)> {
-        self.expect(Kind::Open(Bracket::Round), "`except!` needs its arguments in brackets", "`(`")?;
+        self.expect(KbnfTokenKind::Open(Bracket::Round), "`except!` needs its arguments in brackets", "`(`")?;
         let arguments = self.exception();
         if arguments.is_none() {
             self.skip_arguments();
@@ -458,14 +471,14 @@ impl<'s> Parser<'s> {
         arguments
     }
 
-    /// `NAME` or `"a" | "b"`, perhaps a number of tokens, and the closing bracket.
+    /// Parses `NAME` or `"a" | "b"`, the optional number of tokens, and the closing bracket.
     fn exception(&mut self) -> Option<(Exception, Option<u32>)> {
-        let exception = if self.token.kind == Kind::Identifier {
-            Exception::Symbol(self.take().span)
+        let exception = if self.token.kind == KbnfTokenKind::Identifier {
+            Exception::Symbol(self.advance().span)
         } else {
             let mut strings = Vec::new();
             loop {
-                let Kind::Quoted { content } = self.token.kind else {
+                let KbnfTokenKind::Quoted { content } = self.token.kind else {
                     self.unexpected(
                         "`except!` takes strings or a symbol",
                         &["a string", "a symbol"],
@@ -473,25 +486,27 @@ impl<'s> Parser<'s> {
                     );
                     return None;
                 };
-                let mut faults = Vec::new();
-                let bytes = decode_bytes(self.scanner.source(), content, &mut |fault| faults.push(fault));
-                for fault in faults {
-                    self.report(fault);
+                let mut diagnostics = Vec::new();
+                let bytes = decode_bytes(self.scanner.source(), content, &mut |diagnostic| {
+                    diagnostics.push(diagnostic)
+                });
+                for diagnostic in diagnostics {
+                    self.report(diagnostic);
                 }
-                strings.push((bytes.into(), self.take().span));
-                if self.token.kind != Kind::Bar {
+                strings.push((bytes.into(), self.advance().span));
+                if self.token.kind != KbnfTokenKind::Bar {
                     break;
                 }
-                self.take();
+                self.advance();
             }
             Exception::Strings(strings.into())
         };
         let mut tokens = None;
-        if self.token.kind == Kind::Comma {
-            self.take();
+        if self.token.kind == KbnfTokenKind::Comma {
+            self.advance();
             let span = self.token.span;
             self.expect(
-                Kind::Number,
+                KbnfTokenKind::Number,
                 "after the comma stands the most tokens the text may have",
                 "a number",
             )?;
@@ -508,23 +523,27 @@ impl<'s> Parser<'s> {
                 ),
             }
         }
-        self.expect(Kind::Close(Bracket::Round), "the arguments of `except!` end with a bracket", "`)`")?;
+        self.expect(
+            KbnfTokenKind::Close(Bracket::Round),
+            "the arguments of `except!` end with a bracket",
+            "`)`",
+        )?;
         Some((exception, tokens))
     }
 
-    /// Takes a token of `except!`.
-    fn expect(&mut self, kind: Kind, message: &str, expected: &str) -> Option<Token> {
+    /// Consumes a token in the arguments of `except!`.
+    fn expect(&mut self, kind: KbnfTokenKind, message: &str, expected: &str) -> Option<KbnfToken> {
         if self.token.kind == kind {
-            return Some(self.take());
+            return Some(self.advance());
         }
         self.unexpected(message, &[expected], EXCEPTION);
         None
     }
 
-    fn comma(&mut self, frame: &mut Frame) {
-        let span = self.take().span;
-        if (frame.items.is_empty() || frame.comma.is_some()) && !frame.broken {
-            frame.broken = true;
+    fn comma(&mut self, frame: &mut KbnfFrame) {
+        let span = self.advance().span;
+        if (frame.items.is_empty() || frame.comma.is_some()) && !frame.has_error {
+            frame.has_error = true;
             self.report(
                 Diagnostic::error(Code::UnexpectedInput, "there is nothing before this comma")
                     .at(span)
@@ -536,13 +555,13 @@ impl<'s> Parser<'s> {
         frame.comma = Some(span);
     }
 
-    /// An operator that nothing stands before.
+    /// A postfix operator without an operand.
     fn stray_postfix(&mut self) {
-        let token = self.take();
+        let token = self.advance();
         let text = shorten(self.text(token.span));
         let ends_comment = self.scanner.source()[token.span.start..].starts_with("*)");
         let (code, help) = match token.kind {
-            Kind::Postfix(super::ast::Postfix::Bounds { .. }) => {
+            KbnfTokenKind::Postfix(super::ast::Postfix::Bounds { .. }) => {
                 (Code::InvalidRepetition, "write the bounds after what is repeated")
             }
             _ if ends_comment => (Code::UnexpectedInput, NO_NESTED_COMMENTS),
@@ -556,13 +575,13 @@ impl<'s> Parser<'s> {
         );
     }
 
-    /// Ends the alternative at hand.
-    fn end_alternative(&mut self, frame: &mut Frame) {
+    /// Ends the current alternative.
+    fn end_alternative(&mut self, frame: &mut KbnfFrame) {
         let place = Span::new(self.token.span.start, self.token.span.start);
         if let Some(comma) = frame.comma.take()
-            && !frame.broken
+            && !frame.has_error
         {
-            frame.broken = true;
+            frame.has_error = true;
             let diagnostic = Diagnostic::error(Code::UnexpectedInput, "there is nothing after this comma")
                 .at(comma)
                 .found(describe(self.token.kind, self.text(self.token.span)))
@@ -573,10 +592,10 @@ impl<'s> Parser<'s> {
         let items = std::mem::take(&mut frame.items);
         let alternative = match items[..] {
             [] => {
-                if !frame.broken {
+                if !frame.has_error {
                     let message = match frame.bracket {
                         Some((bracket, _))
-                            if frame.alternatives.is_empty() && self.token.kind != Kind::Bar =>
+                            if frame.alternatives.is_empty() && self.token.kind != KbnfTokenKind::Bar =>
                         {
                             format!("the brackets `{} {}` are empty", bracket.open(), bracket.close())
                         }
@@ -597,12 +616,12 @@ impl<'s> Parser<'s> {
                 self.add(Expression::Sequence(items.into()), span)
             }
         };
-        frame.broken = false;
+        frame.has_error = false;
         frame.alternatives.push(alternative);
     }
 
-    /// Ends the last alternative and makes one expression of all.
-    fn end_choice(&mut self, frame: &mut Frame) -> ExpressionId {
+    /// Ends the last alternative and adds the expression of all.
+    fn end_choice(&mut self, frame: &mut KbnfFrame) -> ExpressionId {
         self.end_alternative(frame);
         let alternatives = std::mem::take(&mut frame.alternatives);
         match alternatives[..] {
@@ -614,10 +633,10 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// A closing bracket: of the innermost frame, of one further out, or of none.
-    fn close(&mut self, frames: &mut Frames, bracket: Bracket) {
+    /// A closing bracket of the innermost frame, of an outer one, or of none.
+    fn close(&mut self, frames: &mut FrameStack, bracket: Bracket) {
         if frames.open[bracket as usize] == 0 {
-            let span = self.take().span;
+            let span = self.advance().span;
             let help = match frames.top.bracket {
                 _ if self.scanner.source()[..span.end].ends_with("*)") => NO_NESTED_COMMENTS.into(),
                 Some((open, _)) => format!(
@@ -638,14 +657,14 @@ impl<'s> Parser<'s> {
             self.close_unclosed(frames);
         }
         let body = self.end_choice(&mut frames.top);
-        let end = self.take().span;
+        let end = self.advance().span;
         self.leave(frames, body, end);
     }
 
-    /// Closes the innermost bracket, which has no partner.
-    fn close_unclosed(&mut self, frames: &mut Frames) {
+    /// Closes the innermost bracket, which has no closing token.
+    fn close_unclosed(&mut self, frames: &mut FrameStack) {
         if let Some((bracket, span)) = frames.top.bracket {
-            frames.top.broken |= frames.top.items.is_empty();
+            frames.top.has_error |= frames.top.items.is_empty();
             let diagnostic =
                 Diagnostic::error(Code::UnclosedBracket, format!("`{}` is not closed", bracket.open()))
                     .at(span)
@@ -659,8 +678,8 @@ impl<'s> Parser<'s> {
         self.leave(frames, body, end);
     }
 
-    /// Goes back to the frame around the innermost bracket, whose body is complete.
-    fn leave(&mut self, frames: &mut Frames, body: ExpressionId, end: Span) {
+    /// Pops the innermost frame, whose body is complete.
+    fn leave(&mut self, frames: &mut FrameStack, body: ExpressionId, end: Span) {
         let Some(outer) = frames.outer.pop() else { return };
         let inner = std::mem::replace(&mut frames.top, outer);
         if let Some((bracket, open)) = inner.bracket {
@@ -670,33 +689,33 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Reports a token that no expression begins with, and goes on at the next place that makes sense.
-    fn resynchronise(&mut self, frame: &mut Frame) {
-        if !frame.broken {
+    /// Reports a token with which no expression begins, and skips to the next token at which parsing can resume.
+    fn recover(&mut self, frame: &mut KbnfFrame) {
+        if !frame.has_error {
             self.unexpected("this does not belong to an expression", &PRIMARIES, "write text in quotes");
         }
-        frame.broken = true;
+        frame.has_error = true;
         frame.comma = None;
         let mut depth = 0usize;
-        // The token itself is skipped even if it is one to stop at, so that there is progress.
-        self.take();
+        // The token itself is skipped even if parsing could resume at it, which guarantees progress.
+        self.advance();
         loop {
             match self.token.kind {
-                Kind::End | Kind::Semicolon | Kind::Directive => break,
-                Kind::Bar if depth == 0 => break,
-                Kind::Close(_) if depth == 0 => break,
-                Kind::Close(_) => depth -= 1,
-                Kind::Open(_) => depth += 1,
+                KbnfTokenKind::End | KbnfTokenKind::Semicolon | KbnfTokenKind::Directive => break,
+                KbnfTokenKind::Bar if depth == 0 => break,
+                KbnfTokenKind::Close(_) if depth == 0 => break,
+                KbnfTokenKind::Close(_) => depth -= 1,
+                KbnfTokenKind::Open(_) => depth += 1,
                 _ if self.at_definition() => break,
                 _ => {}
             }
-            self.take();
+            self.advance();
         }
         let error = self.add(Expression::Error, Span::new(self.previous_end, self.previous_end));
         frame.items.push(error);
     }
 
-    /// Reports the token at hand.
+    /// Reports the current token as unexpected.
     fn unexpected(&mut self, message: &str, expected: &[&str], help: &str) {
         let diagnostic = Diagnostic::error(Code::UnexpectedInput, message)
             .at(self.token.span)

@@ -1,25 +1,26 @@
-//! Splits a KBNF text into tokens, one at a time, and collects the diagnostics of scanner and parser.
+//! Splits a KBNF source into tokens, one at a time, and collects the diagnostics of scanner and parser.
 //!
-//! What is wrong within one token is reported here and the token is delivered as what it was meant to be, so that
-//! one slip gives one error. Nothing is scanned more than a constant number of times: look-ahead ends at the line or
-//! after a bounded length, and a quote or comment without an end stops the scanner.
+//! Errors within a token are reported here, and the token is returned as the kind that was probably meant, so one slip
+//! causes one error. Each byte is scanned a constant number of times: look-ahead ends at the line or after a bounded
+//! length, and an unterminated quote or comment stops the scanner.
 
 mod slips;
 
 use super::ast::{Bracket, PatternForm, Postfix};
-use super::escape::{Style, closing_quote};
+use super::escape::{QuoteStyle, closing_quote};
+use crate::cursor::Cursor;
 use grammask_diagnostics::{Code, Diagnostic, Severity, Span, closest};
 use grammask_grammar::directives::DirectiveMode;
 
-/// Most errors, and most warnings, that one text is reported to have.
-pub(super) const MOST_DIAGNOSTICS: usize = 100;
+/// Maximum number of errors, and of warnings, reported for one source.
+pub(super) const MAX_DIAGNOSTICS: usize = 100;
 
-/// How far a slip such as `[A-Z]` or `/regex/` is looked for, in bytes.
-const SLIP_LENGTH: usize = 120;
+/// Maximum length of a slip such as `[A-Z]` or `/regex/`, in bytes.
+const MAX_SLIP_BYTES: usize = 120;
 
 /// The kinds of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum KbnfTokenKind {
     Identifier,
     /// `any!`
     Any,
@@ -32,7 +33,7 @@ pub(super) enum Kind {
     /// A `#` form.
     Pattern {
         form: PatternForm,
-        style: Style,
+        style: QuoteStyle,
         content: Span,
     },
     /// `<|name|>`
@@ -51,54 +52,52 @@ pub(super) enum Kind {
     Semicolon,
     /// `::=` or `=`
     Define,
-    /// Something that other notations write for `::=`.
+    /// The definition sign of another notation.
     DefineSlip,
     Number,
     /// `%name`
     Directive,
-    /// Something that stands for an expression and was reported as wrong.
+    /// Stands for an expression, after an error that was reported.
     Broken,
-    /// Characters that no token begins with; not reported yet.
+    /// Characters with which no token begins; not reported yet.
     Unknown,
-    /// The end of the text, or the place where scanning stopped.
+    /// The end of the source, or the position where scanning stopped.
     End,
 }
 
-/// A token and its place.
+/// A token and its span.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
+pub(super) struct KbnfToken {
+    pub(super) kind: KbnfTokenKind,
     pub(super) span: Span,
 }
 
-/// The scanner of one text.
+/// The scanner of one source.
 #[derive(Debug)]
-pub(super) struct Scanner<'s> {
-    source: &'s str,
-    position: usize,
-    /// Whether bytes that were not UTF-8 were reported and replaced with U+FFFD.
-    repaired: bool,
+pub(super) struct KbnfScanner<'s> {
+    cursor: Cursor<'s>,
+    /// Whether invalid UTF-8 was reported and replaced with U+FFFD.
+    has_replacements: bool,
     diagnostics: Vec<Diagnostic>,
     errors: usize,
     warnings: usize,
     stopped: bool,
-    /// The first string that goes on over the end of its line.
-    multiline: Option<Span>,
+    /// The first string that extends over a line break.
+    first_multiline_string: Option<Span>,
     directives: DirectiveMode,
 }
 
-impl<'s> Scanner<'s> {
-    /// A scanner of `source`, in which `invalid` bytes were replaced with U+FFFD.
+impl<'s> KbnfScanner<'s> {
+    /// A scanner of `source`, in which the spans `invalid` replace invalid UTF-8.
     pub(super) fn new(source: &'s str, invalid: &[Span], directives: DirectiveMode) -> Self {
         let mut scanner = Self {
-            source,
-            position: 0,
-            repaired: !invalid.is_empty(),
+            cursor: Cursor::new(source),
+            has_replacements: !invalid.is_empty(),
             diagnostics: Vec::new(),
             errors: 0,
             warnings: 0,
             stopped: false,
-            multiline: None,
+            first_multiline_string: None,
             directives,
         };
         for &span in invalid {
@@ -111,34 +110,34 @@ impl<'s> Scanner<'s> {
         scanner
     }
 
-    /// The text.
+    /// The source.
     pub(super) fn source(&self) -> &'s str {
-        self.source
+        self.cursor.source
     }
 
-    /// The text at a place.
+    /// The source at `span`.
     pub(super) fn text(&self, span: Span) -> &'s str {
-        &self.source[span.start..span.end]
+        self.cursor.text(span)
     }
 
-    /// Whether scanning ended before the text did.
+    /// Whether scanning ended before the source did.
     pub(super) fn stopped(&self) -> bool {
         self.stopped
     }
 
-    /// All diagnostics, in the order of the text.
+    /// All diagnostics, in source order.
     pub(super) fn into_diagnostics(mut self) -> Vec<Diagnostic> {
         self.diagnostics.sort_by_key(|diagnostic| diagnostic.span.map_or(usize::MAX, |span| span.start));
         self.diagnostics
     }
 
-    /// Keeps a diagnostic; enough errors stop the scanner, and further warnings are dropped.
+    /// Records a diagnostic. Beyond the maximum, an error stops the scanner and a warning is dropped.
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
         let count = match diagnostic.severity {
             Severity::Error => &mut self.errors,
             Severity::Warning => &mut self.warnings,
         };
-        if *count < MOST_DIAGNOSTICS {
+        if *count < MAX_DIAGNOSTICS {
             *count += 1;
             self.diagnostics.push(diagnostic);
         } else if diagnostic.severity == Severity::Error {
@@ -146,7 +145,7 @@ impl<'s> Scanner<'s> {
         }
     }
 
-    /// Keeps a diagnostic that ends the work on this text.
+    /// Records a diagnostic and stops the scanner.
     pub(super) fn stop(&mut self, diagnostic: Diagnostic) {
         if !self.stopped {
             self.report(diagnostic);
@@ -154,49 +153,30 @@ impl<'s> Scanner<'s> {
         self.stopped = true;
     }
 
-    /// The next token; [`Kind::End`] at the end, again and again.
-    pub(super) fn next(&mut self) -> Token {
+    /// The next token; [`KbnfTokenKind::End`] repeatedly at the end.
+    pub(super) fn next(&mut self) -> KbnfToken {
         self.skip_blank();
-        let start = self.position;
-        let kind = match self.rest().chars().next() {
+        let start = self.cursor.position;
+        let kind = match self.cursor.peek() {
             Some(first) if !self.stopped => self.token(first),
-            _ => Kind::End,
+            _ => KbnfTokenKind::End,
         };
         if self.stopped {
-            // Also after an error in this very token: what follows it has no meaning.
-            self.position = self.source.len();
-            return Token { kind: Kind::End, span: Span::new(start, start) };
+            // Also after an error in this token: the tokens after it cannot be interpreted.
+            self.cursor.position = self.cursor.source.len();
+            return KbnfToken { kind: KbnfTokenKind::End, span: Span::new(start, start) };
         }
-        Token { kind, span: Span::new(start, self.position) }
-    }
-
-    fn rest(&self) -> &'s str {
-        &self.source[self.position..]
-    }
-
-    fn eat(&mut self, text: &str) -> bool {
-        let found = self.rest().starts_with(text);
-        if found {
-            self.position += text.len();
-        }
-        found
-    }
-
-    fn eat_while(&mut self, accept: impl Fn(char) -> bool) -> &'s str {
-        let rest = self.rest();
-        let length = rest.find(|c| !accept(c)).unwrap_or(rest.len());
-        self.position += length;
-        &rest[..length]
+        KbnfToken { kind, span: Span::new(start, self.cursor.position) }
     }
 
     /// Skips white space and comments.
     fn skip_blank(&mut self) {
         loop {
-            let repaired = self.repaired;
-            self.eat_while(|c| is_space(c) || repaired && c == char::REPLACEMENT_CHARACTER);
-            let start = self.position;
-            if self.eat("(*") {
-                let Some(length) = self.rest().find("*)") else {
+            let has_replacements = self.has_replacements;
+            self.cursor.eat_while(|c| is_space(c) || has_replacements && c == char::REPLACEMENT_CHARACTER);
+            let start = self.cursor.position;
+            if self.cursor.eat("(*") {
+                let Some(length) = self.cursor.rest().find("*)") else {
                     self.stop(
                         Diagnostic::error(Code::UnterminatedComment, "the comment has no end")
                             .at(Span::new(start, start + 2))
@@ -205,10 +185,13 @@ impl<'s> Scanner<'s> {
                     );
                     return;
                 };
-                self.position += length + 2;
+                self.cursor.position += length + 2;
             } else if self.at_line_comment() {
-                self.eat_while(|c| c != '\n');
-                let span = Span::new(start, start + self.source[start..self.position].trim_end().len());
+                self.cursor.eat_while(|c| c != '\n');
+                let span = Span::new(
+                    start,
+                    start + self.cursor.source[start..self.cursor.position].trim_end().len(),
+                );
                 self.report(
                     Diagnostic::error(Code::UnexpectedInput, "KBNF has no line comments")
                         .at(span)
@@ -220,8 +203,8 @@ impl<'s> Scanner<'s> {
         }
     }
 
-    /// The token that begins with `first`.
-    fn token(&mut self, first: char) -> Kind {
+    /// Scans the token that begins with `first`.
+    fn token(&mut self, first: char) -> KbnfTokenKind {
         match first {
             '"' | '\'' => self.quoted(first),
             '#' => self.pattern(),
@@ -233,40 +216,40 @@ impl<'s> Scanner<'s> {
             '\u{2018}'..='\u{201f}' | '«' | '»' | '`' => self.foreign_quotes(),
             '/' => self.slashes(),
             '%' if self.directives == DirectiveMode::Read => {
-                self.position += 1;
-                self.eat_while(|c| c == '_' || c.is_ascii_alphanumeric());
-                Kind::Directive
+                self.cursor.position += 1;
+                self.cursor.eat_while(|c| c == '_' || c.is_ascii_alphanumeric());
+                KbnfTokenKind::Directive
             }
             '%' => {
-                self.eat_while(|c| c != '\n');
-                Kind::Unknown
+                self.cursor.eat_while(|c| c != '\n');
+                KbnfTokenKind::Unknown
             }
             _ => match single(first) {
                 Some(kind) => {
-                    self.position += 1;
+                    self.cursor.position += 1;
                     kind
                 }
                 None => {
-                    self.eat_while(|c| {
+                    self.cursor.eat_while(|c| {
                         !is_space(c)
                             && !c.is_alphanumeric()
                             && !"\"'#<:=-_/".contains(c)
                             && single(c).is_none()
                     });
-                    Kind::Unknown
+                    KbnfTokenKind::Unknown
                 }
             },
         }
     }
 
-    /// Eats a quote, the text after it and the quote that ends it.
+    /// Consumes a quote, the content and the closing quote.
     fn content(&mut self, quote: char) -> Option<Span> {
-        let open = self.position;
+        let open = self.cursor.position;
         let start = open + 1;
-        let Some(end) = closing_quote(self.source, start, quote) else {
+        let Some(end) = closing_quote(self.cursor.source, start, quote) else {
             let mut help = format!("close it with `{quote}`; within the string write `\\{quote}`");
-            if let Some(earlier) = self.multiline {
-                let line = grammask_diagnostics::Position::of(self.source, earlier.start).line;
+            if let Some(earlier) = self.first_multiline_string {
+                let line = grammask_diagnostics::Position::of(self.cursor.source, earlier.start).line;
                 help = format!(
                     "the string that begins on line {line} goes on over the line's end: is its quote missing?"
                 );
@@ -279,28 +262,28 @@ impl<'s> Scanner<'s> {
             );
             return None;
         };
-        self.position = end + 1;
-        if self.multiline.is_none() && self.source[start..end].contains('\n') {
-            self.multiline = Some(Span::new(open, end + 1));
+        self.cursor.position = end + 1;
+        if self.first_multiline_string.is_none() && self.cursor.source[start..end].contains('\n') {
+            self.first_multiline_string = Some(Span::new(open, end + 1));
         }
         Some(Span::new(start, end))
     }
 
-    fn quoted(&mut self, quote: char) -> Kind {
-        self.content(quote).map_or(Kind::End, |content| Kind::Quoted { content })
+    fn quoted(&mut self, quote: char) -> KbnfTokenKind {
+        self.content(quote).map_or(KbnfTokenKind::End, |content| KbnfTokenKind::Quoted { content })
     }
 
-    /// `#`, the name of a form and a quoted text.
-    fn pattern(&mut self) -> Kind {
-        let start = self.position;
-        self.position += 1;
-        let name = self.eat_while(|c| c.is_ascii_alphanumeric());
-        let form_end = self.position;
+    /// Scans `#`, the name of a form and a quoted text.
+    fn pattern(&mut self) -> KbnfTokenKind {
+        let start = self.cursor.position;
+        self.cursor.position += 1;
+        let name = self.cursor.eat_while(|c| c.is_ascii_alphanumeric());
+        let form_end = self.cursor.position;
         let (form, style) = match pattern_form(name) {
             Some(form) => form,
             None => {
-                let known = ["r", "e", "er", "ex", "exr", "substrs", "substrsr"];
-                let help = match closest(name, known) {
+                let forms = ["r", "e", "er", "ex", "exr", "substrs", "substrsr"];
+                let help = match closest(name, forms) {
                     Some(close) => format!("did you mean `#{close}\"...\"`?"),
                     None => "the forms are `#\"...\"`, `#e\"...\"`, `#ex\"...\"` and `#substrs\"...\"`, and with an `r` raw ones".into(),
                 };
@@ -309,14 +292,14 @@ impl<'s> Scanner<'s> {
                         .at(Span::new(start, form_end))
                         .help(help),
                 );
-                (PatternForm::Whole, Style::Raw)
+                (PatternForm::Whole, QuoteStyle::Raw)
             }
         };
-        let blank = self.eat_while(is_space).len();
-        let quote = match self.rest().chars().next() {
+        let blank = self.cursor.eat_while(is_space).len();
+        let quote = match self.cursor.peek() {
             Some(quote @ ('"' | '\'')) => quote,
             _ => {
-                self.position = form_end;
+                self.cursor.position = form_end;
                 self.report(
                     Diagnostic::error(
                         Code::UnexpectedInput,
@@ -326,7 +309,7 @@ impl<'s> Scanner<'s> {
                     .expected(["`\"`", "`'`"])
                     .help(format!("write `#{name}\"...\"`")),
                 );
-                return Kind::Broken;
+                return KbnfTokenKind::Broken;
             }
         };
         if blank > 0 {
@@ -339,13 +322,17 @@ impl<'s> Scanner<'s> {
                 .help("remove the white space"),
             );
         }
-        self.content(quote).map_or(Kind::End, |content| Kind::Pattern { form, style, content })
+        self.content(quote).map_or(KbnfTokenKind::End, |content| KbnfTokenKind::Pattern {
+            form,
+            style,
+            content,
+        })
     }
 
-    /// `<|name|>`, `<"name">`, `<[id]>`, or the `<name>` of other notations.
-    fn token_reference(&mut self) -> Kind {
-        let start = self.position;
-        self.position += 1;
+    /// Scans `<|name|>`, `<"name">`, `<[id]>`, or the `<name>` of other notations.
+    fn token_reference(&mut self) -> KbnfTokenKind {
+        let start = self.cursor.position;
+        self.cursor.position += 1;
         let line = self.line();
         let bytes = line.as_bytes();
         match bytes.first() {
@@ -353,26 +340,26 @@ impl<'s> Scanner<'s> {
                 if let Some(length) =
                     line.find("|>").filter(|&length| is_plain_token_name(&line[..length + 2]))
                 {
-                    self.position += length + 2;
-                    return Kind::TokenName;
+                    self.cursor.position += length + 2;
+                    return KbnfTokenKind::TokenName;
                 }
                 self.skip_reference();
             }
             Some(&quote @ (b'"' | b'\'')) => {
-                let Some(content) = self.content(char::from(quote)) else { return Kind::End };
-                if self.eat(">") {
-                    return Kind::TokenQuoted { content };
+                let Some(content) = self.content(char::from(quote)) else { return KbnfTokenKind::End };
+                if self.cursor.eat(">") {
+                    return KbnfTokenKind::TokenQuoted { content };
                 }
             }
             Some(b'[') => {
-                self.position += 1;
-                self.eat_while(is_space);
-                let number = self.eat_while(|c| c.is_ascii_digit()).parse().ok();
-                self.eat_while(is_space);
+                self.cursor.position += 1;
+                self.cursor.eat_while(is_space);
+                let number = self.cursor.eat_while(|c| c.is_ascii_digit()).parse().ok();
+                self.cursor.eat_while(is_space);
                 if let Some(id) = number
-                    && self.eat("]>")
+                    && self.cursor.eat("]>")
                 {
-                    return Kind::TokenId(id);
+                    return KbnfTokenKind::TokenId(id);
                 }
                 self.skip_reference();
             }
@@ -390,46 +377,48 @@ impl<'s> Scanner<'s> {
                 Code::InvalidTokenReference,
                 "`<` begins the reference to a token, which is not complete",
             )
-            .at(Span::new(start, self.position))
+            .at(Span::new(start, self.cursor.position))
             .expected(["`<|name|>`", "`<\"name\">`", "`<[id]>`"])
             .help("write `<|name|>`, `<\"name\">` or `<[123]>`; for the character write \"<\""),
         );
-        Kind::Broken
+        KbnfTokenKind::Broken
     }
 
-    /// Skips what is left of a reference that is wrong: up to a `>`, if one comes before a blank or a semicolon.
+    /// Skips the remainder of a malformed reference: up to a `>`, if one precedes a blank or a semicolon.
     fn skip_reference(&mut self) {
-        self.eat_while(|c| !is_space(c) && c != '>' && c != ';');
-        self.eat(">");
+        self.cursor.eat_while(|c| !is_space(c) && c != '>' && c != ';');
+        self.cursor.eat(">");
     }
 
-    /// Whether the brace here begins `{m,n}`: no expression begins with a digit or a comma.
+    /// Whether the brace at the position begins `{m,n}`: no expression begins with a digit or a comma.
     fn at_bounds(&self) -> bool {
-        self.rest()[1..].trim_start_matches(is_space).starts_with(|c: char| c.is_ascii_digit() || c == ',')
+        self.cursor.rest()[1..]
+            .trim_start_matches(is_space)
+            .starts_with(|c: char| c.is_ascii_digit() || c == ',')
     }
 
-    /// `{m,n}`, `{m}`, `{m,}` or `{,n}`.
-    fn bounds(&mut self) -> Kind {
-        let start = self.position;
-        self.position += 1;
-        self.eat_while(is_space);
-        let least = self.eat_while(|c| c.is_ascii_digit());
-        self.eat_while(is_space);
-        let comma = self.eat(",");
-        self.eat_while(is_space);
-        let most = if comma { self.eat_while(|c| c.is_ascii_digit()) } else { least };
-        self.eat_while(is_space);
-        let closed = self.eat("}");
+    /// Scans `{m,n}`, `{m}`, `{m,}` or `{,n}`.
+    fn bounds(&mut self) -> KbnfTokenKind {
+        let start = self.cursor.position;
+        self.cursor.position += 1;
+        self.cursor.eat_while(is_space);
+        let min_digits = self.cursor.eat_while(|c| c.is_ascii_digit());
+        self.cursor.eat_while(is_space);
+        let comma = self.cursor.eat(",");
+        self.cursor.eat_while(is_space);
+        let max_digits = if comma { self.cursor.eat_while(|c| c.is_ascii_digit()) } else { min_digits };
+        self.cursor.eat_while(is_space);
+        let closed = self.cursor.eat("}");
         if !closed && let Some(length) = self.line().find(['}', ';']) {
-            self.position += length;
-            self.eat("}");
+            self.cursor.position += length;
+            self.cursor.eat("}");
         }
-        let fault = if !closed || least.is_empty() && most.is_empty() {
+        let problem = if !closed || min_digits.is_empty() && max_digits.is_empty() {
             Some(("the bounds of a repetition are not numbers", "write `{2,3}`, `{2}`, `{2,}` or `{,3}`"))
         } else {
-            match (bound(least), bound(most)) {
+            match (bound(min_digits), bound(max_digits)) {
                 (Ok(min), Ok(max)) if max.is_none_or(|max| min.unwrap_or(0) <= max) => {
-                    return Kind::Postfix(Postfix::Bounds { min: min.unwrap_or(0), max });
+                    return KbnfTokenKind::Postfix(Postfix::Bounds { min: min.unwrap_or(0), max });
                 }
                 (Ok(_), Ok(_)) => {
                     Some(("the lower bound is above the upper one", "write the smaller number first"))
@@ -440,8 +429,8 @@ impl<'s> Scanner<'s> {
                 )),
             }
         };
-        if let Some((message, help)) = fault {
-            let span = Span::new(start, self.position);
+        if let Some((message, help)) = problem {
+            let span = Span::new(start, self.cursor.position);
             let text: String = self.text(span).chars().take(40).collect();
             self.report(
                 Diagnostic::error(Code::InvalidRepetition, message)
@@ -450,46 +439,47 @@ impl<'s> Scanner<'s> {
                     .help(help),
             );
         }
-        Kind::Postfix(Postfix::Bounds { min: 0, max: None })
+        KbnfTokenKind::Postfix(Postfix::Bounds { min: 0, max: None })
     }
 
-    /// `::=` and `=`, and what others write for it.
-    fn define(&mut self) -> Kind {
-        if self.eat("::=") {
-            return Kind::Define;
+    /// Scans `::=` and `=`, and the definition signs of other notations.
+    fn define(&mut self) -> KbnfTokenKind {
+        if self.cursor.eat("::=") {
+            return KbnfTokenKind::Define;
         }
-        if [":=", "::", "==", "=>", "->", ":"].into_iter().any(|slip| self.eat(slip)) {
-            return Kind::DefineSlip;
+        if [":=", "::", "==", "=>", "->", ":"].into_iter().any(|slip| self.cursor.eat(slip)) {
+            return KbnfTokenKind::DefineSlip;
         }
-        if self.eat("=") {
-            return Kind::Define;
+        if self.cursor.eat("=") {
+            return KbnfTokenKind::Define;
         }
-        self.position += 1;
-        Kind::Unknown
+        self.cursor.position += 1;
+        KbnfTokenKind::Unknown
     }
 
-    /// A name, `any!`, `except!`, a number, or a name with characters that names do not have.
-    fn word(&mut self) -> Kind {
-        let start = self.position;
-        self.eat_while(|c| c == '_' || c.is_ascii_alphanumeric());
-        while self.rest().starts_with(|c: char| c == '_' || c.is_alphanumeric())
+    /// Scans a name, `any!`, `except!`, a number, or a malformed name.
+    fn word(&mut self) -> KbnfTokenKind {
+        let start = self.cursor.position;
+        self.cursor.eat_while(|c| c == '_' || c.is_ascii_alphanumeric());
+        while self.cursor.rest().starts_with(|c: char| c == '_' || c.is_alphanumeric())
             || self
+                .cursor
                 .rest()
                 .strip_prefix('-')
                 .is_some_and(|after| after.starts_with(|c: char| c.is_alphanumeric()))
         {
-            self.position += self.rest().chars().next().map_or(0, char::len_utf8);
-            self.eat_while(|c| c == '_' || c.is_alphanumeric());
+            self.cursor.bump();
+            self.cursor.eat_while(|c| c == '_' || c.is_alphanumeric());
         }
-        let span = Span::new(start, self.position);
+        let span = Span::new(start, self.cursor.position);
         let name = self.text(span);
         if name.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Kind::Number;
+            return KbnfTokenKind::Number;
         }
-        if self.eat("!") {
+        if self.cursor.eat("!") {
             return self.macro_name(start, name);
         }
-        let fault = if !name.is_ascii() {
+        let problem = if !name.is_ascii() {
             Some("write the name in ASCII; for text use quotes")
         } else if name.contains('-') {
             Some("write `_` for `-`; an exception (\"this but not that\") is a regex: `#ex\"...\"`")
@@ -498,7 +488,7 @@ impl<'s> Scanner<'s> {
         } else {
             None
         };
-        if let Some(help) = fault {
+        if let Some(help) = problem {
             let shown: String = name.chars().take(40).collect();
             self.report(
                 Diagnostic::error(Code::UnexpectedInput, format!("`{shown}` is not a name"))
@@ -507,13 +497,13 @@ impl<'s> Scanner<'s> {
                     .help(help),
             );
         }
-        Kind::Identifier
+        KbnfTokenKind::Identifier
     }
 
-    fn macro_name(&mut self, start: usize, name: &str) -> Kind {
+    fn macro_name(&mut self, start: usize, name: &str) -> KbnfTokenKind {
         match name {
-            "any" => return Kind::Any,
-            "except" => return Kind::Except,
+            "any" => return KbnfTokenKind::Any,
+            "except" => return KbnfTokenKind::Except,
             _ => {}
         }
         let shown: String = name.chars().take(40).collect();
@@ -523,16 +513,16 @@ impl<'s> Scanner<'s> {
         };
         self.report(
             Diagnostic::error(Code::UnexpectedInput, format!("there is no `{shown}!`"))
-                .at(Span::new(start, self.position))
+                .at(Span::new(start, self.cursor.position))
                 .help(help),
         );
-        if closest(name, ["except"]).is_some() { Kind::Except } else { Kind::Broken }
+        if closest(name, ["except"]).is_some() { KbnfTokenKind::Except } else { KbnfTokenKind::Broken }
     }
 
-    /// What is left of the line, cut to a bounded length.
+    /// The remainder of the line, up to a bounded length.
     fn line(&self) -> &'s str {
-        let rest = self.rest();
-        let mut end = rest.len().min(SLIP_LENGTH);
+        let rest = self.cursor.rest();
+        let mut end = rest.len().min(MAX_SLIP_BYTES);
         while !rest.is_char_boundary(end) {
             end -= 1;
         }
@@ -540,53 +530,53 @@ impl<'s> Scanner<'s> {
     }
 }
 
-/// Whether `|name|>` (the part after `<`) needs no quotes: `name` is not empty, and plain enough to find its end.
+/// Whether `|name|>` (the part after `<`) needs no quotes: `name` is not empty, and its end is unambiguous.
 pub(super) fn is_plain_token_name(rest: &str) -> bool {
     rest.strip_prefix('|')
         .and_then(|rest| rest.strip_suffix("|>"))
         .is_some_and(|name| !name.is_empty() && !name.contains(['|', '<', '>', '\r', '\n']))
 }
 
-/// White space of KBNF.
+/// Whether `c` is white space of KBNF.
 fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\r' | '\n')
 }
 
-/// The tokens of one character.
-fn single(c: char) -> Option<Kind> {
+/// The tokens that are single characters.
+fn single(c: char) -> Option<KbnfTokenKind> {
     Some(match c {
-        '(' => Kind::Open(Bracket::Round),
-        '[' => Kind::Open(Bracket::Square),
-        '{' => Kind::Open(Bracket::Curly),
-        ')' => Kind::Close(Bracket::Round),
-        ']' => Kind::Close(Bracket::Square),
-        '}' => Kind::Close(Bracket::Curly),
-        '?' => Kind::Postfix(Postfix::Question),
-        '*' => Kind::Postfix(Postfix::Star),
-        '+' => Kind::Postfix(Postfix::Plus),
-        '|' => Kind::Bar,
-        ',' => Kind::Comma,
-        ';' => Kind::Semicolon,
+        '(' => KbnfTokenKind::Open(Bracket::Round),
+        '[' => KbnfTokenKind::Open(Bracket::Square),
+        '{' => KbnfTokenKind::Open(Bracket::Curly),
+        ')' => KbnfTokenKind::Close(Bracket::Round),
+        ']' => KbnfTokenKind::Close(Bracket::Square),
+        '}' => KbnfTokenKind::Close(Bracket::Curly),
+        '?' => KbnfTokenKind::Postfix(Postfix::Question),
+        '*' => KbnfTokenKind::Postfix(Postfix::Star),
+        '+' => KbnfTokenKind::Postfix(Postfix::Plus),
+        '|' => KbnfTokenKind::Bar,
+        ',' => KbnfTokenKind::Comma,
+        ';' => KbnfTokenKind::Semicolon,
         _ => return None,
     })
 }
 
-/// What the name between `#` and the quote means.
-fn pattern_form(name: &str) -> Option<(PatternForm, Style)> {
+/// The form and style that the name between `#` and the quote denotes.
+fn pattern_form(name: &str) -> Option<(PatternForm, QuoteStyle)> {
     Some(match name {
-        "" => (PatternForm::Whole, Style::Regex),
-        "r" => (PatternForm::Whole, Style::Raw),
-        "e" => (PatternForm::FirstMatch, Style::Regex),
-        "er" => (PatternForm::FirstMatch, Style::Raw),
-        "ex" => (PatternForm::WithoutMatch, Style::Regex),
-        "exr" => (PatternForm::WithoutMatch, Style::Raw),
-        "substrs" => (PatternForm::Substrings, Style::Text),
-        "substrsr" => (PatternForm::Substrings, Style::Raw),
+        "" => (PatternForm::Whole, QuoteStyle::Regex),
+        "r" => (PatternForm::Whole, QuoteStyle::Raw),
+        "e" => (PatternForm::FirstMatch, QuoteStyle::Regex),
+        "er" => (PatternForm::FirstMatch, QuoteStyle::Raw),
+        "ex" => (PatternForm::WithoutMatch, QuoteStyle::Regex),
+        "exr" => (PatternForm::WithoutMatch, QuoteStyle::Raw),
+        "substrs" => (PatternForm::Substrings, QuoteStyle::Text),
+        "substrsr" => (PatternForm::Substrings, QuoteStyle::Raw),
         _ => return None,
     })
 }
 
-/// The value of a bound; no digits are no bound.
+/// The value of a bound; `None` if there are no digits.
 fn bound(digits: &str) -> Result<Option<u32>, std::num::ParseIntError> {
     if digits.is_empty() { Ok(None) } else { digits.parse().map(Some) }
 }

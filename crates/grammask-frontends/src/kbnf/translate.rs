@@ -1,34 +1,34 @@
-//! Turns a syntax tree into a [`Grammar`], and reports what is wrong with its symbols, regexes and exceptions.
+//! Translates a syntax tree to a [`Grammar`], and reports errors of its symbols, regexes and exceptions.
 //!
-//! The arena of the tree already has children before parents, as the grammar wants them, so this is one loop. Equal
-//! regexes are compiled once.
+//! The arena of the tree has children before parents, in the order in which the builder needs them, so one loop
+//! suffices. Equal regexes are compiled once.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::ast::{Ast, Bracket, Exception, Expression, ExpressionId, Pattern, PatternForm};
-use super::escape::{Style, locate};
-use super::exception::{Expansion, Symbols, expand};
-use super::scan::{MOST_DIAGNOSTICS, is_plain_token_name};
+use super::ast::{Ast, Bracket, Exception, Expression, ExpressionId, PatternForm, PatternLiteral};
+use super::escape::{QuoteStyle, locate};
+use super::exception::{DefinitionTable, Expansion, expand};
+use super::scan::{MAX_DIAGNOSTICS, is_plain_token_name};
 use grammask_automata::{TermId, regex};
 use grammask_diagnostics::{Code, Deadline, Diagnostic, LimitExceeded, Limits, Severity, Span, closest};
 use grammask_grammar::{Grammar, GrammarBuilder, NodeId, Terminal, TokenReference, quote_bytes, quote_text};
 
-/// Memory that the automaton of all parts of a text takes for each byte of the text, about: at most two states and three
+/// Approximate memory of the substring automaton per byte of the text, in bytes: at most two states and three
 /// transitions.
-const BYTES_PER_SUBSTRING_BYTE: usize = 48;
+const SUBSTRING_AUTOMATON_BYTES_PER_BYTE: usize = 48;
 
-/// Builds the grammar of `ast` with start symbol `start`, if nothing is wrong with it.
+/// Builds the grammar of `ast` with start symbol `start`; `None` if there are errors.
 ///
-/// `complete` says whether the tree is of the whole text: if not, symbols that have no definition are not reported.
+/// `complete`: whether the tree covers the whole source. If not, undefined symbols are not reported.
 pub(super) fn translate(
     ast: &Ast,
     start: &str,
     complete: bool,
     limits: &Limits,
 ) -> (Option<Grammar>, Vec<Diagnostic>) {
-    let mut translation = Translation {
+    let mut translator = KbnfTranslator {
         ast,
-        symbols: Symbols::of(ast),
+        symbols: DefinitionTable::of(ast),
         builder: GrammarBuilder::new(&ast.source),
         limits,
         deadline: Deadline::after(limits.time),
@@ -38,20 +38,20 @@ pub(super) fn translate(
         diagnostics: Vec::new(),
     };
     if complete {
-        translation.check_start(start);
-        translation.check_references();
+        translator.check_start(start);
+        translator.check_references();
     }
     for definition in &ast.definitions {
-        translation.builder.nonterminal(ast.text(definition.name), definition.name);
+        translator.builder.nonterminal(ast.text(definition.name), definition.name);
     }
-    let nodes = translation.nodes();
+    let nodes = translator.nodes();
     for definition in &ast.definitions {
-        let lhs = translation.builder.nonterminal(ast.text(definition.name), definition.name);
+        let lhs = translator.builder.nonterminal(ast.text(definition.name), definition.name);
         if let Some(&body) = nodes.get(definition.body.index()) {
-            translation.builder.define(lhs, body, definition.span);
+            translator.builder.define(lhs, body, definition.span);
         }
     }
-    let Translation { mut builder, diagnostics, .. } = translation;
+    let KbnfTranslator { mut builder, diagnostics, .. } = translator;
     if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return (None, diagnostics);
     }
@@ -59,31 +59,31 @@ pub(super) fn translate(
     (Some(builder.finish(start)), diagnostics)
 }
 
-struct Translation<'a> {
+struct KbnfTranslator<'a> {
     ast: &'a Ast,
-    symbols: Symbols<'a>,
+    symbols: DefinitionTable<'a>,
     builder: GrammarBuilder,
     limits: &'a Limits,
     deadline: Deadline,
-    /// Patterns that were compiled; nothing if they are wrong.
+    /// Memo table of compiled patterns; `None` for invalid ones.
     compiled: FxHashMap<(PatternForm, &'a str), Option<TermId>>,
-    /// Symbols that were expanded for `except!`; nothing if they cannot be.
+    /// Memo table of symbols that were expanded for `except!`; `None` for invalid ones.
     expanded: FxHashMap<&'a str, Option<TermId>>,
-    /// Expressions visited by all expansions; a budget, since many may visit the same definitions.
+    /// Number of expressions visited by all expansions, which is bounded because they may visit the same definitions.
     expansion_size: usize,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl<'a> Translation<'a> {
-    /// Reports a start symbol that is not defined.
+impl<'a> KbnfTranslator<'a> {
+    /// Reports an undefined start symbol.
     fn check_start(&mut self, start: &str) {
         if self.symbols.defines(start) {
             return;
         }
         let mut diagnostic =
             Diagnostic::error(Code::MissingStart, format!("the start symbol `{start}` is not defined"));
-        let known = self.ast.definitions.iter().map(|definition| self.ast.text(definition.name));
-        let close = closest(start, known);
+        let candidates = self.ast.definitions.iter().map(|definition| self.ast.text(definition.name));
+        let close = closest(start, candidates);
         diagnostic.help = Some(match (close, self.ast.definitions.first()) {
             (Some(close), _) => {
                 format!("did you mean `{close}`? define `{start}`, or choose another start symbol")
@@ -101,7 +101,7 @@ impl<'a> Translation<'a> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Reports every symbol that is used and never defined, at its first use.
+    /// Reports each undefined symbol at its first use.
     fn check_references(&mut self) {
         let ast = self.ast;
         let mut uses: Vec<Span> = Vec::new();
@@ -112,7 +112,7 @@ impl<'a> Translation<'a> {
                 _ => {}
             }
         }
-        // The parser has reported what is not a name.
+        // The parser has reported malformed names.
         let is_name = |name: &str| {
             name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
                 && !name.starts_with(|c: char| c.is_ascii_digit())
@@ -122,12 +122,12 @@ impl<'a> Translation<'a> {
         let mut reported: FxHashSet<&str> = FxHashSet::default();
         for span in uses {
             let name = ast.text(span);
-            if reported.len() >= MOST_DIAGNOSTICS || !reported.insert(name) {
+            if reported.len() >= MAX_DIAGNOSTICS || !reported.insert(name) {
                 continue;
             }
-            // Names are compared in the order of the text, so that the suggestion does not depend on hashing.
-            let known = ast.definitions.iter().map(|definition| ast.text(definition.name));
-            let help = match closest(name, known) {
+            // Candidates are in source order, so that the suggestion does not depend on hashing.
+            let candidates = ast.definitions.iter().map(|definition| ast.text(definition.name));
+            let help = match closest(name, candidates) {
                 Some(close) => format!("did you mean `{close}`?"),
                 None => {
                     let name: String = name.chars().take(40).collect();
@@ -143,7 +143,7 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// The node of each expression, in order; fewer, with a report, if a limit was passed.
+    /// The node of each expression, in order. Stops with a report if a limit is exceeded.
     fn nodes(&mut self) -> Vec<NodeId> {
         let mut nodes: Vec<NodeId> = Vec::with_capacity(self.ast.expressions.len());
         for (index, expression) in self.ast.expressions.iter().enumerate() {
@@ -202,14 +202,14 @@ impl<'a> Translation<'a> {
         })
     }
 
-    /// The terminal of a `#` form; an empty sequence, with a report, if the regex is wrong.
-    fn pattern(&mut self, pattern: &'a Pattern, span: Span) -> Result<NodeId, LimitExceeded> {
+    /// The terminal of a `#` form; an empty sequence, with a report, if the regex is invalid.
+    fn pattern(&mut self, pattern: &'a PatternLiteral, span: Span) -> Result<NodeId, LimitExceeded> {
         let key = (pattern.form, &*pattern.text);
         let term = match self.compiled.get(&key) {
             Some(&term) => term,
             None => {
                 self.deadline.check()?;
-                let bytes = pattern.text.len().saturating_mul(BYTES_PER_SUBSTRING_BYTE);
+                let bytes = pattern.text.len().saturating_mul(SUBSTRING_AUTOMATON_BYTES_PER_BYTE);
                 if pattern.form == PatternForm::Substrings && bytes > self.limits.memory_bytes {
                     return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));
                 }
@@ -219,13 +219,13 @@ impl<'a> Translation<'a> {
             }
         };
         let Some(term) = term else { return Ok(self.builder.sequence(Vec::new(), span)) };
-        let written = self.ast.text(span);
+        let notation = self.ast.text(span);
         let label =
-            if written.chars().any(char::is_control) { pattern_label(pattern) } else { written.into() };
+            if notation.chars().any(char::is_control) { pattern_label(pattern) } else { notation.into() };
         Ok(self.builder.terminal(Terminal::Regular(term), &label, span))
     }
 
-    fn compile(&mut self, pattern: &Pattern) -> Option<TermId> {
+    fn compile(&mut self, pattern: &PatternLiteral) -> Option<TermId> {
         let terms = self.builder.terms();
         let result = match pattern.form {
             PatternForm::Whole => regex::term(terms, &pattern.text, self.limits),
@@ -240,15 +240,17 @@ impl<'a> Translation<'a> {
                 let span = locate(&self.ast.source, pattern.content, pattern.style, error.span());
                 let mut diagnostic = Diagnostic::error(error.code(), error.message()).at(span);
                 let help = error.help().unwrap_or("the syntax is that of the Rust crate `regex`");
-                // What to write in the regex is written twice where the escape layer comes first.
-                let doubled = pattern.style == Style::Regex;
-                diagnostic.help = Some(if doubled { help.replace('\\', "\\\\") } else { help.into() });
+                // The regex is inside a string with escapes, so advice about it needs its backslashes
+                // in_escaped_string.
+                let in_escaped_string = pattern.style == QuoteStyle::Regex;
+                diagnostic.help =
+                    Some(if in_escaped_string { help.replace('\\', "\\\\") } else { help.into() });
                 self.diagnostics.push(diagnostic);
             })
             .ok()
     }
 
-    /// The terminal of `except!`; an empty sequence, with a report, if its argument is wrong.
+    /// The terminal of `except!`; an empty sequence, with a report, if its argument is invalid.
     fn except(
         &mut self,
         exception: &'a Exception,
@@ -257,8 +259,8 @@ impl<'a> Translation<'a> {
     ) -> Result<NodeId, LimitExceeded> {
         let (term, argument) = match exception {
             Exception::Strings(strings) => {
-                let written: Vec<String> = strings.iter().map(|(bytes, _)| quote_bytes(bytes)).collect();
-                (self.without_strings(strings), written.join(" | "))
+                let quoted: Vec<String> = strings.iter().map(|(bytes, _)| quote_bytes(bytes)).collect();
+                (self.without_strings(strings), quoted.join(" | "))
             }
             Exception::Symbol(name) => (self.without_symbol(*name)?, self.ast.text(*name).into()),
         };
@@ -273,19 +275,19 @@ impl<'a> Translation<'a> {
     }
 
     fn without_strings(&mut self, strings: &[(Box<[u8]>, Span)]) -> Option<TermId> {
-        let mut sound = true;
-        for (bytes, place) in strings {
+        let mut is_valid = true;
+        for (bytes, span) in strings {
             if bytes.is_empty() {
-                sound = false;
+                is_valid = false;
                 self.diagnostics.push(
                     Diagnostic::error(Code::InvalidException, "every text contains the empty string")
-                        .at(*place)
+                        .at(*span)
                         .help("remove it; for any text write #\"(?s).+\""),
                 );
             }
         }
-        let words: Vec<&[u8]> = strings.iter().map(|(bytes, _)| &**bytes).collect();
-        sound.then(|| self.without_words(&words))
+        let literals: Vec<&[u8]> = strings.iter().map(|(bytes, _)| &**bytes).collect();
+        is_valid.then(|| self.without_literals(&literals))
     }
 
     fn without_symbol(&mut self, symbol: Span) -> Result<Option<TermId>, LimitExceeded> {
@@ -299,7 +301,7 @@ impl<'a> Translation<'a> {
             return Err(LimitExceeded::new("grammar_size", self.limits.grammar_size));
         }
         let term = match strings {
-            Ok(strings) => Some(self.without_words(&strings)),
+            Ok(strings) => Some(self.without_literals(&strings)),
             Err(diagnostic) => {
                 self.diagnostics.extend(diagnostic.map(|boxed| *boxed));
                 None
@@ -309,15 +311,15 @@ impl<'a> Translation<'a> {
         Ok(term)
     }
 
-    /// The nonempty texts that contain none of `words`.
-    fn without_words(&mut self, words: &[&[u8]]) -> TermId {
+    /// The nonempty texts that contain none of `literals`.
+    fn without_literals(&mut self, literals: &[&[u8]]) -> TermId {
         let terms = self.builder.terms();
-        let words = terms.literals(words);
-        terms.without_match(words)
+        let literals = terms.literals(literals);
+        terms.without_match(literals)
     }
 }
 
-/// How a token reference is written.
+/// The notation of a token reference.
 fn token_label(reference: &TokenReference) -> String {
     match reference {
         TokenReference::Id(id) => format!("<[{id}]>"),
@@ -327,8 +329,8 @@ fn token_label(reference: &TokenReference) -> String {
     }
 }
 
-/// A pattern on one line, whatever it was written like.
-fn pattern_label(pattern: &Pattern) -> String {
+/// The notation of a pattern on one line.
+fn pattern_label(pattern: &PatternLiteral) -> String {
     let form = match pattern.form {
         PatternForm::Whole => "#",
         PatternForm::FirstMatch => "#e",

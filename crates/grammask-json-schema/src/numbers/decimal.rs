@@ -1,20 +1,20 @@
-//! Exact decimal numbers, as JSON writes them.
+//! Exact decimal numbers in JSON notation.
 
 use std::cmp::Ordering;
 
 use super::NumberError;
 
-/// Largest power of ten of the first digit, either way. Every double-precision number is within.
-const MOST_EXPONENT: i64 = 400;
+/// Maximum absolute value of the power of ten of the first digit. Every double-precision number is within.
+const MAX_EXPONENT: i64 = 400;
 
-/// Most digits between the first and the last that is not zero.
-const MOST_DIGITS: usize = 1000;
+/// Maximum number of significant digits.
+const MAX_DIGITS: usize = 1000;
 
-/// A decimal number: `0.d1d2d3...` times ten to the power of `exponent`, and a sign.
+/// A decimal number: a sign and `0.d1d2d3... * 10^exponent`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in super::super) struct Decimal {
     negative: bool,
-    /// Digits from 0 to 9, the first and the last not zero; none for zero.
+    /// Digits from 0 to 9, of which the first and the last are nonzero; empty for zero.
     digits: Vec<u8>,
     exponent: i32,
 }
@@ -23,7 +23,7 @@ impl Decimal {
     /// The value of a JSON number.
     ///
     /// # Errors
-    /// If the text is no JSON number, or its value has too many digits or is too large or too small.
+    /// If the text is not a JSON number, or its value has too many digits or is out of range.
     pub(in super::super) fn parse(text: &str) -> Result<Self, NumberError> {
         let (negative, magnitude) = match text.strip_prefix('-') {
             Some(magnitude) => (true, magnitude),
@@ -56,18 +56,18 @@ impl Decimal {
         while digits.last() == Some(&0) {
             digits.pop();
         }
-        // A text has far fewer than 2^62 digits.
+        // A text has far fewer than 2^62 digits, so the sum cannot overflow.
         let shift =
             unsigned.map_or(Ok(0), |text| text.parse::<i64>()).map_err(|_| NumberError::OutOfRange)?;
         let shift = if exponent.is_some_and(|text| text.starts_with('-')) { -shift } else { shift };
         let exponent = shift.saturating_add(integer.len() as i64 - leading as i64);
-        if !(-MOST_EXPONENT..=MOST_EXPONENT).contains(&exponent) || digits.len() > MOST_DIGITS {
+        if !(-MAX_EXPONENT..=MAX_EXPONENT).contains(&exponent) || digits.len() > MAX_DIGITS {
             return Err(NumberError::OutOfRange);
         }
         Ok(Self { negative, digits, exponent: exponent as i32 })
     }
 
-    /// The number as a count, if it is one; cut to 32 bits.
+    /// The number as a count, or `None` if it is negative or not an integer. Saturates index `u32::MAX`.
     pub(in super::super) fn to_count(&self) -> Option<u32> {
         if self.negative || !self.is_integer() {
             return None;
@@ -76,58 +76,58 @@ impl Decimal {
         Some(digits.fold(0, |count: u32, digit| count.saturating_mul(10).saturating_add(digit)))
     }
 
-    /// Whether it is zero.
+    /// Whether the number is zero.
     pub(in super::super) fn is_zero(&self) -> bool {
         self.digits.is_empty()
     }
 
-    /// Whether it is below zero.
+    /// Whether the number is negative.
     pub(in super::super) fn is_negative(&self) -> bool {
         self.negative
     }
 
-    /// Whether it has no fraction.
+    /// Whether the number is an integer.
     pub(in super::super) fn is_integer(&self) -> bool {
         self.fraction_len() == 0
     }
 
-    /// All digits from the first to the last that is not zero.
+    /// The significant digits.
     pub(super) fn digits(&self) -> &[u8] {
         &self.digits
     }
 
-    /// The power of ten of the first digit.
+    /// The power of ten of the first significant digit.
     pub(super) fn first_power(&self) -> i32 {
         self.exponent - 1
     }
 
-    /// The power of ten of the last digit.
+    /// The power of ten of the last significant digit.
     pub(super) fn last_power(&self) -> i32 {
         self.exponent - self.digits.len() as i32
     }
 
-    /// How many digits stand before the point; none where that is a lone zero.
+    /// The number of digits before the point; 0 if the integer part is zero.
     pub(super) fn integer_len(&self) -> usize {
         self.exponent.max(0) as usize
     }
 
-    /// How many digits stand behind the point.
+    /// The number of digits after the point.
     pub(super) fn fraction_len(&self) -> usize {
         (self.digits.len() as i32 - self.exponent).max(0) as usize
     }
 
-    /// A digit before the point, the first being 0.
+    /// The digit of this index, from 0, in the integer part.
     pub(super) fn integer_digit(&self, index: usize) -> u8 {
         self.digits.get(index).copied().unwrap_or(0)
     }
 
-    /// A digit behind the point, the first being 0.
+    /// The digit of this index, from 0, in the fraction.
     pub(super) fn fraction_digit(&self, index: usize) -> u8 {
         let position = self.exponent + index as i32;
         usize::try_from(position).ok().and_then(|position| self.digits.get(position)).copied().unwrap_or(0)
     }
 
-    /// The shortest plain spelling, without a point for an integer.
+    /// The shortest plain encoding; integers without a point.
     pub(super) fn plain(&self) -> String {
         let digit = |digit: u8| char::from(b'0' + digit);
         let mut text = String::from(if self.negative { "-" } else { "" });
@@ -147,7 +147,7 @@ impl Decimal {
             (true, true) => Ordering::Equal,
             (true, false) => Ordering::Less,
             (false, true) => Ordering::Greater,
-            // Without zeros at their ends, digits compare as words do.
+            // Without zeros index either end, digit strings of equal exponent compare lexicographically.
             (false, false) => self.exponent.cmp(&other.exponent).then_with(|| self.digits.cmp(&other.digits)),
         }
     }
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_values_are_equal_however_they_are_written() {
+    fn equal_values_are_equal_in_every_notation() {
         for group in [
             &["0", "-0", "0.00", "-0.0e5", "0e999999999999999999"][..],
             &["1", "1.0", "10e-1", "0.1e1", "1E+0"],
@@ -196,16 +196,16 @@ mod tests {
     fn order_is_that_of_the_values() {
         let ascending =
             ["-1e300", "-10", "-9.5", "-9.45", "-0.001", "0", "1e-300", "0.09", "0.1", "9", "10", "1e2"];
-        for (at, one) in ascending.iter().enumerate() {
-            for (other_at, other) in ascending.iter().enumerate() {
+        for (index, one) in ascending.iter().enumerate() {
+            for (other_index, other) in ascending.iter().enumerate() {
                 let (one, other) = (Decimal::parse(one).unwrap(), Decimal::parse(other).unwrap());
-                assert_eq!(one.cmp(&other), at.cmp(&other_at), "{one:?} {other:?}");
+                assert_eq!(one.cmp(&other), index.cmp(&other_index), "{one:?} {other:?}");
             }
         }
     }
 
     #[test]
-    fn what_is_no_number_or_out_of_range_is_refused() {
+    fn malformed_and_out_of_range_numbers_are_errors() {
         for text in ["", "-", "01", "1.", ".5", "1e", "1e+", "+1", "0x1", "1 ", "NaN"] {
             assert_eq!(Decimal::parse(text), Err(NumberError::NotANumber), "{text}");
         }

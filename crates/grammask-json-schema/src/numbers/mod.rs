@@ -1,17 +1,17 @@
-//! Sets of numbers as languages of their JSON spellings.
+//! Sets of numbers as languages of their JSON encodings.
 //!
-//! A number has many spellings, and for some constraints no finite automaton decides all of them: `123e-7` needs
-//! both ends of its text to know the first digit's place. So a set is two languages: the spellings whose value is
-//! surely in it, and those whose value is surely not. What is in neither is never generated, under negation
-//! neither. The *decided* spellings are plain decimals with any zeros behind them, and normalised scientific
-//! notation, `d.ddde+dd` with one digit that is not zero before the point (for integers, with at most 17 digits behind
-//! it): all that common programs write. Values are compared exactly, as decimals.
+//! A number has many encodings, and for some constraints no finite automaton classifies all of them: the first digit's
+//! place value in `123e-7` depends on both ends of the text. A set is therefore two languages: encodings whose value is
+//! surely in the set, and encodings whose value is surely not. Encodings in neither language are never generated, under
+//! negation either. The *classified* encodings are plain decimals with any number of trailing zeros, and normalised
+//! scientific notation, `d.ddde+dd` with one nonzero digit before the point (for integers with up to 17 digits after
+//! it), which covers the output of common programs. Values are compared exactly, as decimals.
 //!
-//! A multiple of anything but a power of ten is decided on plain decimals only. With [`Numbers::Plain`] there are
-//! plain decimals only, and an integer is written without a point.
+//! Multiples of a number other than a power of ten are classified on plain decimals only. [`Numbers::Plain`] admits
+//! plain decimals only, and integers without a point.
 
 mod decimal;
-mod judge;
+mod number_dfa;
 mod remainders;
 
 pub(super) use decimal::Decimal;
@@ -21,36 +21,36 @@ use std::fmt;
 
 use rustc_hash::FxHashMap;
 
-use super::options::Numbers;
-use super::ready_made::ReadyMade;
+use crate::automaton_cache::AutomatonCache;
+use crate::options::Numbers;
 use grammask_automata::{ByteSet, Table, TermId, Terms};
-use judge::{Comparison, Everything, PowerOfTen, explore};
+use number_dfa::{AnyNumber, Comparison, PowerOfTen, build_dfa};
 
-/// Most states for the remainders of one divisor.
-const MOST_REMAINDERS: u64 = 200_000;
+/// Maximum number of states for the remainders of one divisor.
+const MAX_REMAINDERS: u64 = 200_000;
 
-/// Most states of the automaton of all numbers.
-const MOST_STATES: usize = 100;
+/// Maximum number of states of the automaton of all numbers.
+const MAX_STATES: usize = 100;
 
-/// Why a number cannot be used.
+/// The errors of numbers in schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NumberError {
-    /// The text is no JSON number.
+    /// The text is not a JSON number.
     NotANumber,
     /// The number has more than 1,000 digits, or is beyond 1e400 or below 1e-400.
     OutOfRange,
-    /// Only multiples of a positive number are a set.
+    /// A divisor is not positive.
     NotPositive,
-    /// The remainders of the divisor would take too many states.
+    /// The automaton of the divisor's remainders would have too many states.
     TooManyRemainders,
 }
 
 impl fmt::Display for NumberError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotANumber => "this is no JSON number",
+            Self::NotANumber => "this is not a JSON number",
             Self::OutOfRange => "numbers with more than 1000 digits or beyond 1e±400 are not supported",
-            Self::NotPositive => "a divisor has to be above zero",
+            Self::NotPositive => "a divisor must be greater than zero",
             Self::TooManyRemainders => "the divisor has too many digits to be enforced",
         })
     }
@@ -58,26 +58,26 @@ impl fmt::Display for NumberError {
 
 impl std::error::Error for NumberError {}
 
-/// A set of numbers: the spellings of what is in it, and of what is not.
+/// A set of numbers: the encodings of its elements, and those of other numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NumberSet {
-    /// Spellings whose value is surely in the set.
+    /// Encodings whose value is surely in the set.
     pub(super) yes: TermId,
-    /// Spellings whose value is surely not in the set.
+    /// Encodings whose value is surely not in the set.
     pub(super) no: TermId,
 }
 
 impl NumberSet {
-    /// All numbers, in all spellings.
+    /// All numbers, in all encodings.
     pub(super) fn any(terms: &mut Terms, numbers: Numbers) -> Self {
         let yes = match numbers {
-            Numbers::Any => all_spellings(terms),
-            Numbers::Plain => decided(terms, numbers),
+            Numbers::Any => all_encodings(terms),
+            Numbers::Plain => classified(terms, numbers),
         };
         Self { yes, no: terms.nothing() }
     }
 
-    /// The integers; `1.0` is one, but is not spelled so with [`Numbers::Plain`].
+    /// The integers. `1.0` is an integer, but not in the encoding [`Numbers::Plain`].
     pub(super) fn integer(terms: &mut Terms, numbers: Numbers) -> Self {
         let set = Self::powers(terms, numbers, 0);
         match numbers {
@@ -86,46 +86,46 @@ impl NumberSet {
         }
     }
 
-    /// What is `bound` or above.
+    /// The numbers `>= bound`.
     pub(super) fn at_least(terms: &mut Terms, numbers: Numbers, bound: &Decimal) -> Self {
         Self::less(terms, numbers, bound).not()
     }
 
-    /// What is above `bound`.
+    /// The numbers `> bound`.
     pub(super) fn greater(terms: &mut Terms, numbers: Numbers, bound: &Decimal) -> Self {
         Self::at_most(terms, numbers, bound).not()
     }
 
-    /// What is `bound` or below.
+    /// The numbers `<= bound`.
     pub(super) fn at_most(terms: &mut Terms, numbers: Numbers, bound: &Decimal) -> Self {
         Self {
-            yes: compared(terms, numbers, bound, &[Ordering::Less, Ordering::Equal]),
-            no: compared(terms, numbers, bound, &[Ordering::Greater]),
+            yes: compared_with(terms, numbers, bound, &[Ordering::Less, Ordering::Equal]),
+            no: compared_with(terms, numbers, bound, &[Ordering::Greater]),
         }
     }
 
-    /// What is below `bound`.
+    /// The numbers `< bound`.
     pub(super) fn less(terms: &mut Terms, numbers: Numbers, bound: &Decimal) -> Self {
         Self {
-            yes: compared(terms, numbers, bound, &[Ordering::Less]),
-            no: compared(terms, numbers, bound, &[Ordering::Equal, Ordering::Greater]),
+            yes: compared_with(terms, numbers, bound, &[Ordering::Less]),
+            no: compared_with(terms, numbers, bound, &[Ordering::Equal, Ordering::Greater]),
         }
     }
 
-    /// Only `value`.
+    /// The set of `value`.
     #[cfg(test)]
     pub(super) fn equal(terms: &mut Terms, numbers: Numbers, value: &Decimal) -> Self {
         Self {
-            yes: spelled(terms, numbers, std::slice::from_ref(value), numbers),
-            no: compared(terms, numbers, value, &[Ordering::Less, Ordering::Greater]),
+            yes: encode_values(terms, numbers, std::slice::from_ref(value), numbers),
+            no: compared_with(terms, numbers, value, &[Ordering::Less, Ordering::Greater]),
         }
     }
 
-    /// Only `values`. Cost: sorting their texts, and then linear in them.
+    /// The set of `values`. Cost: sorting their texts, then linear in their total length.
     pub(super) fn one_of(terms: &mut Terms, numbers: Numbers, values: &[Decimal]) -> Self {
-        let yes = spelled(terms, numbers, values, numbers);
-        let all = spelled(terms, numbers, values, Numbers::Any);
-        Self { yes, no: decided_outside(terms, numbers, all) }
+        let yes = encode_values(terms, numbers, values, numbers);
+        let all = encode_values(terms, numbers, values, Numbers::Any);
+        Self { yes, no: classified_complement(terms, numbers, all) }
     }
 
     /// The multiples of `divisor`.
@@ -144,35 +144,35 @@ impl NumberSet {
         if divisor.digits() == [1] {
             return Ok(Self::powers(terms, numbers, power));
         }
-        // The divisor in units of the last place that counts.
+        // The divisor in units of its last decimal place.
         let fraction = power.min(0).unsigned_abs();
         let zeros = std::iter::repeat_n(0, power.max(0).unsigned_abs() as usize);
         let factor = divisor.digits().iter().copied().chain(zeros).try_fold(0u64, |factor, digit| {
             let factor = factor * 10 + u64::from(digit);
-            (factor <= MOST_REMAINDERS).then_some(factor)
+            (factor <= MAX_REMAINDERS).then_some(factor)
         });
         let factor = factor
-            .filter(|factor| factor * (u64::from(fraction) + 1) <= MOST_REMAINDERS)
+            .filter(|factor| factor * (u64::from(fraction) + 1) <= MAX_REMAINDERS)
             .and_then(|factor| u32::try_from(factor).ok())
             .ok_or(NumberError::TooManyRemainders)?;
         let magnitude = terms.table(remainders::multiples(factor, fraction));
         let minus = terms.literal(b"-");
         let sign = terms.repeat(minus, 0, Some(1));
         let yes = terms.concat(&[sign, magnitude]);
-        Ok(Self { yes, no: decided_outside(terms, Numbers::Plain, yes) })
+        Ok(Self { yes, no: classified_complement(terms, Numbers::Plain, yes) })
     }
 
-    /// All other numbers.
+    /// The complement.
     pub(super) fn not(self) -> Self {
         Self { yes: self.no, no: self.yes }
     }
 
-    /// The numbers in both sets.
+    /// The intersection.
     pub(super) fn and(self, terms: &mut Terms, other: Self) -> Self {
         Self { yes: terms.intersection(&[self.yes, other.yes]), no: terms.union(&[self.no, other.no]) }
     }
 
-    /// The numbers in any of both sets.
+    /// The union.
     #[cfg(test)]
     pub(super) fn or(self, terms: &mut Terms, other: Self) -> Self {
         Self { yes: terms.union(&[self.yes, other.yes]), no: terms.intersection(&[self.no, other.no]) }
@@ -181,49 +181,54 @@ impl NumberSet {
     /// The multiples of a power of ten.
     fn powers(terms: &mut Terms, numbers: Numbers, power: i32) -> Self {
         let [yes, no] = [true, false].map(|is_multiple| {
-            let subject = Subject::Powers(numbers, power, is_multiple);
-            known(terms, subject, || explore(&PowerOfTen { power, is_multiple }, numbers))
+            let key = NumberLanguage::Powers(numbers, power, is_multiple);
+            cached(terms, key, || build_dfa(&PowerOfTen { power, is_multiple }, numbers))
         });
         Self { yes, no }
     }
 }
 
-/// What a ready-made automaton of numbers is about.
+/// The key of a cached automaton of numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Subject {
-    /// All JSON numbers.
+enum NumberLanguage {
+    /// All JSON numbers, in all encodings.
     All,
-    /// All decided spellings.
-    Decided(Numbers),
-    /// What stands in one of these orders to a bound.
+    /// All classified encodings.
+    Classified(Numbers),
+    /// The numbers whose comparison with the bound has one of these results.
     Compared(Numbers, Decimal, &'static [Ordering]),
-    /// The multiples of a power of ten, or what is none.
+    /// The multiples of a power of ten, or their complement.
     Powers(Numbers, i32, bool),
 }
 
-static KNOWN: ReadyMade<Subject> = ReadyMade::new();
+static AUTOMATA: AutomatonCache<NumberLanguage> = AutomatonCache::new();
 
-/// The language of `subject`, made by `make` if it is not known.
-fn known(terms: &mut Terms, subject: Subject, make: impl FnOnce() -> Table) -> TermId {
-    match KNOWN.get(subject, || Some(make())) {
+/// The language of `key`, built by `build` on a cache miss.
+fn cached(terms: &mut Terms, key: NumberLanguage, build: impl FnOnce() -> Table) -> TermId {
+    match AUTOMATA.get(key, || Some(build())) {
         Some(table) => terms.table(table),
         None => terms.nothing(),
     }
 }
 
-fn decided(terms: &mut Terms, numbers: Numbers) -> TermId {
-    known(terms, Subject::Decided(numbers), || explore(&Everything, numbers))
+fn classified(terms: &mut Terms, numbers: Numbers) -> TermId {
+    cached(terms, NumberLanguage::Classified(numbers), || build_dfa(&AnyNumber, numbers))
 }
 
-fn decided_outside(terms: &mut Terms, numbers: Numbers, term: TermId) -> TermId {
-    let decided = decided(terms, numbers);
+fn classified_complement(terms: &mut Terms, numbers: Numbers, term: TermId) -> TermId {
+    let classified = classified(terms, numbers);
     let outside = terms.complement(term);
-    terms.intersection(&[decided, outside])
+    terms.intersection(&[classified, outside])
 }
 
-fn compared(terms: &mut Terms, numbers: Numbers, bound: &Decimal, wanted: &'static [Ordering]) -> TermId {
-    let subject = Subject::Compared(numbers, bound.clone(), wanted);
-    known(terms, subject, || explore(&Comparison { bound, wanted }, numbers))
+fn compared_with(
+    terms: &mut Terms,
+    numbers: Numbers,
+    bound: &Decimal,
+    orders: &'static [Ordering],
+) -> TermId {
+    let key = NumberLanguage::Compared(numbers, bound.clone(), orders);
+    cached(terms, key, || build_dfa(&Comparison { bound, orders }, numbers))
 }
 
 fn digit(terms: &mut Terms) -> TermId {
@@ -243,16 +248,16 @@ fn without_point(terms: &mut Terms) -> TermId {
     terms.concat(&[sign, magnitude])
 }
 
-/// Every JSON number: RFC 8259, section 6.
-fn all_spellings(terms: &mut Terms) -> TermId {
-    known(terms, Subject::All, || {
+/// All JSON numbers: RFC 8259, section 6.
+fn all_encodings(terms: &mut Terms) -> TermId {
+    cached(terms, NumberLanguage::All, || {
         let mut scratch = Terms::new();
-        let all = every_number(&mut scratch);
-        scratch.determinized(all, MOST_STATES).unwrap_or_else(|| explore(&Everything, Numbers::Any))
+        let all = json_number(&mut scratch);
+        scratch.determinize(all, MAX_STATES).unwrap_or_else(|| build_dfa(&AnyNumber, Numbers::Any))
     })
 }
 
-fn every_number(terms: &mut Terms) -> TermId {
+fn json_number(terms: &mut Terms) -> TermId {
     let integer = without_point(terms);
     let digit = digit(terms);
     let digits = terms.repeat(digit, 1, None);
@@ -271,11 +276,11 @@ fn exponent_mark(terms: &mut Terms) -> TermId {
     terms.bytes(ByteSet::single(b'e').union(ByteSet::single(b'E')))
 }
 
-/// The decided spellings of `values`, integers without a point if `points` is [`Numbers::Plain`].
-fn spelled(terms: &mut Terms, numbers: Numbers, values: &[Decimal], points: Numbers) -> TermId {
+/// The classified encodings of `values`, integers without a point if `points` is [`Numbers::Plain`].
+fn encode_values(terms: &mut Terms, numbers: Numbers, values: &[Decimal], points: Numbers) -> TermId {
     let mut integers = Vec::new();
     let mut fractions = Vec::new();
-    // The mantissas with as many digits for each power of ten.
+    // The mantissas by exponent and number of digits.
     let mut mantissas: FxHashMap<(i32, usize), Vec<String>> = FxHashMap::default();
     for value in values {
         let plain = value.plain();
@@ -328,7 +333,7 @@ fn spelled(terms: &mut Terms, numbers: Numbers, values: &[Decimal], points: Numb
     terms.union(&union)
 }
 
-/// `e` and the spellings of an exponent.
+/// `e` and the encodings of an exponent.
 fn exponent(terms: &mut Terms, power: i32) -> TermId {
     let mark = exponent_mark(terms);
     let plus = terms.literal(b"+");

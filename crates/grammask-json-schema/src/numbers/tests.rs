@@ -1,13 +1,13 @@
-//! Compares sets of numbers with exact arithmetic on all short spellings.
+//! Compares number sets with exact arithmetic on all short encodings.
 
 use super::*;
 use grammask_automata::Automata;
 
 /// A value as a coefficient and a power of ten.
-type Value = (i128, i32);
+type ScaledInteger = (i128, i32);
 
-/// The value of a JSON number, by long-hand.
-fn value(text: &str) -> Option<Value> {
+/// The value of a JSON number.
+fn value(text: &str) -> Option<ScaledInteger> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
         None => (text, 0),
@@ -17,11 +17,11 @@ fn value(text: &str) -> Option<Value> {
     Some((coefficient, exponent - places))
 }
 
-/// Both values in units of the smaller power. What does not fit becomes a power of ten that is above everything else
-/// and a multiple of everything else here.
-fn aligned(one: Value, other: Value) -> (i128, i128) {
+/// Both values in units of the smaller power. On overflow, a power of ten that is greater than, and a multiple of,
+/// every other value in these tests.
+fn aligned(one: ScaledInteger, other: ScaledInteger) -> (i128, i128) {
     let unit = one.1.min(other.1);
-    let scale = |(coefficient, power): Value| {
+    let scale = |(coefficient, power): ScaledInteger| {
         let factor = 10i128.checked_pow((power - unit).unsigned_abs());
         factor
             .and_then(|factor| coefficient.checked_mul(factor))
@@ -38,7 +38,7 @@ fn is_plain(text: &str) -> bool {
     !text.contains(['e', 'E'])
 }
 
-/// Whether bounds are decided on a spelling.
+/// Whether an encoding is classified with respect to bounds.
 fn is_normalised(text: &str) -> bool {
     let Some((mantissa, _)) = text.split_once(['e', 'E']) else { return true };
     let mantissa = mantissa.strip_prefix('-').unwrap_or(mantissa);
@@ -46,21 +46,21 @@ fn is_normalised(text: &str) -> bool {
     integer.len() == 1 && integer != "0"
 }
 
-/// Whether it is decided on a spelling whether it is an integer.
-fn is_decided(text: &str) -> bool {
+/// Whether an encoding is classified with respect to being an integer.
+fn is_classified(text: &str) -> bool {
     let mantissa = text.split_once(['e', 'E']).map_or("", |(mantissa, _)| mantissa);
     is_normalised(text) && mantissa.split_once('.').is_none_or(|(_, fraction)| fraction.len() <= 17)
 }
 
 /// All JSON numbers of up to six characters of an alphabet, and some longer ones.
-fn spellings() -> Vec<String> {
+fn encodings() -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut last = vec![String::new()];
     for _ in 0..6 {
         last = last
             .iter()
             .flat_map(|text| "-0195.e+".chars().map(move |c| format!("{text}{c}")))
-            // What begins no number is not continued.
+            // Only prefixes of numbers are extended.
             .filter(|text| ["", "0", "00", "1"].iter().any(|end| is_json_number(&format!("{text}{end}"))))
             .collect();
         all.extend(last.iter().filter(|text| is_json_number(text)).cloned());
@@ -126,32 +126,32 @@ const BOUNDS: [&str; 17] = [
     "0.95", "-119", "15.05",
 ];
 
-/// Checks a set: both languages hold exactly what is decided and right.
+/// Checks that both languages of a set contain exactly the classified encodings that they should.
 fn check(
     terms: &Terms,
     name: &str,
     set: NumberSet,
-    spellings: &[String],
-    is_decided: impl Fn(&str) -> bool,
-    is_in: impl Fn(Value) -> bool,
+    encodings: &[String],
+    is_classified: impl Fn(&str) -> bool,
+    is_in: impl Fn(ScaledInteger) -> bool,
 ) {
     let mut automata = Automata::new(terms.clone(), 1_000_000);
-    for text in spellings {
+    for text in encodings {
         let value = value(text).unwrap();
-        let (decided, inside) = (is_decided(text), is_in(value));
-        assert_eq!(accepts(&mut automata, set.yes, text), decided && inside, "{text} is in {name}");
-        assert_eq!(accepts(&mut automata, set.no, text), decided && !inside, "{text} is not in {name}");
+        let (classified, inside) = (is_classified(text), is_in(value));
+        assert_eq!(accepts(&mut automata, set.yes, text), classified && inside, "{text} is in {name}");
+        assert_eq!(accepts(&mut automata, set.no, text), classified && !inside, "{text} is not in {name}");
     }
 }
 
 #[test]
 fn bounds_are_exact() {
-    let spellings = spellings();
+    let encodings = encodings();
     for numbers in [Numbers::Any, Numbers::Plain] {
         for text in BOUNDS {
             let (bound, limit) = (Decimal::parse(text).unwrap(), value(text).unwrap());
             let mut terms = Terms::new();
-            let decided =
+            let classified =
                 |text: &str| if numbers == Numbers::Any { is_normalised(text) } else { is_plain(text) };
             let order = |value| {
                 let (value, limit) = aligned(value, limit);
@@ -167,16 +167,16 @@ fn bounds_are_exact() {
                 ("<=", NumberSet::at_most(&mut terms, numbers, &bound), &[Ordering::Equal, Ordering::Less]),
                 ("<", NumberSet::less(&mut terms, numbers, &bound), &[Ordering::Less]),
             ];
-            for (name, set, wanted) in sets {
-                let is_in = |value| wanted.contains(&order(value));
-                check(&terms, &format!("{name} {text}"), set, &spellings, decided, is_in);
+            for (name, set, orders) in sets {
+                let is_in = |value| orders.contains(&order(value));
+                check(&terms, &format!("{name} {text}"), set, &encodings, classified, is_in);
             }
             let equal = NumberSet::equal(&mut terms, numbers, &bound);
             let listed = NumberSet::one_of(&mut terms, numbers, std::slice::from_ref(&bound));
             if numbers == Numbers::Any {
                 let is_in = |value| order(value) == Ordering::Equal;
-                check(&terms, &format!("= {text}"), equal, &spellings, decided, is_in);
-                check(&terms, &format!("of {text}"), listed, &spellings, decided, is_in);
+                check(&terms, &format!("= {text}"), equal, &encodings, classified, is_in);
+                check(&terms, &format!("of {text}"), listed, &encodings, classified, is_in);
             }
         }
     }
@@ -184,26 +184,26 @@ fn bounds_are_exact() {
 
 #[test]
 fn integers_and_powers_of_ten_are_exact() {
-    let spellings = spellings();
+    let encodings = encodings();
     let mut terms = Terms::new();
-    let is_multiple = |value: Value, divisor: Value| {
+    let is_multiple = |value: ScaledInteger, divisor: ScaledInteger| {
         let (value, divisor) = aligned(value, divisor);
         value % divisor == 0
     };
     let integer = NumberSet::integer(&mut terms, Numbers::Any);
-    check(&terms, "integer", integer, &spellings, is_decided, |value| is_multiple(value, (1, 0)));
+    check(&terms, "integer", integer, &encodings, is_classified, |value| is_multiple(value, (1, 0)));
     for text in ["1", "10", "1000", "0.1", "0.01", "1e-5"] {
         let divisor = value(text).unwrap();
         let decimal = Decimal::parse(text).unwrap();
         let set = NumberSet::multiple_of(&mut terms, Numbers::Any, &decimal).unwrap();
-        check(&terms, text, set, &spellings, is_decided, |value| is_multiple(value, divisor));
+        check(&terms, text, set, &encodings, is_classified, |value| is_multiple(value, divisor));
     }
     for text in ["2", "3", "0.3", "2.5", "25", "0.07", "7", "20", "0.15", "11", "150"] {
         let divisor = value(text).unwrap();
         let decimal = Decimal::parse(text).unwrap();
         for numbers in [Numbers::Any, Numbers::Plain] {
             let set = NumberSet::multiple_of(&mut terms, numbers, &decimal).unwrap();
-            check(&terms, text, set, &spellings, is_plain, |value| is_multiple(value, divisor));
+            check(&terms, text, set, &encodings, is_plain, |value| is_multiple(value, divisor));
         }
     }
 }
@@ -225,12 +225,12 @@ fn plain_integers_have_no_point() {
 }
 
 #[test]
-fn any_holds_all_spellings() {
+fn any_contains_all_encodings() {
     let mut terms = Terms::new();
     let any = NumberSet::any(&mut terms, Numbers::Any);
     let plain = NumberSet::any(&mut terms, Numbers::Plain);
     let mut automata = Automata::new(terms, 10_000);
-    for text in spellings() {
+    for text in encodings() {
         assert!(accepts(&mut automata, any.yes, &text), "{text}");
         assert_eq!(accepts(&mut automata, plain.yes, &text), is_plain(&text), "{text}");
     }
@@ -240,30 +240,30 @@ fn any_holds_all_spellings() {
 }
 
 #[test]
-fn sets_combine_without_touching_what_is_undecided() {
-    let mut spellings = spellings();
-    spellings.retain(|text| !is_normalised(text) || is_decided(text));
+fn set_operations_preserve_unclassified_encodings() {
+    let mut encodings = encodings();
+    encodings.retain(|text| !is_normalised(text) || is_classified(text));
     let mut terms = Terms::new();
     let bound = |text: &str| Decimal::parse(text).unwrap();
     let low = NumberSet::at_least(&mut terms, Numbers::Any, &bound("-1"));
     let high = NumberSet::less(&mut terms, Numbers::Any, &bound("95"));
     let integer = NumberSet::integer(&mut terms, Numbers::Any);
     let both = low.and(&mut terms, high).and(&mut terms, integer);
-    let is_integer = |value: Value| aligned(value, (1, 0)).0 % aligned(value, (1, 0)).1 == 0;
-    let is_between = |value: Value| {
+    let is_integer = |value: ScaledInteger| aligned(value, (1, 0)).0 % aligned(value, (1, 0)).1 == 0;
+    let is_between = |value: ScaledInteger| {
         let ((low, one), (high, limit)) = (aligned(value, (-1, 0)), aligned(value, (95, 0)));
         low >= one && high < limit
     };
-    check(&terms, "and", both, &spellings, is_decided, |value| is_between(value) && is_integer(value));
+    check(&terms, "and", both, &encodings, is_classified, |value| is_between(value) && is_integer(value));
     let either = low.and(&mut terms, high).not().or(&mut terms, integer);
-    check(&terms, "or", either, &spellings, is_decided, |value| !is_between(value) || is_integer(value));
+    check(&terms, "or", either, &encodings, is_classified, |value| !is_between(value) || is_integer(value));
     let none = high.and(&mut terms, high.not());
     let mut automata = Automata::new(terms, 10_000);
     assert_eq!(automata.start(none.yes), Ok(None));
 }
 
 #[test]
-fn floats_are_decided_as_python_and_javascript_write_them() {
+fn floats_in_the_notation_of_python_and_javascript_are_classified() {
     let mut terms = Terms::new();
     let set = NumberSet::at_most(&mut terms, Numbers::Any, &Decimal::parse("1e100").unwrap());
     let mut automata = Automata::new(terms, 10_000);

@@ -1,21 +1,21 @@
-//! Whether the rules derive one of the ways to cut a text into terminals, by the plainest algorithm.
+//! Earley parsing over a lattice of lexemes, in its simplest form.
 //!
-//! A *lattice* has an edge for each lexeme that may stand somewhere. The rules are followed from each position as sets of
-//! (rule, dot, where the rule began), after J. Earley (1970), again and again until nothing is new.
+//! A *lattice* has an edge for each possible lexeme. Item sets per position are iterated to a fixpoint, after J.
+//! Earley (1970).
 
 use std::collections::BTreeSet;
 
-use super::super::grammar::{LexedGrammar, Symbol};
+use crate::definition::grammar::{LexedGrammar, LexedSymbol};
 use grammask_grammar::TerminalId;
 
-/// A lexeme: where it begins and ends, and what it is; nothing for what is ignored.
-pub(super) type Edge = (usize, usize, Option<TerminalId>);
+/// A lexeme: start, end and terminal; `None` for ignored ones.
+pub(super) type LexemeEdge = (usize, usize, Option<TerminalId>);
 
-/// A production, how much of it was read, and the position where it began.
-type Item = (usize, usize, usize);
+/// The index of a production, the position of the dot, and the position in the text where the item began.
+type EarleyItem = (usize, usize, usize);
 
-/// Whether a way through the lattice from 0 to `end` is a sentence.
-pub(super) fn derives(grammar: &LexedGrammar, edges: &[Edge], end: usize) -> bool {
+/// Whether a path through the lattice from 0 to `end` is a sentence.
+pub(super) fn derives(grammar: &LexedGrammar, edges: &[LexemeEdge], end: usize) -> bool {
     let of = |nonterminal: usize, position: usize| {
         let productions = grammar.productions.iter().enumerate();
         productions
@@ -23,7 +23,7 @@ pub(super) fn derives(grammar: &LexedGrammar, edges: &[Edge], end: usize) -> boo
             .map(move |(index, _)| (index, 0, position))
     };
     let start = grammar.start.index();
-    let mut sets: Vec<BTreeSet<Item>> = vec![BTreeSet::new(); end + 1];
+    let mut sets: Vec<BTreeSet<EarleyItem>> = vec![BTreeSet::new(); end + 1];
     sets[0].extend(of(start, 0));
     loop {
         let before: usize = sets.iter().map(BTreeSet::len).sum();
@@ -34,13 +34,13 @@ pub(super) fn derives(grammar: &LexedGrammar, edges: &[Edge], end: usize) -> boo
                     None => {
                         let waiting = sets[origin].clone().into_iter().filter(|&(production, dot, _)| {
                             matches!(grammar.productions[production].rhs.get(dot),
-                                Some(Symbol::Nonterminal(next)) if next.index() == lhs)
+                                Some(LexedSymbol::Nonterminal(next)) if next.index() == lhs)
                         });
                         sets[position]
                             .extend(waiting.map(|(production, dot, from)| (production, dot + 1, from)));
                     }
-                    Some(Symbol::Nonterminal(next)) => sets[position].extend(of(next.index(), position)),
-                    Some(Symbol::Terminal(terminal)) => {
+                    Some(LexedSymbol::Nonterminal(next)) => sets[position].extend(of(next.index(), position)),
+                    Some(LexedSymbol::Terminal(terminal)) => {
                         for &(from, to, lexeme) in edges {
                             if from == position && lexeme == Some(*terminal) {
                                 sets[to].insert((production, dot + 1, origin));

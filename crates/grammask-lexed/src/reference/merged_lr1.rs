@@ -1,45 +1,46 @@
-//! LALR(1) tables as textbooks define them: canonical LR(1) states, merged where they differ in look-aheads only.
+//! Textbook LALR(1) tables: canonical LR(1) states, merged by item-set core.
 //!
-//! For small grammars; nothing is done to be fast. After A. Aho, R. Sethi and J. Ullman, section 4.7.
+//! For small grammars, without regard for speed. After A. Aho, R. Sethi and J. Ullman, *Compilers*, section 4.7.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::grammar::{ConflictPolicy, LexedGrammar, Symbol};
+use crate::definition::grammar::{ConflictPolicy, LexedGrammar, LexedSymbol};
 use grammask_grammar::TerminalId;
 
-/// Production (the start production is the one after the last), dot, look-ahead (the end is the one after the last).
-type Item = (usize, usize, usize);
+/// The index of a production (the start production follows the last one), the dot, and the look-ahead (the end of the
+/// text follows the last terminal).
+type Lr1Item = (usize, usize, usize);
 type Core = BTreeSet<(usize, usize)>;
 
-/// Most canonical states.
-const MOST_STATES: usize = 2_000;
+/// The maximum number of canonical states.
+const MAX_STATES: usize = 2_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Action {
+enum MergedAction {
     Shift(usize),
     Reduce(usize),
     Accept,
 }
 
-/// See the module.
+/// The tables.
 #[derive(Debug)]
 pub(super) struct MergedTable {
-    actions: Vec<BTreeMap<usize, Action>>,
-    gotos: Vec<BTreeMap<Symbol, usize>>,
+    actions: Vec<BTreeMap<usize, MergedAction>>,
+    gotos: Vec<BTreeMap<LexedSymbol, usize>>,
 }
 
 impl MergedTable {
-    /// The tables; none if there are conflicts that the grammar's policy does not decide, or too many states.
+    /// Constructs the tables; `None` with conflicts that the grammar's policy does not resolve, or too many states.
     pub(super) fn new(grammar: &LexedGrammar) -> Option<Self> {
         let first = first_sets(grammar);
         let end = grammar.terminals.len();
         let start_production = grammar.productions.len();
-        let mut states: Vec<BTreeSet<Item>> =
+        let mut states: Vec<BTreeSet<Lr1Item>> =
             vec![closure(grammar, &first, BTreeSet::from([(start_production, 0, end)]))];
-        let mut edges: Vec<BTreeMap<Symbol, usize>> = Vec::new();
+        let mut edges: Vec<BTreeMap<LexedSymbol, usize>> = Vec::new();
         while edges.len() < states.len() {
             let items = states[edges.len()].clone();
-            let symbols: BTreeSet<Symbol> = items
+            let symbols: BTreeSet<LexedSymbol> = items
                 .iter()
                 .filter_map(|&(production, dot, _)| symbol_after(grammar, production, dot))
                 .collect();
@@ -52,7 +53,7 @@ impl MergedTable {
                     .collect();
                 let target = closure(grammar, &first, moved);
                 let position = match states.iter().position(|state| *state == target) {
-                    Some(known) => known,
+                    Some(position) => position,
                     None => {
                         states.push(target);
                         states.len() - 1
@@ -61,21 +62,21 @@ impl MergedTable {
                 targets.insert(symbol, position);
             }
             edges.push(targets);
-            if states.len() > MOST_STATES {
+            if states.len() > MAX_STATES {
                 return None;
             }
         }
-        let core = |state: &BTreeSet<Item>| -> Core {
+        let core = |state: &BTreeSet<Lr1Item>| -> Core {
             state.iter().map(|&(production, dot, _)| (production, dot)).collect()
         };
-        let mut merged: Vec<(Core, BTreeSet<Item>)> = Vec::new();
+        let mut merged: Vec<(Core, BTreeSet<Lr1Item>)> = Vec::new();
         let mut merged_of = Vec::new();
         for state in &states {
             let core = core(state);
-            match merged.iter().position(|(known, _)| *known == core) {
-                Some(known) => {
-                    merged[known].1.extend(state.iter().copied());
-                    merged_of.push(known);
+            match merged.iter().position(|(position, _)| *position == core) {
+                Some(position) => {
+                    merged[position].1.extend(state.iter().copied());
+                    merged_of.push(position);
                 }
                 None => {
                     merged.push((core, state.clone()));
@@ -96,17 +97,18 @@ impl MergedTable {
         Some(table)
     }
 
-    fn fill(&mut self, grammar: &LexedGrammar, state: usize, items: &BTreeSet<Item>) -> Option<()> {
+    fn fill(&mut self, grammar: &LexedGrammar, state: usize, items: &BTreeSet<Lr1Item>) -> Option<()> {
         let end = grammar.terminals.len();
         let mut reductions: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         for &(production, dot, lookahead) in items {
             match symbol_after(grammar, production, dot) {
-                Some(symbol @ Symbol::Terminal(terminal)) => {
-                    self.actions[state].insert(terminal.index(), Action::Shift(self.gotos[state][&symbol]));
+                Some(symbol @ LexedSymbol::Terminal(terminal)) => {
+                    self.actions[state]
+                        .insert(terminal.index(), MergedAction::Shift(self.gotos[state][&symbol]));
                 }
-                Some(Symbol::Nonterminal(_)) => {}
+                Some(LexedSymbol::Nonterminal(_)) => {}
                 None if production == grammar.productions.len() => {
-                    self.actions[state].insert(end, Action::Accept);
+                    self.actions[state].insert(end, MergedAction::Accept);
                 }
                 None => {
                     reductions.entry(lookahead).or_default().insert(production);
@@ -119,7 +121,7 @@ impl MergedTable {
                 productions.iter().filter(|&&index| Some(grammar.productions[index].priority) == highest);
             let (Some(&chosen), None) = (best.next(), best.next()) else { return None };
             if let std::collections::btree_map::Entry::Vacant(cell) = self.actions[state].entry(lookahead) {
-                cell.insert(Action::Reduce(chosen));
+                cell.insert(MergedAction::Reduce(chosen));
             } else if grammar.conflicts == ConflictPolicy::Refuse {
                 return None;
             }
@@ -131,10 +133,10 @@ impl MergedTable {
         self.actions[state].contains_key(&terminal.index())
     }
 
-    /// Reads a terminal; false if it cannot come here.
+    /// Reads a terminal; `false` if it is illegal.
     pub(super) fn shift(&self, stack: &mut Vec<usize>, grammar: &LexedGrammar, terminal: TerminalId) -> bool {
         match self.reduce(stack, grammar, terminal.index()) {
-            Some(Action::Shift(target)) => {
+            Some(MergedAction::Shift(target)) => {
                 stack.push(target);
                 true
             }
@@ -142,21 +144,26 @@ impl MergedTable {
         }
     }
 
-    /// Whether the text can end.
+    /// Whether the text may end here.
     pub(super) fn accepts_end(&self, stack: &mut Vec<usize>, grammar: &LexedGrammar) -> bool {
-        self.reduce(stack, grammar, grammar.terminals.len()) == Some(Action::Accept)
+        self.reduce(stack, grammar, grammar.terminals.len()) == Some(MergedAction::Accept)
     }
 
-    fn reduce(&self, stack: &mut Vec<usize>, grammar: &LexedGrammar, terminal: usize) -> Option<Action> {
-        let most = stack.len() + self.actions.len() + 1;
+    fn reduce(
+        &self,
+        stack: &mut Vec<usize>,
+        grammar: &LexedGrammar,
+        terminal: usize,
+    ) -> Option<MergedAction> {
+        let max_height = stack.len() + self.actions.len() + 1;
         loop {
             match self.actions[*stack.last()?].get(&terminal) {
-                Some(&Action::Reduce(production)) => {
+                Some(&MergedAction::Reduce(production)) => {
                     let production = &grammar.productions[production];
                     stack.truncate(stack.len() - production.rhs.len());
-                    let target = self.gotos[*stack.last()?].get(&Symbol::Nonterminal(production.lhs))?;
+                    let target = self.gotos[*stack.last()?].get(&LexedSymbol::Nonterminal(production.lhs))?;
                     stack.push(*target);
-                    if stack.len() > most {
+                    if stack.len() > max_height {
                         return None;
                     }
                 }
@@ -166,14 +173,14 @@ impl MergedTable {
     }
 }
 
-fn symbol_after(grammar: &LexedGrammar, production: usize, dot: usize) -> Option<Symbol> {
+fn symbol_after(grammar: &LexedGrammar, production: usize, dot: usize) -> Option<LexedSymbol> {
     match grammar.productions.get(production) {
         Some(production) => production.rhs.get(dot).copied(),
-        None => (dot == 0).then_some(Symbol::Nonterminal(grammar.start)),
+        None => (dot == 0).then_some(LexedSymbol::Nonterminal(grammar.start)),
     }
 }
 
-/// For each nonterminal the terminals that its texts begin with, and whether it derives the empty text.
+/// For each nonterminal: its first terminals, and whether it is nullable.
 fn first_sets(grammar: &LexedGrammar) -> Vec<(BTreeSet<usize>, bool)> {
     let mut first = vec![(BTreeSet::new(), false); grammar.nonterminals.len()];
     loop {
@@ -190,15 +197,15 @@ fn first_sets(grammar: &LexedGrammar) -> Vec<(BTreeSet<usize>, bool)> {
     }
 }
 
-fn first_of(first: &[(BTreeSet<usize>, bool)], symbols: &[Symbol]) -> (BTreeSet<usize>, bool) {
+fn first_of(first: &[(BTreeSet<usize>, bool)], symbols: &[LexedSymbol]) -> (BTreeSet<usize>, bool) {
     let mut terminals = BTreeSet::new();
     for symbol in symbols {
         match symbol {
-            Symbol::Terminal(terminal) => {
+            LexedSymbol::Terminal(terminal) => {
                 terminals.insert(terminal.index());
                 return (terminals, false);
             }
-            Symbol::Nonterminal(nonterminal) => {
+            LexedSymbol::Nonterminal(nonterminal) => {
                 let (more, is_nullable) = &first[nonterminal.index()];
                 terminals.extend(more.iter().copied());
                 if !is_nullable {
@@ -213,11 +220,11 @@ fn first_of(first: &[(BTreeSet<usize>, bool)], symbols: &[Symbol]) -> (BTreeSet<
 fn closure(
     grammar: &LexedGrammar,
     first: &[(BTreeSet<usize>, bool)],
-    mut items: BTreeSet<Item>,
-) -> BTreeSet<Item> {
-    let mut pending: Vec<Item> = items.iter().copied().collect();
+    mut items: BTreeSet<Lr1Item>,
+) -> BTreeSet<Lr1Item> {
+    let mut pending: Vec<Lr1Item> = items.iter().copied().collect();
     while let Some((production, dot, lookahead)) = pending.pop() {
-        let Some(Symbol::Nonterminal(next)) = symbol_after(grammar, production, dot) else { continue };
+        let Some(LexedSymbol::Nonterminal(next)) = symbol_after(grammar, production, dot) else { continue };
         let rest =
             grammar.productions.get(production).map_or(&[][..], |production| &production.rhs[dot + 1..]);
         let (mut lookaheads, is_nullable) = first_of(first, rest);

@@ -1,8 +1,9 @@
-//! The oracle for lexed grammars: cuts a whole text as its lexing rule is defined, and parses it with textbook tables.
+//! The oracle for lexed grammars: cuts a whole text by the definition of its lexing rule, and parses it with textbook
+//! tables.
 //!
-//! Nothing here is shared with the engine but the grammar and the terminals' automata. The lexer tries every terminal
-//! at every length; the tables are made by merging canonical LR(1) states. Where the grammar asks for the Earley parser,
-//! the ways to cut a text are edges between its positions, and the rules are followed on them.
+//! It shares only the grammar and the terminals' automata with the engine. The lexer tries every terminal at every
+//! length; the tables are merged canonical LR(1) states; and for the Earley parser, all ways to cut the text form a
+//! lattice.
 
 mod lattice;
 mod merged_lr1;
@@ -10,30 +11,31 @@ mod merged_lr1;
 use std::sync::Mutex;
 
 use self::merged_lr1::MergedTable;
-use super::grammar::{Indentation, LexedGrammar, LexerKind, LexingRule, ParserKind, TerminalRole};
+use crate::definition::grammar::{
+    Indentation, LexedGrammar, LexerKind, LexingRule, ParserKind, TerminalRole,
+};
 use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::Limits;
 use grammask_grammar::TerminalId;
 
-/// See the module.
+/// The oracle of one grammar.
 #[derive(Debug)]
 pub struct LexedReference {
     grammar: LexedGrammar,
-    /// None for the Earley parser.
+    /// `None` with the Earley parser.
     table: Option<MergedTable>,
     automata: Mutex<Automata>,
 }
 
-/// What a parser with an indentation keeps.
-struct Reading {
+/// The state of a parse with indentation.
+struct ReferenceParse {
     stack: Vec<usize>,
     blocks: Vec<u32>,
     brackets: u32,
 }
 
 impl LexedReference {
-    /// The oracle of a grammar; none if its parser has conflicts that its policy does not decide, or if it is the Earley
-    /// parser and there is an indentation.
+    /// The oracle of a grammar; `None` if its conflicts are not resolved, or for the Earley parser with indentation.
     #[must_use]
     pub fn new(grammar: &LexedGrammar, limits: &Limits) -> Option<Self> {
         let table = match grammar.parser {
@@ -51,30 +53,30 @@ impl LexedReference {
         let Some(table) = &self.table else {
             return self.edges(text).is_some_and(|edges| lattice::derives(&self.grammar, &edges, text.len()));
         };
-        let mut reading = Reading { stack: vec![0], blocks: Vec::new(), brackets: 0 };
+        let mut parse = ReferenceParse { stack: vec![0], blocks: Vec::new(), brackets: 0 };
         let mut start = 0;
         while start < text.len() {
-            let top = reading.stack.last().copied().unwrap_or(0);
+            let top = parse.stack.last().copied().unwrap_or(0);
             let has_action = |terminal| table.has_action(top, terminal);
             let Some((terminal, length)) = self.lexeme(has_action, &text[start..]) else { return false };
             let lexeme = &text[start..start + length];
-            if !self.read(table, &mut reading, terminal, lexeme) {
+            if !self.read(table, &mut parse, terminal, lexeme) {
                 return false;
             }
             start += length;
         }
         if let Some(indentation) = &self.grammar.indentation {
-            for _ in 0..reading.blocks.len() {
-                if !table.shift(&mut reading.stack, &self.grammar, indentation.dedent) {
+            for _ in 0..parse.blocks.len() {
+                if !table.shift(&mut parse.stack, &self.grammar, indentation.dedent) {
                     return false;
                 }
             }
         }
-        table.accepts_end(&mut reading.stack, &self.grammar)
+        table.accepts_end(&mut parse.stack, &self.grammar)
     }
 
-    /// All lexemes that a text may be cut into, for the Earley parser; none if no lexeme goes on.
-    fn edges(&self, text: &[u8]) -> Option<Vec<lattice::Edge>> {
+    /// The lattice of a text, for the Earley parser; `None` if the lexer fails.
+    fn edges(&self, text: &[u8]) -> Option<Vec<lattice::LexemeEdge>> {
         let is_ignored = |terminal: TerminalId| self.grammar.terminals[terminal.index()].is_ignored();
         let mut edges = Vec::new();
         let mut add = |start: usize, terminal: TerminalId, length: usize| {
@@ -105,7 +107,7 @@ impl LexedReference {
         Some(edges)
     }
 
-    /// The lexeme that a text begins with.
+    /// The first lexeme of a text.
     fn lexeme(&self, has_action: impl Fn(TerminalId) -> bool, text: &[u8]) -> Option<(TerminalId, usize)> {
         let newline = self.grammar.indentation.as_ref().map(|indentation| indentation.newline);
         let wanted: Vec<TerminalId> = (0..self.grammar.terminals.len())
@@ -150,7 +152,7 @@ impl LexedReference {
         }
     }
 
-    /// Lengths of the words of a terminal that a text begins with, ascending.
+    /// The lengths of all matches of a terminal at the beginning of a text, ascending.
     fn matches(&self, terminal: TerminalId, text: &[u8]) -> Vec<usize> {
         let mut lengths = Vec::new();
         let Ok(mut automata) = self.automata.lock() else { return lengths };
@@ -166,25 +168,31 @@ impl LexedReference {
         lengths
     }
 
-    /// Reads a lexeme; false if it cannot come here.
-    fn read(&self, table: &MergedTable, reading: &mut Reading, terminal: TerminalId, lexeme: &[u8]) -> bool {
+    /// Reads a lexeme; `false` if it is illegal.
+    fn read(
+        &self,
+        table: &MergedTable,
+        parse: &mut ReferenceParse,
+        terminal: TerminalId,
+        lexeme: &[u8],
+    ) -> bool {
         if self.grammar.terminals[terminal.index()].is_ignored() {
             return true;
         }
         let Some(indentation) = &self.grammar.indentation else {
-            return table.shift(&mut reading.stack, &self.grammar, terminal);
+            return table.shift(&mut parse.stack, &self.grammar, terminal);
         };
         if terminal == indentation.newline {
-            return reading.brackets > 0 || self.read_newline(table, reading, indentation, lexeme);
+            return parse.brackets > 0 || self.read_newline(table, parse, indentation, lexeme);
         }
-        if !table.shift(&mut reading.stack, &self.grammar, terminal) {
+        if !table.shift(&mut parse.stack, &self.grammar, terminal) {
             return false;
         }
         if indentation.open.contains(&terminal) {
-            reading.brackets += 1;
+            parse.brackets += 1;
         } else if indentation.close.contains(&terminal) {
-            match reading.brackets.checked_sub(1) {
-                Some(less) => reading.brackets = less,
+            match parse.brackets.checked_sub(1) {
+                Some(less) => parse.brackets = less,
                 None => return false,
             }
         }
@@ -194,28 +202,28 @@ impl LexedReference {
     fn read_newline(
         &self,
         table: &MergedTable,
-        reading: &mut Reading,
+        parse: &mut ReferenceParse,
         indentation: &Indentation,
         lexeme: &[u8],
     ) -> bool {
-        if !table.shift(&mut reading.stack, &self.grammar, indentation.newline) {
+        if !table.shift(&mut parse.stack, &self.grammar, indentation.newline) {
             return false;
         }
         let Some(last) = lexeme.iter().rposition(|&byte| byte == b'\n') else { return false };
         let line = &lexeme[last + 1..];
         let count = |wanted: u8| line.iter().filter(|&&byte| byte == wanted).count() as u32;
         let column = count(b' ') + count(b'\t') * indentation.tab_length;
-        let current = |reading: &Reading| reading.blocks.last().copied().unwrap_or(0);
-        if column > current(reading) {
-            reading.blocks.push(column);
-            return table.shift(&mut reading.stack, &self.grammar, indentation.indent);
+        let current = |parse: &ReferenceParse| parse.blocks.last().copied().unwrap_or(0);
+        if column > current(parse) {
+            parse.blocks.push(column);
+            return table.shift(&mut parse.stack, &self.grammar, indentation.indent);
         }
-        while column < current(reading) {
-            reading.blocks.pop();
-            if !table.shift(&mut reading.stack, &self.grammar, indentation.dedent) {
+        while column < current(parse) {
+            parse.blocks.pop();
+            if !table.shift(&mut parse.stack, &self.grammar, indentation.dedent) {
                 return false;
             }
         }
-        column == current(reading)
+        column == current(parse)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
-use grammask_collections::graph::strong_components;
+use grammask_collections::graph::strongly_connected_components;
 use grammask_collections::id_type;
 use grammask_diagnostics::LimitExceeded;
 use grammask_earley::lowering::{Body, Derivability, Productions, Symbol};
@@ -131,8 +131,8 @@ impl Skeleton {
         let mut skeleton = Self { rules, leaves, start, beginnings: Vec::new(), units: Vec::new() };
         skeleton.find_empty_alternatives();
         let (beginnings, units) = skeleton.relations();
-        skeleton.beginnings = strong_components(&beginnings).of_node;
-        skeleton.units = strong_components(&units).of_node;
+        skeleton.beginnings = strongly_connected_components(&beginnings).of_node;
+        skeleton.units = strongly_connected_components(&units).of_node;
         Ok((skeleton, leaf_symbols))
     }
 
@@ -254,7 +254,7 @@ impl Skeleton {
     /// are visited after those in their nullable alternatives, so only cyclic alternatives are skipped.
     fn find_empty_alternatives(&mut self) {
         let successors: Vec<Vec<usize>> = self.rules.iter().map(|rule| self.empty_by(rule)).collect();
-        let components = strong_components(&successors);
+        let components = strongly_connected_components(&successors);
         let mut order: Vec<usize> = (0..self.rules.len()).collect();
         order.sort_by_key(|&rule| components.of_node[rule]);
         loop {

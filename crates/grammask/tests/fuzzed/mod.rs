@@ -43,7 +43,7 @@ pub fn schema_text(text: &str) {
     options.key_order = [KeyOrder::Declared, KeyOrder::Any][pick / 4 % 2];
     options.on_unsupported = [OnUnsupported::Refuse, OnUnsupported::Relax][pick / 8 % 2];
     options.whitespace =
-        [Whitespace::Compact, Whitespace::Flexible { most: 3 }, Whitespace::Indent(1)][pick % 3].clone();
+        [Whitespace::Compact, Whitespace::Flexible { max: 3 }, Whitespace::Indent(1)][pick % 3].clone();
     let _ = json_schema::missing_documents(text, &options, &limits);
     match json_schema::grammar(text, &options, &limits) {
         Ok(made) => {

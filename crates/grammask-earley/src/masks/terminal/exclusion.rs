@@ -128,8 +128,8 @@ fn walk_words(
     difference: &mut Difference,
 ) -> Result<Excluded, LimitExceeded> {
     let terms = automata.terms();
-    let Some(parts) = terms.finite_parts(&exclusion.excluded) else { return Ok(Excluded::Unclear) };
-    if !terms.is_infinite_by_shape(exclusion.head) {
+    let Some(parts) = terms.finite_operands(&exclusion.excluded) else { return Ok(Excluded::Unclear) };
+    if !terms.is_infinite_by_form(exclusion.head) {
         return Ok(Excluded::Unclear);
     }
     let (head, tail) = (automata.start(exclusion.head)?, automata.start(exclusion.tail)?);
@@ -168,7 +168,7 @@ fn walk_words(
             for (child, rest) in next.drain(..) {
                 let byte = trie.byte(child);
                 let Some(head) = automata.step(head, byte)? else { continue };
-                let is_clear = automata.terms().is_infinite_by_shape(automata.term(head))
+                let is_clear = automata.terms().is_infinite_by_form(automata.term(head))
                     && !(is_word && first_bytes.contains(byte));
                 if !is_clear {
                     return Ok(Excluded::Unclear);
@@ -271,7 +271,7 @@ fn walk_both(
 fn differing_bytes(automata: &mut Automata, state: StateId, wider: StateId) -> ByteSet {
     let (term, wider) = (automata.term(state), automata.term(wider));
     let is_wider = automata.terms_mut().exclusion(term).is_some_and(|exclusion| exclusion.wider == wider);
-    let bytes = if is_wider { automata.terms().bytes_of_exclusions(term) } else { None };
+    let bytes = if is_wider { automata.terms().exclusion_bytes(term) } else { None };
     bytes.unwrap_or(ByteSet::ALL)
 }
 
@@ -370,7 +370,7 @@ mod tests {
             let Some(exclusion) = automata.terms_mut().exclusion(term) else { continue };
             let difference = walk_differences(&mut automata, vocabulary, state, &exclusion, nodes);
             let Some(difference) = difference.expect("within limits") else { continue };
-            match automata.terms().finite_parts(&exclusion.excluded) {
+            match automata.terms().finite_operands(&exclusion.excluded) {
                 Some(_) => found.words += 1,
                 None => found.others += 1,
             }

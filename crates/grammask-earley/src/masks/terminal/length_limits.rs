@@ -43,13 +43,13 @@ impl Composition<'_> {
         let is_nullable = self.machine.automata.terms().is_nullable(head);
         for limit in self.machine.automata.terms_mut().length_limits(head) {
             // What ends soon is walked soon.
-            if limit.most < FEW_COPIES {
+            if limit.max_units < FEW_COPIES {
                 continue;
             }
             let Some(counted) = self.all_limits(limit, nodes)? else { continue };
             let store = self.vocabulary.summaries();
-            let mut live = vec![store.share(counted.live(Some(limit.most), self.vocabulary))];
-            let ends = counted.ends(0, Some(limit.most), self.trie);
+            let mut live = vec![store.share(counted.live(Some(limit.max_units), self.vocabulary))];
+            let ends = counted.ends(0, Some(limit.max_units), self.trie);
             let mut ends = store.intern(ends);
             if tail != self.machine.automata.terms().epsilon() {
                 let Some(tail) = self.machine.automata.start(tail)? else { return Ok(None) };
@@ -80,7 +80,8 @@ impl Composition<'_> {
         if let Some(known) = self.vocabulary.summaries().get_limited(languages, nodes) {
             return Ok(known);
         }
-        let Some(between) = self.machine.automata.terms_mut().clamp(limit.unlimited, FEW_COPIES) else {
+        let Some(between) = self.machine.automata.terms_mut().clamp_maxima(limit.unlimited, FEW_COPIES)
+        else {
             return self.walk_limited(limit, nodes);
         };
         let [lower, upper] =
@@ -111,7 +112,7 @@ impl Composition<'_> {
 
     fn languages(&self, limit: LengthLimit) -> [u128; 3] {
         let terms = self.machine.automata.terms();
-        [limit.unlimited, limit.rest, limit.unit].map(|term| terms.content_hash(term))
+        [limit.unlimited, limit.unit_rest, limit.unit].map(|term| terms.content_hash(term))
     }
 
     /// What is known of an intersection for all limits on its length, by going through the trie if nothing is.
@@ -127,7 +128,7 @@ impl Composition<'_> {
         let automata = &mut *self.machine.automata;
         let (unlimited, unit) = (automata.start(limit.unlimited)?, automata.start(limit.unit)?);
         let (Some(unlimited), Some(unit)) = (unlimited, unit) else { return Ok(None) };
-        let inside = match limit.rest {
+        let inside = match limit.unit_rest {
             rest if rest == automata.terms().epsilon() => None,
             rest => match automata.start(rest)? {
                 Some(inside) => Some(inside),
@@ -136,8 +137,8 @@ impl Composition<'_> {
         };
         // What comes before the copies may be anything; if some word of it begins another, there are several ways to count.
         let is_counted_in_one_way = match inside {
-            Some(inside) => self.is_code(inside)? && self.is_code(unit)?,
-            None => self.is_code(unit)?,
+            Some(inside) => self.is_prefix_code(inside)? && self.is_prefix_code(unit)?,
+            None => self.is_prefix_code(unit)?,
         };
         let mut counted = None;
         if is_counted_in_one_way {

@@ -3,7 +3,7 @@
 //! A state that counts is another one after each character, so a walk through much of the trie meets a state for each
 //! count, and the next mask has other counts. Without bounds above some number there are few states, and all texts share their
 //! summaries. Let U be a language L without some bounds, of which the smallest is `n`. L is a part of U, and words of
-//! up to `n` bytes are in both or in neither (see [`Terms::without_distant_bounds`](grammask_automata::Terms)). So a path
+//! up to `n` bytes are in both or in neither (see [`Terms::without_large_bounds`](grammask_automata::Terms)). So a path
 //! that is dead in U is dead in L; and if all states of U have a word of at most `c` bytes, a path of up to `n - c` bytes that is
 //! live in U is live in L. Only longer paths are walked in L itself, and these are few.
 
@@ -28,7 +28,7 @@ const MOST_STATES: usize = 96;
 impl Composition<'_> {
     /// The summary of a terminal in a state, from the one without distant bounds; none where it has none, or where that
     /// is no help.
-    pub(in crate::masks) fn without_distant_bounds(
+    pub(in crate::masks) fn without_large_bounds(
         &mut self,
         state: StateId,
         nodes: &NodeSetRef,
@@ -36,7 +36,7 @@ impl Composition<'_> {
     ) -> Result<Option<TerminalSummary>, ComposeError> {
         let automata = &mut *self.machine.automata;
         let term = automata.term(state);
-        if !automata.terms().has_distant_bounds(term) || nodes.is_dense() || nodes.len() > MOST_STARTS {
+        if !automata.terms().has_large_bounds(term) || nodes.is_dense() || nodes.len() > MOST_STARTS {
             return Ok(None);
         }
         let first_bytes = self.first_bytes(state)?;
@@ -47,15 +47,15 @@ impl Composition<'_> {
             return Ok(None);
         }
         let automata = &mut *self.machine.automata;
-        let Some(unbounded) = automata.terms_mut().without_distant_bounds(term) else { return Ok(None) };
+        let Some(unbounded) = automata.terms_mut().without_large_bounds(term) else { return Ok(None) };
         let Some(wider) = automata.start(unbounded.term)? else { return Ok(None) };
         let Some(completion) = self.longest_completion(wider)? else { return Ok(None) };
-        let alike_up_to = (unbounded.alike_up_to as usize).saturating_sub(completion);
-        if alike_up_to < usize::from(TokenTrie::LONG) {
+        let exact_up_to_bytes = (unbounded.exact_up_to_bytes as usize).saturating_sub(completion);
+        if exact_up_to_bytes < usize::from(TokenTrie::LONG) {
             return Ok(None);
         }
         let summary = self.summary(wider, nodes, wanted)?;
-        let paths = long_paths(self.machine.automata, self.trie, state, nodes, alike_up_to)?;
+        let paths = long_paths(self.machine.automata, self.trie, state, nodes, exact_up_to_bytes)?;
         self.spend(paths.len())?;
         let (mut dead, mut no_ends) = (Vec::new(), Vec::new());
         for Path { node, is_live, is_word } in paths {
@@ -195,7 +195,9 @@ fn long_paths_below(
         let node_depth = usize::from(trie.depth(node));
         states.truncate(node_depth - start_depth);
         let mut state = match states[states.len() - 1] {
-            Some(before) if usize::from(path.longest) > depth => automata.pass(before, trie.byte(node))?,
+            Some(before) if usize::from(path.longest) > depth => {
+                automata.step_unchecked(before, trie.byte(node))?
+            }
             _ => None,
         };
         if node_depth > depth {

@@ -126,7 +126,7 @@ impl Pairs {
         pairs.number(left, right);
         let mut current = 0;
         while let Some(&Pair { left, right, .. }) = pairs.list.get(current) {
-            for step in automata.steps_of_both(left, right)? {
+            for step in automata.joint_steps(left, right)? {
                 let (Some(left), Some(right)) = (step.left, step.right) else {
                     pairs.differ(current, step.bytes);
                     continue;

@@ -1,0 +1,8 @@
+//! Properties of languages that the syntactic form of their terms shows, mostly without a search.
+
+mod cardinality;
+mod inclusion;
+pub(crate) mod length_limit;
+mod prefix_code;
+mod prefix_code_counts;
+mod repetition_bounds;

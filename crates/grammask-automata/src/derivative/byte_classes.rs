@@ -1,0 +1,165 @@
+//! Byte classes: an equivalence relation on bytes that no term of a set distinguishes. They keep transition tables
+//! narrow.
+//!
+//! A derivative consists of byte sets, words and tables of its term, so the classes of a term are valid for every
+//! state that it reaches.
+
+use rustc_hash::FxHashSet;
+
+use crate::byte_ranges::ByteRanges;
+use crate::byte_set::ByteSet;
+use crate::term::arena::{Term, TermId, Terms};
+
+impl Terms {
+    /// The class of each byte, numbered from 0 in order of first bytes. Bytes of one class are interchangeable in all
+    /// words of `terms`.
+    ///
+    /// Cost: linear in the number of subterms, and number of distinct byte sets times number of classes. Tables are
+    /// scanned once and memoise their ranges.
+    #[must_use]
+    pub fn byte_classes(&self, terms: &[TermId]) -> [u8; 256] {
+        let (sets, single) = self.byte_sets(terms);
+        // No set distinguishes bytes between two boundaries, so the first byte of each interval represents it.
+        let boundaries = sets.iter().fold(ByteSet::single(0), |all, set| all.union(set.boundaries()));
+        let starts = boundaries.union(single).union(single.boundaries());
+        // Refines the partition until each set is a union of blocks.
+        let mut blocks = vec![starts];
+        for &set in &sets {
+            for index in 0..blocks.len() {
+                let (inside, outside) = (blocks[index].intersection(set), blocks[index].without(set));
+                if !inside.is_empty() && !outside.is_empty() {
+                    blocks[index] = inside;
+                    blocks.push(outside);
+                }
+            }
+        }
+        let mut block_of = [0; 256];
+        for (index, block) in blocks.iter().enumerate() {
+            // Bytes of one-byte sets have a block each, numbered after the others.
+            block.without(single).iter().for_each(|start| block_of[usize::from(start)] = index);
+        }
+        for (index, start) in single.iter().enumerate() {
+            block_of[usize::from(start)] = blocks.len() + index;
+        }
+        let mut class_of_block = vec![None; blocks.len() + single.len()];
+        let (mut classes, mut count) = ([0; 256], 0);
+        for start in starts.iter() {
+            let class = *class_of_block[block_of[usize::from(start)]].get_or_insert_with(|| {
+                count += 1;
+                count - 1
+            });
+            // There are at most 256 intervals, hence at most 256 classes.
+            classes[usize::from(start)..].fill(class as u8);
+        }
+        classes
+    }
+
+    /// The byte sets in the terms and their tables, mostly without duplicates, and the union of the one-byte sets.
+    fn byte_sets(&self, terms: &[TermId]) -> (Vec<ByteSet>, ByteSet) {
+        let mut single = ByteSet::EMPTY;
+        let (mut sets, mut seen_sets) = (Vec::new(), FxHashSet::default());
+        let mut ranges = ByteRanges::default();
+        let mut tables = FxHashSet::default();
+        let mut seen: FxHashSet<TermId> = terms.iter().copied().collect();
+        let mut stack: Vec<TermId> = terms.to_vec();
+        while let Some(term) = stack.pop() {
+            let children: &[TermId] = match self.get(term) {
+                Term::Nothing | Term::Epsilon => &[],
+                Term::Bytes(set) => {
+                    match set.only() {
+                        Some(byte) => single.insert(byte),
+                        None => sets.extend(seen_sets.insert(*set).then_some(*set)),
+                    }
+                    &[]
+                }
+                Term::Literal(chunk) => {
+                    chunk.as_slice().iter().for_each(|&byte| single.insert(byte));
+                    &[]
+                }
+                Term::Table { table, .. } => {
+                    if tables.insert(table.index()) {
+                        for &(low, high) in self.get_table(*table).ranges() {
+                            if low == high {
+                                single.insert(low);
+                            } else if ranges.insert(low, high) {
+                                sets.push(ByteSet::range(low, high));
+                            }
+                        }
+                    }
+                    &[]
+                }
+                Term::Concat(first, second) => &[*first, *second],
+                Term::Union(parts) | Term::Intersection(parts) => parts,
+                Term::Complement(term) | Term::Repeat { term, .. } | Term::FirstMatch(term) => &[*term],
+            };
+            stack.extend(children.iter().filter(|&&child| seen.insert(child)));
+        }
+        (sets, single)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_the_coarsest() {
+        let mut terms = Terms::new();
+        let mut vowels = ByteSet::EMPTY;
+        for byte in *b"aeiou" {
+            vowels.insert(byte);
+        }
+        let vowels = terms.bytes(vowels);
+        let ab = terms.literal(b"ab");
+        let both = terms.concat(&[vowels, ab]);
+        let classes = terms.byte_classes(&[both]);
+        let class = |byte: u8| classes[usize::from(byte)];
+        assert_eq!(class(b'e'), class(b'u'));
+        assert_ne!(class(b'a'), class(b'e'));
+        assert_ne!(class(b'b'), class(b'c'));
+        assert_eq!(class(b'c'), class(0xff));
+        assert_eq!(classes.iter().max(), Some(&3));
+        assert_eq!(terms.byte_classes(&[]), [0; 256]);
+    }
+
+    #[test]
+    fn bytes_that_no_set_distinguishes_have_one_class() {
+        let mut terms = Terms::new();
+        let (mut all, mut sets) = (Vec::new(), Vec::new());
+        for number in 0..24_u32 {
+            let byte = |number: u32| u8::try_from(number % 256).expect("below 256");
+            let low = byte(number * 37);
+            let range = ByteSet::range(low, low.saturating_add(byte(number * 13 % 60)));
+            let set = range.union(ByteSet::single(byte(number * 91)));
+            all.push(terms.bytes(set));
+            // A table whose edges have one byte each.
+            let words = [[byte(number * 5), byte(number * 7)], [byte(number * 11), 0]];
+            all.push(terms.literals(&words));
+            sets.push(set);
+            sets.extend(words.as_flattened().iter().map(|&byte| ByteSet::single(byte)));
+            let classes = terms.byte_classes(&all);
+            let mut count = 0;
+            for byte in 0..=u8::MAX {
+                let class = classes[usize::from(byte)];
+                assert!(class <= count, "classes are numbered in order of their first bytes");
+                count = count.max(class + 1);
+                for other in 0..byte {
+                    let are_equivalent = sets.iter().all(|set| set.contains(byte) == set.contains(other));
+                    assert_eq!(class == classes[usize::from(other)], are_equivalent, "{byte} and {other}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_bytes_may_be_different() {
+        let mut terms = Terms::new();
+        let mut all = Vec::new();
+        for byte in 0..=u8::MAX {
+            all.push(terms.bytes(ByteSet::single(byte)));
+            all.push(terms.bytes(ByteSet::range(0, byte)));
+        }
+        let expected: Vec<u8> = (0..=u8::MAX).collect();
+        assert_eq!(terms.byte_classes(&all)[..], expected);
+    }
+}

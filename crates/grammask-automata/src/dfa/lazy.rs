@@ -1,0 +1,495 @@
+//! A lazy DFA over terms.
+//!
+//! A state is a term. Bytes that the term does not distinguish share a class, and the derivative by a class is computed
+//! when a byte of it is first read; from then on a step is two table lookups. Steps into dead states are not taken:
+//! liveness is decided when a state is first reached (see [`super::liveness`]).
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::byte_set::ByteSet;
+use crate::dfa::table::TableState;
+use crate::term::arena::{TableId, TermId, Terms};
+use grammask_diagnostics::LimitExceeded;
+
+/// A live state of [`Automata`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StateId(u32);
+
+impl StateId {
+    /// The state with an index that [`StateId::index`] returned.
+    pub fn new(index: usize) -> Self {
+        Self(index as u32)
+    }
+
+    /// Position in the table of states.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The targets of two states over bytes that neither of them distinguishes.
+#[derive(Clone, Copy, Debug)]
+pub struct JointStep {
+    pub bytes: ByteSet,
+    pub left: Option<StateId>,
+    pub right: Option<StateId>,
+}
+
+/// Whether an accepting state is reachable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Liveness {
+    Unknown,
+    Live,
+    Dead,
+}
+
+#[derive(Clone, Debug)]
+struct LazyState {
+    term: TermId,
+    liveness: Liveness,
+    row: Option<TransitionRow>,
+    /// The first transition taken from a state of a table. Most table states use only one, and need no row.
+    table_transition: Option<TableTransition>,
+    /// The bytes with a transition to a live state, once computed.
+    first_bytes: Option<Box<ByteSet>>,
+}
+
+/// A transition over the bytes from `low` to `high`.
+#[derive(Clone, Copy, Debug)]
+struct TableTransition {
+    low: u8,
+    high: u8,
+    target: StateId,
+}
+
+/// The transitions of a state: one cell per class, starting at `cells[start]`.
+#[derive(Clone, Copy, Debug)]
+struct TransitionRow {
+    classes: u32,
+    start: u32,
+}
+
+impl TransitionRow {
+    fn cell(self, class: usize) -> usize {
+        self.start as usize + class
+    }
+}
+
+/// The transition of one class of bytes.
+#[derive(Clone, Copy, Debug)]
+enum MemoCell {
+    /// Not computed.
+    Unknown,
+    /// There is no live target.
+    Dead,
+    /// The target is live.
+    Live(StateId),
+    /// The target is not known to be live.
+    Candidate(StateId),
+}
+
+/// The byte classes of all states with one set of boundaries.
+#[derive(Clone, Debug)]
+struct ByteClasses {
+    class_of: Box<[u8; 256]>,
+    /// The first byte of each class.
+    starts: Box<[u8]>,
+}
+
+impl ByteClasses {
+    fn new(boundaries: ByteSet) -> Self {
+        let mut starts = vec![0];
+        starts.extend(boundaries.iter().filter(|&byte| byte > 0));
+        let mut class_of = Box::new([0; 256]);
+        for (class, &start) in starts.iter().enumerate().skip(1) {
+            // Each class has at least one byte, so there are at most 256.
+            class_of[usize::from(start)..].fill(class as u8);
+        }
+        Self { class_of, starts: starts.into() }
+    }
+
+    fn bytes(&self, class: usize) -> ByteSet {
+        let end = self.starts.get(class + 1).map_or(u8::MAX, |next| next - 1);
+        ByteSet::range(self.starts[class], end)
+    }
+}
+
+/// A lazy DFA over the terms of one arena.
+#[derive(Clone, Debug)]
+pub struct Automata {
+    terms: Terms,
+    max_states: usize,
+    states: Vec<LazyState>,
+    /// The state of each term, if it has one.
+    state_of: Vec<Option<StateId>>,
+    cells: Vec<MemoCell>,
+    byte_classes: Vec<ByteClasses>,
+    byte_classes_of: FxHashMap<ByteSet, u32>,
+    /// The last paths that the liveness search found to live states.
+    live_paths: Vec<Arc<[u8]>>,
+}
+
+impl Automata {
+    /// A DFA without states, for at most `max_states` states, dead ones included.
+    #[must_use]
+    pub fn new(terms: Terms, max_states: usize) -> Self {
+        Self {
+            terms,
+            // State ids are 32 bits wide.
+            max_states: max_states.min(u32::MAX as usize),
+            states: Vec::new(),
+            state_of: Vec::new(),
+            cells: Vec::new(),
+            byte_classes: Vec::new(),
+            byte_classes_of: FxHashMap::default(),
+            live_paths: Vec::new(),
+        }
+    }
+
+    /// The arena, including the terms of all states.
+    #[must_use]
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// The arena, for making terms.
+    pub fn terms_mut(&mut self) -> &mut Terms {
+        &mut self.terms
+    }
+
+    /// The arena; drops the states.
+    #[must_use]
+    pub fn into_terms(self) -> Terms {
+        self.terms
+    }
+
+    /// The state of `term`; `None` if the language is empty.
+    ///
+    /// # Errors
+    /// If the search for a word exceeds the limit on states.
+    pub fn start(&mut self, term: TermId) -> Result<Option<StateId>, LimitExceeded> {
+        match self.intern_state(term)? {
+            Some(state) => self.if_live(state),
+            None => Ok(None),
+        }
+    }
+
+    /// The state after a byte; `None` if no word continues with the byte. Amortised cost: two table lookups.
+    ///
+    /// # Errors
+    /// If the number of states exceeds its limit.
+    #[inline]
+    pub fn step(&mut self, state: StateId, byte: u8) -> Result<Option<StateId>, LimitExceeded> {
+        if let Some(row) = self.states[state.index()].row {
+            let class = self.byte_classes[row.classes as usize].class_of[usize::from(byte)];
+            match self.cells[row.cell(usize::from(class))] {
+                MemoCell::Live(target) => return Ok(Some(target)),
+                MemoCell::Dead => return Ok(None),
+                MemoCell::Unknown | MemoCell::Candidate(_) => {}
+            }
+        } else if let Some(TableTransition { low, high, target }) =
+            self.states[state.index()].table_transition
+        {
+            if (low..=high).contains(&byte) {
+                return Ok(Some(target));
+            }
+        } else if let Some((table, from)) = self.terms.as_table_state(self.term(state)) {
+            return self.step_table(state, table, from, byte);
+        }
+        let class = self.class_of(state, byte);
+        self.step_class(state, class)
+    }
+
+    /// As [`step`](Self::step), without deciding liveness, for intermediate states of a path. `None` only if the target
+    /// is known to be dead.
+    ///
+    /// # Errors
+    /// If the number of states exceeds its limit.
+    pub fn step_unchecked(&mut self, state: StateId, byte: u8) -> Result<Option<StateId>, LimitExceeded> {
+        let class = self.class_of(state, byte);
+        self.step_class_unchecked(state, class)
+    }
+
+    /// The state if it is live, for results of [`step_unchecked`](Self::step_unchecked).
+    ///
+    /// # Errors
+    /// If the number of states exceeds its limit.
+    pub fn if_live(&mut self, state: StateId) -> Result<Option<StateId>, LimitExceeded> {
+        Ok(self.is_live(state)?.then_some(state))
+    }
+
+    /// The state after `bytes`, for a table state from which no proper prefix of `bytes` is accepted. `None` for
+    /// other states, and if no word continues with `bytes`. Makes no intermediate states.
+    ///
+    /// # Errors
+    /// If the number of states exceeds its limit.
+    pub fn run_in_table(&mut self, state: StateId, bytes: &[u8]) -> Result<Option<StateId>, LimitExceeded> {
+        let Some((table, mut at)) = self.terms.as_table_state(self.term(state)) else { return Ok(None) };
+        let states = self.terms.get_table(table);
+        for (index, &byte) in bytes.iter().enumerate() {
+            match states.next(at, byte) {
+                Some(next) if index + 1 == bytes.len() || !states.is_accepting(next) => at = next,
+                _ => return Ok(None),
+            }
+        }
+        let target = self.terms.table_state(table, at);
+        self.start(target)
+    }
+
+    /// Whether the state accepts.
+    #[must_use]
+    pub fn is_accepting(&self, state: StateId) -> bool {
+        self.terms.is_nullable(self.term(state))
+    }
+
+    /// Whether the state has a transition to a live state.
+    ///
+    /// # Errors
+    /// If the number of states exceeds its limit.
+    pub fn continues(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
+        if self.terms.has_nonempty_word_by_form(self.term(state)) {
+            return Ok(true);
+        }
+        for class in 0..self.class_count(state) {
+            if self.step_class(state, class)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The bytes with a transition to a live state. Memoised.
+    ///
+    /// # Errors
+    /// If the number of states exceeds its limit.
+    pub fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, LimitExceeded> {
+        if let Some(known) = self.memoised_first_bytes(state) {
+            return Ok(known);
+        }
+        // The state is live, so the first element of its chain can be entered and the chain completed.
+        if self.liveness(state) == Liveness::Live
+            && let Some(bytes) = self.terms.first_bytes_by_form(self.term(state))
+        {
+            self.states[state.index()].first_bytes = Some(Box::new(bytes));
+            return Ok(bytes);
+        }
+        let mut bytes = ByteSet::EMPTY;
+        for class in 0..self.class_count(state) {
+            if self.step_class(state, class)?.is_some() {
+                let row = self.row(state);
+                bytes = bytes.union(self.byte_classes[row.classes as usize].bytes(class));
+            }
+        }
+        self.states[state.index()].first_bytes = Some(Box::new(bytes));
+        Ok(bytes)
+    }
+
+    /// The memoised result of [`first_bytes`](Self::first_bytes), if there is one.
+    pub fn memoised_first_bytes(&self, state: StateId) -> Option<ByteSet> {
+        self.states[state.index()].first_bytes.as_deref().copied()
+    }
+
+    /// The transitions to live states, one per byte class; a target can occur several times.
+    ///
+    /// # Errors
+    /// If the number of states exceeds its limit.
+    pub fn successors(&mut self, state: StateId) -> Result<Vec<(ByteSet, StateId)>, LimitExceeded> {
+        let mut successors = Vec::new();
+        for class in 0..self.class_count(state) {
+            if let Some(target) = self.step_class(state, class)? {
+                let row = self.row(state);
+                successors.push((self.byte_classes[row.classes as usize].bytes(class), target));
+            }
+        }
+        Ok(successors)
+    }
+
+    /// The common refinement of the transitions of two states: byte ranges that neither of them distinguishes, with
+    /// both targets. Ranges without a live target are omitted.
+    ///
+    /// # Errors
+    /// If the number of states exceeds its limit.
+    pub fn joint_steps(&mut self, left: StateId, right: StateId) -> Result<Vec<JointStep>, LimitExceeded> {
+        let mut starts = ByteSet::EMPTY;
+        for state in [left, right] {
+            let row = self.row(state);
+            for &start in &self.byte_classes[row.classes as usize].starts {
+                starts.insert(start);
+            }
+        }
+        let mut starts = starts.iter().peekable();
+        let mut steps = Vec::new();
+        while let Some(first) = starts.next() {
+            let (left, right) = (self.step(left, first)?, self.step(right, first)?);
+            if left.is_some() || right.is_some() {
+                let last = starts.peek().map_or(u8::MAX, |next| next - 1);
+                steps.push(JointStep { bytes: ByteSet::range(first, last), left, right });
+            }
+        }
+        Ok(steps)
+    }
+
+    /// The term of `state`.
+    #[must_use]
+    pub fn term(&self, state: StateId) -> TermId {
+        self.states[state.index()].term
+    }
+
+    /// Number of states, dead ones included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// Whether there is no state.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.states.is_empty()
+    }
+
+    /// Estimated memory of the states and the arena, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let per_classes = size_of::<ByteClasses>() + 256 + 16 + size_of::<(ByteSet, u32)>();
+        self.terms.memory_bytes()
+            + self.states.capacity() * size_of::<LazyState>()
+            + self.state_of.capacity() * size_of::<Option<StateId>>()
+            + self.cells.capacity() * size_of::<MemoCell>()
+            + self.byte_classes.len() * per_classes
+    }
+
+    /// A step from a state of a table that has no row yet. Tables have no dead states.
+    #[cold]
+    fn step_table(
+        &mut self,
+        state: StateId,
+        table: TableId,
+        from: TableState,
+        byte: u8,
+    ) -> Result<Option<StateId>, LimitExceeded> {
+        let Some((low, high, target)) = self.terms.get_table(table).edge(from, byte) else { return Ok(None) };
+        let target = self.terms.table_state(table, target);
+        let target = self.start(target)?;
+        self.states[state.index()].table_transition =
+            target.map(|target| TableTransition { low, high, target });
+        Ok(target)
+    }
+
+    /// The live target of a byte class.
+    fn step_class(&mut self, state: StateId, class: usize) -> Result<Option<StateId>, LimitExceeded> {
+        let target = match self.step_class_unchecked(state, class)? {
+            Some(target) => self.if_live(target)?,
+            None => None,
+        };
+        let cell = self.row(state).cell(class);
+        self.cells[cell] = target.map_or(MemoCell::Dead, MemoCell::Live);
+        Ok(target)
+    }
+
+    /// The target of a byte class, possibly dead.
+    pub(crate) fn step_class_unchecked(
+        &mut self,
+        state: StateId,
+        class: usize,
+    ) -> Result<Option<StateId>, LimitExceeded> {
+        let row = self.row(state);
+        match self.cells[row.cell(class)] {
+            MemoCell::Dead => Ok(None),
+            MemoCell::Live(target) | MemoCell::Candidate(target) => Ok(Some(target)),
+            MemoCell::Unknown => {
+                let byte = self.byte_classes[row.classes as usize].starts[class];
+                let derivative = self.terms.derivative(self.states[state.index()].term, byte);
+                let target = self.intern_state(derivative)?;
+                self.cells[row.cell(class)] = match target {
+                    Some(target) if self.liveness(target) == Liveness::Live => MemoCell::Live(target),
+                    Some(target) => MemoCell::Candidate(target),
+                    None => MemoCell::Dead,
+                };
+                Ok(target)
+            }
+        }
+    }
+
+    pub(crate) fn liveness(&self, state: StateId) -> Liveness {
+        self.states[state.index()].liveness
+    }
+
+    pub(crate) fn set_liveness(&mut self, state: StateId, liveness: Liveness) {
+        self.states[state.index()].liveness = liveness;
+        let term = self.term(state);
+        match liveness {
+            Liveness::Unknown => {}
+            Liveness::Live => self.terms.record_inhabited(term, true),
+            Liveness::Dead => self.terms.record_inhabited(term, false),
+        }
+    }
+
+    /// Number of byte classes of a state.
+    pub(crate) fn class_count(&mut self, state: StateId) -> usize {
+        let row = self.row(state);
+        self.byte_classes[row.classes as usize].starts.len()
+    }
+
+    /// The class of a byte.
+    pub(crate) fn class_of(&mut self, state: StateId, byte: u8) -> usize {
+        let row = self.row(state);
+        usize::from(self.byte_classes[row.classes as usize].class_of[usize::from(byte)])
+    }
+
+    /// The first byte of a class.
+    pub(crate) fn first_of_class(&mut self, state: StateId, class: usize) -> u8 {
+        let row = self.row(state);
+        self.byte_classes[row.classes as usize].starts[class]
+    }
+
+    /// The paths that the liveness search tries first.
+    pub(crate) fn live_paths(&self) -> &[Arc<[u8]>] {
+        &self.live_paths
+    }
+
+    pub(crate) fn live_paths_mut(&mut self) -> &mut Vec<Arc<[u8]>> {
+        &mut self.live_paths
+    }
+
+    /// The state of `term`, possibly dead; `None` if the language is known to be empty.
+    fn intern_state(&mut self, term: TermId) -> Result<Option<StateId>, LimitExceeded> {
+        if term == self.terms.nothing() || self.terms.is_known_empty(term) {
+            return Ok(None);
+        }
+        if let Some(&Some(state)) = self.state_of.get(term.index()) {
+            return Ok(Some(state));
+        }
+        if self.states.len() >= self.max_states {
+            return Err(LimitExceeded::new("automaton_states", self.max_states));
+        }
+        let liveness = if self.terms.is_known_inhabited(term) { Liveness::Live } else { Liveness::Unknown };
+        let state = StateId(self.states.len() as u32);
+        self.states.push(LazyState { term, liveness, row: None, table_transition: None, first_bytes: None });
+        if self.state_of.len() <= term.index() {
+            self.state_of.resize(term.index() + 1, None);
+        }
+        self.state_of[term.index()] = Some(state);
+        Ok(Some(state))
+    }
+
+    /// The transitions of `state`; allocates them on first use.
+    fn row(&mut self, state: StateId) -> TransitionRow {
+        if let Some(row) = self.states[state.index()].row {
+            return row;
+        }
+        let boundaries = self.terms.boundaries(self.term(state));
+        let classes = *self.byte_classes_of.entry(boundaries).or_insert_with(|| {
+            self.byte_classes.push(ByteClasses::new(boundaries));
+            self.byte_classes.len() as u32 - 1
+        });
+        let start = u32::try_from(self.cells.len()).expect("memory ends before four billion transitions");
+        let row = TransitionRow { classes, start };
+        let class_count = self.byte_classes[classes as usize].starts.len();
+        self.cells.resize(row.cell(class_count), MemoCell::Unknown);
+        self.states[state.index()].row = Some(row);
+        row
+    }
+}

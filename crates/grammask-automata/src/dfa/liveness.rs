@@ -1,0 +1,158 @@
+//! Liveness: decides whether an accepting state is reachable.
+//!
+//! Only terms with intersections or complements need a search; the form of all others shows it. Three searches run in
+//! order of cost:
+//!
+//! 1. The paths that earlier searches found to live states.
+//! 2. A breadth-first search over a few states, since most states have a live state nearby.
+//! 3. A depth-first search with Tarjan's algorithm for strongly connected components ("Depth-first search and linear
+//!    graph algorithms", 1972), which decides every state that it visits: a finished component without an edge to a
+//!    live state is dead, and if a live state is found, all states of unfinished components reach it. So each state is
+//!    searched at most once. Depth first, because a counted repetition has long paths whose inner states decide
+//!    nothing.
+
+use rustc_hash::FxHashMap;
+
+use crate::dfa::lazy::{Automata, Liveness, StateId};
+use grammask_diagnostics::LimitExceeded;
+
+/// A state on the path of the depth-first search.
+struct SearchFrame {
+    state: StateId,
+    next_class: usize,
+}
+
+impl Automata {
+    /// Whether an accepting state is reachable from `state`.
+    pub(crate) fn is_live(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
+        match self.liveness(state) {
+            Liveness::Live => return Ok(true),
+            Liveness::Dead => return Ok(false),
+            Liveness::Unknown => {}
+        }
+        if self.is_live_by_recent_path(state)? || self.is_live_nearby(state)? {
+            return Ok(true);
+        }
+        let mut path = vec![SearchFrame { state, next_class: 0 }];
+        // Tarjan's stack: the states of unfinished components, and their lowlinks as positions in it.
+        let mut unfinished = vec![state];
+        let mut lowlinks = FxHashMap::from_iter([(state, 0)]);
+        while let Some(frame) = path.last_mut() {
+            let (state, class) = (frame.state, frame.next_class);
+            if class < self.class_count(state) {
+                frame.next_class += 1;
+                let Some(target) = self.step_class_unchecked(state, class)? else { continue };
+                match self.liveness(target) {
+                    Liveness::Dead => {}
+                    Liveness::Live => {
+                        for state in unfinished {
+                            self.set_liveness(state, Liveness::Live);
+                        }
+                        return Ok(true);
+                    }
+                    Liveness::Unknown => match lowlinks.get(&target) {
+                        Some(&lowlink_position) => lower_lowlink(&mut lowlinks, state, lowlink_position),
+                        None => {
+                            lowlinks.insert(target, unfinished.len());
+                            unfinished.push(target);
+                            path.push(SearchFrame { state: target, next_class: 0 });
+                        }
+                    },
+                }
+            } else {
+                path.pop();
+                let lowlink_position = lowlinks[&state];
+                if unfinished.get(lowlink_position) == Some(&state) {
+                    for state in unfinished.drain(lowlink_position..) {
+                        self.set_liveness(state, Liveness::Dead);
+                    }
+                } else if let Some(parent) = path.last() {
+                    lower_lowlink(&mut lowlinks, parent.state, lowlink_position);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether one of the recent paths reaches a live state from here too. States of one automaton often share their
+    /// suffixes: a counter has a state per byte, and from each the same short path to an accepting state.
+    fn is_live_by_recent_path(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
+        for number in (0..self.live_paths().len()).rev() {
+            let path = self.live_paths()[number].clone();
+            let mut visited = vec![state];
+            for &byte in &path[..] {
+                let class = self.class_of(visited[visited.len() - 1], byte);
+                let Some(target) = self.step_class_unchecked(visited[visited.len() - 1], class)? else {
+                    break;
+                };
+                match self.liveness(target) {
+                    Liveness::Dead => break,
+                    Liveness::Unknown => visited.push(target),
+                    Liveness::Live => {
+                        visited.into_iter().for_each(|state| self.set_liveness(state, Liveness::Live));
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Searches the nearest states for a live one, breadth first, and records the path to it.
+    fn is_live_nearby(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
+        /// A state in order of discovery, with the position of its predecessor and the byte between them.
+        struct Discovery {
+            state: StateId,
+            predecessor: usize,
+            byte: u8,
+        }
+        let mut found = vec![Discovery { state, predecessor: 0, byte: 0 }];
+        let mut next = 0;
+        while let Some(&Discovery { state, .. }) = found.get(next) {
+            for class in 0..self.class_count(state) {
+                let Some(target) = self.step_class_unchecked(state, class)? else { continue };
+                match self.liveness(target) {
+                    Liveness::Dead => {}
+                    Liveness::Live => {
+                        let mut path = vec![self.first_of_class(state, class)];
+                        let mut at = next;
+                        while at > 0 {
+                            path.push(found[at].byte);
+                            self.set_liveness(found[at].state, Liveness::Live);
+                            at = found[at].predecessor;
+                        }
+                        self.set_liveness(found[0].state, Liveness::Live);
+                        path.reverse();
+                        let live_paths = self.live_paths_mut();
+                        if live_paths.len() >= MAX_LIVE_PATHS {
+                            live_paths.remove(0);
+                        }
+                        live_paths.push(path.into());
+                        return Ok(true);
+                    }
+                    Liveness::Unknown if found.iter().any(|discovery| discovery.state == target) => {}
+                    Liveness::Unknown => {
+                        let byte = self.first_of_class(state, class);
+                        found.push(Discovery { state: target, predecessor: next, byte });
+                    }
+                }
+            }
+            next += 1;
+            if found.len() > MAX_NEARBY_STATES {
+                break;
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Number of recent paths that are kept.
+const MAX_LIVE_PATHS: usize = 3;
+/// Number of states of the breadth-first search.
+const MAX_NEARBY_STATES: usize = 64;
+
+/// Lowers the lowlink of a state.
+fn lower_lowlink(lowlinks: &mut FxHashMap<StateId, usize>, state: StateId, lowlink_position: usize) {
+    let lowlink = lowlinks.entry(state).or_insert(lowlink_position);
+    *lowlink = (*lowlink).min(lowlink_position);
+}

@@ -1,0 +1,8 @@
+//! The schema as a document: JSON with spans, the schemas in it and their dialects, references, findings by JSON pointer.
+
+pub(crate) mod findings;
+pub(crate) mod json;
+mod metaschemas;
+pub(crate) mod resources;
+mod structural_equality;
+mod uri;

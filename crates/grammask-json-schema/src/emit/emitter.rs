@@ -1,0 +1,161 @@
+//! From value sets to rules: one rule for each value set and depth, created on demand from a worklist.
+
+use rustc_hash::FxHashMap;
+
+use crate::Whitespace;
+use crate::emit::punctuation::{Punctuation, PunctuationTable};
+use crate::emit::rules::{PartSequence, RuleId, RulePart, Rules};
+use crate::members::arrays::array_alternatives;
+use crate::members::objects::object_alternatives;
+use crate::values::formula::truth;
+use crate::values::literals::ValueFormula;
+use crate::values::scalar_languages::ScalarLanguages;
+use crate::values::value_set::ValueSet;
+use crate::values::value_sets::ValueSets;
+use grammask_diagnostics::LimitExceeded;
+
+/// The rules of one translation. It reads value sets and adds rules.
+pub(crate) struct Emitter {
+    pub(crate) rules: Rules,
+    punctuation: PunctuationTable,
+    /// Memo table of rules by value set and depth.
+    value_rules: FxHashMap<(ValueSet, u32), RuleId>,
+    /// Rules of values without alternatives yet.
+    pending: Vec<PendingValue>,
+}
+
+/// A rule to be defined: the values of `set` at `depth`.
+struct PendingValue {
+    set: ValueSet,
+    depth: u32,
+    rule: RuleId,
+}
+
+impl Emitter {
+    pub(crate) fn new(whitespace: Whitespace) -> Self {
+        Self {
+            rules: Rules::default(),
+            punctuation: PunctuationTable::new(whitespace),
+            value_rules: FxHashMap::default(),
+            pending: Vec::new(),
+        }
+    }
+
+    /// Emits the start rule, for values that satisfy `root`, and all rules that it refers to.
+    pub(crate) fn emit(
+        &mut self,
+        sets: &mut ValueSets<'_>,
+        root: ValueFormula,
+    ) -> Result<RuleId, LimitExceeded> {
+        let set = sets.of_formula(root)?;
+        let start = self.value_rule(set, 0);
+        while let Some(PendingValue { set, depth, rule }) = self.pending.pop() {
+            self.check_limits(sets)?;
+            let alternatives = self.alternatives(sets, set, depth)?;
+            self.rules.define(rule, alternatives);
+        }
+        Ok(start)
+    }
+
+    /// Fails if the translation has exceeded a limit.
+    pub(crate) fn check_limits(&self, sets: &mut ValueSets<'_>) -> Result<(), LimitExceeded> {
+        sets.check_limits_with(self.rules.size())
+    }
+
+    /// The parts of a value that satisfies `value`; `None` if its set is plainly empty.
+    pub(crate) fn value_parts(
+        &mut self,
+        sets: &mut ValueSets<'_>,
+        value: ValueFormula,
+        depth: u32,
+    ) -> Result<Option<PartSequence>, LimitExceeded> {
+        let set = sets.of_formula(value)?;
+        if sets.is_plainly_empty(set)? {
+            return Ok(None);
+        }
+        if !set.has_containers() {
+            let mut texts = scalar_alternatives(&mut sets.languages, set)?;
+            if texts.len() == 1 {
+                return Ok(texts.pop());
+            }
+        }
+        Ok(Some(vec![RulePart::Rule(self.value_rule(set, depth))]))
+    }
+
+    /// The punctuation of arrays and objects whose children are at `depth`.
+    pub(crate) fn punctuation(&mut self, languages: &mut ScalarLanguages, depth: u32) -> Punctuation {
+        self.punctuation.at_depth(languages.automata.terms_mut(), &mut self.rules, depth)
+    }
+
+    /// The rule of the values of `set` at `depth`.
+    fn value_rule(&mut self, set: ValueSet, depth: u32) -> RuleId {
+        if let Some(&rule) = self.value_rules.get(&(set, depth)) {
+            return rule;
+        }
+        let rule = self.rules.reserve("value");
+        self.value_rules.insert((set, depth), rule);
+        self.pending.push(PendingValue { set, depth, rule });
+        rule
+    }
+
+    fn alternatives(
+        &mut self,
+        sets: &mut ValueSets<'_>,
+        set: ValueSet,
+        depth: u32,
+    ) -> Result<Vec<PartSequence>, LimitExceeded> {
+        let mut alternatives = scalar_alternatives(&mut sets.languages, set)?;
+        if let Some(depth) = self.punctuation.child_depth(depth) {
+            for part in sets.formulas.arrays.disjuncts(set.array) {
+                alternatives.extend(array_alternatives(sets, self, part, depth)?);
+            }
+            for part in sets.formulas.objects.disjuncts(set.object) {
+                alternatives.extend(object_alternatives(sets, self, part, depth)?);
+            }
+        } else {
+            // Above the bound on indentation only empty arrays and objects are emitted.
+            let terms = sets.languages.automata.terms_mut();
+            if sets.formulas.arrays.disjuncts(set.array).contains(&truth()) {
+                alternatives.push(vec![RulePart::Markup(terms.literal(b"[]"))]);
+            }
+            if sets.formulas.objects.disjuncts(set.object).contains(&truth()) {
+                alternatives.push(vec![RulePart::Markup(terms.literal(b"{}"))]);
+            }
+        }
+        Ok(alternatives)
+    }
+}
+
+/// Null, booleans and numbers as one language and strings as another, so that cached summaries of a string language are
+/// shared.
+fn scalar_alternatives(
+    languages: &mut ScalarLanguages,
+    set: ValueSet,
+) -> Result<Vec<PartSequence>, LimitExceeded> {
+    let has_numbers = !languages.is_empty(set.number.yes)?;
+    let has_strings = !languages.is_empty(set.string.yes)?;
+    let string = if has_strings { languages.without_excluded_words(set.string.yes)? } else { None };
+    let terms = languages.automata.terms_mut();
+    let mut literals = Vec::new();
+    if set.null {
+        literals.push(terms.literal(b"null"));
+    }
+    if set.booleans.truth {
+        literals.push(terms.literal(b"true"));
+    }
+    if set.booleans.falsehood {
+        literals.push(terms.literal(b"false"));
+    }
+    if has_numbers {
+        literals.push(set.number.yes);
+    }
+    let mut alternatives = Vec::new();
+    if !literals.is_empty() {
+        alternatives.push(vec![RulePart::Text(terms.union(&literals))]);
+    }
+    if let Some(string) = string {
+        let quote = terms.literal(b"\"");
+        alternatives.push(vec![RulePart::Text(terms.concat(&[quote, string, quote]))]);
+    }
+    Ok(alternatives)
+}

@@ -1,0 +1,325 @@
+//! The rules of a schema, before they become a grammar without unproductive rules.
+//!
+//! A grammar may derive infinite texts, and the recogniser accepts their prefixes. JSON values are finite, so only
+//! rules that derive a finite text are kept: the productive ones, computed as a least fixpoint with a worklist (reduced
+//! grammars of Y. Bar-Hillel, M. Perles and E. Shamir, 1961), in linear time.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use grammask_automata::{TermId, Terms};
+use grammask_diagnostics::Span;
+use grammask_grammar::{Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal};
+
+/// A rule in [`Rules`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct RuleId(u32);
+
+impl RuleId {
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A part of a right-hand side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum RulePart {
+    /// A nonempty language: numbers, strings, undeclared member names.
+    Text(TermId),
+    /// Punctuation or a declared member name; adjacent markup is merged into one terminal.
+    Markup(TermId),
+    /// A rule.
+    Rule(RuleId),
+    /// `min` to `max` repetitions of a rule.
+    Repeat { rule: RuleId, min: u32, max: Option<u32> },
+}
+
+/// A right-hand side, or a piece of one.
+pub(crate) type PartSequence = Vec<RulePart>;
+
+#[derive(Debug)]
+struct EmittedRule {
+    /// The prefix of the rule's name.
+    kind: &'static str,
+    alternatives: Vec<PartSequence>,
+    /// The body, in place of alternatives.
+    selection: Option<SelectionBody>,
+}
+
+/// A selection with the texts of its parts.
+#[derive(Debug)]
+struct SelectionBody {
+    selection: Selection,
+    /// The texts, by [`PartId`].
+    parts: Vec<PartSequence>,
+    /// The text between two parts.
+    separator: RulePart,
+}
+
+impl SelectionBody {
+    /// Whether the selection derives a finite text, given the productive rules.
+    fn is_productive(&self, productive: &[bool]) -> bool {
+        self.selection.is_satisfiable_with(|part| is_productive(&self.parts[part.index()], productive))
+    }
+}
+
+/// The emitted rules.
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    rules: Vec<EmittedRule>,
+    size: usize,
+    /// Display texts of languages, for the names of terminals.
+    labels: FxHashMap<TermId, Box<str>>,
+}
+
+impl Rules {
+    /// Sets the display text of a language, unless it has one.
+    pub(crate) fn label(&mut self, term: TermId, label: impl FnOnce() -> String) {
+        self.labels.entry(term).or_insert_with(|| label().into());
+    }
+
+    /// A new rule without alternatives.
+    pub(crate) fn reserve(&mut self, kind: &'static str) -> RuleId {
+        self.rules.push(EmittedRule { kind, alternatives: Vec::new(), selection: None });
+        self.size += 1;
+        RuleId(u32::try_from(self.rules.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// Adds alternatives to a rule.
+    pub(crate) fn define(&mut self, rule: RuleId, alternatives: impl IntoIterator<Item = PartSequence>) {
+        for parts in alternatives {
+            self.size += parts.len() + 1;
+            self.rules[rule.index()].alternatives.push(parts);
+        }
+    }
+
+    /// A new rule with these alternatives.
+    pub(crate) fn add(
+        &mut self,
+        kind: &'static str,
+        alternatives: impl IntoIterator<Item = PartSequence>,
+    ) -> RuleId {
+        let rule = self.reserve(kind);
+        self.define(rule, alternatives);
+        rule
+    }
+
+    /// A new rule for a selection of `parts`, none of which derives the empty text.
+    pub(crate) fn select(
+        &mut self,
+        kind: &'static str,
+        selection: Selection,
+        parts: Vec<PartSequence>,
+        separator: RulePart,
+    ) -> RuleId {
+        let rule = self.reserve(kind);
+        self.size += parts.iter().map(|parts| parts.len() + 1).sum::<usize>();
+        self.rules[rule.index()].selection = Some(SelectionBody { selection, parts, separator });
+        rule
+    }
+
+    /// The number of rules, alternatives and parts.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// For each rule, whether it derives a finite text.
+    fn productive(&self) -> Vec<bool> {
+        // By rule: the alternatives, as (rule, index), in which it occurs.
+        let mut dependents: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.rules.len()];
+        // By rule and alternative: the number of required rules that are not yet productive.
+        let mut missing: Vec<Vec<usize>> = Vec::with_capacity(self.rules.len());
+        let mut productive = vec![false; self.rules.len()];
+        let mut worklist = Vec::new();
+        for (index, rule) in self.rules.iter().enumerate() {
+            let mut counts = Vec::with_capacity(rule.alternatives.len());
+            for (alternative, parts) in rule.alternatives.iter().enumerate() {
+                let required = parts.iter().filter_map(|part| required_rule(*part));
+                let count = required.map(|rule| dependents[rule.index()].push((index, alternative))).count();
+                counts.push(count);
+                if count == 0 && !productive[index] {
+                    productive[index] = true;
+                    worklist.push(index);
+                }
+            }
+            missing.push(counts);
+        }
+        let selection = |index: &usize| self.rules[*index].selection.as_ref();
+        let mut selections: Vec<usize> =
+            (0..self.rules.len()).filter(|index| selection(index).is_some()).collect();
+        loop {
+            while let Some(index) = worklist.pop() {
+                for (rule, alternative) in std::mem::take(&mut dependents[index]) {
+                    missing[rule][alternative] -= 1;
+                    if missing[rule][alternative] == 0 && !productive[rule] {
+                        productive[rule] = true;
+                        worklist.push(rule);
+                    }
+                }
+            }
+            selections.retain(|index| {
+                let derives = selection(index).is_some_and(|body| body.is_productive(&productive));
+                worklist.extend(derives.then_some(*index));
+                !derives
+            });
+            if worklist.is_empty() {
+                return productive;
+            }
+            worklist.iter().for_each(|&index| productive[index] = true);
+        }
+    }
+
+    /// Whether `rule` derives a finite text.
+    pub(crate) fn is_productive(&self, rule: RuleId) -> bool {
+        self.productive()[rule.index()]
+    }
+
+    /// The grammar with the start rule `start`; `None` if it derives no finite text.
+    pub(crate) fn into_grammar(self, terms: Terms, start: RuleId, source: &str) -> Option<Grammar> {
+        let productive = self.productive();
+        if !productive[start.index()] {
+            return None;
+        }
+        let mut builder = GrammarBuilder::with_terms(source, terms);
+        let span = Span::default();
+        let mut nonterminals: Vec<Option<NonterminalId>> = vec![None; self.rules.len()];
+        let mut pending = vec![start];
+        let new_nonterminal = |rule: RuleId, builder: &mut GrammarBuilder| {
+            let kind = self.rules[rule.index()].kind;
+            let name = if rule == start { "start".to_owned() } else { format!("{kind}{}", rule.0) };
+            builder.nonterminal(&name, span)
+        };
+        let first = new_nonterminal(start, &mut builder);
+        nonterminals[start.index()] = Some(first);
+        let mut terminals =
+            TerminalNodes { rules: &self, by_term: FxHashMap::default(), by_markup: FxHashMap::default() };
+        while let Some(rule) = pending.pop() {
+            let Some(nonterminal) = nonterminals[rule.index()] else { continue };
+            let mut choices = Vec::new();
+            let emitted = &self.rules[rule.index()];
+            let separator = emitted.selection.as_ref().map(|body| vec![body.separator]);
+            let selected = emitted.selection.iter().flat_map(|body| &body.parts).chain(&separator);
+            for parts in emitted.alternatives.iter().chain(selected) {
+                if !is_productive(parts, &productive) {
+                    continue;
+                }
+                let mut nodes: Vec<NodeId> = Vec::with_capacity(parts.len());
+                let mut markup = Vec::new();
+                for part in parts {
+                    if let RulePart::Markup(term) = *part {
+                        markup.push(term);
+                        continue;
+                    }
+                    nodes.extend(terminals.take_markup(&mut builder, &mut markup));
+                    let mut reference = |rule: RuleId, builder: &mut GrammarBuilder| {
+                        let nonterminal = *nonterminals[rule.index()].get_or_insert_with(|| {
+                            pending.push(rule);
+                            new_nonterminal(rule, builder)
+                        });
+                        builder.reference(nonterminal, span)
+                    };
+                    match *part {
+                        RulePart::Text(term) | RulePart::Markup(term) => {
+                            nodes.push(terminals.terminal(&mut builder, term));
+                        }
+                        RulePart::Rule(rule) => nodes.push(reference(rule, &mut builder)),
+                        RulePart::Repeat { rule, .. } if !productive[rule.index()] => {}
+                        RulePart::Repeat { rule, min, max } => {
+                            let node = reference(rule, &mut builder);
+                            nodes.push(builder.repeat(node, min, max, span));
+                        }
+                    }
+                }
+                nodes.extend(terminals.take_markup(&mut builder, &mut markup));
+                choices.push(builder.sequence(nodes, span));
+            }
+            let body = match &emitted.selection {
+                None => builder.choice(choices, span),
+                Some(body) => {
+                    let keeps = |part: PartId| is_productive(&body.parts[part.index()], &productive);
+                    let (selection, _) = body.selection.restricted(keeps);
+                    // The separator is the last choice; a productive selection has parts too.
+                    match choices.pop() {
+                        Some(separator) => builder.selection(Arc::new(selection), choices, separator, span),
+                        None => builder.choice(choices, span),
+                    }
+                }
+            };
+            builder.define(nonterminal, body, span);
+        }
+        Some(builder.finish(first))
+    }
+}
+
+/// The terminal nodes of a grammar, each created once.
+struct TerminalNodes<'r> {
+    rules: &'r Rules,
+    by_term: FxHashMap<TermId, NodeId>,
+    /// By sequence of markup; `None` if the sequence is the empty text.
+    by_markup: FxHashMap<Box<[TermId]>, Option<NodeId>>,
+}
+
+impl TerminalNodes<'_> {
+    /// Clears `markup` and returns its terminal; `None` if it is the empty text.
+    fn take_markup(&mut self, builder: &mut GrammarBuilder, markup: &mut Vec<TermId>) -> Option<NodeId> {
+        let node = match markup[..] {
+            [] => None,
+            _ => match self.by_markup.get(&markup[..]) {
+                Some(cached) => *cached,
+                None => {
+                    let node = self.new_markup(builder, markup);
+                    self.by_markup.insert(markup[..].into(), node);
+                    node
+                }
+            },
+        };
+        markup.clear();
+        node
+    }
+
+    fn new_markup(&mut self, builder: &mut GrammarBuilder, markup: &[TermId]) -> Option<NodeId> {
+        let term = builder.terms().concat(markup);
+        if term == builder.terms().epsilon() {
+            return None;
+        }
+        if builder.terms().word(term).is_some() {
+            return Some(self.terminal(builder, term));
+        }
+        let label: String =
+            markup.iter().filter_map(|part| self.rules.labels.get(part)).map(|label| &**label).collect();
+        Some(builder.terminal(Terminal::Regular(term), &label, Span::default()))
+    }
+
+    fn terminal(&mut self, builder: &mut GrammarBuilder, term: TermId) -> NodeId {
+        if let Some(&cached) = self.by_term.get(&term) {
+            return cached;
+        }
+        let span = Span::default();
+        let node = if let Some(word) = builder.terms().word(term) {
+            builder.literal(&word, span)
+        } else {
+            let label = match self.rules.labels.get(&term) {
+                Some(label) => label.clone().into_string(),
+                None => format!("#\"{}\"", builder.terms().display(term)),
+            };
+            builder.terminal(Terminal::Regular(term), &label, span)
+        };
+        self.by_term.insert(term, node);
+        node
+    }
+}
+
+/// Whether all required rules of `parts` are productive.
+fn is_productive(parts: &[RulePart], productive: &[bool]) -> bool {
+    !parts.iter().any(|part| required_rule(*part).is_some_and(|rule| !productive[rule.index()]))
+}
+
+/// The rule without which `part` derives nothing.
+fn required_rule(part: RulePart) -> Option<RuleId> {
+    match part {
+        RulePart::Rule(rule) => Some(rule),
+        RulePart::Repeat { rule, min, .. } if min > 0 => Some(rule),
+        _ => None,
+    }
+}

@@ -1,0 +1,248 @@
+//! The keywords of one schema as a value set.
+//!
+//! Each keyword is a value set, usually unconstrained in all components but one; the schema is their intersection.
+//! Keywords are translated in document order, except that `properties` comes first, because the order of conjuncts
+//! determines the order of an object's members.
+
+mod constants;
+mod item;
+mod member;
+mod scalar;
+pub(crate) mod schema_reader;
+mod unevaluated;
+
+pub(crate) use constants::equal_to_any;
+
+use crate::document::json::Value;
+use crate::document::resources::Location;
+use crate::interner::Id;
+use crate::keywords::schema_reader::{SchemaContext, SchemaReader};
+use crate::numbers::NumberSet;
+use crate::values::disjointness::exactly_one;
+use crate::values::formula::truth;
+use crate::values::literals::Schema;
+use crate::values::scalar_languages::ScalarLanguages;
+use crate::values::value_set::{Booleans, ValueSet};
+use crate::values::value_sets::ValueSets;
+use crate::{Draft, Numbers, OpenApi};
+use grammask_diagnostics::LimitExceeded;
+
+/// The value set of a schema; those of the subschemas that it applies in place are computed already.
+pub(crate) fn value_set(sets: &mut ValueSets<'_>, schema: Id<Schema>) -> Result<ValueSet, LimitExceeded> {
+    let (location, scope) = match sets.reader.schema(schema) {
+        Schema::At(location, scope) => (location, scope),
+        Schema::Equal(location) => return Ok(constants::equal_to(sets, location)),
+        Schema::Null => return Ok(ValueSet { null: true, ..ValueSet::none(&sets.languages) }),
+        Schema::Boolean(truth) => {
+            let booleans = Booleans { falsehood: !truth, truth };
+            return Ok(ValueSet { booleans, ..ValueSet::none(&sets.languages) });
+        }
+    };
+    match sets.reader.library.get(location) {
+        Value::Boolean(true) => return Ok(sets.any()),
+        Value::Boolean(false) => return Ok(ValueSet::none(&sets.languages)),
+        Value::Object(_) => {}
+        _ => {
+            sets.reader.invalid(location, "expected a schema: an object or a boolean");
+            return Ok(sets.any());
+        }
+    }
+    let context = sets.reader.context(location, scope);
+    if context.ref_hides_siblings() && sets.reader.library.member(location, "$ref").is_some() {
+        return Ok(match sets.reader.referenced(&context, "$ref") {
+            Some(target) => sets.applied(target),
+            None => sets.any(),
+        });
+    }
+    let mut parts = Vec::new();
+    let mut text_keywords_done = false;
+    let mut members = sets.reader.members(location);
+    members.sort_by_key(|(keyword, _)| &**keyword != "properties");
+    for (keyword, place) in members {
+        let is_text_keyword = matches!(&*keyword, "pattern" | "minLength" | "maxLength");
+        if is_text_keyword && std::mem::replace(&mut text_keywords_done, true) {
+            continue;
+        }
+        parts.extend(of_keyword(sets, &context, &keyword, place)?);
+    }
+    let mut set = sets.intersection(&parts);
+    for keyword in ["unevaluatedItems", "unevaluatedProperties"] {
+        if let Some(place) = sets.reader.library.member(location, keyword)
+            && context.since(Draft::Draft2019)
+        {
+            sets.reader.check_is_schema(place);
+            let value = sets.satisfies(place, scope);
+            set = if keyword == "unevaluatedItems" {
+                unevaluated::close_items(sets, &context, set, value)?
+            } else {
+                unevaluated::close_members(sets, &context, set, value)?
+            };
+        }
+    }
+    Ok(set)
+}
+
+/// The value set of one keyword; `None` if it constrains nothing or is translated with another keyword.
+fn of_keyword(
+    sets: &mut ValueSets<'_>,
+    context: &SchemaContext,
+    keyword: &str,
+    place: Location,
+) -> Result<Option<ValueSet>, LimitExceeded> {
+    let validation = context.dialect.validation;
+    Ok(match keyword {
+        "$ref" | "$dynamicRef" | "$recursiveRef" => {
+            sets.reader.referenced(context, keyword).map(|target| sets.applied(target))
+        }
+        "allOf" | "anyOf" | "oneOf" => combination(sets, context, keyword, place)?,
+        "not" => {
+            sets.reader.check_is_schema(place);
+            let schema = sets.reader.schema_at(place, context.scope);
+            let set = sets.applied(schema);
+            Some(sets.complement(set))
+        }
+        "if" if context.since(Draft::Draft7) => conditional(sets, context, place),
+        "type" if validation => types(&mut sets.reader, &mut sets.languages, context, place),
+        "enum" if validation => constants::enumeration(sets, place),
+        "const" if validation && context.since(Draft::Draft6) => Some(constants::equal_to(sets, place)),
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" if validation => {
+            let number =
+                scalar::number_keyword(&mut sets.reader, &mut sets.languages, context, keyword, place);
+            number.map(|number| ValueSet { number, ..sets.any() })
+        }
+        "minLength" | "maxLength" | "pattern" if validation => {
+            let string = scalar::text_keywords(&mut sets.reader, &mut sets.languages, context);
+            Some(ValueSet { string, ..sets.any() })
+        }
+        "format" => {
+            let string = scalar::format(&mut sets.reader, &mut sets.languages, context, place);
+            string.map(|string| ValueSet { string, ..sets.any() })
+        }
+        "items" | "prefixItems" | "additionalItems" | "contains" => array(sets, context, keyword, place),
+        "minItems" | "maxItems" | "uniqueItems" if validation => array(sets, context, keyword, place),
+        "properties"
+        | "patternProperties"
+        | "additionalProperties"
+        | "propertyNames"
+        | "dependencies"
+        | "dependentSchemas" => object(sets, context, keyword, place)?,
+        "required" | "minProperties" | "maxProperties" | "dependentRequired" if validation => {
+            object(sets, context, keyword, place)?
+        }
+        _ => None,
+    })
+}
+
+fn array(
+    sets: &mut ValueSets<'_>,
+    context: &SchemaContext,
+    keyword: &str,
+    place: Location,
+) -> Option<ValueSet> {
+    let array = item::item_keyword(&mut sets.reader, &mut sets.formulas, context, keyword, place)?;
+    Some(ValueSet { array, ..sets.any() })
+}
+
+fn object(
+    sets: &mut ValueSets<'_>,
+    context: &SchemaContext,
+    keyword: &str,
+    place: Location,
+) -> Result<Option<ValueSet>, LimitExceeded> {
+    let object = member::member_keyword(sets, context, keyword, place)?;
+    Ok(object.map(|object| ValueSet { object, ..sets.any() }))
+}
+
+fn combination(
+    sets: &mut ValueSets<'_>,
+    context: &SchemaContext,
+    keyword: &str,
+    place: Location,
+) -> Result<Option<ValueSet>, LimitExceeded> {
+    let items = sets.reader.items(place);
+    if items.is_empty() {
+        sets.reader.invalid(place, "expected a nonempty array of schemas");
+        return Ok(None);
+    }
+    let mut parts = Vec::with_capacity(items.len());
+    for item in items {
+        sets.reader.check_is_schema(item);
+        let schema = sets.reader.schema_at(item, context.scope);
+        parts.push(sets.applied(schema));
+    }
+    Ok(Some(match keyword {
+        "allOf" => sets.intersection(&parts),
+        "anyOf" => sets.union(&parts),
+        _ => exactly_one(sets, &parts)?,
+    }))
+}
+
+fn conditional(sets: &mut ValueSets<'_>, context: &SchemaContext, place: Location) -> Option<ValueSet> {
+    let [then, otherwise] = ["then", "else"].map(|keyword| {
+        sets.reader.library.member(context.location, keyword).map(|place| {
+            sets.reader.check_is_schema(place);
+            let schema = sets.reader.schema_at(place, context.scope);
+            sets.applied(schema)
+        })
+    });
+    if then.is_none() && otherwise.is_none() {
+        return None;
+    }
+    let schema = sets.reader.schema_at(place, context.scope);
+    let condition = sets.applied(schema);
+    let negated = sets.complement(condition);
+    let any = sets.any();
+    let if_true = sets.both(condition, then.unwrap_or(any));
+    let if_false = sets.both(negated, otherwise.unwrap_or(any));
+    Some(sets.union(&[if_true, if_false]))
+}
+
+fn types(
+    reader: &mut SchemaReader<'_>,
+    languages: &mut ScalarLanguages,
+    context: &SchemaContext,
+    place: Location,
+) -> Option<ValueSet> {
+    let places = match reader.library.get(place) {
+        Value::String(_) => vec![place],
+        _ => reader.items(place),
+    };
+    if places.is_empty() {
+        reader.invalid(place, "expected a type or an array of types");
+        return None;
+    }
+    let mut set = ValueSet::none(languages);
+    let any = ValueSet::any(languages);
+    for place in places {
+        let name = match reader.library.get(place) {
+            Value::String(name) => name.clone(),
+            _ => "".into(),
+        };
+        match &*name {
+            "null" => set.null = true,
+            "boolean" => set.booleans = any.booleans,
+            "number" => set.number = any.number,
+            "integer" if set.number == any.number => {}
+            "integer" => {
+                // In draft 4, 1.0 is not an integer.
+                let numbers = if context.dialect.draft == Draft::Draft4 {
+                    Numbers::Plain
+                } else {
+                    reader.options.numbers
+                };
+                set.number = NumberSet::integer(languages.automata.terms_mut(), numbers);
+            }
+            "string" => set.string = any.string,
+            "array" => set.array = truth(),
+            "object" => set.object = truth(),
+            _ => reader.invalid(place, "expected null, boolean, number, integer, string, array or object"),
+        }
+    }
+    let nullable = reader.library.member(context.location, "nullable");
+    if reader.options.openapi == OpenApi::Nullable
+        && nullable.is_some_and(|flag| reader.library.get(flag) == &Value::Boolean(true))
+    {
+        set.null = true;
+    }
+    Some(set)
+}

@@ -1,0 +1,7 @@
+//! Arrays and objects as rules: by residual, one item or member at a time, or as selections.
+
+pub(crate) mod arrays;
+mod child_count;
+pub(crate) mod objects;
+mod selections;
+pub(crate) mod unique_items;

@@ -1,0 +1,762 @@
+//! From a formula about objects to rules, member by member.
+//!
+//! Each different residual of the formula is a rule (see [`crate::values::derivative`]). The names that the schema
+//! declares come first, in its order, each at most once; then all others. Constraints on a single declared member (most
+//! constraints, in most schemas) are looked up when its turn comes and are not part of the residual, so that an object
+//! with 5,000 optional members is a chain of 5,000 rules. The residual holds the constraints between members.
+
+use crate::KeyOrder;
+use crate::emit::emitter::Emitter;
+use crate::emit::punctuation::Punctuation;
+use crate::emit::rules::{PartSequence, RuleId, RulePart};
+use crate::members::child_count::ChildCount;
+use crate::members::selections::selected_members;
+use crate::values::derivative::{Monomial, linear_form};
+use crate::values::formula::{FoldedNode, Formula, falsehood, truth};
+use crate::values::formulas::{Formulas, MemberConstraints, NameId};
+use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula, ValueFormula};
+use crate::values::scalar_languages::ScalarLanguages;
+use crate::values::value_sets::ValueSets;
+use grammask_automata::TermId;
+use grammask_diagnostics::{LimitExceeded, Limits};
+use grammask_grammar::quote_text;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The constraints on the members from a position on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct ObjectResidual {
+    /// Constraints between members.
+    formula: ObjectFormula,
+    count: ChildCount,
+    /// In declared order: the index of the next declared member. In any order: the number of declared members.
+    next: usize,
+    /// In any order: the declared members that have not occurred, as a bit set.
+    unused: u64,
+}
+
+impl ObjectResidual {
+    fn after_one(&self, formula: ObjectFormula) -> Self {
+        Self { formula, count: self.count.after_one(), ..*self }
+    }
+}
+
+/// A member with a declared name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeclaredMember {
+    pub(super) name: NameId,
+    /// The constraint on this member alone.
+    pub(super) value: ValueFormula,
+    pub(super) required: bool,
+}
+
+/// An equivalence class of the names that are not declared: those that match the same patterns.
+#[derive(Clone, Debug)]
+pub(super) struct NameClass {
+    names: TermId,
+    patterns: FxHashSet<TermId>,
+}
+
+impl NameClass {
+    /// Whether the class is a subset of `set`; otherwise it is disjoint from it.
+    pub(super) fn is_in(&self, set: &NameSet) -> bool {
+        match set {
+            NameSet::All => true,
+            NameSet::Matching(pattern) => self.patterns.contains(pattern),
+            NameSet::Others { patterns, .. } => {
+                !patterns.iter().any(|pattern| self.patterns.contains(pattern))
+            }
+        }
+    }
+}
+
+/// The members that an object may have, and its punctuation.
+#[derive(Clone, Copy)]
+pub(super) struct ObjectShape<'a> {
+    /// The depth of the members.
+    pub(super) depth: u32,
+    pub(super) punctuation: Punctuation,
+    /// The declared members, in order.
+    pub(super) declared: &'a [DeclaredMember],
+    /// The classes of other names.
+    pub(super) classes: &'a [NameClass],
+}
+
+/// The text that a rule of a residual derives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum MemberPosition {
+    /// One or more members, and the closing bracket.
+    BeforeMember,
+    /// A comma and one or more members, and the closing bracket; or the closing bracket alone.
+    AfterMember,
+}
+
+/// A rule to be defined.
+struct PendingResidual {
+    residual: ObjectResidual,
+    position: MemberPosition,
+    rule: RuleId,
+}
+
+/// Bound on the number of name classes; more than the patterns of any schema of the corpus make.
+const MAX_NAME_CLASSES: usize = 1024;
+
+/// Bound on the number of declared names in any order without a selection: the bits of [`ObjectResidual::unused`].
+const MAX_UNORDERED_NAMES: usize = 64;
+
+/// The right-hand sides of the objects that satisfy `formula`; their members are at `depth`.
+pub(crate) fn object_alternatives(
+    sets: &mut ValueSets<'_>,
+    emitter: &mut Emitter,
+    formula: ObjectFormula,
+    depth: u32,
+) -> Result<Vec<PartSequence>, LimitExceeded> {
+    if formula == falsehood() {
+        return Ok(Vec::new());
+    }
+    let names = declared_names(&sets.formulas, formula);
+    let (declared, between) = split_by_name(&mut sets.formulas, formula, &names);
+    let classes = name_classes(&mut sets.languages, &sets.formulas, sets.reader.limits, between, &names)?;
+    let punctuation = emitter.punctuation(&mut sets.languages, depth);
+    let shape = ObjectShape { depth, punctuation, declared: &declared, classes: &classes };
+    if let Some(alternatives) = selected_members(sets, emitter, shape, between)? {
+        return Ok(alternatives);
+    }
+    let order = sets.reader.options.key_order;
+    if order == KeyOrder::Any && declared.len() > MAX_UNORDERED_NAMES {
+        return Err(LimitExceeded::new("grammar_size", sets.reader.limits.grammar_size));
+    }
+    let unused = match (order, declared.len()) {
+        (KeyOrder::Declared, _) | (_, 0) => 0,
+        (KeyOrder::Any, count) => u64::MAX >> (64 - count),
+    };
+    let mut required_from = vec![0; declared.len() + 1];
+    for (index, declared) in declared.iter().enumerate().rev() {
+        required_from[index] = required_from[index + 1] + u32::from(declared.required);
+    }
+    let next = match order {
+        KeyOrder::Declared => 0,
+        KeyOrder::Any => declared.len(),
+    };
+    let (rules, pending) = (FxHashMap::default(), Vec::new());
+    let mut object = ObjectRules { sets, emitter, shape, order, required_from, rules, pending };
+    let first = ObjectResidual { formula: between, count: ChildCount::default(), next, unused };
+    let Some(first) = object.without_counts(first) else { return Ok(Vec::new()) };
+    let mut alternatives = Vec::new();
+    if object.can_end(&first) {
+        alternatives.push(vec![punctuation.object.empty]);
+    }
+    if object.can_continue(&first) {
+        object.add_members(first, vec![punctuation.object.open], &mut alternatives)?;
+    }
+    while let Some(PendingResidual { residual, position, rule }) = object.pending.pop() {
+        object.emitter.check_limits(object.sets)?;
+        let mut alternatives = Vec::new();
+        match position {
+            MemberPosition::BeforeMember => object.add_members(residual, Vec::new(), &mut alternatives)?,
+            MemberPosition::AfterMember => object.add_after_member(residual, &mut alternatives)?,
+        }
+        object.emitter.rules.define(rule, alternatives);
+    }
+    Ok(alternatives)
+}
+
+/// The names that a formula mentions, in the order of the members.
+fn declared_names(formulas: &Formulas, formula: ObjectFormula) -> Vec<NameId> {
+    let mut names = Vec::new();
+    let mut visited = FxHashSet::default();
+    let literals = formulas.objects.literals(formula);
+    for literal in &literals {
+        if let ObjectAssertion::Declares(list) = *literal {
+            names.extend(formulas.name_lists.get(list).iter().filter(|name| visited.insert(**name)));
+        }
+    }
+    for literal in &literals {
+        match *literal {
+            ObjectAssertion::If(name, _) | ObjectAssertion::Has(name, _) if visited.insert(name) => {
+                names.push(name);
+            }
+            _ => {}
+        }
+    }
+    for literal in &literals {
+        if let ObjectAssertion::Each(set, _) | ObjectAssertion::Some(set, _) = *literal
+            && let NameSet::Others { names: excluded, .. } = formulas.name_sets.get(set)
+        {
+            names.extend(excluded.iter().filter(|name| visited.insert(**name)));
+        }
+    }
+    names
+}
+
+/// Splits a conjunction into the constraints on single declared members and those between members.
+fn split_by_name(
+    formulas: &mut Formulas,
+    formula: ObjectFormula,
+    names: &[NameId],
+) -> (Vec<DeclaredMember>, ObjectFormula) {
+    let mut constraints: FxHashMap<NameId, MemberConstraints> = FxHashMap::default();
+    let mut between = Vec::new();
+    for part in formulas.objects.conjuncts(formula) {
+        match *formulas.objects.get(part) {
+            Formula::Literal(ObjectAssertion::Declares(_)) => {}
+            Formula::Literal(ObjectAssertion::If(name, value)) => {
+                constraints.entry(name).or_default().constrain(value);
+            }
+            Formula::Literal(ObjectAssertion::Has(name, value)) => {
+                constraints.entry(name).or_default().require(value);
+            }
+            _ => between.push(part),
+        }
+    }
+    let declared = names
+        .iter()
+        .map(|&name| {
+            let MemberConstraints { values, required } = constraints.remove(&name).unwrap_or_default();
+            DeclaredMember { name, value: formulas.values.and(values), required }
+        })
+        .collect();
+    (declared, formulas.objects.and(between))
+}
+
+/// The equivalence classes of undeclared names under the patterns that `formula` mentions.
+fn name_classes(
+    languages: &mut ScalarLanguages,
+    formulas: &Formulas,
+    limits: &Limits,
+    formula: ObjectFormula,
+    names: &[NameId],
+) -> Result<Vec<NameClass>, LimitExceeded> {
+    let mut patterns = Vec::new();
+    for literal in formulas.objects.literals(formula) {
+        if let ObjectAssertion::Each(set, _) | ObjectAssertion::Some(set, _) = literal {
+            match formulas.name_sets.get(set) {
+                NameSet::All => {}
+                NameSet::Matching(pattern) => patterns.push(*pattern),
+                NameSet::Others { patterns: excluded, .. } => patterns.extend(excluded.iter().copied()),
+            }
+        }
+    }
+    patterns.sort_unstable();
+    patterns.dedup();
+    // Without other names the classes are not needed.
+    let forbids_others = formulas.objects.conjuncts(formula).into_iter().any(|part| {
+        matches!(formulas.objects.get(part), Formula::Literal(ObjectAssertion::Each(set, value))
+        if *value == falsehood() && match formulas.name_sets.get(*set) {
+            NameSet::All => true,
+            NameSet::Others { patterns, .. } => patterns.is_empty(),
+            NameSet::Matching(_) => false,
+        })
+    });
+    if forbids_others {
+        return Ok(Vec::new());
+    }
+    let any_string = languages.any_string.yes;
+    let (terms, encoding) = (languages.automata.terms_mut(), &mut languages.encoding);
+    let declared = encoding.literals(terms, names.iter().map(|&name| &**formulas.names.get(name)));
+    let others = if names.is_empty() { any_string } else { encoding.complement(terms, declared) };
+    let mut classes = vec![NameClass { names: others, patterns: FxHashSet::default() }];
+    for pattern in patterns {
+        let terms = languages.automata.terms_mut();
+        let not_matching = languages.encoding.complement(terms, pattern);
+        let mut split = Vec::with_capacity(classes.len() + 1);
+        for class in classes {
+            let terms = languages.automata.terms_mut();
+            let (inside, outside) = (
+                terms.intersection(&[class.names, pattern]),
+                terms.intersection(&[class.names, not_matching]),
+            );
+            let (is_outside, is_inside) = (languages.is_empty(inside)?, languages.is_empty(outside)?);
+            // A class that is not split keeps its simpler term.
+            if !is_inside {
+                let names = if is_outside { class.names } else { outside };
+                split.push(NameClass { names, patterns: class.patterns.clone() });
+            }
+            if !is_outside {
+                let names = match (is_inside, class.names == any_string) {
+                    (true, _) => class.names,
+                    (false, true) => pattern,
+                    (false, false) => inside,
+                };
+                let mut patterns = class.patterns;
+                patterns.insert(pattern);
+                split.push(NameClass { names, patterns });
+            }
+        }
+        classes = split;
+        if classes.len() > MAX_NAME_CLASSES {
+            return Err(LimitExceeded::new("grammar_size", limits.grammar_size));
+        }
+    }
+    Ok(classes)
+}
+
+/// The rules of the residuals of one object.
+struct ObjectRules<'t, 'o> {
+    sets: &'t mut ValueSets<'o>,
+    emitter: &'t mut Emitter,
+    shape: ObjectShape<'t>,
+    order: KeyOrder,
+    /// The number of required members from each declared one on; 0 after the last.
+    required_from: Vec<u32>,
+    rules: FxHashMap<(ObjectResidual, MemberPosition), RuleId>,
+    pending: Vec<PendingResidual>,
+}
+
+impl ObjectRules<'_, '_> {
+    /// Whether no declared member can follow.
+    fn is_after_declared(&self, residual: &ObjectResidual) -> bool {
+        residual.next == self.shape.declared.len() && residual.unused == 0
+    }
+
+    /// Whether a member can follow, as far as names and counts are concerned.
+    fn can_continue(&self, residual: &ObjectResidual) -> bool {
+        !residual.count.is_full() && (!self.shape.classes.is_empty() || !self.is_after_declared(residual))
+    }
+
+    /// Whether the object can end.
+    fn can_end(&self, residual: &ObjectResidual) -> bool {
+        let is_missing = match self.order {
+            KeyOrder::Declared => self.required_from[residual.next] > 0,
+            KeyOrder::Any => {
+                let mut declared = self.shape.declared.iter().enumerate();
+                declared.any(|(index, member)| residual.unused >> index & 1 == 1 && member.required)
+            }
+        };
+        !is_missing && residual.count.min == 0 && self.may_end(residual.formula)
+    }
+
+    /// Whether the empty rest of an object satisfies `formula`, bounds on the number of members aside.
+    fn may_end(&self, formula: ObjectFormula) -> bool {
+        self.sets.formulas.objects.fold(formula, |node| match node {
+            FoldedNode::False => false,
+            FoldedNode::True => true,
+            FoldedNode::And(parts) => parts.into_iter().all(|part| part),
+            FoldedNode::Or(parts) => parts.into_iter().any(|part| part),
+            FoldedNode::Literal(literal) => match literal {
+                ObjectAssertion::Declares(_) | ObjectAssertion::Relaxed | ObjectAssertion::AtMost(_) => true,
+                ObjectAssertion::If(..) | ObjectAssertion::Each(..) => true,
+                ObjectAssertion::Has(..) | ObjectAssertion::Some(..) => false,
+                ObjectAssertion::AtLeast(count) => *count == 0,
+            },
+        })
+    }
+
+    /// Moves the bounds on the number of members from the formula to the count; `None` if they are unsatisfiable.
+    fn without_counts(&mut self, mut residual: ObjectResidual) -> Option<ObjectResidual> {
+        let objects = &mut self.sets.formulas.objects;
+        let mut others = Vec::new();
+        let mut changed = false;
+        for part in objects.conjuncts(residual.formula) {
+            match *objects.get(part) {
+                Formula::Literal(ObjectAssertion::AtLeast(min)) => residual.count.require_at_least(min),
+                Formula::Literal(ObjectAssertion::AtMost(max)) => residual.count.require_at_most(max),
+                Formula::Literal(ObjectAssertion::Declares(_) | ObjectAssertion::Relaxed) => {}
+                _ => {
+                    others.push(part);
+                    continue;
+                }
+            }
+            changed = true;
+        }
+        if changed {
+            residual.formula = objects.and(others);
+        }
+        (residual.formula != falsehood() && residual.count.is_satisfiable()).then_some(residual)
+    }
+
+    /// Drops bounds on the number of members that the declared members imply. For declared order.
+    fn drop_implied_counts(&self, residual: &mut ObjectResidual) {
+        let count = &mut residual.count;
+        if count.min <= self.required_from[residual.next] {
+            count.min = 0;
+        }
+        let remaining = self.shape.declared.len() - residual.next;
+        if self.shape.classes.is_empty() && count.max.is_some_and(|max| remaining <= max as usize) {
+            count.max = None;
+        }
+    }
+
+    /// The rule of a residual.
+    fn rule(&mut self, mut residual: ObjectResidual, position: MemberPosition) -> RuleId {
+        if self.order == KeyOrder::Declared {
+            self.drop_implied_counts(&mut residual);
+        }
+        let key = (residual, position);
+        if let Some(&rule) = self.rules.get(&key) {
+            return rule;
+        }
+        let rule = self.emitter.rules.reserve(match position {
+            MemberPosition::BeforeMember => "members",
+            MemberPosition::AfterMember => "more",
+        });
+        self.pending.push(PendingResidual { residual: key.0.clone(), position, rule });
+        self.rules.insert(key, rule);
+        rule
+    }
+
+    /// Appends the right-hand sides of the text after a member.
+    fn add_after_member(
+        &mut self,
+        residual: ObjectResidual,
+        alternatives: &mut Vec<PartSequence>,
+    ) -> Result<(), LimitExceeded> {
+        let Punctuation { object: brackets, comma, .. } = self.shape.punctuation;
+        let count = residual.count;
+        if self.is_after_declared(&residual)
+            && (count.min > 0 || count.max.is_some())
+            && let Some(rule) = self.repeatable_member(&residual)?
+        {
+            if self.may_end(residual.formula) {
+                let members = RulePart::Repeat { rule, min: count.min, max: count.max };
+                alternatives.push(vec![members, brackets.close]);
+            }
+            return Ok(());
+        }
+        if self.can_end(&residual) {
+            alternatives.push(vec![brackets.close]);
+        }
+        if self.can_continue(&residual) {
+            let members = self.rule(residual, MemberPosition::BeforeMember);
+            alternatives.push(vec![comma, RulePart::Rule(members)]);
+        }
+        Ok(())
+    }
+
+    /// Appends the right-hand sides of one or more members, each after `parts`.
+    fn add_members(
+        &mut self,
+        mut residual: ObjectResidual,
+        mut parts: PartSequence,
+        alternatives: &mut Vec<PartSequence>,
+    ) -> Result<(), LimitExceeded> {
+        if self.order == KeyOrder::Any {
+            return self.add_members_in_any_order(&residual, &parts, alternatives);
+        }
+        loop {
+            // Required members are appended to one sequence; an optional one after other parts begins a rule.
+            let is_required = self.shape.declared.get(residual.next).is_some_and(|member| member.required);
+            if !parts.is_empty() && !is_required {
+                parts.push(RulePart::Rule(self.rule(residual, MemberPosition::BeforeMember)));
+                alternatives.push(parts);
+                return Ok(());
+            }
+            if residual.next == self.shape.declared.len() {
+                return self.add_other_members(&residual, &parts, alternatives);
+            }
+            let declared = self.shape.declared[residual.next];
+            let skipped = self.without_member(&residual, declared);
+            let mut members = self.with_member(&residual, declared)?;
+            for (_, after) in &mut members {
+                after.next = residual.next + 1;
+            }
+            match (&mut members[..], skipped) {
+                ([], None) => return Ok(()),
+                ([], Some(skipped)) => residual = skipped,
+                ([(member, after)], None) if !self.can_end(after) => {
+                    if !self.can_continue(after) {
+                        return Ok(());
+                    }
+                    parts.append(member);
+                    parts.push(self.shape.punctuation.comma);
+                    residual = after.clone();
+                }
+                (_, skipped) => {
+                    for (member, after) in members {
+                        let parts = parts.iter().copied().chain(member).collect();
+                        self.add_continued(after, parts, alternatives);
+                    }
+                    if let Some(skipped) = skipped {
+                        parts.push(RulePart::Rule(self.rule(skipped, MemberPosition::BeforeMember)));
+                        alternatives.push(parts);
+                    }
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Appends the right-hand sides that begin with any unused declared member, or another one.
+    fn add_members_in_any_order(
+        &mut self,
+        residual: &ObjectResidual,
+        parts: &PartSequence,
+        alternatives: &mut Vec<PartSequence>,
+    ) -> Result<(), LimitExceeded> {
+        for (index, &declared) in self.shape.declared.iter().enumerate() {
+            if residual.unused >> index & 1 == 0 {
+                continue;
+            }
+            for (member, after) in self.with_member(residual, declared)? {
+                let after = ObjectResidual { unused: residual.unused & !(1 << index), ..after };
+                let parts = parts.iter().copied().chain(member).collect();
+                self.add_continued(after, parts, alternatives);
+            }
+        }
+        self.add_other_members(residual, parts, alternatives)
+    }
+
+    /// Appends the right-hand side that begins with `parts`, which end with a member, if it can be completed.
+    fn add_continued(
+        &mut self,
+        residual: ObjectResidual,
+        mut parts: PartSequence,
+        alternatives: &mut Vec<PartSequence>,
+    ) {
+        match (self.can_continue(&residual), self.can_end(&residual)) {
+            (false, false) => return,
+            (false, true) => parts.push(self.shape.punctuation.object.close),
+            (true, false) if residual.count.min <= 1 => {
+                let members = self.rule(residual, MemberPosition::BeforeMember);
+                parts.extend([self.shape.punctuation.comma, RulePart::Rule(members)]);
+            }
+            (true, _) => parts.push(RulePart::Rule(self.rule(residual, MemberPosition::AfterMember))),
+        }
+        alternatives.push(parts);
+    }
+
+    /// The residual without the next declared member; `None` if it must occur, or no member can follow.
+    fn without_member(
+        &mut self,
+        residual: &ObjectResidual,
+        declared: DeclaredMember,
+    ) -> Option<ObjectResidual> {
+        if declared.required {
+            return None;
+        }
+        let formula = formula_without(&mut self.sets.formulas, residual.formula, declared.name);
+        if formula == falsehood() {
+            return None;
+        }
+        let next = residual.next + 1;
+        let skipped = self.without_counts(ObjectResidual { formula, next, ..residual.clone() })?;
+        self.can_continue(&skipped).then_some(skipped)
+    }
+
+    /// The texts of a declared member as the next one, each with the residual after it.
+    fn with_member(
+        &mut self,
+        residual: &ObjectResidual,
+        declared: DeclaredMember,
+    ) -> Result<Vec<(PartSequence, ObjectResidual)>, LimitExceeded> {
+        if residual.count.is_full() {
+            return Ok(Vec::new());
+        }
+        let form = object_form(self.sets, residual.formula, |sets, literal| match literal {
+            ObjectAssertion::If(name, _) | ObjectAssertion::Has(name, _) => Ok(name == declared.name),
+            ObjectAssertion::Each(set, _) | ObjectAssertion::Some(set, _) => {
+                sets.formulas.has_name(&mut sets.languages, set, declared.name)
+            }
+            _ => Ok(false),
+        })?;
+        let mut members = Vec::new();
+        for monomial in form {
+            let value = self.sets.formulas.values.and([declared.value, monomial.value]);
+            let Some(parts) = declared_member(self.sets, self.emitter, &self.shape, declared.name, value)?
+            else {
+                continue;
+            };
+            let Some(after) = self.without_counts(residual.after_one(monomial.residual)) else { continue };
+            members.push((parts, after));
+        }
+        Ok(members)
+    }
+
+    /// Appends the right-hand sides of one or more members, the first with an undeclared name, each after `parts`.
+    fn add_other_members(
+        &mut self,
+        residual: &ObjectResidual,
+        parts: &PartSequence,
+        alternatives: &mut Vec<PartSequence>,
+    ) -> Result<(), LimitExceeded> {
+        let count = residual.count;
+        if count.is_full() {
+            return Ok(());
+        }
+        if self.is_after_declared(residual)
+            && (count.min > 1 || count.max.is_some())
+            && let Some(rule) = self.repeatable_member(residual)?
+        {
+            if !self.may_end(residual.formula) {
+                return Ok(());
+            }
+            for ClassMonomial { class, monomial } in
+                class_forms(self.sets, self.shape.classes, residual.formula)?
+            {
+                let class = &self.shape.classes[class];
+                let Some(member) = other_member(self.sets, self.emitter, &self.shape, class, monomial.value)?
+                else {
+                    continue;
+                };
+                let mut alternative: PartSequence = parts.iter().copied().chain(member).collect();
+                if count.max != Some(1) {
+                    let ChildCount { min, max } = count.after_one();
+                    alternative.push(RulePart::Repeat { rule, min, max });
+                }
+                alternative.push(self.shape.punctuation.object.close);
+                alternatives.push(alternative);
+            }
+            return Ok(());
+        }
+        for ClassMonomial { class, monomial } in class_forms(self.sets, self.shape.classes, residual.formula)?
+        {
+            let class = &self.shape.classes[class];
+            let Some(member) = other_member(self.sets, self.emitter, &self.shape, class, monomial.value)?
+            else {
+                continue;
+            };
+            let Some(after) = self.without_counts(residual.after_one(monomial.residual)) else { continue };
+            self.add_continued(after, parts.iter().copied().chain(member).collect(), alternatives);
+        }
+        Ok(())
+    }
+
+    /// The rule of a comma and an undeclared member; `None` unless such members leave the residual unchanged, so that
+    /// they can be counted.
+    fn repeatable_member(&mut self, residual: &ObjectResidual) -> Result<Option<RuleId>, LimitExceeded> {
+        let forms = class_forms(self.sets, self.shape.classes, residual.formula)?;
+        if forms.iter().any(|form| form.monomial.residual != residual.formula) {
+            return Ok(None);
+        }
+        let mut members: Vec<PartSequence> = Vec::new();
+        for ClassMonomial { class, monomial } in forms {
+            let class = &self.shape.classes[class];
+            let member = other_member(self.sets, self.emitter, &self.shape, class, monomial.value)?;
+            let comma = self.shape.punctuation.comma;
+            members.extend(member.map(|member| [comma].into_iter().chain(member).collect::<PartSequence>()));
+        }
+        Ok(Some(self.emitter.rules.add("member", members)))
+    }
+}
+
+/// The parts of a member with a declared name; `None` if no such member can be written.
+pub(super) fn declared_member(
+    sets: &mut ValueSets<'_>,
+    emitter: &mut Emitter,
+    shape: &ObjectShape<'_>,
+    name: NameId,
+    value: ValueFormula,
+) -> Result<Option<PartSequence>, LimitExceeded> {
+    let Some(value) = emitter.value_parts(sets, value, shape.depth)? else { return Ok(None) };
+    let name = sets.formulas.names.get(name);
+    let languages = &mut sets.languages;
+    let word = languages.encoding.literal(languages.automata.terms_mut(), name);
+    let Some(word) = languages.without_excluded_words(word)? else { return Ok(None) };
+    let terms = languages.automata.terms_mut();
+    let quote = terms.literal(b"\"");
+    let key = terms.concat(&[quote, word, quote]);
+    emitter.rules.label(key, || quote_text(name));
+    let mut parts = vec![RulePart::Markup(key), shape.punctuation.colon];
+    parts.extend(value);
+    Ok(Some(parts))
+}
+
+/// The parts of a member with a name of a class; `None` if no such member can be written.
+pub(super) fn other_member(
+    sets: &mut ValueSets<'_>,
+    emitter: &mut Emitter,
+    shape: &ObjectShape<'_>,
+    class: &NameClass,
+    value: ValueFormula,
+) -> Result<Option<PartSequence>, LimitExceeded> {
+    let Some(value) = emitter.value_parts(sets, value, shape.depth)? else { return Ok(None) };
+    let languages = &mut sets.languages;
+    let Some(names) = languages.without_excluded_words(class.names)? else { return Ok(None) };
+    let terms = languages.automata.terms_mut();
+    let quote = terms.literal(b"\"");
+    let name = terms.concat(&[quote, names, quote]);
+    let mut parts = vec![RulePart::Text(name), shape.punctuation.colon];
+    parts.extend(value);
+    Ok(Some(parts))
+}
+
+/// A monomial of the linear form for a member whose name is in a class.
+pub(super) struct ClassMonomial {
+    /// The index of the class.
+    pub(super) class: usize,
+    pub(super) monomial: Monomial<ObjectAssertion>,
+}
+
+/// The linear forms of `formula` for a member with an undeclared name, one for each class.
+pub(super) fn class_forms(
+    sets: &mut ValueSets<'_>,
+    classes: &[NameClass],
+    formula: ObjectFormula,
+) -> Result<Vec<ClassMonomial>, LimitExceeded> {
+    let mut forms = Vec::new();
+    for (index, class) in classes.iter().enumerate() {
+        let form = object_form(sets, formula, |sets, literal| {
+            Ok(match literal {
+                ObjectAssertion::Each(set, _) | ObjectAssertion::Some(set, _) => {
+                    class.is_in(sets.formulas.name_sets.get(set))
+                }
+                _ => false,
+            })
+        })?;
+        forms.extend(form.into_iter().map(|monomial| ClassMonomial { class: index, monomial }));
+    }
+    Ok(forms)
+}
+
+/// `formula` under the assumption that the member `name` is absent.
+fn formula_without(formulas: &mut Formulas, formula: ObjectFormula, name: NameId) -> ObjectFormula {
+    let objects = &mut formulas.objects;
+    match *objects.get(formula) {
+        Formula::Literal(ObjectAssertion::If(absent, _)) if absent == name => return truth(),
+        Formula::Literal(ObjectAssertion::Has(absent, _)) if absent == name => return falsehood(),
+        Formula::True | Formula::False | Formula::Literal(_) => return formula,
+        Formula::And(_) | Formula::Or(_) => {}
+    }
+    let mut results: FxHashMap<ObjectFormula, ObjectFormula> = FxHashMap::default();
+    for id in objects.descendants(formula) {
+        let result = match objects.get(id).clone() {
+            Formula::And(parts) => objects.and(parts.iter().map(|part| results[part])),
+            Formula::Or(parts) => objects.or(parts.iter().map(|part| results[part])),
+            Formula::Literal(ObjectAssertion::If(absent, _)) if absent == name => truth(),
+            Formula::Literal(ObjectAssertion::Has(absent, _)) if absent == name => falsehood(),
+            _ => id,
+        };
+        results.insert(id, result);
+    }
+    results[&formula]
+}
+
+/// The linear form of `formula` for a member; `concerns` decides whether a literal applies to its name.
+fn object_form(
+    sets: &mut ValueSets<'_>,
+    formula: ObjectFormula,
+    concerns: impl Fn(&mut ValueSets<'_>, ObjectAssertion) -> Result<bool, LimitExceeded>,
+) -> Result<Vec<Monomial<ObjectAssertion>>, LimitExceeded> {
+    let monomial = |value, residual| Monomial { value, residual };
+    if formula == truth() {
+        return Ok(vec![monomial(truth(), truth())]);
+    }
+    // Shortcut for the most frequent case: a single literal that does not apply.
+    if let Formula::Literal(literal) = *sets.formulas.objects.get(formula)
+        && !matches!(literal, ObjectAssertion::AtLeast(_) | ObjectAssertion::AtMost(_))
+        && !concerns(sets, literal)?
+    {
+        return Ok(vec![monomial(truth(), formula)]);
+    }
+    linear_form(sets, formula, |sets, id, literal| {
+        let applies = concerns(sets, literal)?;
+        let objects = &mut sets.formulas.objects;
+        Ok(match literal {
+            ObjectAssertion::If(_, value) | ObjectAssertion::Has(_, value) if applies => {
+                vec![monomial(value, truth())]
+            }
+            ObjectAssertion::Each(_, value) if applies => vec![monomial(value, id)],
+            ObjectAssertion::Some(_, value) if applies => {
+                vec![monomial(value, truth()), monomial(truth(), id)]
+            }
+            ObjectAssertion::AtLeast(0 | 1) => vec![monomial(truth(), truth())],
+            ObjectAssertion::AtLeast(count) => {
+                vec![monomial(truth(), objects.literal(ObjectAssertion::AtLeast(count - 1)))]
+            }
+            ObjectAssertion::AtMost(0) => Vec::new(),
+            ObjectAssertion::AtMost(count) => {
+                vec![monomial(truth(), objects.literal(ObjectAssertion::AtMost(count - 1)))]
+            }
+            _ => vec![monomial(truth(), id)],
+        })
+    })
+}

@@ -1,0 +1,362 @@
+//! Objects as selections: members in any order, and members that depend on many others.
+//!
+//! With n names in any order there are 2^n residuals, and with `dependentRequired` between many names too, which is too
+//! many for a rule each (`members::objects`). Here the formula becomes a few conjunctions of constraints on single
+//! members and of Horn clauses over "this member is present". Each is a [`Selection`], whose states the recogniser
+//! creates on demand. Formulas that are not of this form remain rules.
+
+use crate::KeyOrder;
+use crate::emit::emitter::Emitter;
+use crate::emit::rules::{PartSequence, RulePart};
+use crate::interner::Id;
+use crate::members::child_count::ChildCount;
+use crate::members::objects::{ClassMonomial, ObjectShape, class_forms, declared_member, other_member};
+use crate::values::formula::{Formula, falsehood, truth};
+use crate::values::formulas::{Formulas, MemberConstraints, NameId};
+use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula, ValueFormula};
+use crate::values::value_sets::ValueSets;
+use grammask_diagnostics::LimitExceeded;
+use grammask_grammar::{Clause, PartId, PartOrder, Selection};
+use rustc_hash::FxHashMap;
+
+/// Number of declared names in any order up to which rules are used.
+const MAX_RULE_NAMES: usize = 1;
+/// Number of clauses in declared order up to which rules are used.
+const MAX_RULE_CLAUSES: usize = 5;
+/// Bound on the number of conjunctions.
+const MAX_CASES: usize = 256;
+/// Bound on the number of conjunctions examined, including unsatisfiable ones.
+const MAX_EXAMINED_CASES: usize = 4096;
+
+/// "If all of `given` are present, so are all of `then`"; with `then` absent: "not all of `given` are present".
+struct NameClause {
+    given: Vec<NameId>,
+    then: Option<Vec<NameId>>,
+}
+
+/// "Some member with an undeclared name in `set` satisfies `value`."
+#[derive(Clone, Copy)]
+struct Witness {
+    set: Id<NameSet>,
+    value: ValueFormula,
+}
+
+/// A conjunction of constraints on members.
+#[derive(Default)]
+struct ObjectCase {
+    /// Constraints on single members, and on all members with names in a set.
+    literals: Vec<ObjectFormula>,
+    clauses: Vec<NameClause>,
+    witness: Option<Witness>,
+    count: ChildCount,
+}
+
+/// The right-hand sides of the objects of a shape that satisfy `formula`; `None` if rules are preferable, or necessary.
+pub(super) fn selected_members(
+    sets: &mut ValueSets<'_>,
+    emitter: &mut Emitter,
+    shape: ObjectShape<'_>,
+    formula: ObjectFormula,
+) -> Result<Option<Vec<PartSequence>>, LimitExceeded> {
+    let is_worthwhile = match sets.reader.options.key_order {
+        KeyOrder::Any => shape.declared.len() > MAX_RULE_NAMES,
+        KeyOrder::Declared => {
+            let parts = sets.formulas.objects.conjuncts(formula);
+            let is_clause = |part: &ObjectFormula| name_clause(&sets.formulas, *part).is_some();
+            parts.len() > MAX_RULE_CLAUSES
+                && parts.iter().filter(|part| is_clause(part)).count() > MAX_RULE_CLAUSES
+        }
+    };
+    if !is_worthwhile {
+        return Ok(None);
+    }
+    let Some(cases) = object_cases(sets, shape, formula)? else { return Ok(None) };
+    let mut alternatives: Vec<PartSequence> = Vec::new();
+    for case in cases {
+        emitter.check_limits(sets)?;
+        let Some(texts) = case_alternatives(sets, emitter, shape, &case)? else { return Ok(None) };
+        for parts in texts {
+            if !alternatives.contains(&parts) {
+                alternatives.push(parts);
+            }
+        }
+    }
+    Ok(Some(alternatives))
+}
+
+/// The conjunctions of a disjunctive normal form of `formula`; `None` if they are too many or of another form.
+fn object_cases(
+    sets: &mut ValueSets<'_>,
+    shape: ObjectShape<'_>,
+    formula: ObjectFormula,
+) -> Result<Option<Vec<ObjectCase>>, LimitExceeded> {
+    let mut cases = Vec::new();
+    let mut pending: Vec<(ObjectFormula, Option<Witness>)> = vec![(formula, None)];
+    let mut examined = 0;
+    while let Some((formula, witness)) = pending.pop() {
+        examined += 1;
+        if examined > MAX_EXAMINED_CASES || cases.len() > MAX_CASES {
+            return Ok(None);
+        }
+        let parts = sets.formulas.objects.conjuncts(formula);
+        if formula == falsehood() || is_unsatisfiable(sets, shape, &parts)? {
+            continue;
+        }
+        let formulas = &sets.formulas;
+        let mut case = ObjectCase { witness, ..ObjectCase::default() };
+        let mut choice = None;
+        for (index, &part) in parts.iter().enumerate() {
+            match *formulas.objects.get(part) {
+                Formula::True | Formula::Literal(ObjectAssertion::Declares(_) | ObjectAssertion::Relaxed) => {
+                }
+                Formula::Literal(ObjectAssertion::AtLeast(count)) => case.count.require_at_least(count),
+                Formula::Literal(ObjectAssertion::AtMost(count)) => case.count.require_at_most(count),
+                Formula::Literal(ObjectAssertion::Some(..)) => choice = choice.or(Some(index)),
+                Formula::Literal(_) => case.literals.push(part),
+                _ => match name_clause(formulas, part) {
+                    Some(clause) => case.clauses.push(clause),
+                    None => choice = choice.or(Some(index)),
+                },
+            }
+        }
+        let Some(index) = choice else {
+            cases.push(case);
+            continue;
+        };
+        let others = parts.iter().enumerate().filter(|&(other, _)| other != index).map(|(_, &part)| part);
+        let others = sets.formulas.objects.and(others.collect::<Vec<_>>());
+        let mut branches = sets.formulas.objects.disjuncts(parts[index]);
+        if let Formula::Literal(ObjectAssertion::Some(set, value)) = *sets.formulas.objects.get(parts[index])
+        {
+            branches.clear();
+            for member in shape.declared {
+                if sets.formulas.has_name(&mut sets.languages, set, member.name)? {
+                    branches.push(sets.formulas.objects.literal(ObjectAssertion::Has(member.name, value)));
+                }
+            }
+            let names = sets.formulas.name_sets.get(set);
+            if shape.classes.iter().any(|class| class.is_in(names)) {
+                // One member can be the witness of two assertions, which is not a selection.
+                if witness.is_some() {
+                    return Ok(None);
+                }
+                pending.push((others, Some(Witness { set, value })));
+            }
+        }
+        // In reverse, so that alternatives keep the order of the branches.
+        for branch in branches.into_iter().rev() {
+            pending.push((sets.formulas.objects.and([others, branch]), witness));
+        }
+    }
+    Ok(Some(cases))
+}
+
+/// Whether certainly no value satisfies the constraints on some required member.
+fn is_unsatisfiable(
+    sets: &mut ValueSets<'_>,
+    shape: ObjectShape<'_>,
+    parts: &[ObjectFormula],
+) -> Result<bool, LimitExceeded> {
+    let mut constraints: FxHashMap<NameId, MemberConstraints> = FxHashMap::default();
+    for &part in parts {
+        if let Formula::Literal(ObjectAssertion::If(name, value)) = *sets.formulas.objects.get(part) {
+            constraints.entry(name).or_default().constrain(value);
+        }
+        if let Formula::Literal(ObjectAssertion::Has(name, value)) = *sets.formulas.objects.get(part) {
+            constraints.entry(name).or_default().require(value);
+        }
+    }
+    for member in shape.declared {
+        let Some(MemberConstraints { mut values, required }) = constraints.remove(&member.name) else {
+            continue;
+        };
+        if !required && !member.required {
+            continue;
+        }
+        values.push(member.value);
+        let value = sets.formulas.values.and(values);
+        if value == falsehood() {
+            return Ok(true);
+        }
+        if matches!(sets.formulas.values.get(value), Formula::And(_)) {
+            let set = sets.of_formula(value)?;
+            if sets.is_plainly_empty(set)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// A disjunction as a clause, if it has the form "not a, or not b, or c".
+fn name_clause(formulas: &Formulas, formula: ObjectFormula) -> Option<NameClause> {
+    let Formula::Or(parts) = formulas.objects.get(formula) else { return None };
+    let mut clause = NameClause { given: Vec::new(), then: None };
+    let present = |part: ObjectFormula| match *formulas.objects.get(part) {
+        Formula::Literal(ObjectAssertion::Has(name, value)) if value == truth() => Some(name),
+        _ => None,
+    };
+    for &part in parts {
+        match *formulas.objects.get(part) {
+            Formula::Literal(ObjectAssertion::If(name, value)) if value == falsehood() => {
+                clause.given.push(name);
+            }
+            _ if clause.then.is_none() => {
+                let required =
+                    formulas.objects.conjuncts(part).into_iter().map(present).collect::<Option<_>>()?;
+                clause.then = Some(required);
+            }
+            _ => return None,
+        }
+    }
+    (!clause.given.is_empty()).then_some(clause)
+}
+
+/// The parts of a selection and the clauses on them.
+#[derive(Default)]
+struct SelectionParts {
+    parts: Vec<PartSequence>,
+    clauses: Vec<Clause>,
+    repeatable: Vec<PartId>,
+}
+
+impl SelectionParts {
+    fn next_id(&self) -> PartId {
+        PartId::new(self.parts.len())
+    }
+}
+
+/// The right-hand sides of the objects that satisfy one conjunction; `None` if it is not a selection.
+fn case_alternatives(
+    sets: &mut ValueSets<'_>,
+    emitter: &mut Emitter,
+    shape: ObjectShape<'_>,
+    case: &ObjectCase,
+) -> Result<Option<Vec<PartSequence>>, LimitExceeded> {
+    let mut selected = SelectionParts::default();
+    if !add_declared_members(sets, emitter, shape, case, &mut selected)?
+        || !add_other_members(sets, emitter, shape, case, &mut selected)?
+    {
+        return Ok(Some(Vec::new()));
+    }
+    let SelectionParts { parts, clauses, repeatable } = selected;
+    let order = match sets.reader.options.key_order {
+        KeyOrder::Any => PartOrder::Any,
+        KeyOrder::Declared => PartOrder::Listed,
+    };
+    let brackets = shape.punctuation.object;
+    let count = case.count;
+    let mut alternatives = Vec::new();
+    if count.min == 0 && clauses.iter().all(|clause| !clause.given.is_empty()) {
+        alternatives.push(vec![brackets.empty]);
+    }
+    if count.is_full() || !count.is_satisfiable() {
+        return Ok(Some(alternatives));
+    }
+    let bounds = (count.min, count.max);
+    let Some(selection) = Selection::new(order, parts.len(), &repeatable, clauses, bounds) else {
+        return Ok(None);
+    };
+    if selection.is_satisfiable() {
+        let members = emitter.rules.select("members", selection, parts, shape.punctuation.comma);
+        alternatives.push(vec![brackets.open, RulePart::Rule(members), brackets.close]);
+    }
+    Ok(Some(alternatives))
+}
+
+/// Adds the declared members and the clauses on them; `false` if a required member cannot be written.
+fn add_declared_members(
+    sets: &mut ValueSets<'_>,
+    emitter: &mut Emitter,
+    shape: ObjectShape<'_>,
+    case: &ObjectCase,
+    selected: &mut SelectionParts,
+) -> Result<bool, LimitExceeded> {
+    let mut positions: FxHashMap<NameId, Option<PartId>> = FxHashMap::default();
+    for member in shape.declared {
+        let mut values: Vec<ValueFormula> = vec![member.value];
+        let mut is_required = member.required;
+        for &literal in &case.literals {
+            let Formula::Literal(literal) = *sets.formulas.objects.get(literal) else { continue };
+            match literal {
+                ObjectAssertion::If(name, value) if name == member.name => values.push(value),
+                ObjectAssertion::Has(name, value) if name == member.name => {
+                    values.push(value);
+                    is_required = true;
+                }
+                ObjectAssertion::Each(set, value)
+                    if sets.formulas.has_name(&mut sets.languages, set, member.name)? =>
+                {
+                    values.push(value);
+                }
+                _ => {}
+            }
+        }
+        let value = sets.formulas.values.and(values);
+        let parts = declared_member(sets, emitter, &shape, member.name, value)?;
+        if is_required && parts.is_none() {
+            return Ok(false);
+        }
+        let position = parts.as_ref().map(|_| selected.next_id());
+        selected.parts.extend(parts);
+        positions.insert(member.name, position);
+        if is_required {
+            selected.clauses.push(Clause { given: Box::default(), then: position });
+        }
+    }
+    for clause in &case.clauses {
+        let given: Option<Box<[PartId]>> = clause.given.iter().map(|name| *positions.get(name)?).collect();
+        // A clause with an impossible premise always holds.
+        let Some(given) = given else { continue };
+        match &clause.then {
+            None => selected.clauses.push(Clause { given, then: None }),
+            Some(names) => {
+                for name in names {
+                    let then = positions.get(name).copied().flatten();
+                    selected.clauses.push(Clause { given: given.clone(), then });
+                }
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// Adds the members with undeclared names, and the witness; `false` if the witness cannot be written.
+fn add_other_members(
+    sets: &mut ValueSets<'_>,
+    emitter: &mut Emitter,
+    shape: ObjectShape<'_>,
+    case: &ObjectCase,
+    selected: &mut SelectionParts,
+) -> Result<bool, LimitExceeded> {
+    // Without `Some`, a conjunction of literals is its own residual: all undeclared members have the same constraints.
+    let literals = sets.formulas.objects.and(case.literals.iter().copied());
+    let (mut others, mut witnesses): (Vec<PartSequence>, Vec<PartSequence>) = (Vec::new(), Vec::new());
+    for ClassMonomial { class, monomial } in class_forms(sets, shape.classes, literals)? {
+        let class = &shape.classes[class];
+        others.extend(other_member(sets, emitter, &shape, class, monomial.value)?);
+        if let Some(witness) = case.witness
+            && class.is_in(sets.formulas.name_sets.get(witness.set))
+        {
+            let value = sets.formulas.values.and([monomial.value, witness.value]);
+            witnesses.extend(other_member(sets, emitter, &shape, class, value)?);
+        }
+    }
+    if others.is_empty() {
+        return Ok(case.witness.is_none());
+    }
+    let member = vec![RulePart::Rule(emitter.rules.add("member", others))];
+    selected.repeatable.push(selected.next_id());
+    selected.parts.push(member.clone());
+    if case.witness.is_some() {
+        if witnesses.is_empty() {
+            return Ok(false);
+        }
+        selected.clauses.push(Clause { given: Box::default(), then: Some(selected.next_id()) });
+        selected.parts.push(vec![RulePart::Rule(emitter.rules.add("member", witnesses))]);
+        // In listed order, undeclared members may follow the witness too.
+        selected.repeatable.push(selected.next_id());
+        selected.parts.push(member);
+    }
+    Ok(true)
+}

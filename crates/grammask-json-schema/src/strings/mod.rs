@@ -1,0 +1,7 @@
+//! Regular languages of JSON strings: encodings, regular expressions, formats, bounds of length, excluded words.
+
+pub(crate) mod excluded_words;
+pub(crate) mod formats;
+pub(crate) mod lengths;
+pub(crate) mod pattern;
+pub(crate) mod string_encoding;

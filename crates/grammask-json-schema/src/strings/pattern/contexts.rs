@@ -1,0 +1,160 @@
+//! Left contexts: the partition of all characters by which the assertions of a pattern distinguish the character before
+//! a position.
+//!
+//! `\b` tests whether the previous character is a word character, a lookbehind whether it is in some class. A pattern
+//! uses few such classes; characters that none of them distinguishes form one *atom*. Context 0 is the start of the
+//! text, and context `n + 1` follows a character of atom `n`. A pattern without such assertions has one atom.
+
+use regex_syntax::hir::ClassUnicode;
+
+use super::ast::{PatternAst, PatternNode, PatternNodeId, Polarity};
+use super::classes;
+use super::error::PatternError;
+use crate::strings::string_encoding::{CharRange, StringEncoding};
+use grammask_automata::{TermId, Terms};
+
+/// Maximum number of atoms. The cost of a repetition is cubic in the number of contexts.
+const MAX_ATOMS: usize = 15;
+
+/// A set of contexts or of atoms, as a bitset.
+pub(super) type Bits = u32;
+
+/// The contexts of a pattern.
+#[derive(Clone, Debug)]
+pub(super) struct Contexts {
+    atoms: Vec<ClassUnicode>,
+    /// The atoms of word characters, if the pattern has a word boundary.
+    words: Bits,
+    /// Whether the pattern has a word boundary.
+    pub(super) has_word_boundary: bool,
+    /// Whether the pattern tests for the end of the text.
+    pub(super) has_end: bool,
+}
+
+impl Contexts {
+    /// The contexts that `pattern` distinguishes.
+    pub(super) fn of(pattern: &PatternAst) -> Result<Self, PatternError> {
+        let mut contexts =
+            Self { atoms: vec![classes::all()], words: 0, has_word_boundary: false, has_end: false };
+        for id in pattern.ids() {
+            match pattern.node(id) {
+                PatternNode::WordBoundary(_) => {
+                    contexts.has_word_boundary = true;
+                    contexts.split(&classes::word());
+                }
+                PatternNode::End => contexts.has_end = true,
+                PatternNode::LookBehind(_, body) => {
+                    for class in lookbehind_body(pattern, *body)?.classes {
+                        contexts.split(class);
+                    }
+                }
+                _ => {}
+            }
+            if contexts.atoms.len() > MAX_ATOMS {
+                let message = "too many different classes in lookbehind assertions";
+                return Err(PatternError::unsupported(pattern.offset(id), message));
+            }
+        }
+        if contexts.has_word_boundary {
+            contexts.words = contexts.atoms_in(&classes::word());
+        }
+        Ok(contexts)
+    }
+
+    fn split(&mut self, class: &ClassUnicode) {
+        let outside = classes::complement(class.clone());
+        self.atoms = self
+            .atoms
+            .iter()
+            .flat_map(|atom| [classes::intersection(atom, class), classes::intersection(atom, &outside)])
+            .filter(|atom| !atom.ranges().is_empty())
+            .collect();
+    }
+
+    /// The number of contexts.
+    pub(super) fn len(&self) -> usize {
+        self.atoms.len() + 1
+    }
+
+    /// The set of all atoms.
+    pub(super) fn all_atoms(&self) -> Bits {
+        (1 << self.atoms.len()) - 1
+    }
+
+    /// The atoms of word characters.
+    pub(super) fn word_atoms(&self) -> Bits {
+        self.words
+    }
+
+    /// Whether the context follows a word character.
+    pub(super) fn is_after_word(&self, context: usize) -> bool {
+        context > 0 && self.words >> (context - 1) & 1 == 1
+    }
+
+    /// The atoms that intersect `class`.
+    pub(super) fn atoms_in(&self, class: &ClassUnicode) -> Bits {
+        let intersects = |atom: &ClassUnicode| !classes::intersection(atom, class).ranges().is_empty();
+        self.atoms.iter().enumerate().map(|(index, atom)| Bits::from(intersects(atom)) << index).sum()
+    }
+
+    /// The characters of `class` that are in `atoms`.
+    pub(super) fn part(&self, class: &ClassUnicode, atoms: Bits) -> ClassUnicode {
+        if atoms == self.all_atoms() {
+            return class.clone();
+        }
+        let mut part = ClassUnicode::empty();
+        for (index, atom) in self.atoms.iter().enumerate() {
+            if atoms >> index & 1 == 1 {
+                part.union(&classes::intersection(atom, class));
+            }
+        }
+        part
+    }
+
+    /// The contexts in which a lookbehind holds.
+    pub(super) fn lookbehind_contexts(
+        &self,
+        pattern: &PatternAst,
+        polarity: Polarity,
+        body: PatternNodeId,
+    ) -> Result<Bits, PatternError> {
+        let lookbehind = lookbehind_body(pattern, body)?;
+        let mut holds = lookbehind.start;
+        for class in lookbehind.classes {
+            holds |= self.atoms_in(class) << 1;
+        }
+        let all = (1 << self.len()) - 1;
+        Ok(if polarity == Polarity::Positive { holds } else { all & !holds })
+    }
+}
+
+/// The body of a lookbehind: an alternation of single characters and the start of the text.
+struct LookBehindBody<'p> {
+    /// The bit of context 0 if the body matches the start of the text, else no bit.
+    start: Bits,
+    classes: Vec<&'p ClassUnicode>,
+}
+
+/// Reads the body of a lookbehind as an alternation of single characters and the start of the text.
+fn lookbehind_body(pattern: &PatternAst, body: PatternNodeId) -> Result<LookBehindBody<'_>, PatternError> {
+    let mut lookbehind = LookBehindBody { start: 0, classes: Vec::new() };
+    let mut stack = vec![body];
+    while let Some(id) = stack.pop() {
+        match pattern.node(id) {
+            PatternNode::Class(class) => lookbehind.classes.push(class),
+            PatternNode::Start => lookbehind.start |= 1,
+            PatternNode::Alternation(branches) => stack.extend(branches),
+            _ => {
+                let message = "lookbehind over more than one character is not supported";
+                return Err(PatternError::unsupported(pattern.offset(id), message));
+            }
+        }
+    }
+    Ok(lookbehind)
+}
+
+/// The encodings of one character of `class`.
+pub(super) fn encode_class(terms: &mut Terms, encoding: &mut StringEncoding, class: &ClassUnicode) -> TermId {
+    let ranges: Vec<CharRange> = class.iter().map(|range| (range.start(), range.end())).collect();
+    encoding.class(terms, &ranges)
+}

@@ -1,0 +1,790 @@
+//! Encodes sets of strings: the languages of their encodings inside a JSON string.
+//!
+//! A character may have several encodings (`/`, `\/`, `\u002f`), and a schema constrains the decoded string. Decoding
+//! is a function from encodings to strings (RFC 8259, section 7), and every language made here is the inverse image of
+//! a set of strings within one *universe* of encodings, which [`EncodingKind`] selects. Inverse images commute with
+//! union, intersection and complement, so an escape never evades a constraint. In the plain universe, of texts outside
+//! JSON, a string is its own encoding. Code points are Unicode scalar values: lone surrogates are never encoded.
+//!
+//! The encodings of a set of characters are a finite language. Its minimal automaton is built from ranges of code
+//! points, digit by digit, with equal subtrees shared. Cost: linear in the number of ranges.
+
+use rustc_hash::FxHashMap;
+
+use crate::options::Escapes;
+use crate::strings::lengths::PieceTable;
+use grammask_automata::{TableBuilder, TableState, TermId, Terms};
+
+/// The first and the last character of a range.
+pub(crate) type CharRange = (char, char);
+
+/// The universe of encodings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum EncodingKind {
+    /// Encodings inside a JSON string, with these escapes.
+    Json(Escapes),
+    /// Every string is its own encoding, in UTF-8.
+    Plain,
+}
+
+/// Builds languages of encodings in one arena of terms.
+#[derive(Clone, Debug)]
+pub(crate) struct StringEncoding {
+    kind: EncodingKind,
+    classes: FxHashMap<Vec<CharRange>, TermId>,
+    shared_trees: SharedTrees,
+    /// For terms that admit any continuation of text: the term that admits any continuation of bytes.
+    open_ended: FxHashMap<TermId, TermId>,
+    /// The length ranges of the parts of terms.
+    pub(crate) pieces: PieceTable,
+}
+
+impl StringEncoding {
+    /// The encodings with `escapes`.
+    #[cfg(test)]
+    pub(crate) fn new(escapes: Escapes) -> Self {
+        Self::within(EncodingKind::Json(escapes))
+    }
+
+    /// The encodings of a universe.
+    pub(crate) fn within(kind: EncodingKind) -> Self {
+        Self {
+            kind,
+            classes: FxHashMap::default(),
+            shared_trees: SharedTrees::new(),
+            open_ended: FxHashMap::default(),
+            pieces: PieceTable::default(),
+        }
+    }
+
+    /// The universe of encodings.
+    pub(crate) fn kind(&self) -> EncodingKind {
+        self.kind
+    }
+
+    /// One character of `ranges`, which may be in any order and overlap.
+    pub(crate) fn class(&mut self, terms: &mut Terms, ranges: &[CharRange]) -> TermId {
+        let ranges = normalized(ranges);
+        if let Some(&term) = self.classes.get(&ranges) {
+            return term;
+        }
+        let transitions: Vec<CharTransition> = ranges
+            .iter()
+            .map(|&(first, last)| CharTransition {
+                first: first.into(),
+                last: last.into(),
+                target: TreeNodeId::END,
+            })
+            .collect();
+        let root = self.shared_trees.character(self.kind, false, &transitions);
+        let term = self.shared_trees.term(terms, root);
+        self.classes.insert(ranges, term);
+        term
+    }
+
+    /// Any one character.
+    pub(crate) fn any(&mut self, terms: &mut Terms) -> TermId {
+        self.class(terms, &[('\0', char::MAX)])
+    }
+
+    /// Every string: the universe. The term is equal in all schemas, so its cached summaries are shared.
+    pub(crate) fn texts(&mut self, terms: &mut Terms) -> TermId {
+        let any = self.any(terms);
+        terms.repeat(any, 0, None)
+    }
+
+    /// Exactly `word`.
+    pub(crate) fn literal(&mut self, terms: &mut Terms, word: &str) -> TermId {
+        let mut parts = Vec::new();
+        let mut plain = 0;
+        for (at, character) in word.char_indices() {
+            if !self.is_plain(character) {
+                parts.push(terms.literal(&word.as_bytes()[plain..at]));
+                parts.push(self.class(terms, &[(character, character)]));
+                plain = at + character.len_utf8();
+            }
+        }
+        parts.push(terms.literal(&word.as_bytes()[plain..]));
+        terms.concat(&parts)
+    }
+
+    /// Exactly `words`. Cost: sorting them, then linear in their total length.
+    pub(crate) fn literals<'w>(
+        &mut self,
+        terms: &mut Terms,
+        words: impl IntoIterator<Item = &'w str>,
+    ) -> TermId {
+        let (plain, mut others): (Vec<&str>, Vec<&str>) =
+            words.into_iter().partition(|word| word.chars().all(|character| self.is_plain(character)));
+        let plain = terms.literals(&plain);
+        // The byte order of UTF-8 is the order of code points.
+        others.sort_unstable();
+        others.dedup();
+        let others = match others[..] {
+            [] => return plain,
+            [only] => self.literal(terms, only),
+            _ => self.sorted_words(terms, &others),
+        };
+        terms.union(&[plain, others])
+    }
+
+    /// The strings of `min` to `max` characters.
+    pub(crate) fn length(&mut self, terms: &mut Terms, min: u32, max: Option<u32>) -> TermId {
+        let any = self.any(terms);
+        terms.repeat(any, min, max)
+    }
+
+    /// The strings that are not in `term`.
+    pub(crate) fn complement(&mut self, terms: &mut Terms, term: TermId) -> TermId {
+        let texts = self.texts(terms);
+        if term == terms.nothing() {
+            return texts;
+        }
+        if term == texts {
+            return terms.nothing();
+        }
+        let outside = self.outside(terms, term);
+        terms.intersection(&[texts, outside])
+    }
+
+    /// The complement of `term` among all byte strings: for intersection with encodings.
+    ///
+    /// Where `term` admits any continuation, the result has no element, so that dead states are recognised at once.
+    pub(crate) fn outside(&self, terms: &mut Terms, term: TermId) -> TermId {
+        let term = self.open_ended.get(&term).copied().unwrap_or(term);
+        terms.complement(term)
+    }
+
+    /// Records that `term` is the intersection of the universe with `open_ended`, which admits any continuation of
+    /// bytes where `term` admits any continuation of text.
+    pub(crate) fn record_open_ended(&mut self, term: TermId, open_ended: TermId) {
+        self.open_ended.insert(term, open_ended);
+    }
+
+    /// Whether a character is its own only encoding.
+    fn is_plain(&self, character: char) -> bool {
+        let EncodingKind::Json(escapes) = self.kind else { return true };
+        match character {
+            _ if escapes == Escapes::Any => false,
+            '"' | '\\' | '/' => false,
+            ' '..='~' => true,
+            _ => escapes == Escapes::Raw && !character.is_ascii(),
+        }
+    }
+
+    /// The minimal acyclic automaton of sorted words, built incrementally as in Daciuk, Mihov, Watson and Watson
+    /// ("Incremental construction of minimal acyclic finite-state automata", 2000), with characters as symbols.
+    fn sorted_words(&mut self, terms: &mut Terms, words: &[&str]) -> TermId {
+        #[derive(Default)]
+        struct OpenNode {
+            accepting: bool,
+            transitions: Vec<CharTransition>,
+        }
+        let mut path = vec![OpenNode::default()];
+        let mut previous: Vec<char> = Vec::new();
+        let ends = words.iter().map(|word| word.chars().collect::<Vec<_>>());
+        // A final empty word, which is not added, closes all open nodes.
+        for (word, is_word) in ends.map(|word| (word, true)).chain([(Vec::new(), false)]) {
+            let common = previous.iter().zip(&word).take_while(|(one, other)| one == other).count();
+            while path.len() > common + 1 {
+                let node = path.pop().expect("the root stays");
+                let target = self.shared_trees.character(self.kind, node.accepting, &node.transitions);
+                let code = u32::from(previous[path.len() - 1]);
+                let parent = path.last_mut().expect("the root stays");
+                match parent.transitions.last_mut() {
+                    Some(transition) if transition.last + 1 == code && transition.target == target => {
+                        transition.last = code
+                    }
+                    _ => parent.transitions.push(CharTransition { first: code, last: code, target }),
+                }
+            }
+            path.resize_with(word.len() + 1, OpenNode::default);
+            if is_word {
+                path[word.len()].accepting = true;
+            }
+            previous = word;
+        }
+        let root = self.shared_trees.character(self.kind, path[0].accepting, &path[0].transitions);
+        self.shared_trees.term(terms, root)
+    }
+}
+
+/// The union of `ranges` as ascending ranges that neither overlap nor touch.
+fn normalized(ranges: &[CharRange]) -> Vec<CharRange> {
+    let mut sorted = ranges.to_vec();
+    sorted.retain(|(first, last)| first <= last);
+    sorted.sort_unstable();
+    let mut merged: Vec<CharRange> = Vec::with_capacity(sorted.len());
+    for (first, last) in sorted {
+        match merged.last_mut() {
+            Some(before) if u32::from(first) <= next_code(before.1) => before.1 = before.1.max(last),
+            _ => merged.push((first, last)),
+        }
+    }
+    merged
+}
+
+/// The scalar value after a character, which skips surrogates.
+fn next_code(character: char) -> u32 {
+    if character == '\u{d7ff}' { 0xe000 } else { u32::from(character) + 1 }
+}
+
+/// The id of a node of a [`SharedTrees`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct TreeNodeId(u32);
+
+impl TreeNodeId {
+    /// Accepts only the empty word.
+    const END: Self = Self(0);
+
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A transition on a range of code points.
+#[derive(Clone, Copy, Debug)]
+struct CharTransition {
+    first: u32,
+    last: u32,
+    target: TreeNodeId,
+}
+
+/// A transition on a range of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct ByteTransition {
+    low: u8,
+    high: u8,
+    target: TreeNodeId,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct TreeNode {
+    accepting: bool,
+    edges: Vec<ByteTransition>,
+}
+
+/// One digit in the notation of a code point.
+#[derive(Clone, Copy, Debug)]
+enum Digit {
+    /// Constantly this byte.
+    Fixed(u8),
+    /// A continuation byte of UTF-8: six bits.
+    Continuation,
+    /// A hexadecimal digit in an inclusive range.
+    Hex(u8, u8),
+}
+
+impl Digit {
+    fn radix(self) -> u32 {
+        match self {
+            Self::Fixed(_) => 1,
+            Self::Continuation => 64,
+            Self::Hex(first, last) => u32::from(last - first) + 1,
+        }
+    }
+}
+
+const ANY_HEX: Digit = Digit::Hex(0, 15);
+
+/// The notations of code points as sequences of digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Notation {
+    /// The bytes of UTF-8 after the first.
+    Utf8,
+    /// The four hexadecimal digits of an escape.
+    Escape,
+    /// The digits after `\uD8` to `\uDB`: the remainder of a surrogate pair.
+    Pair,
+}
+
+impl Notation {
+    fn digits(self) -> &'static [Digit] {
+        match self {
+            Self::Utf8 => &[Digit::Continuation; 3],
+            Self::Escape => &[ANY_HEX; 4],
+            Self::Pair => &[
+                ANY_HEX,
+                ANY_HEX,
+                Digit::Fixed(b'\\'),
+                Digit::Fixed(b'u'),
+                Digit::Hex(13, 13),
+                Digit::Hex(12, 15),
+                ANY_HEX,
+                ANY_HEX,
+            ],
+        }
+    }
+}
+
+/// Acyclic automata with hash-consed nodes.
+#[derive(Clone, Debug)]
+struct SharedTrees {
+    nodes: Vec<TreeNode>,
+    ids: FxHashMap<TreeNode, TreeNodeId>,
+    /// Memo table: the node from which all values of the digits at this depth reach one node.
+    uniform_nodes: FxHashMap<(Notation, usize, TreeNodeId), TreeNodeId>,
+}
+
+impl SharedTrees {
+    fn new() -> Self {
+        let mut shared_trees =
+            Self { nodes: Vec::new(), ids: FxHashMap::default(), uniform_nodes: FxHashMap::default() };
+        let end = shared_trees.intern(true, Vec::new());
+        debug_assert_eq!(end, TreeNodeId::END);
+        shared_trees
+    }
+
+    fn intern(&mut self, accepting: bool, edges: Vec<ByteTransition>) -> TreeNodeId {
+        let node = TreeNode { accepting, edges };
+        if let Some(&id) = self.ids.get(&node) {
+            return id;
+        }
+        let id = TreeNodeId(u32::try_from(self.nodes.len()).expect("memory ends before four billion nodes"));
+        self.nodes.push(node.clone());
+        self.ids.insert(node, id);
+        id
+    }
+
+    /// The node from which each encoding of a character reaches the target of its transition. Transitions ascend.
+    fn character(
+        &mut self,
+        kind: EncodingKind,
+        accepting: bool,
+        transitions: &[CharTransition],
+    ) -> TreeNodeId {
+        let mut edges = Vec::new();
+        let EncodingKind::Json(escapes) = kind else {
+            for transition in overlapping(transitions, 0, 0x7f) {
+                let CharTransition { first, last, target } = clipped(*transition, 0, 0x7f);
+                push_transition(&mut edges, first as u8, last as u8, target);
+            }
+            self.push_utf8(&mut edges, transitions);
+            edges.sort_unstable_by_key(|edge: &ByteTransition| edge.low);
+            return self.intern(accepting, edges);
+        };
+        for transition in overlapping(transitions, 0x20, 0x7f) {
+            let CharTransition { first, last, target } = clipped(*transition, 0x20, 0x7f);
+            for code in first..=last {
+                if code != u32::from(b'"') && code != u32::from(b'\\') {
+                    push_transition(&mut edges, code as u8, code as u8, target);
+                }
+            }
+        }
+        let escaped = self.after_backslash(escapes, transitions);
+        if let Some(target) = escaped {
+            push_transition(&mut edges, b'\\', b'\\', target);
+        }
+        if escapes != Escapes::Ascii {
+            self.push_utf8(&mut edges, transitions);
+        }
+        edges.sort_unstable_by_key(|edge: &ByteTransition| edge.low);
+        self.intern(accepting, edges)
+    }
+
+    fn push_utf8(&mut self, edges: &mut Vec<ByteTransition>, transitions: &[CharTransition]) {
+        // Per length: the first lead byte, the number of lead bytes, the number of continuation bytes, and the code
+        // points.
+        const LENGTHS: [(u8, u8, usize, u32, u32); 3] =
+            [(0xc0, 32, 1, 0x80, 0x7ff), (0xe0, 16, 2, 0x800, 0xffff), (0xf0, 5, 3, 0x1_0000, 0x10_ffff)];
+        for (lead, leads, continuations, first, last) in LENGTHS {
+            let transitions = scalars_within(transitions, first, last);
+            if transitions.is_empty() {
+                continue;
+            }
+            let span = 1 << (6 * continuations);
+            for digit in 0..leads {
+                let depth = Notation::Utf8.digits().len() - continuations;
+                if let Some(target) = self.block(Notation::Utf8, depth, u32::from(digit) * span, &transitions)
+                {
+                    push_transition(edges, lead + digit, lead + digit, target);
+                }
+            }
+        }
+    }
+
+    /// The node after a backslash, or `None` if no escape may follow.
+    fn after_backslash(&mut self, escapes: Escapes, transitions: &[CharTransition]) -> Option<TreeNodeId> {
+        const SHORT: [(u8, u32); 8] = [
+            (b'"', 0x22),
+            (b'/', 0x2f),
+            (b'\\', 0x5c),
+            (b'b', 0x08),
+            (b'f', 0x0c),
+            (b'n', 0x0a),
+            (b'r', 0x0d),
+            (b't', 0x09),
+        ];
+        let mut edges = Vec::new();
+        for (byte, code) in SHORT {
+            if let [transition] = overlapping(transitions, code, code) {
+                push_transition(&mut edges, byte, byte, transition.target);
+            }
+        }
+        let escapable: &[(u32, u32)] = match escapes {
+            Escapes::Any => &[(0, 0x10_ffff)],
+            Escapes::Natural | Escapes::Ascii => &[(0, 0x1f), (0x22, 0x22), (0x5c, 0x5c), (0x7f, 0x10_ffff)],
+            Escapes::Raw => &[(0, 0x1f), (0x22, 0x22), (0x5c, 0x5c), (0x7f, 0x7f)],
+        };
+        let transitions: Vec<CharTransition> =
+            escapable.iter().flat_map(|&(first, last)| scalars_within(transitions, first, last)).collect();
+        if let Some(target) = self.after_u(&transitions) {
+            push_transition(&mut edges, b'u', b'u', target);
+        }
+        edges.sort_unstable_by_key(|edge| edge.low);
+        (!edges.is_empty()).then(|| self.intern(false, edges))
+    }
+
+    /// The node after `\u`, or `None` if no digits may follow.
+    fn after_u(&mut self, transitions: &[CharTransition]) -> Option<TreeNodeId> {
+        if transitions.is_empty() {
+            return None;
+        }
+        let mut edges = Vec::new();
+        for digit in 0..16 {
+            let target = if digit == 13 {
+                self.after_ud(transitions)
+            } else {
+                self.block(Notation::Escape, 1, u32::from(digit) << 12, transitions)
+            };
+            if let Some(target) = target {
+                push_hex(&mut edges, digit, target);
+            }
+        }
+        edges.sort_unstable_by_key(|edge| edge.low);
+        Some(self.intern(false, edges))
+    }
+
+    /// The node after `\ud`, where surrogate pairs diverge from other characters.
+    fn after_ud(&mut self, transitions: &[CharTransition]) -> Option<TreeNodeId> {
+        let mut edges = Vec::new();
+        for digit in 0..12 {
+            let target = if digit < 8 {
+                self.block(Notation::Escape, 2, 0xd000 + (u32::from(digit) << 8), transitions)
+            } else {
+                self.block(Notation::Pair, 0, 0x1_0000 + (u32::from(digit - 8) << 18), transitions)
+            };
+            if let Some(target) = target {
+                push_hex(&mut edges, digit, target);
+            }
+        }
+        edges.sort_unstable_by_key(|edge| edge.low);
+        (!edges.is_empty()).then(|| self.intern(false, edges))
+    }
+
+    /// The node from which the digits of the code points from `base` on reach the targets of their transitions;
+    /// `None` if no transition intersects them. The recursion is as deep as the notation has digits.
+    fn block(
+        &mut self,
+        notation: Notation,
+        depth: usize,
+        base: u32,
+        transitions: &[CharTransition],
+    ) -> Option<TreeNodeId> {
+        let span: u32 = notation.digits()[depth..].iter().map(|digit| digit.radix()).product();
+        let transitions = overlapping(transitions, base, base + span - 1);
+        let &[first, ..] = transitions else { return None };
+        let is_full = first.first <= base && first.last >= base + span - 1;
+        if is_full && let Some(&node) = self.uniform_nodes.get(&(notation, depth, first.target)) {
+            return Some(node);
+        }
+        let Some(&digit) = notation.digits().get(depth) else { return Some(first.target) };
+        let step = span / digit.radix();
+        let mut edges = Vec::new();
+        for value in 0..digit.radix() {
+            let Some(target) = self.block(notation, depth + 1, base + value * step, transitions) else {
+                continue;
+            };
+            match digit {
+                Digit::Fixed(byte) => push_transition(&mut edges, byte, byte, target),
+                Digit::Continuation => {
+                    push_transition(&mut edges, 0x80 + value as u8, 0x80 + value as u8, target)
+                }
+                Digit::Hex(lowest, _) => push_hex(&mut edges, lowest + value as u8, target),
+            }
+        }
+        edges.sort_unstable_by_key(|edge| edge.low);
+        let node = self.intern(false, edges);
+        if is_full {
+            self.uniform_nodes.insert((notation, depth, first.target), node);
+        }
+        Some(node)
+    }
+
+    /// The language accepted from `root`.
+    fn term(&self, terms: &mut Terms, root: TreeNodeId) -> TermId {
+        let mut builder = TableBuilder::new();
+        let mut states: FxHashMap<TreeNodeId, TableState> = FxHashMap::default();
+        let start = builder.add_state();
+        states.insert(root, start);
+        let mut stack = vec![root];
+        while let Some(id) = stack.pop() {
+            let from = states[&id];
+            let node = &self.nodes[id.index()];
+            if node.accepting {
+                builder.accept(from);
+            }
+            for edge in &node.edges {
+                let to = *states.entry(edge.target).or_insert_with(|| {
+                    stack.push(edge.target);
+                    builder.add_state()
+                });
+                builder.transition(from, edge.low, edge.high, to);
+            }
+        }
+        terms.table(builder.finish(start))
+    }
+}
+
+/// The transitions that intersect the code points from `first` to `last`.
+fn overlapping(transitions: &[CharTransition], first: u32, last: u32) -> &[CharTransition] {
+    let start = transitions.partition_point(|transition| transition.last < first);
+    let end = transitions.partition_point(|transition| transition.first <= last);
+    &transitions[start.min(end)..end]
+}
+
+fn clipped(transition: CharTransition, first: u32, last: u32) -> CharTransition {
+    CharTransition {
+        first: transition.first.max(first),
+        last: transition.last.min(last),
+        target: transition.target,
+    }
+}
+
+/// The parts of transitions between `first` and `last`, without surrogates.
+fn scalars_within(transitions: &[CharTransition], first: u32, last: u32) -> Vec<CharTransition> {
+    let mut parts = Vec::new();
+    for transition in overlapping(transitions, first, last) {
+        let transition = clipped(*transition, first, last);
+        for (first, last) in [(0, 0xd7ff), (0xe000, 0x10_ffff)] {
+            parts.extend(
+                overlapping(&[transition], first, last)
+                    .iter()
+                    .map(|transition| clipped(*transition, first, last)),
+            );
+        }
+    }
+    parts
+}
+
+fn push_transition(edges: &mut Vec<ByteTransition>, low: u8, high: u8, target: TreeNodeId) {
+    match edges.last_mut() {
+        Some(edge) if edge.target == target && u32::from(edge.high) + 1 == u32::from(low) => edge.high = high,
+        _ => edges.push(ByteTransition { low, high, target }),
+    }
+}
+
+/// Adds transitions for both cases of a hexadecimal digit.
+fn push_hex(edges: &mut Vec<ByteTransition>, digit: u8, target: TreeNodeId) {
+    if digit < 10 {
+        edges.push(ByteTransition { low: b'0' + digit, high: b'0' + digit, target });
+    } else {
+        edges.push(ByteTransition { low: b'A' + digit - 10, high: b'A' + digit - 10, target });
+        edges.push(ByteTransition { low: b'a' + digit - 10, high: b'a' + digit - 10, target });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ESCAPES: [Escapes; 4] = [Escapes::Natural, Escapes::Any, Escapes::Ascii, Escapes::Raw];
+
+    fn contains(terms: &mut Terms, term: TermId, word: &str) -> bool {
+        let end = word.bytes().fold(term, |term, byte| terms.derivative(term, byte));
+        terms.is_nullable(end)
+    }
+
+    /// All encodings of a character, by the definition of each universe.
+    fn encodings(escapes: Escapes, character: char) -> Vec<String> {
+        let mut all = Vec::new();
+        let control = character < ' ';
+        let must = control || character == '"' || character == '\\';
+        if !must && (escapes != Escapes::Ascii || character.is_ascii()) {
+            all.push(character.to_string());
+        }
+        let short = match character {
+            '"' | '\\' | '/' => Some(character),
+            '\u{8}' => Some('b'),
+            '\u{c}' => Some('f'),
+            '\n' => Some('n'),
+            '\r' => Some('r'),
+            '\t' => Some('t'),
+            _ => None,
+        };
+        all.extend(short.map(|letter| format!("\\{letter}")));
+        let long = match escapes {
+            Escapes::Any => true,
+            Escapes::Natural | Escapes::Ascii => must || character >= '\u{7f}',
+            Escapes::Raw => must || character == '\u{7f}',
+        };
+        if long {
+            let mut units = [0; 2];
+            let units = character.encode_utf16(&mut units);
+            let lower: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
+            all.push(units.iter().map(|unit| format!("\\u{unit:04X}")).collect());
+            all.push(lower);
+        }
+        all
+    }
+
+    const BOUNDARY_CHARACTERS: [char; 36] = [
+        '\0',
+        '\u{8}',
+        '\t',
+        '\n',
+        '\u{b}',
+        '\u{c}',
+        '\r',
+        '\u{1f}',
+        ' ',
+        '"',
+        '/',
+        '0',
+        'A',
+        'b',
+        'u',
+        '[',
+        '\\',
+        ']',
+        '~',
+        '\u{7f}',
+        '\u{80}',
+        'é',
+        '\u{7ff}',
+        '\u{800}',
+        '\u{fff}',
+        '你',
+        '\u{cfff}',
+        '\u{d000}',
+        '\u{d7ff}',
+        '\u{e000}',
+        '\u{ffff}',
+        '\u{10000}',
+        '😀',
+        '\u{1ffff}',
+        '\u{fffff}',
+        '\u{10ffff}',
+    ];
+
+    #[test]
+    fn a_class_contains_exactly_the_encodings_of_its_characters() {
+        for escapes in ESCAPES {
+            let (mut terms, mut encoding) = (Terms::new(), StringEncoding::new(escapes));
+            let any = encoding.any(&mut terms);
+            for class in BOUNDARY_CHARACTERS {
+                let term = encoding.class(&mut terms, &[(class, class)]);
+                for character in BOUNDARY_CHARACTERS {
+                    for spelled in encodings(escapes, character) {
+                        let expected = class == character;
+                        assert_eq!(contains(&mut terms, term, &spelled), expected, "{class:?} {spelled}");
+                        assert!(contains(&mut terms, any, &spelled), "{escapes:?} {spelled}");
+                    }
+                    let raw = character.to_string();
+                    let expected = encodings(escapes, character).contains(&raw);
+                    assert_eq!(contains(&mut terms, any, &raw), expected, "{escapes:?} {raw:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn malformed_encodings_are_in_no_universe() {
+        for escapes in ESCAPES {
+            let (mut terms, mut encoding) = (Terms::new(), StringEncoding::new(escapes));
+            let texts = encoding.texts(&mut terms);
+            for wrong in
+                ["\\", "\"", "\\x", "\\u12", "\\u12g4", "\n", "\\ud800", "\\udc00", "\\ud800\\u0041", "\\a"]
+            {
+                assert!(!contains(&mut terms, texts, wrong), "{escapes:?} {wrong}");
+            }
+            assert_eq!(contains(&mut terms, texts, "\\u0041"), escapes == Escapes::Any);
+            assert_eq!(contains(&mut terms, texts, "\\u00e9"), escapes != Escapes::Raw);
+            assert_eq!(contains(&mut terms, texts, "é"), escapes != Escapes::Ascii);
+            assert_eq!(contains(&mut terms, texts, "\\uD83d\\uDe00"), escapes != Escapes::Raw);
+        }
+    }
+
+    #[test]
+    fn simple_classes_are_simple_terms() {
+        let (mut terms, mut encoding) = (Terms::new(), StringEncoding::new(Escapes::Natural));
+        let letters = terms.bytes(grammask_automata::ByteSet::range(b'a', b'z'));
+        assert_eq!(encoding.class(&mut terms, &[('m', 'z'), ('a', 'n')]), letters);
+        let word = terms.literal(b"plain word");
+        assert_eq!(encoding.literal(&mut terms, "plain word"), word);
+        let nothing = terms.nothing();
+        assert_eq!(encoding.class(&mut terms, &[]), nothing);
+        let texts = encoding.texts(&mut terms);
+        assert_eq!(encoding.complement(&mut terms, nothing), texts);
+        assert_eq!(encoding.complement(&mut terms, texts), nothing);
+    }
+
+    #[test]
+    fn the_universe_is_one_term_with_few_states() {
+        let mut hashes = Vec::new();
+        for _ in 0..2 {
+            let (mut terms, mut encoding) = (Terms::new(), StringEncoding::new(Escapes::Natural));
+            encoding.literal(&mut terms, &"é".repeat(hashes.len()));
+            let texts = encoding.texts(&mut terms);
+            hashes.push(terms.content_hash(texts));
+            let (mut seen, mut stack) = (std::collections::BTreeSet::from([texts]), vec![texts]);
+            while let Some(term) = stack.pop() {
+                for byte in 0..=u8::MAX {
+                    let next = terms.derivative(term, byte);
+                    if seen.insert(next) {
+                        stack.push(next);
+                    }
+                }
+            }
+            assert!(seen.len() < 40, "{}", seen.len());
+        }
+        assert_eq!(hashes[0], hashes[1]);
+    }
+
+    #[test]
+    fn many_words_build_quickly_in_every_universe() {
+        let words: Vec<String> = (0..20_000).map(|number| format!("é{number:05}/ü")).collect();
+        for escapes in ESCAPES {
+            let (mut terms, mut encoding) = (Terms::new(), StringEncoding::new(escapes));
+            let term = encoding.literals(&mut terms, words.iter().map(String::as_str));
+            for spelled in encodings(escapes, 'é') {
+                let end = encodings(escapes, 'ü').swap_remove(0);
+                assert!(contains(&mut terms, term, &format!("{spelled}01234\\/{end}")));
+                assert!(!contains(&mut terms, term, &format!("{spelled}20000\\/{end}")));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn words_and_lengths_are_inverse_images(
+            words in prop::collection::vec("[a/\"\\n\u{7f}é😀]{0,3}", 0..4),
+            text in "[a/\"\\n\u{7f}é😀]{0,3}",
+            choices in prop::collection::vec(0usize..6, 3),
+            mode in 0usize..4,
+        ) {
+            let escapes = ESCAPES[mode];
+            let (mut terms, mut encoding) = (Terms::new(), StringEncoding::new(escapes));
+            let spelled: String = text
+                .chars()
+                .zip(choices)
+                .map(|(character, choice)| {
+                    let all = encodings(escapes, character);
+                    all[choice % all.len()].clone()
+                })
+                .collect();
+            let term = encoding.literals(&mut terms, words.iter().map(String::as_str));
+            prop_assert_eq!(contains(&mut terms, term, &spelled), words.contains(&text));
+            let outside = encoding.complement(&mut terms, term);
+            prop_assert_eq!(contains(&mut terms, outside, &spelled), !words.contains(&text));
+            let word = encoding.literal(&mut terms, &text);
+            prop_assert!(contains(&mut terms, word, &spelled));
+            let count = text.chars().count() as u32;
+            let exact = encoding.length(&mut terms, count, Some(count));
+            prop_assert!(contains(&mut terms, exact, &spelled));
+            let longer = encoding.length(&mut terms, count + 1, None);
+            prop_assert!(!contains(&mut terms, longer, &spelled));
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Sets of JSON values: regular languages for strings and numbers, formulas for arrays and objects.
+
+pub(crate) mod derivative;
+pub(crate) mod disjointness;
+pub(crate) mod formula;
+pub(crate) mod formulas;
+pub(crate) mod literals;
+pub(crate) mod scalar_languages;
+pub(crate) mod value_set;
+pub(crate) mod value_sets;

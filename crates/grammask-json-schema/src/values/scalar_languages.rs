@@ -1,0 +1,132 @@
+//! The regular languages of one translation: string and number sets, and decisions about them.
+
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use crate::numbers::NumberSet;
+use crate::strings::excluded_words::ExcludedWords;
+use crate::strings::string_encoding::{EncodingKind, StringEncoding};
+use crate::values::value_set::StringSet;
+use crate::{Numbers, SchemaOptions};
+use grammask_automata::{Automata, TermId, Terms};
+use grammask_diagnostics::{LimitExceeded, Limits};
+
+/// The term arena with its automata, and the encoding of strings.
+pub(crate) struct ScalarLanguages {
+    pub(crate) automata: Automata,
+    pub(crate) encoding: StringEncoding,
+    pub(crate) excluded_words: ExcludedWords,
+    pub(crate) any_number: NumberSet,
+    pub(crate) any_string: StringSet,
+    /// Memo table of translated patterns by source; `None` if the pattern has a finding.
+    pub(crate) patterns: FxHashMap<Box<str>, Option<TermId>>,
+}
+
+/// Bound on the states of the automaton of one encoded character.
+const MAX_CHARACTER_STATES: usize = 1024;
+
+/// The initial terms of every translation with one string encoding, computed once per process: they cost more than the
+/// translation of a small schema.
+#[derive(Clone)]
+struct InitialTerms {
+    terms: Terms,
+    encoding: StringEncoding,
+    any_number: NumberSet,
+    any_string: StringSet,
+}
+
+impl InitialTerms {
+    fn of(kind: EncodingKind, numbers: Numbers) -> Self {
+        static CACHE: LazyLock<Mutex<FxHashMap<(EncodingKind, Numbers), InitialTerms>>> =
+            LazyLock::new(Mutex::default);
+        // A panic while the lock is held leaves the map consistent.
+        let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+        let make = || {
+            let mut terms = Terms::new();
+            let mut encoding = StringEncoding::within(kind);
+            let texts = encoding.texts(&mut terms);
+            let character = encoding.any(&mut terms);
+            let is_prefix_code = Automata::new(terms.clone(), MAX_CHARACTER_STATES)
+                .is_prefix_code(character, MAX_CHARACTER_STATES);
+            if is_prefix_code == Ok(true) {
+                terms.record_prefix_code(character);
+            }
+            let any_number = NumberSet::any(&mut terms, numbers);
+            let any_string = StringSet { yes: texts, no: terms.nothing() };
+            Self { terms, encoding, any_number, any_string }
+        };
+        cache.entry((kind, numbers)).or_insert_with(make).clone()
+    }
+}
+
+impl ScalarLanguages {
+    /// Strings are encoded as `kind` says, numbers as the options say.
+    pub(crate) fn new(kind: EncodingKind, options: &SchemaOptions, limits: &Limits) -> Self {
+        let InitialTerms { mut terms, encoding, any_number, any_string } =
+            InitialTerms::of(kind, options.numbers);
+        let excluded_words = ExcludedWords::new(&mut terms, &options.excludes);
+        Self {
+            // Searches for a word of an intersection dominate the cost of states, hence a quarter of the limit.
+            automata: Automata::new(terms, limits.automaton_states / 4),
+            encoding,
+            excluded_words,
+            any_number,
+            any_string,
+            patterns: FxHashMap::default(),
+        }
+    }
+
+    /// Whether two languages have no word in common.
+    pub(crate) fn are_disjoint(&mut self, a: TermId, b: TermId) -> Result<bool, LimitExceeded> {
+        let terms = self.automata.terms_mut();
+        let common = terms.intersection(&[a, b]);
+        self.is_empty(common)
+    }
+
+    /// Whether a language has no word.
+    pub(crate) fn is_empty(&mut self, term: TermId) -> Result<bool, LimitExceeded> {
+        Ok(self.automata.start(term)?.is_none())
+    }
+
+    /// The numbers in both sets; the full and the empty set add no term.
+    pub(crate) fn intersect_numbers(&mut self, a: NumberSet, b: NumberSet) -> NumberSet {
+        if a == self.any_number || a == b {
+            return b;
+        }
+        let none = NumberSet::not(self.any_number);
+        if b == self.any_number || a == none {
+            return a;
+        }
+        if b == none {
+            return b;
+        }
+        a.and(self.automata.terms_mut(), b)
+    }
+
+    /// The strings in both sets; the full and the empty set add no term.
+    pub(crate) fn intersect_strings(&mut self, a: StringSet, b: StringSet) -> StringSet {
+        if a == self.any_string || a == b {
+            return b;
+        }
+        let none = self.any_string.complement();
+        if b == self.any_string || a == none {
+            return a;
+        }
+        if b == none {
+            return b;
+        }
+        let terms = self.automata.terms_mut();
+        StringSet { yes: terms.intersection(&[a.yes, b.yes]), no: terms.union(&[a.no, b.no]) }
+    }
+
+    /// The decided set of the strings encoded by `yes`.
+    pub(crate) fn string_set(&mut self, yes: TermId) -> StringSet {
+        StringSet { yes, no: self.encoding.complement(self.automata.terms_mut(), yes) }
+    }
+
+    /// Numbers that are all undecided, for a constraint that is not enforced: its negation is not enforced either.
+    pub(crate) fn undecided_numbers(&self) -> NumberSet {
+        NumberSet { yes: self.any_number.yes, no: self.any_number.yes }
+    }
+}

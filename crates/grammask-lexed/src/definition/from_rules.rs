@@ -1,0 +1,772 @@
+//! Construction of a lexed grammar from rules over bytes and directives, for KBNF and GBNF.
+//!
+//! Symbols that a directive declares become terminals, together with the rules they refer to. A string in another
+//! rule is a terminal of its own, and so is a pattern in KBNF. The other rules that are reachable from the start
+//! symbol become productions.
+//!
+//! Operators are expanded exactly as in the lark library, because the expansion decides whether a grammar is LALR(1):
+//! options, choices and repetitions up to [`MAX_INLINE_COPIES`] become alternatives (choices only up to
+//! [`MAX_INLINE_SYMBOLS`]), and `x+` becomes one rule `x | x+ x`, shared by all its uses. A grammar therefore has the
+//! same conflicts here and in lark. The lexing rule is [maximal munch](LexingRule::MaximalMunch).
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::definition::grammar::{
+    ConflictPolicy, LexedDefinition, LexedSymbol, LexerKind, LexingRule, ParserKind, ProductionSource,
+    TerminalPattern, TerminalRole, TerminalSource,
+};
+use crate::definition::terminal_automaton;
+use grammask_automata::{Automata, TermId, Terms};
+use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, Span};
+use grammask_grammar::directives::{Directive, DirectiveKind};
+use grammask_grammar::{Grammar, Node, NodeId, NonterminalId, Terminal, TerminalId, quote_bytes};
+
+/// The number of copies from which a repetition is expanded to a chain of rules, as in lark.
+const MAX_INLINE_COPIES: u32 = 50;
+
+/// The maximum number of symbols of an expanded repetition of a choice; a larger choice becomes a rule.
+const MAX_INLINE_SYMBOLS: usize = 1 << 12;
+
+/// The maximum number of reported errors.
+const MAX_DIAGNOSTICS: usize = 100;
+
+/// The treatment of patterns outside terminals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InlinePatterns {
+    /// Each pattern is an anonymous terminal.
+    Accept,
+    /// A pattern is an error: a character class would be a lexeme of one character.
+    Refuse,
+}
+
+/// Options for the translation of rules to a lexed grammar.
+#[derive(Clone, Copy, Debug)]
+pub struct LexedOptions<'a> {
+    /// The directives of the grammar's source.
+    pub directives: &'a [Directive],
+    /// The treatment of patterns outside terminals.
+    pub inline_patterns: InlinePatterns,
+    /// Which terminals the lexer tries to match.
+    pub lexer: LexerKind,
+    /// The parsing algorithm.
+    pub parser: ParserKind,
+}
+
+/// Translates rules and directives; returns the definition and warnings.
+///
+/// # Errors
+/// All errors at once: directives about undefined symbols; contradictory directives; terminals that are recursive,
+/// contain tokens, or match the empty text or no text; rules with terminals that the parser does not receive; an
+/// exceeded limit.
+pub fn definition_from_rules(
+    grammar: &Grammar,
+    options: &LexedOptions<'_>,
+    limits: &Limits,
+) -> Result<(LexedDefinition, Vec<Diagnostic>), GrammarError> {
+    let mut translation = RuleTranslation {
+        grammar,
+        options: *options,
+        limits,
+        bodies: vec![Vec::new(); grammar.nonterminals().len()],
+        declared: FxHashMap::default(),
+        terms: grammar.terms().clone(),
+        languages: FxHashMap::default(),
+        terminals: TerminalTable::default(),
+        rules: grammar.nonterminals().iter().map(|definition| definition.name.to_string()).collect(),
+        shared_rules: FxHashMap::default(),
+        productions: Vec::new(),
+        size: 0,
+        diagnostics: Vec::new(),
+    };
+    for definition in grammar.definitions() {
+        translation.bodies[definition.lhs.index()].push(definition.body);
+    }
+    translation.read_directives();
+    translation.declared_terminals();
+    if let Err(limit) = translation.translate_rules() {
+        translation.diagnostics.push(*limit);
+    }
+    let mut diagnostics = std::mem::take(&mut translation.diagnostics);
+    if !diagnostics.is_empty() {
+        diagnostics.sort_by_key(|diagnostic| diagnostic.span.map_or(usize::MAX, |span| span.start));
+        diagnostics.truncate(MAX_DIAGNOSTICS);
+        return Err(GrammarError::new(diagnostics, grammar.source().clone()));
+    }
+    let warnings = translation.unused_terminals();
+    Ok((translation.finish(), warnings))
+}
+
+/// The directives about one symbol, combined.
+#[derive(Clone, Copy, Debug)]
+struct SymbolDirectives {
+    role: TerminalRole,
+    /// Whether a directive gave the role; a priority alone does not.
+    has_role: bool,
+    priority: Option<i32>,
+    span: Span,
+}
+
+/// A terminal of the definition under construction.
+struct TerminalDraft {
+    name: Arc<str>,
+    pattern: TerminalPattern,
+    priority: i32,
+    role: TerminalRole,
+    /// Whether a rule uses it.
+    is_used: bool,
+}
+
+/// The terminals so far, with indices by symbol, string and language.
+#[derive(Default)]
+struct TerminalTable {
+    list: Vec<TerminalDraft>,
+    by_symbol: FxHashMap<NonterminalId, TerminalId>,
+    by_text: FxHashMap<Vec<u8>, TerminalId>,
+    by_term: FxHashMap<TermId, TerminalId>,
+}
+
+/// Distinct right-hand sides.
+type Alternatives = Vec<Vec<LexedSymbol>>;
+
+/// The key of a rule for an operator. Equal operands share one rule.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum SharedRule {
+    /// One of the alternatives.
+    Choice(Alternatives),
+    /// One or more copies of the alternatives.
+    OneOrMore(Alternatives),
+    /// One to `n` copies of the symbol.
+    UpTo(LexedSymbol, u32),
+}
+
+/// The state of a translation.
+struct RuleTranslation<'a> {
+    grammar: &'a Grammar,
+    options: LexedOptions<'a>,
+    limits: &'a Limits,
+    bodies: Vec<Vec<NodeId>>,
+    declared: FxHashMap<NonterminalId, SymbolDirectives>,
+    terms: Terms,
+    /// The languages of terminals and of the rules they refer to.
+    languages: FxHashMap<NonterminalId, TermId>,
+    terminals: TerminalTable,
+    /// The names of nonterminals: those of the grammar, then those of shared rules.
+    rules: Vec<String>,
+    shared_rules: FxHashMap<SharedRule, LexedSymbol>,
+    productions: Vec<(NonterminalId, Vec<LexedSymbol>)>,
+    /// The number of symbols written so far, bounded by [`Limits::grammar_size`].
+    size: usize,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl RuleTranslation<'_> {
+    fn report(&mut self, code: Code, message: String, span: Span, help: &str) {
+        self.diagnostics.push(Diagnostic::error(code, message).at(span).help(help));
+    }
+
+    fn name(&self, symbol: NonterminalId) -> &str {
+        &self.grammar.nonterminals()[symbol.index()].name
+    }
+
+    /// Combines the directives by symbol.
+    fn read_directives(&mut self) {
+        let symbols = self.grammar.nonterminals().iter().enumerate();
+        let symbols: FxHashMap<&str, NonterminalId> = symbols
+            .filter(|(_, definition)| definition.defined)
+            .map(|(index, definition)| (&*definition.name, NonterminalId::new(index)))
+            .collect();
+        for Directive { kind, name, span } in self.options.directives {
+            let Some(&symbol) = symbols.get(&**name) else {
+                let message = format!("the symbol `{name}` of a directive is not defined");
+                self.report(
+                    Code::UndefinedSymbol,
+                    message,
+                    *span,
+                    "define it, or remove it from the directive",
+                );
+                continue;
+            };
+            let new =
+                SymbolDirectives { role: TerminalRole::Parsed, has_role: false, priority: None, span: *span };
+            let mut declared = self.declared.get(&symbol).copied().unwrap_or(new);
+            let role = match *kind {
+                DirectiveKind::Priority(priority) => {
+                    if declared.priority.replace(priority).is_some() {
+                        let message = format!("the terminal `{name}` has two priorities");
+                        self.report(Code::UnexpectedInput, message, *span, "remove one of them");
+                    }
+                    self.declared.insert(symbol, declared);
+                    continue;
+                }
+                DirectiveKind::Terminal => TerminalRole::Parsed,
+                DirectiveKind::Ignore => TerminalRole::Ignored,
+                DirectiveKind::Refuse => TerminalRole::Refused,
+            };
+            if declared.has_role && declared.role != role {
+                let message = format!("two directives say different things of `{name}`");
+                let help = "a terminal is for the parser, ignored or refused";
+                self.report(Code::UnexpectedInput, message, *span, help);
+            }
+            (declared.role, declared.has_role) = (role, true);
+            self.declared.insert(symbol, declared);
+        }
+        let mut without_role: Vec<(NonterminalId, Span)> = self
+            .declared
+            .iter()
+            .filter(|(_, declared)| !declared.has_role)
+            .map(|(&symbol, declared)| (symbol, declared.span))
+            .collect();
+        without_role.sort_unstable_by_key(|&(_, span)| span.start);
+        for (symbol, span) in without_role {
+            let message = format!("`{}` has a priority and is no terminal", self.name(symbol));
+            self.report(
+                Code::UnexpectedInput,
+                message,
+                span,
+                "declare it with `%terminal`, or remove the priority",
+            );
+        }
+        let start = self.grammar.start();
+        if let Some(declared) = self.declared.get(&start) {
+            let (message, span) =
+                (format!("the start symbol `{}` is a terminal", self.name(start)), declared.span);
+            self.report(Code::UnexpectedInput, message, span, "start with a rule that is made of it");
+        }
+    }
+
+    /// The nodes below `roots`, children first, roots included. References are not followed.
+    fn subtree(&self, roots: &[NodeId]) -> Vec<NodeId> {
+        let mut nodes: FxHashSet<NodeId> = FxHashSet::default();
+        let mut stack = roots.to_vec();
+        while let Some(node) = stack.pop() {
+            if !nodes.insert(node) {
+                continue;
+            }
+            match &self.grammar.nodes()[node.index()] {
+                Node::Sequence(parts) | Node::Choice(parts) => stack.extend(parts),
+                Node::Repeat { node, .. } => stack.push(*node),
+                Node::Selection { parts, separator, .. } => {
+                    stack.extend(parts);
+                    stack.push(*separator);
+                }
+                Node::Terminal(_) | Node::Nonterminal(_) => {}
+            }
+        }
+        let mut nodes: Vec<NodeId> = nodes.into_iter().collect();
+        nodes.sort_unstable();
+        nodes
+    }
+
+    /// Creates the terminals that directives declare, in the order of their definitions.
+    fn declared_terminals(&mut self) {
+        let mut symbols: Vec<NonterminalId> = self.declared.keys().copied().collect();
+        symbols.sort_unstable_by_key(|symbol| self.grammar.nonterminals()[symbol.index()].span.start);
+        for symbol in symbols {
+            let (name, span) =
+                (self.name(symbol).to_owned(), self.grammar.nonterminals()[symbol.index()].span);
+            let Some(term) = self.language(symbol, span) else { continue };
+            let Some(pattern) = self.terminal_pattern(term, &name, span) else { continue };
+            let declared = self.declared[&symbol];
+            let id =
+                self.add_terminal(Arc::from(name), pattern, declared.priority.unwrap_or(0), declared.role);
+            self.terminals.by_symbol.insert(symbol, id);
+            let winner = self.terminals.by_term.entry(term).or_insert(id);
+            if declared.priority.unwrap_or(0) > self.terminals.list[winner.index()].priority {
+                *winner = id;
+            }
+        }
+    }
+
+    fn add_terminal(
+        &mut self,
+        name: Arc<str>,
+        pattern: TerminalPattern,
+        priority: i32,
+        role: TerminalRole,
+    ) -> TerminalId {
+        let id = TerminalId::new(self.terminals.list.len());
+        if let TerminalPattern::Literal(text) = &pattern {
+            // A string in a rule refers to the terminal of highest priority.
+            let winner = self.terminals.by_text.entry(text.clone()).or_insert(id);
+            if self.terminals.list.get(winner.index()).is_some_and(|winner| winner.priority < priority) {
+                *winner = id;
+            }
+        }
+        self.terminals.list.push(TerminalDraft { name, pattern, priority, role, is_used: false });
+        id
+    }
+
+    /// The language of a terminal or of a rule that a terminal refers to.
+    fn language(&mut self, symbol: NonterminalId, span: Span) -> Option<TermId> {
+        enum Visit {
+            Enter(NonterminalId, Span),
+            Leave(NonterminalId),
+        }
+        let mut open: FxHashSet<NonterminalId> = FxHashSet::default();
+        let mut stack = vec![Visit::Enter(symbol, span)];
+        while let Some(visit) = stack.pop() {
+            match visit {
+                Visit::Enter(part, _) if self.languages.contains_key(&part) => {}
+                Visit::Enter(part, span) => {
+                    if !open.insert(part) {
+                        let message = format!("the terminal `{}` is made of itself", self.name(symbol));
+                        self.report(
+                            Code::UnsupportedGrammar,
+                            message,
+                            span,
+                            "a terminal is a regular language: write a repetition, `x*`, in place of the recursion",
+                        );
+                        return None;
+                    }
+                    stack.push(Visit::Leave(part));
+                    for node in self.subtree(&self.bodies[part.index()]) {
+                        if let Node::Nonterminal(next) = self.grammar.nodes()[node.index()] {
+                            stack.push(Visit::Enter(next, self.grammar.span(node)));
+                        }
+                    }
+                }
+                Visit::Leave(part) => {
+                    open.remove(&part);
+                    let term = self.term_of_bodies(&self.bodies[part.index()].clone())?;
+                    self.languages.insert(part, term);
+                }
+            }
+        }
+        self.languages.get(&symbol).copied()
+    }
+
+    /// The union of the languages of `roots`. The languages of all references must be in `languages`.
+    fn term_of_bodies(&mut self, roots: &[NodeId]) -> Option<TermId> {
+        let mut of_node: FxHashMap<NodeId, TermId> = FxHashMap::default();
+        for node in self.subtree(roots) {
+            let parts =
+                |parts: &[NodeId]| -> Vec<TermId> { parts.iter().map(|part| of_node[part]).collect() };
+            let term = match &self.grammar.nodes()[node.index()] {
+                Node::Terminal(id) => match &self.grammar.terminals()[id.index()].terminal {
+                    Terminal::Literal(text) => self.terms.literal(text),
+                    &Terminal::Regular(term) => term,
+                    _ => {
+                        self.report_token(node);
+                        return None;
+                    }
+                },
+                Node::Nonterminal(symbol) => self.languages[symbol],
+                Node::Sequence(nodes) => self.terms.concat(&parts(nodes)),
+                Node::Choice(nodes) => self.terms.union(&parts(nodes)),
+                &Node::Repeat { node, min, max } => self.terms.repeat(of_node[&node], min, max),
+                Node::Selection { .. } => {
+                    self.diagnostics.push(*self.selection_error(node));
+                    return None;
+                }
+            };
+            of_node.insert(node, term);
+        }
+        let alternatives: Vec<TermId> = roots.iter().map(|root| of_node[root]).collect();
+        Some(self.terms.union(&alternatives))
+    }
+
+    fn report_token(&mut self, node: NodeId) {
+        let message = "tokens of the vocabulary have no place in a grammar with a lexer".to_owned();
+        self.report(
+            Code::UnsupportedGrammar,
+            message,
+            self.grammar.span(node),
+            "the lexer cuts texts, whatever tokens they are written in",
+        );
+    }
+
+    /// The pattern of a terminal with the given language.
+    fn terminal_pattern(&mut self, term: TermId, name: &str, span: Span) -> Option<TerminalPattern> {
+        if self.terms.is_nullable(term) {
+            let message = format!("the terminal `{name}` matches the empty text");
+            let help = "a lexeme has at least one byte; make the terminal optional in the rules instead";
+            self.report(Code::EmptyTerminal, message, span, help);
+            return None;
+        }
+        if let Some(text) = self.terms.word(term) {
+            return Some(TerminalPattern::Literal(text));
+        }
+        let max_states = self.limits.automaton_states;
+        match Automata::new(self.terms.clone(), max_states).start(term) {
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                let message = format!("the terminal `{name}` matches nothing");
+                self.diagnostics.push(Diagnostic::error(Code::EmptyLanguage, message).at(span));
+                return None;
+            }
+            Err(limit) => {
+                self.diagnostics.push(limit.diagnostic().at(span));
+                return None;
+            }
+        }
+        let states = terminal_automaton::states(&self.terms, term, max_states);
+        if states.is_none() {
+            let limit = LimitExceeded::new("automaton_states", max_states);
+            self.diagnostics.push(limit.diagnostic().at(span).found(format!("the terminal `{name}`")));
+        }
+        Some(TerminalPattern::Automaton(states?))
+    }
+
+    /// Creates the productions of the rules that are reachable from the start symbol.
+    fn translate_rules(&mut self) -> Result<(), Box<Diagnostic>> {
+        let start = self.grammar.start();
+        let mut seen: FxHashSet<NonterminalId> = FxHashSet::from_iter([start]);
+        let mut pending = vec![start];
+        let mut reached = Vec::new();
+        while let Some(rule) = pending.pop() {
+            reached.push(rule);
+            for node in self.subtree(&self.bodies[rule.index()]) {
+                if let Node::Nonterminal(next) = self.grammar.nodes()[node.index()]
+                    && !self.declared.contains_key(&next)
+                    && seen.insert(next)
+                {
+                    pending.push(next);
+                }
+            }
+        }
+        // Source order, so that anonymous terminals are in source order too.
+        reached.sort_unstable_by_key(|rule| {
+            self.bodies[rule.index()].first().map_or(Span::default(), |&body| self.grammar.span(body))
+        });
+        for rule in reached {
+            let bodies = self.bodies[rule.index()].clone();
+            let alternatives = self.alternatives(rule, &bodies)?;
+            for rhs in alternatives {
+                // The production `a: a` is redundant.
+                if rhs != [LexedSymbol::Nonterminal(rule)] {
+                    self.productions.push((rule, rhs));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The alternatives of a rule with all operators expanded.
+    fn alternatives(
+        &mut self,
+        rule: NonterminalId,
+        roots: &[NodeId],
+    ) -> Result<Alternatives, Box<Diagnostic>> {
+        let mut of_node: FxHashMap<NodeId, Alternatives> = FxHashMap::default();
+        for node in self.subtree(roots) {
+            let alternatives = match &self.grammar.nodes()[node.index()] {
+                Node::Terminal(id) => self
+                    .terminal_at(*id, node)
+                    .map_or_else(Vec::new, |id| vec![vec![LexedSymbol::Terminal(id)]]),
+                Node::Nonterminal(symbol) if self.declared.contains_key(symbol) => self
+                    .declared_at(*symbol, node)
+                    .map_or_else(Vec::new, |id| vec![vec![LexedSymbol::Terminal(id)]]),
+                Node::Nonterminal(symbol) => vec![vec![LexedSymbol::Nonterminal(*symbol)]],
+                Node::Sequence(parts) => {
+                    let mut joined = vec![Vec::new()];
+                    for part in parts {
+                        joined = self.concatenations(&joined, &of_node[part], node)?;
+                    }
+                    joined
+                }
+                Node::Choice(parts) => distinct(parts.iter().flat_map(|part| of_node[part].iter().cloned())),
+                &Node::Repeat { node: part, min, max } => {
+                    let inner = of_node[&part].clone();
+                    self.repetition(rule, inner, min, max, node)?
+                }
+                Node::Selection { .. } => return Err(self.selection_error(node)),
+            };
+            self.count_symbols(&alternatives, node)?;
+            of_node.insert(node, alternatives);
+        }
+        Ok(distinct(roots.iter().flat_map(|root| of_node[root].iter().cloned())))
+    }
+
+    /// The error for a selection, which only JSON Schemas produce.
+    fn selection_error(&self, node: NodeId) -> Box<Diagnostic> {
+        let message = "parts that are chosen by a schema have no place in a grammar with a lexer";
+        Box::new(
+            Diagnostic::error(Code::UnsupportedGrammar, message)
+                .at(self.grammar.span(node))
+                .help("compile the schema without a lexer"),
+        )
+    }
+
+    fn count_symbols(&mut self, alternatives: &Alternatives, node: NodeId) -> Result<(), Box<Diagnostic>> {
+        let size = alternatives.iter().map(|rhs| rhs.len() + 1).sum();
+        self.reserve(size, node)
+    }
+
+    /// Accounts for symbols before they are written.
+    fn reserve(&mut self, size: usize, node: NodeId) -> Result<(), Box<Diagnostic>> {
+        self.size = self.size.saturating_add(size);
+        if self.size <= self.limits.grammar_size {
+            return Ok(());
+        }
+        let limit = LimitExceeded::new("grammar_size", self.limits.grammar_size).diagnostic();
+        let help = "options and choices are spread over alternatives: give a part of them a rule of its own";
+        Err(Box::new(limit.at(self.grammar.span(node)).help(help)))
+    }
+
+    fn concatenations(
+        &mut self,
+        left: &Alternatives,
+        right: &Alternatives,
+        node: NodeId,
+    ) -> Result<Alternatives, Box<Diagnostic>> {
+        let size = |side: &Alternatives| side.iter().map(|rhs| rhs.len() + 1).sum::<usize>();
+        self.reserve(
+            size(left).saturating_mul(right.len()).max(size(right).saturating_mul(left.len())),
+            node,
+        )?;
+        let pairs = left.iter().flat_map(|one| right.iter().map(move |other| [&one[..], other].concat()));
+        Ok(distinct(pairs))
+    }
+
+    /// `min` to `max` copies of the alternatives.
+    fn repetition(
+        &mut self,
+        rule: NonterminalId,
+        mut inner: Alternatives,
+        min: u32,
+        max: Option<u32>,
+        node: NodeId,
+    ) -> Result<Alternatives, Box<Diagnostic>> {
+        let count = inner.len();
+        inner.retain(|rhs| !rhs.is_empty());
+        let min = if inner.len() < count { 0 } else { min };
+        if inner.is_empty() && count == 0 {
+            // The operand has no alternatives because of an error that was already reported.
+            return Ok(Vec::new());
+        }
+        if inner.is_empty() || max == Some(0) {
+            return Ok(vec![Vec::new()]);
+        }
+        if max == Some(1) {
+            if min == 0 {
+                inner.push(Vec::new());
+            }
+            return Ok(inner);
+        }
+        if max.is_none() && min <= 1 {
+            let many = self.shared_rule(rule, SharedRule::OneOrMore(inner), node)?;
+            let mut alternatives = vec![vec![many]];
+            if min == 0 {
+                alternatives.push(Vec::new());
+            }
+            return Ok(alternatives);
+        }
+        let is_inlined = max.is_none_or(|max| max < MAX_INLINE_COPIES);
+        if let Some(max) = max.filter(|_| is_inlined && inner.len() > 1)
+            && let Some(alternatives) = inline_copies(&inner, min..=max)
+        {
+            return Ok(alternatives);
+        }
+        let item = match &inner[..] {
+            [only] if is_inlined || only.len() == 1 => only.clone(),
+            _ => vec![self.shared_rule(rule, SharedRule::Choice(inner.clone()), node)?],
+        };
+        let copies = |translation: &mut Self, count: u32| {
+            translation.reserve(item.len().saturating_mul(count as usize), node)?;
+            Ok(item.repeat(count as usize))
+        };
+        match max {
+            None => {
+                let mut rhs = copies(self, min - 1)?;
+                rhs.push(self.shared_rule(rule, SharedRule::OneOrMore(inner), node)?);
+                Ok(vec![rhs])
+            }
+            Some(max) if is_inlined => (min..=max).map(|count| copies(self, count)).collect(),
+            Some(max) => {
+                let required = copies(self, min)?;
+                if min == max {
+                    return Ok(vec![required]);
+                }
+                let mut tail = item[0];
+                for count in 1..=max - min {
+                    tail = self.shared_rule(rule, SharedRule::UpTo(item[0], count), node)?;
+                }
+                let more = [&required[..], &[tail]].concat();
+                Ok(vec![required, more])
+            }
+        }
+    }
+
+    /// The nonterminal of a shared rule; creates its productions on first use.
+    fn shared_rule(
+        &mut self,
+        rule: NonterminalId,
+        key: SharedRule,
+        node: NodeId,
+    ) -> Result<LexedSymbol, Box<Diagnostic>> {
+        if let Some(&id) = self.shared_rules.get(&key) {
+            return Ok(id);
+        }
+        let id = NonterminalId::new(self.rules.len());
+        let own = LexedSymbol::Nonterminal(id);
+        let (name, alternatives) = match &key {
+            SharedRule::Choice(parts) => {
+                (format!("{}({})", self.rules[rule.index()], id.index()), parts.clone())
+            }
+            SharedRule::OneOrMore(parts) => {
+                let name = match &parts[..] {
+                    [only] if only.len() == 1 => format!("{}+", self.symbol_name(only[0])),
+                    _ => format!("{}({})+", self.rules[rule.index()], id.index()),
+                };
+                let more = parts.iter().map(|rhs| [&[own], &rhs[..]].concat());
+                (name, parts.iter().cloned().chain(more).collect())
+            }
+            &SharedRule::UpTo(item, count) => {
+                let mut alternatives = vec![vec![item]];
+                if let Some(&fewer) = self.shared_rules.get(&SharedRule::UpTo(item, count - 1)) {
+                    alternatives.push(vec![item, fewer]);
+                }
+                (format!("{}{{1,{count}}}", self.symbol_name(item)), alternatives)
+            }
+        };
+        self.count_symbols(&alternatives, node)?;
+        self.rules.push(name);
+        self.productions.extend(alternatives.into_iter().map(|rhs| (id, rhs)));
+        self.shared_rules.insert(key, own);
+        Ok(own)
+    }
+
+    fn symbol_name(&self, symbol: LexedSymbol) -> &str {
+        match symbol {
+            LexedSymbol::Terminal(terminal) => &self.terminals.list[terminal.index()].name,
+            LexedSymbol::Nonterminal(rule) => &self.rules[rule.index()],
+        }
+    }
+
+    /// The terminal of a declared symbol in a rule; `None`, after a report, if the parser does not receive it.
+    fn declared_at(&mut self, symbol: NonterminalId, node: NodeId) -> Option<TerminalId> {
+        let id = *self.terminals.by_symbol.get(&symbol)?;
+        self.use_at(id, node)
+    }
+
+    fn use_at(&mut self, id: TerminalId, node: NodeId) -> Option<TerminalId> {
+        let TerminalDraft { name, role, .. } = &self.terminals.list[id.index()];
+        if *role == TerminalRole::Parsed {
+            self.terminals.list[id.index()].is_used = true;
+            return Some(id);
+        }
+        let what = if *role == TerminalRole::Ignored { "ignored" } else { "refused" };
+        let message = format!("the terminal `{name}` is {what}, and a rule uses it");
+        let help = "the parser sees neither ignored nor refused terminals; take it out of the rule";
+        self.report(Code::UnsupportedGrammar, message, self.grammar.span(node), help);
+        None
+    }
+
+    /// The terminal for a string or pattern in a rule; `None`, after a report, if it is not supported.
+    fn terminal_at(&mut self, id: TerminalId, node: NodeId) -> Option<TerminalId> {
+        let definition = &self.grammar.terminals()[id.index()];
+        match &definition.terminal {
+            Terminal::Literal(text) => {
+                if let Some(&id) = self.terminals.by_text.get(&**text) {
+                    return self.use_at(id, node);
+                }
+                let name = Arc::from(quote_bytes(text));
+                let id =
+                    self.add_terminal(name, TerminalPattern::Literal(text.to_vec()), 0, TerminalRole::Parsed);
+                self.use_at(id, node)
+            }
+            &Terminal::Regular(term) => {
+                if let Some(&id) = self.terminals.by_term.get(&term) {
+                    return self.use_at(id, node);
+                }
+                let span = self.grammar.span(node);
+                if self.options.inline_patterns == InlinePatterns::Refuse {
+                    let message = format!("the characters `{}` stand outside of terminals", definition.label);
+                    let help = "declare the rule that they make a lexeme of with `%terminal`";
+                    self.report(Code::UnsupportedGrammar, message, span, help);
+                    return None;
+                }
+                let label = definition.label.clone();
+                let pattern = self.terminal_pattern(term, &label, span)?;
+                let id = match &pattern {
+                    TerminalPattern::Literal(text) => self.terminals.by_text.get(text).copied(),
+                    _ => None,
+                };
+                let id = id.unwrap_or_else(|| self.add_terminal(label, pattern, 0, TerminalRole::Parsed));
+                self.terminals.by_term.insert(term, id);
+                self.use_at(id, node)
+            }
+            _ => {
+                self.report_token(node);
+                None
+            }
+        }
+    }
+
+    /// Warnings about terminals that occur in no rule.
+    fn unused_terminals(&self) -> Vec<Diagnostic> {
+        let mut warnings: Vec<Diagnostic> = Vec::new();
+        for (&symbol, &id) in &self.terminals.by_symbol {
+            let TerminalDraft { name, role, .. } = &self.terminals.list[id.index()];
+            if *role == TerminalRole::Parsed && !self.terminals.list[id.index()].is_used {
+                let message =
+                    format!("no rule uses the terminal `{name}`, so the lexer does not look for it");
+                let help = format!("remove it, or write `%refuse {name}` if no text may have it");
+                let warning = Diagnostic::warning(Code::UnusedRule, message);
+                warnings.push(warning.at(self.declared[&symbol].span).help(help));
+            }
+        }
+        warnings.sort_by_key(|warning| warning.span.map_or(usize::MAX, |span| span.start));
+        warnings
+    }
+
+    fn finish(self) -> LexedDefinition {
+        let name = |symbol: &LexedSymbol| self.symbol_name(*symbol).to_owned();
+        let productions = self.productions.iter().map(|(rule, rhs)| ProductionSource {
+            lhs: self.rules[rule.index()].clone(),
+            rhs: rhs.iter().map(name).collect(),
+            priority: 0,
+        });
+        let productions = productions.collect();
+        let used = self
+            .terminals
+            .list
+            .iter()
+            .filter(|terminal| terminal.is_used || terminal.role != TerminalRole::Parsed);
+        let terminals = used.map(|terminal| TerminalSource {
+            name: terminal.name.to_string(),
+            pattern: terminal.pattern.clone(),
+            priority: terminal.priority,
+            role: terminal.role,
+        });
+        LexedDefinition {
+            terminals: terminals.collect(),
+            productions,
+            start: self.rules[self.grammar.start().index()].clone(),
+            lexer: self.options.lexer,
+            rule: LexingRule::MaximalMunch,
+            parser: self.options.parser,
+            conflicts: ConflictPolicy::PreferShift,
+            indentation: None,
+        }
+    }
+}
+
+/// All sequences of copies, or `None` if they exceed [`MAX_INLINE_SYMBOLS`], a bound that lark lacks.
+fn inline_copies(inner: &Alternatives, counts: RangeInclusive<u32>) -> Option<Alternatives> {
+    let mut copies: Alternatives = vec![Vec::new()];
+    let mut alternatives = Vec::new();
+    for count in 0..=*counts.end() {
+        if count > 0 {
+            let size: usize = copies.iter().map(|rhs| rhs.len() + 1).sum();
+            if size.saturating_mul(inner.len()) > MAX_INLINE_SYMBOLS {
+                return None;
+            }
+            let pairs =
+                copies.iter().flat_map(|one| inner.iter().map(move |other| [&one[..], other].concat()));
+            copies = distinct(pairs);
+        }
+        if counts.contains(&count) {
+            alternatives.extend_from_slice(&copies);
+        }
+    }
+    Some(distinct(alternatives.into_iter()))
+}
+
+fn distinct(alternatives: impl Iterator<Item = Vec<LexedSymbol>>) -> Alternatives {
+    let mut seen = FxHashSet::default();
+    alternatives.filter(|rhs| seen.insert(rhs.clone())).collect()
+}

@@ -1,0 +1,676 @@
+//! Lexed grammars: prioritised terminals, productions over terminals, and the lexing rule.
+//!
+//! [`LexedDefinition`] is the plain form that front ends and bindings fill in: names, patterns and lists of names.
+//! [`LexedGrammar`] is the checked form with ids, in which every name is defined and no terminal is empty.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::definition::terminal_automaton::{self, AutomatonState};
+use grammask_automata::{Automata, TermId, Terms, regex};
+use grammask_diagnostics::Limits;
+
+use grammask_collections::id_type;
+use grammask_diagnostics::{Code, Diagnostic, GrammarError};
+use grammask_grammar::{NonterminalId, TerminalId};
+
+id_type! {
+    /// A production of a [`LexedGrammar`].
+    ProductionId
+}
+
+/// Which terminals the lexer tries to match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LexerKind {
+    /// All terminals, at every position.
+    #[default]
+    Basic,
+    /// The terminals for which the current parser state has an action, and the ignored ones.
+    Contextual,
+    /// Each terminal that the parser accepts at a position, and each ignored one, is matched separately, with its
+    /// longest match. Lexemes of different terminals may overlap; a text is in the language if the parser accepts one
+    /// way to cut it.
+    Dynamic,
+    /// As [`Dynamic`](Self::Dynamic), but a lexeme may also end where a longer match of the same terminal is
+    /// possible.
+    DynamicComplete,
+}
+
+impl LexerKind {
+    /// Whether each terminal is matched separately.
+    #[must_use]
+    pub fn is_dynamic(self) -> bool {
+        matches!(self, Self::Dynamic | Self::DynamicComplete)
+    }
+}
+
+/// The parsing algorithm for sequences of terminals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ParserKind {
+    /// LALR(1) tables; [`ConflictPolicy`] decides conflicts.
+    #[default]
+    Lalr,
+    /// The Earley recogniser, which takes every context-free grammar. Not available with a contextual lexer, which
+    /// selects terminals by LALR(1) state.
+    Earley,
+}
+
+/// The rule by which the lexer chooses between terminals that match at the same position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LexingRule {
+    /// Longest match; then the highest priority, then literals before patterns, then the order of the definition.
+    #[default]
+    MaximalMunch,
+    /// The rule of the lark library: the first terminal that matches at all, by priority and then by the order of the
+    /// definition, with its longest match. A literal that a pattern of the same priority matches entirely is scanned
+    /// with that pattern and recognised by comparing the lexeme; the pattern must match all its spellings.
+    Lark,
+}
+
+/// The resolution of LALR(1) conflicts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ConflictPolicy {
+    /// A conflict is an error.
+    #[default]
+    Refuse,
+    /// Shift/reduce conflicts are resolved by shifting, as in lark and yacc. A reduce/reduce conflict is an error
+    /// unless the priorities of the rules differ.
+    PreferShift,
+}
+
+/// The language of a terminal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum TerminalPattern {
+    /// This byte string.
+    Literal(Vec<u8>),
+    /// A literal with alternative spellings, such as one that ignores case.
+    Spelled {
+        /// The literal.
+        text: Vec<u8>,
+        /// All spellings, as a regular expression in the syntax of [`regex`].
+        spellings: String,
+    },
+    /// A regular expression in the syntax of [`regex`].
+    Regex(String),
+    /// An automaton, from front ends whose patterns exceed regular expressions.
+    Automaton(Vec<AutomatonState>),
+    /// No text of its own: the terminal is derived from indentation.
+    Declared,
+}
+
+impl TerminalPattern {
+    /// The byte string of a literal.
+    #[must_use]
+    pub fn literal(&self) -> Option<&[u8]> {
+        match self {
+            Self::Literal(text) | Self::Spelled { text, .. } => Some(text),
+            Self::Regex(_) | Self::Automaton(_) | Self::Declared => None,
+        }
+    }
+}
+
+/// How lexemes of a terminal are treated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TerminalRole {
+    /// They are passed to the parser.
+    #[default]
+    Parsed,
+    /// They are allowed between all other lexemes and dropped.
+    Ignored,
+    /// They make the text invalid. A refused terminal excludes a match before certain text: a refused `0[0-9]` means
+    /// that `0` is not a number before another digit.
+    Refused,
+}
+
+/// A terminal of a [`LexedDefinition`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TerminalSource {
+    /// The name.
+    pub name: String,
+    /// Its language.
+    pub pattern: TerminalPattern,
+    /// Terminals of higher priority win.
+    pub priority: i32,
+    /// The treatment of its lexemes.
+    pub role: TerminalRole,
+}
+
+/// A production of a [`LexedDefinition`]: `lhs` derives the symbols of `rhs` in order; an empty `rhs` derives the
+/// empty text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ProductionSource {
+    /// The nonterminal.
+    pub lhs: String,
+    /// The names of terminals and nonterminals.
+    pub rhs: Vec<String>,
+    /// Resolves reduce/reduce conflicts: the rule of higher priority wins.
+    pub priority: i32,
+}
+
+/// The derivation of blocks from indentation, as in the post-lexers of the lark library: after a newline outside all
+/// brackets, the column decides whether a block begins or blocks end.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct IndentationSource {
+    /// The terminal for a line end with the white space at the start of the next line.
+    pub newline: String,
+    /// The declared terminal for the beginning of a block.
+    pub indent: String,
+    /// The declared terminal for the end of a block.
+    pub dedent: String,
+    /// The width of a tab, in columns.
+    pub tab_length: u32,
+    /// Terminals that open a bracket.
+    pub open: Vec<String>,
+    /// Terminals that close a bracket.
+    pub close: Vec<String>,
+}
+
+/// A lexed grammar in plain form.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LexedDefinition {
+    /// The terminals. Their order matters: see [`LexingRule`].
+    pub terminals: Vec<TerminalSource>,
+    /// The productions, without operators: repetitions and options are expanded.
+    pub productions: Vec<ProductionSource>,
+    /// The start symbol.
+    pub start: String,
+    /// Which terminals the lexer tries to match.
+    pub lexer: LexerKind,
+    /// The rule for choosing between them.
+    pub rule: LexingRule,
+    /// The parsing algorithm.
+    pub parser: ParserKind,
+    /// The resolution of conflicts.
+    pub conflicts: ConflictPolicy,
+    /// Blocks by indentation, if the language has them.
+    pub indentation: Option<IndentationSource>,
+}
+
+/// A symbol of a right-hand side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LexedSymbol {
+    /// A terminal.
+    Terminal(TerminalId),
+    /// A nonterminal.
+    Nonterminal(NonterminalId),
+}
+
+/// A terminal of a [`LexedGrammar`].
+#[derive(Clone, Debug)]
+pub struct LexedTerminal {
+    /// The name.
+    pub name: Arc<str>,
+    /// Its language; `None` if it is derived from indentation.
+    pub term: Option<TermId>,
+    /// Terminals of higher priority win.
+    pub priority: i32,
+    /// Whether it is a literal.
+    pub is_literal: bool,
+    /// The treatment of its lexemes.
+    pub role: TerminalRole,
+}
+
+/// A production of a [`LexedGrammar`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LexedProduction {
+    /// The nonterminal.
+    pub lhs: NonterminalId,
+    /// The right-hand side.
+    pub rhs: Box<[LexedSymbol]>,
+    /// Resolves reduce/reduce conflicts: the rule of higher priority wins.
+    pub priority: i32,
+}
+
+/// [`IndentationSource`] with ids.
+#[derive(Clone, Debug)]
+pub struct Indentation {
+    /// The terminal for a line end.
+    pub newline: TerminalId,
+    /// The terminal for the beginning of a block.
+    pub indent: TerminalId,
+    /// The terminal for the end of a block.
+    pub dedent: TerminalId,
+    /// The width of a tab, in columns.
+    pub tab_length: u32,
+    /// Terminals that open a bracket.
+    pub open: Vec<TerminalId>,
+    /// Terminals that close a bracket.
+    pub close: Vec<TerminalId>,
+}
+
+/// A lexed grammar in checked form.
+#[derive(Clone, Debug)]
+pub struct LexedGrammar {
+    definition: Arc<LexedDefinition>,
+    pub(crate) terms: Terms,
+    pub(crate) terminals: Vec<LexedTerminal>,
+    /// Pairs of a literal and a pattern that matches it entirely; only under [`LexingRule::Lark`].
+    pub(crate) keywords: Vec<(TerminalId, TerminalId)>,
+    pub(crate) nonterminals: Vec<Arc<str>>,
+    pub(crate) productions: Vec<LexedProduction>,
+    pub(crate) start: NonterminalId,
+    pub(crate) lexer: LexerKind,
+    pub(crate) rule: LexingRule,
+    pub(crate) parser: ParserKind,
+    pub(crate) conflicts: ConflictPolicy,
+    pub(crate) indentation: Option<Indentation>,
+}
+
+impl LexedTerminal {
+    /// Whether its lexemes are allowed anywhere and dropped.
+    #[must_use]
+    pub fn is_ignored(&self) -> bool {
+        self.role == TerminalRole::Ignored
+    }
+}
+
+impl LexedGrammar {
+    /// Checks a definition. Unproductive nonterminals and their productions are dropped.
+    ///
+    /// # Errors
+    /// All errors at once: undefined names, unsupported patterns, terminals that match the empty text or no text; an
+    /// empty language; an exceeded limit.
+    pub fn new(definition: &LexedDefinition, limits: &Limits) -> Result<Self, GrammarError> {
+        let size: usize = definition.productions.iter().map(|production| production.rhs.len() + 1).sum();
+        if size + definition.terminals.len() > limits.grammar_size {
+            return Err(grammask_diagnostics::LimitExceeded::new("grammar_size", limits.grammar_size)
+                .diagnostic()
+                .into());
+        }
+        let mut check = DefinitionCheck::new(limits);
+        check.terminals(&definition.terminals);
+        check.productions(&definition.productions);
+        let start = check.nonterminal_ids.get(&*definition.start).copied();
+        if start.is_none() {
+            let message = format!("there is no rule named `{}` to start with", definition.start);
+            check.diagnostics.push(Diagnostic::error(Code::MissingStart, message));
+        }
+        let indentation = definition.indentation.as_ref().and_then(|source| check.indentation(source));
+        check.check_lexer_and_parser(definition);
+        check.check_declared(indentation.as_ref());
+        let keywords = match definition.rule {
+            LexingRule::MaximalMunch => Vec::new(),
+            LexingRule::Lark => check.keywords(&definition.terminals),
+        };
+        let Some(start) = start.filter(|_| check.diagnostics.is_empty()) else {
+            return Err(GrammarError::new(check.diagnostics, Arc::from("")));
+        };
+        let mut grammar = Self {
+            definition: Arc::new(definition.clone()),
+            terms: check.terms,
+            terminals: check.terminals,
+            keywords,
+            nonterminals: check.nonterminals,
+            productions: check.productions,
+            start,
+            lexer: definition.lexer,
+            rule: definition.rule,
+            parser: definition.parser,
+            conflicts: definition.conflicts,
+            indentation,
+        };
+        grammar.drop_unproductive()?;
+        Ok(grammar)
+    }
+
+    /// The definition of the grammar.
+    #[must_use]
+    pub fn definition(&self) -> &LexedDefinition {
+        &self.definition
+    }
+
+    /// All terminals.
+    #[must_use]
+    pub fn terminals(&self) -> &[LexedTerminal] {
+        &self.terminals
+    }
+
+    /// The names of all nonterminals.
+    #[must_use]
+    pub fn nonterminals(&self) -> &[Arc<str>] {
+        &self.nonterminals
+    }
+
+    /// All productions, in the order of the definition.
+    #[must_use]
+    pub fn productions(&self) -> &[LexedProduction] {
+        &self.productions
+    }
+
+    /// The start symbol.
+    #[must_use]
+    pub fn start(&self) -> NonterminalId {
+        self.start
+    }
+
+    /// Which terminals the lexer tries to match.
+    #[must_use]
+    pub fn lexer(&self) -> LexerKind {
+        self.lexer
+    }
+
+    /// Blocks by indentation, if the language has them.
+    #[must_use]
+    pub fn indentation(&self) -> Option<&Indentation> {
+        self.indentation.as_ref()
+    }
+
+    /// The terminal called `name`.
+    #[must_use]
+    pub fn terminal(&self, name: &str) -> Option<TerminalId> {
+        self.terminals.iter().position(|terminal| &*terminal.name == name).map(TerminalId::new)
+    }
+
+    /// The end of the text as a terminal: the id after the last terminal.
+    #[must_use]
+    pub fn end(&self) -> TerminalId {
+        TerminalId::new(self.terminals.len())
+    }
+
+    /// The name of a terminal or of the [end of the text](Self::end).
+    #[must_use]
+    pub fn terminal_name(&self, terminal: TerminalId) -> &str {
+        self.terminals.get(terminal.index()).map_or("end of text", |terminal| &terminal.name)
+    }
+
+    /// The name of a symbol.
+    #[must_use]
+    pub fn symbol_name(&self, symbol: LexedSymbol) -> &str {
+        match symbol {
+            LexedSymbol::Terminal(terminal) => self.terminal_name(terminal),
+            LexedSymbol::Nonterminal(nonterminal) => &self.nonterminals[nonterminal.index()],
+        }
+    }
+
+    /// A production as `lhs: a b`, with a dot before the symbol at index `dot` if given.
+    #[must_use]
+    pub fn production_text(&self, production: &LexedProduction, dot: Option<usize>) -> String {
+        let mut text = format!("{}:", self.nonterminals[production.lhs.index()]);
+        for (position, &symbol) in production.rhs.iter().enumerate() {
+            text.push_str(if dot == Some(position) { " • " } else { " " });
+            text.push_str(self.symbol_name(symbol));
+        }
+        if dot == Some(production.rhs.len()) {
+            text.push_str(" •");
+        }
+        text
+    }
+
+    /// Drops productions with unproductive nonterminals.
+    fn drop_unproductive(&mut self) -> Result<(), GrammarError> {
+        let mut is_productive = vec![false; self.nonterminals.len()];
+        loop {
+            let before = is_productive.iter().filter(|&&productive| productive).count();
+            for production in &self.productions {
+                let derives = production.rhs.iter().all(|symbol| match symbol {
+                    LexedSymbol::Terminal(_) => true,
+                    LexedSymbol::Nonterminal(nonterminal) => is_productive[nonterminal.index()],
+                });
+                is_productive[production.lhs.index()] |= derives;
+            }
+            if is_productive.iter().filter(|&&productive| productive).count() == before {
+                break;
+            }
+        }
+        if !is_productive[self.start.index()] {
+            return Err(Diagnostic::error(Code::EmptyLanguage, "no text matches the grammar").into());
+        }
+        let unproductive = is_productive.iter().position(|&productive| !productive);
+        if let (Some(rule), LexerKind::Contextual) = (unproductive, self.lexer) {
+            // An unproductive rule would enlarge the terminals that the parser accepts, and so change the contextual
+            // lexer.
+            let message = format!("the rule `{}` derives no text", self.nonterminals[rule]);
+            return Err(Diagnostic::error(Code::EmptyLanguage, message)
+                .help("remove it, or use the basic lexer")
+                .into());
+        }
+        self.productions.retain(|production| {
+            production.rhs.iter().all(|symbol| match symbol {
+                LexedSymbol::Terminal(_) => true,
+                LexedSymbol::Nonterminal(nonterminal) => is_productive[nonterminal.index()],
+            })
+        });
+        Ok(())
+    }
+}
+
+/// The state of the checks of a definition.
+struct DefinitionCheck<'a> {
+    limits: &'a Limits,
+    terms: Terms,
+    terminals: Vec<LexedTerminal>,
+    terminal_ids: FxHashMap<Arc<str>, TerminalId>,
+    nonterminals: Vec<Arc<str>>,
+    nonterminal_ids: FxHashMap<Arc<str>, NonterminalId>,
+    productions: Vec<LexedProduction>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'a> DefinitionCheck<'a> {
+    fn new(limits: &'a Limits) -> Self {
+        Self {
+            limits,
+            terms: Terms::new(),
+            terminals: Vec::new(),
+            terminal_ids: FxHashMap::default(),
+            nonterminals: Vec::new(),
+            nonterminal_ids: FxHashMap::default(),
+            productions: Vec::new(),
+            diagnostics: Vec::new(),
+        }
+    }
+
+    fn terminals(&mut self, sources: &[TerminalSource]) {
+        for source in sources {
+            let name: Arc<str> = Arc::from(&*source.name);
+            let term = match &source.pattern {
+                TerminalPattern::Literal(bytes) => Some(self.terms.literal(bytes)),
+                TerminalPattern::Regex(pattern) | TerminalPattern::Spelled { spellings: pattern, .. } => {
+                    self.regex(pattern, &name)
+                }
+                TerminalPattern::Automaton(states) => match terminal_automaton::term(&mut self.terms, states)
+                {
+                    Some(term) => self.nonempty_term(term, &name),
+                    None => {
+                        let message = format!("the terminal `{name}` is no automaton");
+                        self.diagnostics.push(Diagnostic::error(Code::UnexpectedInput, message));
+                        None
+                    }
+                },
+                TerminalPattern::Declared => None,
+            };
+            if let Some(term) = term
+                && self.terms.is_nullable(term)
+            {
+                let message = format!("the terminal `{name}` matches the empty text");
+                self.diagnostics.push(
+                    Diagnostic::error(Code::EmptyTerminal, message).help(
+                        "a lexeme has at least one byte; make the terminal optional in the rules instead",
+                    ),
+                );
+            }
+            let id = TerminalId::new(self.terminals.len());
+            if self.terminal_ids.insert(name.clone(), id).is_some() {
+                let message = format!("the terminal `{name}` is defined twice");
+                self.diagnostics.push(Diagnostic::error(Code::UnexpectedInput, message));
+            }
+            self.terminals.push(LexedTerminal {
+                name,
+                term,
+                priority: source.priority,
+                is_literal: source.pattern.literal().is_some(),
+                role: source.role,
+            });
+        }
+    }
+
+    /// The term of a regular expression.
+    fn regex(&mut self, pattern: &str, name: &str) -> Option<TermId> {
+        match regex::term(&mut self.terms, pattern, self.limits) {
+            Ok(term) => self.nonempty_term(term, name),
+            Err(error) => {
+                let mut diagnostic =
+                    Diagnostic::error(error.code(), format!("the terminal `{name}`: {error}")).found(pattern);
+                diagnostic.help = error.help().map(str::to_owned);
+                self.diagnostics.push(diagnostic);
+                None
+            }
+        }
+    }
+
+    /// The term, unless its language is empty.
+    fn nonempty_term(&mut self, term: TermId, name: &str) -> Option<TermId> {
+        let mut automata = Automata::new(self.terms.clone(), self.limits.automaton_states);
+        match automata.start(term) {
+            Ok(Some(_)) => return Some(term),
+            Ok(None) => {
+                let message = format!("the terminal `{name}` matches nothing");
+                self.diagnostics.push(Diagnostic::error(Code::EmptyLanguage, message));
+            }
+            Err(limit) => self.diagnostics.push(limit.diagnostic()),
+        }
+        None
+    }
+
+    fn productions(&mut self, sources: &[ProductionSource]) {
+        for source in sources {
+            if !self.nonterminal_ids.contains_key(&*source.lhs) {
+                let name: Arc<str> = Arc::from(&*source.lhs);
+                if self.terminal_ids.contains_key(&name) {
+                    let message = format!("`{name}` is a terminal and a rule");
+                    self.diagnostics.push(Diagnostic::error(Code::UnexpectedInput, message));
+                }
+                self.nonterminal_ids.insert(name.clone(), NonterminalId::new(self.nonterminals.len()));
+                self.nonterminals.push(name);
+            }
+        }
+        let mut undefined = FxHashSet::default();
+        for source in sources {
+            let mut rhs = Vec::with_capacity(source.rhs.len());
+            for name in &source.rhs {
+                if let Some(&terminal) = self.terminal_ids.get(&**name) {
+                    rhs.push(LexedSymbol::Terminal(terminal));
+                } else if let Some(&nonterminal) = self.nonterminal_ids.get(&**name) {
+                    rhs.push(LexedSymbol::Nonterminal(nonterminal));
+                } else if undefined.insert(name) {
+                    let message = format!("the symbol `{name}` is not defined");
+                    self.diagnostics.push(Diagnostic::error(Code::UndefinedSymbol, message));
+                }
+            }
+            for symbol in &rhs {
+                if let LexedSymbol::Terminal(terminal) = *symbol
+                    && self.terminals[terminal.index()].role != TerminalRole::Parsed
+                {
+                    let name = &self.terminals[terminal.index()].name;
+                    let message = format!(
+                        "the terminal `{name}`, which is not for the parser, stands in the rule `{}`",
+                        source.lhs
+                    );
+                    self.diagnostics.push(Diagnostic::error(Code::UnsupportedGrammar, message).help(
+                        "the parser sees neither ignored nor refused terminals; take it out of the rule",
+                    ));
+                }
+            }
+            let lhs = self.nonterminal_ids[&*source.lhs];
+            self.productions.push(LexedProduction { lhs, rhs: rhs.into(), priority: source.priority });
+        }
+    }
+
+    fn indentation(&mut self, source: &IndentationSource) -> Option<Indentation> {
+        let mut find = |name: &String| {
+            let id = self.terminal_ids.get(&**name).copied();
+            if id.is_none() {
+                let message = format!("the indentation names the terminal `{name}`, which is not defined");
+                self.diagnostics.push(Diagnostic::error(Code::UndefinedSymbol, message));
+            }
+            id
+        };
+        let newline = find(&source.newline);
+        let indent = find(&source.indent);
+        let dedent = find(&source.dedent);
+        let open: Option<Vec<_>> = source.open.iter().map(&mut find).collect();
+        let close: Option<Vec<_>> = source.close.iter().map(&mut find).collect();
+        Some(Indentation {
+            newline: newline?,
+            indent: indent?,
+            dedent: dedent?,
+            tab_length: source.tab_length,
+            open: open?,
+            close: close?,
+        })
+    }
+
+    /// Reports unsupported combinations of lexer and parser.
+    fn check_lexer_and_parser(&mut self, definition: &LexedDefinition) {
+        let message = match (definition.lexer, definition.parser) {
+            (LexerKind::Contextual, ParserKind::Earley) => "a contextual lexer needs LALR(1) tables",
+            (LexerKind::Dynamic | LexerKind::DynamicComplete, ParserKind::Lalr) => {
+                "a dynamic lexer needs the Earley parser"
+            }
+            (LexerKind::Dynamic | LexerKind::DynamicComplete, ParserKind::Earley) => {
+                let is_refused = |source: &TerminalSource| source.role == TerminalRole::Refused;
+                if definition.indentation.is_none() && !definition.terminals.iter().any(is_refused) {
+                    return;
+                }
+                "a dynamic lexer knows no indentation, and no refused terminals"
+            }
+            _ => return,
+        };
+        self.diagnostics.push(Diagnostic::error(Code::UnsupportedGrammar, message));
+    }
+
+    /// Reports terminals without a pattern that are not derived from indentation.
+    fn check_declared(&mut self, indentation: Option<&Indentation>) {
+        let used: FxHashSet<LexedSymbol> =
+            self.productions.iter().flat_map(|production| production.rhs.iter().copied()).collect();
+        for (index, terminal) in self.terminals.iter().enumerate() {
+            let id = TerminalId::new(index);
+            let comes_from_layout =
+                indentation.is_some_and(|layout| layout.indent == id || layout.dedent == id);
+            if terminal.term.is_none()
+                && !comes_from_layout
+                && used.contains(&LexedSymbol::Terminal(id))
+                && self.diagnostics.is_empty()
+            {
+                let message = format!("the terminal `{}` is declared and nothing makes it", terminal.name);
+                self.diagnostics.push(Diagnostic::error(Code::UnsupportedGrammar, message));
+            }
+        }
+    }
+
+    /// Pairs of a literal and a pattern of the same priority that matches it entirely.
+    fn keywords(&mut self, sources: &[TerminalSource]) -> Vec<(TerminalId, TerminalId)> {
+        let mut keywords = Vec::new();
+        let mut automata = Automata::new(self.terms.clone(), self.limits.automaton_states);
+        for (index, pattern) in self.terminals.iter().enumerate() {
+            let Some(term) = pattern.term.filter(|_| !pattern.is_literal) else { continue };
+            for (literal, source) in sources.iter().enumerate() {
+                let Some(bytes) = source.pattern.literal() else { continue };
+                if source.priority != pattern.priority {
+                    continue;
+                }
+                match accepts(&mut automata, term, bytes) {
+                    Ok(true) => keywords.push((TerminalId::new(literal), TerminalId::new(index))),
+                    Ok(false) => {}
+                    Err(limit) => self.diagnostics.push(limit.diagnostic()),
+                }
+            }
+        }
+        keywords
+    }
+}
+
+/// Whether a byte string is in the language of a term.
+pub(crate) fn accepts(
+    automata: &mut Automata,
+    term: TermId,
+    word: &[u8],
+) -> Result<bool, grammask_diagnostics::LimitExceeded> {
+    let mut state = automata.start(term)?;
+    for &byte in word {
+        let Some(current) = state else { return Ok(false) };
+        state = automata.step(current, byte)?;
+    }
+    Ok(state.is_some_and(|state| automata.is_accepting(state)))
+}

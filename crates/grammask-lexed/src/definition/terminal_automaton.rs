@@ -1,0 +1,97 @@
+//! Terminals as explicit automata, for definitions that regular expressions cannot express.
+
+use rustc_hash::FxHashMap;
+
+use grammask_automata::{TableBuilder, TableState, TermId, Terms};
+
+/// A state of a deterministic automaton over bytes. The first state of a list is the start state.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct AutomatonState {
+    /// Whether the state accepts.
+    pub accepting: bool,
+    /// Transitions: first and last byte of a range, and the index of the target state. Ranges are ascending and
+    /// disjoint.
+    pub edges: Vec<(u8, u8, u32)>,
+}
+
+/// The minimal automaton of a term; `None` if its language is empty or determinisation exceeds `max_states` states.
+pub(crate) fn states(terms: &Terms, term: TermId, max_states: usize) -> Option<Vec<AutomatonState>> {
+    let table = terms.determinize(term, max_states)?;
+    let start = table.start()?;
+    let mut positions: FxHashMap<TableState, u32> = FxHashMap::from_iter([(start, 0)]);
+    let mut reached = vec![start];
+    let mut states = Vec::new();
+    while let Some(&state) = reached.get(states.len()) {
+        let mut edges = Vec::new();
+        for (low, high, target) in table.edges(state) {
+            let next = u32::try_from(reached.len()).ok()?;
+            let position = *positions.entry(target).or_insert_with(|| {
+                reached.push(target);
+                next
+            });
+            edges.push((low, high, position));
+        }
+        states.push(AutomatonState { accepting: table.is_accepting(state), edges });
+    }
+    Some(states)
+}
+
+/// The language of an automaton; `None` if the list is empty or a transition is malformed.
+pub(crate) fn term(terms: &mut Terms, states: &[AutomatonState]) -> Option<TermId> {
+    let mut builder = TableBuilder::new();
+    let ids: Vec<TableState> = states.iter().map(|_| builder.add_state()).collect();
+    for (state, &id) in states.iter().zip(&ids) {
+        if state.accepting {
+            builder.accept(id);
+        }
+        let mut min_low = 0;
+        for &(low, high, target) in &state.edges {
+            if low > high || u16::from(low) < min_low {
+                return None;
+            }
+            min_low = u16::from(high) + 1;
+            builder.transition(id, low, high, *ids.get(target as usize)?);
+        }
+    }
+    Some(terms.table(builder.finish(*ids.first()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::grammar::accepts;
+    use grammask_automata::{Automata, regex};
+    use grammask_diagnostics::Limits;
+
+    #[test]
+    fn automata_keep_the_language() {
+        let mut terms = Terms::new();
+        let regex = regex::term(&mut terms, "/\\*[^x]*\\*/", &Limits::default()).expect("it is a regex");
+        let comment = terms.first_match(regex);
+        let plain = states(&terms, comment, 1000).expect("it is small");
+        assert!(states(&terms, comment, 2).is_none());
+        let made = term(&mut terms, &plain).expect("it was made from a term");
+        let mut automata = Automata::new(terms, 1000);
+        for text in ["/**/", "/***/", "/* */ */", "/*/", "/*x*/", ""] {
+            let expected = accepts(&mut automata, comment, text.as_bytes()).expect("it is small");
+            assert_eq!(
+                accepts(&mut automata, made, text.as_bytes()).expect("it is small"),
+                expected,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_automaton_is_refused() {
+        let mut terms = Terms::new();
+        let mut with_edges = |edges| term(&mut terms, &[AutomatonState { accepting: true, edges }]);
+        assert!(with_edges(vec![(0, 1, 0), (2, 255, 0)]).is_some());
+        for edges in
+            [vec![(1, 0, 0)], vec![(0, 0, 1)], vec![(0, 5, 0), (5, 6, 0)], vec![(5, 255, 0), (0, 1, 0)]]
+        {
+            assert!(with_edges(edges).is_none());
+        }
+        assert!(term(&mut terms, &[]).is_none());
+    }
+}

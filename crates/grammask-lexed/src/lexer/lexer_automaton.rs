@@ -1,0 +1,587 @@
+//! The lexer as a lazy automaton: states with an ordered set of live terminals, and guards for shorter matches.
+//!
+//! The end of a lexeme may be decided many bytes later: in `..a` the first `.` is a lexeme, in `...` it is not. A run
+//! over a text may therefore *commit* a lexeme although a longer match is still possible, and from then on carries
+//! the state of that match as a *guard*. If a guard accepts, the longer match existed and the run was wrong. After
+//! the last byte exactly one run remains, and its lexemes are those of the lexing rule; guards have no meaning at the
+//! end of the text. A *configuration* is a state together with the guards of a run.
+//!
+//! A state is the list of live terminals with their automaton states, in matching order. Under
+//! [`LexingRule::Lark`] terminals form groups: once a group has matched, later groups are
+//! dropped, so the list contains exactly the terminals that can still win over the match. A state can thus serve as a
+//! guard unchanged.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::definition::grammar::{LexedGrammar, LexerKind, LexingRule};
+use crate::parser::terminal_set::TerminalSet;
+use grammask_automata::{Automata, ByteSet, StateId};
+use grammask_collections::id_type;
+use grammask_diagnostics::{LimitExceeded, Limits};
+use grammask_grammar::TerminalId;
+
+id_type! {
+    /// A lexer mode: the set of terminals that a lexeme may begin with, selected by the parser state (as
+    /// tree-sitter's lex modes).
+    LexModeId
+}
+id_type! {
+    /// A state inside a lexeme.
+    LexStateId
+}
+id_type! {
+    /// An interned set of guards.
+    GuardsId
+}
+id_type! {
+    /// A state inside a lexeme, with the guards left by earlier lexemes.
+    ConfigurationId
+}
+
+impl GuardsId {
+    /// The empty set.
+    pub(crate) const NONE: Self = Self(0);
+}
+
+/// A cell that is not computed yet.
+const UNKNOWN: u32 = u32::MAX;
+/// A cell without a successor.
+const DEAD: u32 = u32::MAX - 1;
+
+/// A terminal with a partial match. The order of the fields is the matching order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct LiveTerminal {
+    group: u32,
+    preference: u32,
+    terminal: TerminalId,
+    state: StateId,
+}
+
+#[derive(Clone, Debug)]
+struct LexState {
+    live: Box<[LiveTerminal]>,
+    /// Whether the lexeme has no byte yet.
+    is_start: bool,
+}
+
+/// The effects of a byte on a configuration. Both may be possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LexerStep {
+    /// The configuration in which the byte extends the lexeme.
+    pub(crate) extended: Option<ConfigurationId>,
+    /// The guards with which the next lexeme begins at this byte, if the lexeme may end before it.
+    pub(crate) commit: Option<GuardsId>,
+}
+
+impl LexerStep {
+    fn of_cell((extended, commit): (u32, u32)) -> Self {
+        Self {
+            extended: (extended != DEAD).then_some(ConfigurationId(extended)),
+            commit: (commit != DEAD).then_some(GuardsId(commit)),
+        }
+    }
+}
+
+/// The terminals of a grammar in their matching order, indexed by [`TerminalId`].
+#[derive(Clone, Debug)]
+struct MatchOrder {
+    rule: LexingRule,
+    /// The start state of each terminal's automaton; none for declared terminals.
+    starts: Vec<Option<StateId>>,
+    /// The position of each terminal in the order; the lowest rank wins.
+    ranks: Vec<u32>,
+    /// Literals that are matched as a pattern first, with the pattern; only under [`LexingRule::Lark`].
+    keywords: Vec<(TerminalId, TerminalId)>,
+    /// Whether a lexeme of each terminal is invalid where a longer one is possible.
+    is_longest: Vec<bool>,
+}
+
+/// Interned states.
+#[derive(Clone, Debug, Default)]
+struct LexStates {
+    list: Vec<LexState>,
+    /// Ids by live terminals: of states inside a lexeme, and of start states.
+    ids: [FxHashMap<Box<[LiveTerminal]>, LexStateId>; 2],
+    /// The terminal that each state accepts.
+    labels: Vec<Option<TerminalId>>,
+    /// Rows of successors, one cell per byte class.
+    rows: Vec<u32>,
+}
+
+/// Interned sets of guards.
+#[derive(Clone, Debug, Default)]
+struct GuardSets {
+    members: Vec<Box<[LexStateId]>>,
+    ids: FxHashMap<Box<[LexStateId]>, GuardsId>,
+    /// Rows of successors, one cell per byte class.
+    rows: Vec<u32>,
+}
+
+/// Interned configurations.
+#[derive(Clone, Debug, Default)]
+struct Configurations {
+    pairs: Vec<(LexStateId, GuardsId)>,
+    ids: FxHashMap<(LexStateId, GuardsId), ConfigurationId>,
+    /// Rows of steps, one cell per byte class: the extended configuration, and the guards after a commit. Clones of a
+    /// lexer share the rows until one of them interns a new configuration.
+    rows: Arc<Vec<(u32, u32)>>,
+    /// The self-loops of each configuration, computed on demand.
+    self_loops: Vec<Option<ByteSet>>,
+}
+
+/// The lazy automaton of a grammar's terminals.
+#[derive(Clone, Debug)]
+pub(crate) struct Lexer {
+    automata: Automata,
+    terminals: MatchOrder,
+    class_of_byte: Box<[u8; 256]>,
+    /// One byte of each byte class.
+    byte_of_class: Box<[u8]>,
+    /// The start states of each lexer mode; one per terminal where terminals are matched separately.
+    mode_starts: Vec<Box<[LexStateId]>>,
+    states: LexStates,
+    guards: GuardSets,
+    configurations: Configurations,
+    max_states: usize,
+}
+
+impl Lexer {
+    /// A lexer whose modes are the given sets of terminals.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn new(
+        grammar: &LexedGrammar,
+        modes: &[TerminalSet],
+        limits: &Limits,
+    ) -> Result<Self, LimitExceeded> {
+        let mut automata = Automata::new(grammar.terms.clone(), limits.automaton_states);
+        let mut starts = Vec::with_capacity(grammar.terminals.len());
+        for terminal in &grammar.terminals {
+            starts.push(match terminal.term {
+                Some(term) => automata.start(term)?,
+                None => None,
+            });
+        }
+        let terms: Vec<_> = grammar.terminals.iter().filter_map(|terminal| terminal.term).collect();
+        let mut class_of_byte = Box::new(automata.terms().byte_classes(&terms));
+        if grammar.indentation.is_some() {
+            separate_bytes(&mut class_of_byte, b"\n\t ");
+        }
+        let class_count = class_of_byte.iter().max().map_or(1, |&max| usize::from(max) + 1);
+        let mut byte_of_class = vec![0_u8; class_count].into_boxed_slice();
+        for byte in (0..=u8::MAX).rev() {
+            byte_of_class[usize::from(class_of_byte[usize::from(byte)])] = byte;
+        }
+        let mut lexer = Self {
+            automata,
+            terminals: MatchOrder {
+                rule: grammar.rule,
+                starts,
+                ranks: ranks(grammar),
+                keywords: grammar.keywords.clone(),
+                is_longest: grammar
+                    .terminals
+                    .iter()
+                    .map(|terminal| grammar.lexer != LexerKind::DynamicComplete || terminal.is_ignored())
+                    .collect(),
+            },
+            class_of_byte,
+            byte_of_class,
+            mode_starts: Vec::new(),
+            states: LexStates::default(),
+            guards: GuardSets {
+                members: vec![Box::default()],
+                ids: FxHashMap::default(),
+                rows: vec![GuardsId::NONE.0; class_count],
+            },
+            configurations: Configurations::default(),
+            max_states: limits.automaton_states,
+        };
+        for mode in modes {
+            let mut starts = Vec::new();
+            if grammar.lexer.is_dynamic() {
+                for terminal in mode.iter() {
+                    let mut only = TerminalSet::new(grammar.terminals.len() + 1);
+                    only.insert(terminal);
+                    starts.push(lexer.start_of(&only)?);
+                }
+            } else {
+                starts.push(lexer.start_of(mode)?);
+            }
+            lexer.mode_starts.push(starts.into());
+        }
+        Ok(lexer)
+    }
+
+    /// The byte classes: bytes of one class are equivalent for all terminals.
+    pub(crate) fn class_of_byte(&self) -> &[u8; 256] {
+        &self.class_of_byte
+    }
+
+    /// One byte of each byte class.
+    pub(crate) fn byte_of_class(&self) -> &[u8] {
+        &self.byte_of_class
+    }
+
+    pub(crate) fn configuration_count(&self) -> usize {
+        self.configurations.pairs.len()
+    }
+
+    /// The terminal of the lexeme if it ended here.
+    #[inline]
+    pub(crate) fn label(&self, configuration: ConfigurationId) -> Option<TerminalId> {
+        self.states.labels[self.configurations.pairs[configuration.index()].0.index()]
+    }
+
+    /// Whether the lexeme has no byte yet, which is so only at the beginning of the text.
+    pub(crate) fn is_start(&self, configuration: ConfigurationId) -> bool {
+        self.states.list[self.configurations.pairs[configuration.index()].0.index()].is_start
+    }
+
+    /// The terminals that the lexeme can still become, in matching order.
+    pub(crate) fn live(&self, configuration: ConfigurationId) -> impl Iterator<Item = TerminalId> {
+        self.states.list[self.configurations.pairs[configuration.index()].0.index()]
+            .live
+            .iter()
+            .map(|live_terminal| live_terminal.terminal)
+    }
+
+    /// The configurations before the first byte, in a mode.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn starts(&mut self, mode: LexModeId) -> Result<Vec<ConfigurationId>, LimitExceeded> {
+        let states = self.mode_starts[mode.index()].clone();
+        states.iter().map(|&state| self.intern_configuration(state, GuardsId::NONE)).collect()
+    }
+
+    /// The step of a configuration over a byte.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    #[inline]
+    pub(crate) fn step(&mut self, from: ConfigurationId, byte: u8) -> Result<LexerStep, LimitExceeded> {
+        let class = usize::from(self.class_of_byte[usize::from(byte)]);
+        let cell = from.index() * self.byte_of_class.len() + class;
+        if self.configurations.rows[cell].0 == UNKNOWN {
+            self.fill_row(from)?;
+        }
+        Ok(LexerStep::of_cell(self.configurations.rows[cell]))
+    }
+
+    /// The steps of a configuration, one per byte class.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn steps(
+        &mut self,
+        from: ConfigurationId,
+    ) -> Result<impl Iterator<Item = LexerStep>, LimitExceeded> {
+        let row = self.row(from.index());
+        if self.configurations.rows[row.start].0 == UNKNOWN {
+            self.fill_row(from)?;
+        }
+        Ok(self.configurations.rows[row].iter().map(|&cell| LexerStep::of_cell(cell)))
+    }
+
+    /// The configurations after the first byte of a lexeme.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    #[inline]
+    pub(crate) fn enter(
+        &mut self,
+        mode: LexModeId,
+        byte: u8,
+        guards: GuardsId,
+    ) -> Result<Vec<ConfigurationId>, LimitExceeded> {
+        let byte_class = usize::from(self.class_of_byte[usize::from(byte)]);
+        let mut entered = Vec::new();
+        for index in 0..self.mode_starts[mode.index()].len() {
+            let start = self.mode_starts[mode.index()][index];
+            self.fill_state_row(start)?;
+            let state = self.states.rows[self.row(start.index()).start + byte_class];
+            if state != DEAD {
+                entered.push(self.intern_configuration(LexStateId(state), guards)?);
+            }
+        }
+        Ok(entered)
+    }
+
+    /// Whether a configuration has a self-loop on each of `bytes`: none of them changes it or may end its lexeme.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn self_loops_on(
+        &mut self,
+        configuration: ConfigurationId,
+        bytes: &[u64; 4],
+    ) -> Result<bool, LimitExceeded> {
+        let looping = match self.configurations.self_loops[configuration.index()] {
+            Some(looping) => looping,
+            None => {
+                let mut looping = ByteSet::EMPTY;
+                for byte in 0..=u8::MAX {
+                    let steps = self.step(configuration, byte)?;
+                    if steps.extended == Some(configuration) && steps.commit.is_none() {
+                        looping.insert(byte);
+                    }
+                }
+                self.configurations.self_loops[configuration.index()] = Some(looping);
+                looping
+            }
+        };
+        Ok(!looping.complement().intersects(bytes))
+    }
+
+    /// The cells of the row with this index, one per byte class.
+    fn row(&self, index: usize) -> Range<usize> {
+        let classes = self.byte_of_class.len();
+        index * classes..(index + 1) * classes
+    }
+
+    /// Computes the row of a configuration.
+    fn fill_row(&mut self, from: ConfigurationId) -> Result<(), LimitExceeded> {
+        let (state, guards) = self.configurations.pairs[from.index()];
+        self.fill_state_row(state)?;
+        self.fill_guard_row(guards)?;
+        let states = self.states.rows[self.row(state.index())].to_vec();
+        let guards = self.guards.rows[self.row(guards.index())].to_vec();
+        let mut cells = Vec::with_capacity(states.len());
+        // Neighbouring byte classes mostly have the same successor, so the last cell is reused.
+        let mut last = ((UNKNOWN, UNKNOWN), (DEAD, DEAD));
+        for (next, guards) in states.into_iter().zip(guards) {
+            if last.0 != (next, guards) {
+                last = ((next, guards), self.compute_step(state, next, guards)?);
+            }
+            cells.push(last.1);
+        }
+        let row = self.row(from.index());
+        Arc::make_mut(&mut self.configurations.rows)[row].copy_from_slice(&cells);
+        Ok(())
+    }
+
+    /// The step of a configuration in state `from` whose state and guards move to `next` and `guards`.
+    fn compute_step(
+        &mut self,
+        from: LexStateId,
+        next: u32,
+        guards: u32,
+    ) -> Result<(u32, u32), LimitExceeded> {
+        if guards == DEAD {
+            return Ok((DEAD, DEAD));
+        }
+        let next = (next != DEAD).then_some(LexStateId(next));
+        let extended = match next {
+            Some(next) => self.intern_configuration(next, GuardsId(guards))?.0,
+            None => DEAD,
+        };
+        let commit = match (self.states.labels[from.index()], next) {
+            (None, _) => DEAD,
+            (Some(_), None) => guards,
+            (Some(terminal), Some(_)) if !self.terminals.is_longest[terminal.index()] => guards,
+            (Some(_), Some(next)) if self.states.labels[next.index()].is_some() => DEAD,
+            (Some(_), Some(next)) => {
+                let mut members = self.guards.members[guards as usize].to_vec();
+                members.push(next);
+                self.intern_guards(&mut members).0
+            }
+        };
+        Ok((extended, commit))
+    }
+
+    /// Computes the row of a set of guards. A cell is dead if a guard accepts.
+    fn fill_guard_row(&mut self, guards: GuardsId) -> Result<(), LimitExceeded> {
+        if self.guards.rows[self.row(guards.index()).start] != UNKNOWN {
+            return Ok(());
+        }
+        for index in 0..self.guards.members[guards.index()].len() {
+            self.fill_state_row(self.guards.members[guards.index()][index])?;
+        }
+        let mut members = Vec::with_capacity(self.guards.members[guards.index()].len());
+        for class in 0..self.byte_of_class.len() {
+            members.clear();
+            let mut is_wrong = false;
+            for state in &self.guards.members[guards.index()] {
+                let next = self.states.rows[self.row(state.index()).start + class];
+                if next != DEAD {
+                    is_wrong |= self.states.labels[next as usize].is_some();
+                    members.push(LexStateId(next));
+                }
+            }
+            let next = if is_wrong { DEAD } else { self.intern_guards(&mut members).0 };
+            let first = self.row(guards.index()).start;
+            self.guards.rows[first + class] = next;
+        }
+        Ok(())
+    }
+
+    /// Computes the row of a state.
+    fn fill_state_row(&mut self, from: LexStateId) -> Result<(), LimitExceeded> {
+        if self.states.rows[self.row(from.index()).start] != UNKNOWN {
+            return Ok(());
+        }
+        let live_before = self.states.list[from.index()].live.clone();
+        let mut live: Vec<LiveTerminal> = Vec::with_capacity(live_before.len());
+        // Neighbouring byte classes mostly have the same successor, so the last state is reused.
+        let mut last = LexStateId(DEAD);
+        for class in 0..self.byte_of_class.len() {
+            let byte = self.byte_of_class[class];
+            let mut matched = None;
+            live.clear();
+            for &live_terminal in &live_before {
+                if matched.is_some_and(|group| live_terminal.group > group) {
+                    break;
+                }
+                if let Some(state) = self.automata.step(live_terminal.state, byte)? {
+                    live.push(LiveTerminal { state, ..live_terminal });
+                    if self.automata.is_accepting(state) {
+                        matched = Some(live_terminal.group);
+                    }
+                }
+            }
+            let first = self.row(from.index()).start;
+            if live.is_empty() {
+                self.states.rows[first + class] = DEAD;
+                continue;
+            }
+            if last.0 == DEAD || *self.states.list[last.index()].live != live[..] {
+                last = self.intern_state(&live, false)?;
+            }
+            self.states.rows[first + class] = last.0;
+        }
+        Ok(())
+    }
+
+    /// The terminals of a mode in their start states.
+    fn initial_terminals(&self, mode: &TerminalSet) -> Box<[LiveTerminal]> {
+        let mut live = Vec::new();
+        for terminal in mode.iter() {
+            let Some(&Some(state)) = self.terminals.starts.get(terminal.index()) else { continue };
+            let rank = self.terminals.ranks[terminal.index()];
+            match self.terminals.rule {
+                LexingRule::MaximalMunch => {
+                    live.push(LiveTerminal { group: 0, preference: rank, terminal, state })
+                }
+                LexingRule::Lark => {
+                    let read_as = self.terminals.keywords.iter().filter(|&&(keyword, _)| keyword == terminal);
+                    let read_as: Vec<_> = read_as
+                        .filter(|&&(_, pattern)| mode.contains(pattern))
+                        .map(|&(_, pattern)| pattern)
+                        .collect();
+                    if read_as.is_empty() {
+                        live.push(LiveTerminal { group: rank, preference: 1, terminal, state });
+                    }
+                    for pattern in read_as {
+                        let group = self.terminals.ranks[pattern.index()];
+                        live.push(LiveTerminal { group, preference: 0, terminal, state });
+                    }
+                }
+            }
+        }
+        live.sort_unstable();
+        live.into()
+    }
+
+    fn start_of(&mut self, mode: &TerminalSet) -> Result<LexStateId, LimitExceeded> {
+        let live = self.initial_terminals(mode);
+        self.intern_state(&live, true)
+    }
+
+    fn intern_state(&mut self, live: &[LiveTerminal], is_start: bool) -> Result<LexStateId, LimitExceeded> {
+        if let Some(&cached) = self.states.ids[usize::from(is_start)].get(live) {
+            return Ok(cached);
+        }
+        if self.states.list.len() >= self.max_states {
+            return Err(LimitExceeded::new("automaton_states", self.max_states));
+        }
+        let id = LexStateId::new(self.states.list.len());
+        let mut accepting =
+            live.iter().filter(|live_terminal| !is_start && self.automata.is_accepting(live_terminal.state));
+        self.states.labels.push(accepting.next().map(|live_terminal| live_terminal.terminal));
+        self.states.list.push(LexState { live: live.into(), is_start });
+        self.states.ids[usize::from(is_start)].insert(live.into(), id);
+        self.states.rows.resize(self.states.list.len() * self.byte_of_class.len(), UNKNOWN);
+        Ok(id)
+    }
+
+    fn intern_guards(&mut self, members: &mut Vec<LexStateId>) -> GuardsId {
+        if members.is_empty() {
+            return GuardsId::NONE;
+        }
+        members.sort_unstable();
+        members.dedup();
+        if let Some(&cached) = self.guards.ids.get(&members[..]) {
+            return cached;
+        }
+        let id = GuardsId::new(self.guards.members.len());
+        self.guards.members.push(members[..].into());
+        self.guards.rows.resize(self.guards.members.len() * self.byte_of_class.len(), UNKNOWN);
+        self.guards.ids.insert(members[..].into(), id);
+        id
+    }
+
+    fn intern_configuration(
+        &mut self,
+        state: LexStateId,
+        guards: GuardsId,
+    ) -> Result<ConfigurationId, LimitExceeded> {
+        if let Some(&cached) = self.configurations.ids.get(&(state, guards)) {
+            return Ok(cached);
+        }
+        if self.configurations.pairs.len() >= self.max_states {
+            return Err(LimitExceeded::new("automaton_states", self.max_states));
+        }
+        let id = ConfigurationId::new(self.configurations.pairs.len());
+        self.configurations.pairs.push((state, guards));
+        self.configurations.self_loops.push(None);
+        self.configurations.ids.insert((state, guards), id);
+        let cells = self.configurations.pairs.len() * self.byte_of_class.len();
+        Arc::make_mut(&mut self.configurations.rows).resize(cells, (UNKNOWN, UNKNOWN));
+        Ok(id)
+    }
+}
+
+/// The rank of each terminal in the matching order.
+fn ranks(grammar: &LexedGrammar) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..grammar.terminals.len()).collect();
+    order.sort_by_key(|&index| {
+        let terminal = &grammar.terminals[index];
+        let is_pattern = grammar.rule == LexingRule::MaximalMunch && !terminal.is_literal;
+        (std::cmp::Reverse(terminal.priority), is_pattern, index)
+    });
+    let mut ranks = vec![0; order.len()];
+    for (rank, index) in order.into_iter().enumerate() {
+        ranks[index] = rank as u32;
+    }
+    ranks
+}
+
+/// Splits byte classes so that each of `bytes` has a class of its own.
+fn separate_bytes(class_of_byte: &mut [u8; 256], bytes: &[u8]) {
+    for &byte in bytes {
+        let class = class_of_byte[usize::from(byte)];
+        let is_alone = class_of_byte.iter().filter(|&&other| other == class).count() == 1;
+        if !is_alone && let Some(new) = class_of_byte.iter().max().and_then(|max| max.checked_add(1)) {
+            class_of_byte[usize::from(byte)] = new;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_told_apart() {
+        let mut classes = [0; 256];
+        separate_bytes(&mut classes, b"\n ");
+        assert_eq!((classes[10], classes[32], classes[9]), (1, 2, 0));
+        separate_bytes(&mut classes, b"\n");
+        assert_eq!(classes[10], 1);
+    }
+}

@@ -1,0 +1,513 @@
+//! The terminals that an open lexeme can become such that the text can be completed.
+//!
+//! For a token to be legal it is not enough that its last lexeme can be completed: a terminal that the parser accepts
+//! must be able to follow without merging into it. In `start: "if" NAME` without white space no text exists, because
+//! `ifx` is a name. This analysis runs over all reachable configurations of the lexer before any text is read, and
+//! computes for each of them its [`OpenTerminals`]: the terminals that its lexeme, or the first lexeme after ignored
+//! ones, can become as a *separable* lexeme. A lexeme of a terminal T is separable if every terminal that the parser
+//! accepts in any state after T can be written next, as a separable lexeme in turn, possibly after ignored lexemes.
+//! Separability is a greatest fixpoint.
+//!
+//! A run is then live exactly if the parser accepts one of its open terminals: by induction, every sequence of
+//! terminals that the parser accepts can be written. The converse requires that there is no *gap*: a terminal that is
+//! possible at a configuration is possible there as a separable lexeme. If white space is allowed everywhere, there
+//! are no gaps.
+//!
+//! If there is a gap, the pairs of terminals (T, U) that cause it are exempted: a lexeme of T is separable even if U
+//! cannot be written after it. This is sound if every stack of the parser can be completed without U directly after
+//! T, which [`viable_completion`] proves. Otherwise the grammar is refused.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::analysis::viable_completion;
+use crate::definition::grammar::LexedGrammar;
+use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer, LexerStep};
+use crate::parser::lr_automaton::LrState;
+use crate::parser::parsing_tables::ParsingTables;
+use crate::parser::stacks::{ParseState, TerminalParser};
+use crate::parser::terminal_set::{TerminalSet, union_over_reachable};
+use grammask_collections::id_type;
+use grammask_diagnostics::{Code, Diagnostic, GrammarError};
+use grammask_grammar::TerminalId;
+
+id_type! {
+    /// An interned [`OpenTerminals`].
+    OpenTerminalsId
+}
+
+/// The terminals that a configuration can yield first. The end of the text is among them if only ignored text may
+/// remain.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct OpenTerminals {
+    /// Outside all brackets.
+    pub(crate) outside: TerminalSet,
+    /// Inside brackets, where newlines are ignored.
+    pub(crate) inside: TerminalSet,
+}
+
+impl OpenTerminals {
+    /// Whether the parser accepts one of the terminals.
+    pub(crate) fn accepted_by(
+        &self,
+        parser: &mut TerminalParser,
+        parse: ParseState,
+        end: TerminalId,
+    ) -> bool {
+        let terminals = if parser.is_in_brackets(parse.layout) { &self.inside } else { &self.outside };
+        terminals.iter().any(|terminal| {
+            if terminal == end { parser.can_end(parse, None) } else { parser.accepts(parse.stack, terminal) }
+        })
+    }
+}
+
+/// The open terminals of all reachable configurations, by the mode in which their lexeme began.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OpenTerminalsTable {
+    ids: FxHashMap<(ConfigurationId, LexModeId), OpenTerminalsId>,
+    sets: Vec<OpenTerminals>,
+}
+
+/// Whether the existence of texts and the viable completion of all stacks must be proved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CompletionProof {
+    /// They must be proved.
+    Required,
+    /// They were proved before the grammar was serialised.
+    Trusted,
+}
+
+/// The lexer modes of a grammar.
+#[derive(Clone, Debug)]
+pub(crate) struct LexModes {
+    pub(crate) of_state: Vec<LexModeId>,
+    pub(crate) terminals: Vec<TerminalSet>,
+}
+
+impl OpenTerminalsTable {
+    /// The open terminals of a configuration whose lexeme began in a mode; `None` if no text leads there.
+    #[inline]
+    pub(crate) fn of(&self, configuration: ConfigurationId, mode: LexModeId) -> Option<OpenTerminalsId> {
+        self.ids.get(&(configuration, mode)).copied()
+    }
+
+    /// The reachable configurations, with the mode in which their lexeme began.
+    pub(crate) fn configurations(&self) -> Vec<(ConfigurationId, LexModeId)> {
+        self.ids.keys().copied().collect()
+    }
+
+    pub(crate) fn get(&self, id: OpenTerminalsId) -> &OpenTerminals {
+        &self.sets[id.index()]
+    }
+
+    /// Runs the analysis.
+    ///
+    /// # Errors
+    /// `inseparable-terminals` if there is a gap; an exceeded limit.
+    pub(crate) fn compute(
+        lexer: &mut Lexer,
+        grammar: &LexedGrammar,
+        tables: &ParsingTables,
+        modes: &LexModes,
+        proof: CompletionProof,
+    ) -> Result<Self, GrammarError> {
+        let mut analysis = OpenLexemeAnalysis::new(lexer, grammar, tables, modes);
+        analysis.explore()?;
+        analysis.solve(proof)
+    }
+}
+
+/// A terminal and one that follows it.
+type TerminalPair = (TerminalId, TerminalId);
+
+/// The guards of a commit for each byte class of the next byte; `None` where no commit is possible.
+type CommitProfile = Box<[Option<GuardsId>]>;
+
+/// The end of a lexeme: its terminal, and the index of its profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Commit {
+    terminal: TerminalId,
+    profile: usize,
+}
+
+/// The separable lexemes, and the terminals possible at each variable outside brackets.
+struct Fixpoint {
+    is_separable: FxHashMap<Commit, bool>,
+    outside: Vec<TerminalSet>,
+}
+
+/// A variable of the analysis: its value is a set of terminals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Variable {
+    /// A configuration whose lexeme began in a mode.
+    Inside(ConfigurationId, LexModeId),
+    /// The position after a commit with a profile, before a lexeme of a mode.
+    After(usize, LexModeId),
+}
+
+struct OpenLexemeAnalysis<'a> {
+    lexer: &'a mut Lexer,
+    grammar: &'a LexedGrammar,
+    tables: &'a ParsingTables,
+    modes: &'a LexModes,
+    /// For each terminal: the modes of the parser states after it, with the terminals accepted in those states.
+    needed_after: Vec<Vec<(LexModeId, TerminalSet)>>,
+    profiles: FxHashMap<CommitProfile, usize>,
+    profile_list: Vec<CommitProfile>,
+    variables: Vec<Variable>,
+    variable_ids: FxHashMap<Variable, usize>,
+    successors: Vec<Vec<usize>>,
+    /// For each variable: the end of its lexeme, if the lexeme may end there.
+    labels: Vec<Option<Commit>>,
+}
+
+impl<'a> OpenLexemeAnalysis<'a> {
+    fn new(
+        lexer: &'a mut Lexer,
+        grammar: &'a LexedGrammar,
+        tables: &'a ParsingTables,
+        modes: &'a LexModes,
+    ) -> Self {
+        let accepted = tables.accepted(grammar);
+        let mut states_after = tables.states_after(grammar);
+        if let Some(indentation) = &grammar.indentation {
+            let after_layout = [indentation.indent, indentation.dedent];
+            let more: Vec<LrState> =
+                after_layout.iter().flat_map(|terminal| states_after[terminal.index()].clone()).collect();
+            states_after[indentation.newline.index()].extend(more);
+        }
+        let mut needed_after: Vec<Vec<(LexModeId, TerminalSet)>> = Vec::with_capacity(states_after.len());
+        for states in &states_after {
+            let mut needed: Vec<(LexModeId, TerminalSet)> = Vec::new();
+            for &state in states {
+                let mode = modes.of_state[state.index()];
+                match needed.iter_mut().find(|(of, _)| *of == mode) {
+                    Some((_, accepted_terminals)) => {
+                        accepted_terminals.union_with(&accepted[state.index()]);
+                    }
+                    None => needed.push((mode, accepted[state.index()].clone())),
+                }
+            }
+            needed.sort_unstable_by_key(|&(mode, _)| mode);
+            for (_, needed) in &mut needed {
+                if let Some(indentation) = &grammar.indentation {
+                    needed.remove(indentation.indent);
+                    needed.remove(indentation.dedent);
+                }
+            }
+            needed_after.push(needed);
+        }
+        Self {
+            lexer,
+            grammar,
+            tables,
+            modes,
+            needed_after,
+            profiles: FxHashMap::default(),
+            profile_list: Vec::new(),
+            variables: Vec::new(),
+            variable_ids: FxHashMap::default(),
+            successors: Vec::new(),
+            labels: Vec::new(),
+        }
+    }
+
+    /// Whether a lexeme of the terminal can leave the parser's stack unchanged.
+    fn may_be_ignored(&self, terminal: TerminalId) -> bool {
+        self.grammar.terminals[terminal.index()].is_ignored() || self.is_newline(terminal)
+    }
+
+    fn is_newline(&self, terminal: TerminalId) -> bool {
+        self.grammar.indentation.as_ref().is_some_and(|indentation| indentation.newline == terminal)
+    }
+
+    fn variable(&mut self, variable: Variable) -> usize {
+        if let Some(&cached) = self.variable_ids.get(&variable) {
+            return cached;
+        }
+        let id = self.variables.len();
+        self.variables.push(variable);
+        self.variable_ids.insert(variable, id);
+        id
+    }
+
+    /// Collects all reachable variables and the dependencies between them.
+    fn explore(&mut self) -> Result<(), GrammarError> {
+        let mode = self.modes.of_state[LrState::START.index()];
+        for start in self.lexer.starts(mode).map_err(|limit| limit.diagnostic())? {
+            self.variable(Variable::Inside(start, mode));
+        }
+        while self.successors.len() < self.variables.len() {
+            let (successors, label) = match self.variables[self.successors.len()] {
+                Variable::Inside(configuration, mode) => self.explore_inside(configuration, mode)?,
+                Variable::After(profile, mode) => (self.explore_after(profile, mode)?, None),
+            };
+            self.successors.push(successors);
+            self.labels.push(label);
+        }
+        Ok(())
+    }
+
+    fn explore_inside(
+        &mut self,
+        configuration: ConfigurationId,
+        mode: LexModeId,
+    ) -> Result<(Vec<usize>, Option<Commit>), GrammarError> {
+        let mut profile = Vec::with_capacity(self.lexer.byte_of_class().len());
+        // A linear search: the number of distinct successors is small.
+        let mut reached: Vec<ConfigurationId> = Vec::new();
+        for step in self.lexer.steps(configuration).map_err(|limit| limit.diagnostic())? {
+            if let Some(next) = step.extended
+                && !reached.contains(&next)
+            {
+                reached.push(next);
+            }
+            profile.push(step.commit);
+        }
+        let mut successors: Vec<usize> =
+            reached.into_iter().map(|next| self.variable(Variable::Inside(next, mode))).collect();
+        successors.sort_unstable();
+        let Some(terminal) = self.lexer.label(configuration) else { return Ok((successors, None)) };
+        let profile: CommitProfile = profile.into();
+        let profile = match self.profiles.get(&profile) {
+            Some(&id) => id,
+            None => {
+                self.profile_list.push(profile.clone());
+                self.profiles.insert(profile, self.profile_list.len() - 1);
+                self.profile_list.len() - 1
+            }
+        };
+        if self.may_be_ignored(terminal) {
+            self.variable(Variable::After(profile, mode));
+        }
+        if !self.grammar.terminals[terminal.index()].is_ignored() {
+            for index in 0..self.needed_after[terminal.index()].len() {
+                let mode = self.needed_after[terminal.index()][index].0;
+                self.variable(Variable::After(profile, mode));
+            }
+        }
+        Ok((successors, Some(Commit { terminal, profile })))
+    }
+
+    fn explore_after(&mut self, profile: usize, mode: LexModeId) -> Result<Vec<usize>, GrammarError> {
+        let mut successors = Vec::new();
+        for index in 0..self.profile_list[profile].len() {
+            let Some(guards) = self.profile_list[profile][index] else { continue };
+            let byte = self.lexer.byte_of_class()[index];
+            let next = self.lexer.enter(mode, byte, guards).map_err(|limit| limit.diagnostic())?;
+            successors.extend(next.into_iter().map(|next| self.variable(Variable::Inside(next, mode))));
+        }
+        successors.sort_unstable();
+        successors.dedup();
+        Ok(successors)
+    }
+
+    /// The terminals possible first at each variable, given the separable lexemes.
+    fn first_terminals(&self, in_brackets: bool, is_separable: &FxHashMap<Commit, bool>) -> Vec<TerminalSet> {
+        let width = self.grammar.terminals.len() + 1;
+        let mut sets = vec![TerminalSet::new(width); self.variables.len()];
+        let mut successors = self.successors.clone();
+        for (index, label) in self.labels.iter().enumerate() {
+            let (Some(commit), Variable::Inside(_, mode)) = (*label, self.variables[index]) else {
+                continue;
+            };
+            let Commit { terminal, profile } = commit;
+            let is_ignored = self.grammar.terminals[terminal.index()].is_ignored()
+                || (in_brackets && self.is_newline(terminal));
+            if is_ignored {
+                sets[index].insert(self.grammar.end());
+                successors[index].extend(self.variable_ids.get(&Variable::After(profile, mode)));
+            } else if is_separable[&commit] {
+                sets[index].insert(terminal);
+            }
+        }
+        union_over_reachable(&mut sets, &successors);
+        sets
+    }
+
+    /// The greatest fixpoint, or the pairs of terminals that cause a gap.
+    fn separable_lexemes(&self, exempt: &FxHashSet<TerminalPair>) -> Result<Fixpoint, Vec<TerminalPair>> {
+        let mut is_separable: FxHashMap<Commit, bool> =
+            self.labels.iter().flatten().map(|&label| (label, true)).collect();
+        let mut outside = self.first_terminals(false, &is_separable);
+        loop {
+            let mut inseparable: Vec<(Commit, Vec<TerminalId>)> = Vec::new();
+            for (&commit, is_separable) in &mut is_separable {
+                let Commit { terminal, profile } = commit;
+                if *is_separable && !self.grammar.terminals[terminal.index()].is_ignored() {
+                    let missing = self.missing_after(terminal, profile, &outside, exempt);
+                    *is_separable = missing.is_empty();
+                    if !missing.is_empty() {
+                        inseparable.push((commit, missing));
+                    }
+                }
+            }
+            if inseparable.is_empty() {
+                return Ok(Fixpoint { is_separable, outside });
+            }
+            outside = self.first_terminals(false, &is_separable);
+            let mut unreachable: FxHashSet<Commit> = FxHashSet::default();
+            for (label, open) in self.labels.iter().zip(&outside) {
+                unreachable.extend(label.filter(|commit| !open.contains(commit.terminal)));
+            }
+            // For each terminal, exempt the pairs of the lexeme with the fewest missing successors: other lexemes may
+            // become separable as a consequence.
+            let mut gaps: FxHashMap<TerminalId, Vec<TerminalId>> = FxHashMap::default();
+            for (Commit { terminal, .. }, missing) in
+                inseparable.into_iter().filter(|(label, _)| unreachable.contains(label))
+            {
+                let smallest = gaps.entry(terminal).or_insert_with(|| missing.clone());
+                if missing.len() < smallest.len() {
+                    *smallest = missing;
+                }
+            }
+            if !gaps.is_empty() {
+                let pairs = |(first, missing): (TerminalId, Vec<TerminalId>)| {
+                    missing.into_iter().map(move |second| (first, second))
+                };
+                return Err(gaps.into_iter().flat_map(pairs).collect());
+            }
+        }
+    }
+
+    /// The terminals that the parser may accept after a lexeme but that cannot be written there, exempted pairs
+    /// excluded.
+    fn missing_after(
+        &self,
+        terminal: TerminalId,
+        profile: usize,
+        sets: &[TerminalSet],
+        exempt: &FxHashSet<TerminalPair>,
+    ) -> Vec<TerminalId> {
+        let mut all_missing = TerminalSet::new(self.grammar.terminals.len() + 1);
+        for (mode, needed) in &self.needed_after[terminal.index()] {
+            match self.variable_ids.get(&Variable::After(profile, *mode)) {
+                Some(&after) => all_missing.union_with(&needed.without(&sets[after])),
+                None => all_missing.union_with(needed),
+            };
+        }
+        all_missing.iter().filter(|&missing| !exempt.contains(&(terminal, missing))).collect()
+    }
+
+    fn solve(mut self, proof: CompletionProof) -> Result<OpenTerminalsTable, GrammarError> {
+        let mut exempt: FxHashSet<TerminalPair> = FxHashSet::default();
+        let Fixpoint { is_separable, outside } = loop {
+            match self.separable_lexemes(&exempt) {
+                Ok(solution) => break solution,
+                Err(gaps) => exempt.extend(gaps),
+            }
+        };
+        match self.tables {
+            ParsingTables::Lalr(_) if proof == CompletionProof::Trusted => {}
+            ParsingTables::Lalr(table) if !exempt.is_empty() || !table.resolved().is_empty() => {
+                if let Some(state) = viable_completion::find_incompletable_state(self.grammar, table, &exempt)
+                {
+                    return Err(match exempt.is_empty() {
+                        true => table.incompletable_state_error(self.grammar, state).into(),
+                        false => self.report(exempt),
+                    });
+                }
+            }
+            ParsingTables::Earley(_) if !exempt.is_empty() => return Err(self.report(exempt)),
+            // Without gaps and resolved conflicts every stack can be completed, and so can every Earley set.
+            ParsingTables::Lalr(_) | ParsingTables::Earley(_) => {}
+        }
+        if let Some(name) = self.newline_without_columns(&outside, &is_separable) {
+            let message = "a newline that has begun cannot always be given another column";
+            return Err(Diagnostic::error(Code::UnsupportedGrammar, message)
+                .help(format!("let `{name}` repeat: a line break and then spaces, any number of times"))
+                .into());
+        }
+        let inside = match self.grammar.indentation {
+            Some(_) => self.first_terminals(true, &is_separable),
+            None => outside.clone(),
+        };
+        let mut open_terminals = OpenTerminalsTable::default();
+        let mut ids: FxHashMap<OpenTerminals, OpenTerminalsId> = FxHashMap::default();
+        for (index, &variable) in self.variables.iter().enumerate() {
+            let Variable::Inside(configuration, mode) = variable else { continue };
+            let open = OpenTerminals { outside: outside[index].clone(), inside: inside[index].clone() };
+            let id = *ids.entry(open.clone()).or_insert_with(|| {
+                open_terminals.sets.push(open);
+                OpenTerminalsId::new(open_terminals.sets.len() - 1)
+            });
+            open_terminals.ids.insert((configuration, mode), id);
+        }
+        Ok(open_terminals)
+    }
+
+    /// The name of the newline terminal if it is possible at a variable where its column is not free.
+    fn newline_without_columns(
+        &mut self,
+        outside: &[TerminalSet],
+        is_separable: &FxHashMap<Commit, bool>,
+    ) -> Option<&str> {
+        let newline = self.grammar.indentation.as_ref()?.newline;
+        let mut is_free = vec![TerminalSet::new(self.grammar.terminals.len() + 1); self.variables.len()];
+        for index in 0..self.variables.len() {
+            let Variable::Inside(configuration, mode) = self.variables[index] else { continue };
+            // Every step was computed by `explore`, so no limit can be exceeded here.
+            let Ok(LexerStep { extended: Some(first), .. }) = self.lexer.step(configuration, b'\n') else {
+                continue;
+            };
+            let mut current = first;
+            let mut seen = Vec::new();
+            while !seen.contains(&current) && self.is_separable_newline(current, mode, is_separable) {
+                seen.push(current);
+                match self.lexer.step(current, b' ') {
+                    Ok(LexerStep { extended: Some(next), .. }) => current = next,
+                    _ => break,
+                }
+            }
+            if seen.contains(&current)
+                && self.lexer.step(current, b' ').is_ok_and(|step| step.extended.is_some())
+                && let Some(&first) = self.variable_ids.get(&Variable::Inside(first, mode))
+            {
+                is_free[first].insert(newline);
+            }
+        }
+        let mut successors = self.successors.clone();
+        for (index, label) in self.labels.iter().enumerate() {
+            if let (Some(Commit { terminal, profile }), Variable::Inside(_, mode)) =
+                (*label, self.variables[index])
+                && self.grammar.terminals[terminal.index()].is_ignored()
+            {
+                successors[index].extend(self.variable_ids.get(&Variable::After(profile, mode)));
+            }
+        }
+        union_over_reachable(&mut is_free, &successors);
+        let is_fault = outside
+            .iter()
+            .zip(&is_free)
+            .any(|(outside, is_free)| outside.contains(newline) && !is_free.contains(newline));
+        is_fault.then(|| self.grammar.terminal_name(newline))
+    }
+
+    /// Whether a configuration ends a separable newline.
+    fn is_separable_newline(
+        &self,
+        configuration: ConfigurationId,
+        mode: LexModeId,
+        is_separable: &FxHashMap<Commit, bool>,
+    ) -> bool {
+        let variable = self.variable_ids.get(&Variable::Inside(configuration, mode));
+        let label = variable.and_then(|&variable| self.labels[variable]);
+        label.is_some_and(|label| self.is_newline(label.terminal) && is_separable[&label])
+    }
+
+    fn report(&self, exempt: FxHashSet<TerminalPair>) -> GrammarError {
+        let mut gaps: Vec<TerminalPair> = exempt.into_iter().collect();
+        gaps.sort_unstable();
+        let diagnostics = gaps.iter().take(10).map(|&(first, second)| {
+            let (first, second) = (self.grammar.terminal_name(first), self.grammar.terminal_name(second));
+            Diagnostic::error(
+                Code::InseparableTerminals,
+                format!("`{second}` can follow `{first}` by the rules, and no text has it there"),
+            )
+            .help(
+                "the lexer reads both as one lexeme or as others; ignore white space, \
+                 so that it can stand between them",
+            )
+        });
+        GrammarError::new(diagnostics.collect(), std::sync::Arc::from(""))
+    }
+}

@@ -1,0 +1,510 @@
+//! Token spanner tables: for a configuration of the lexer, the terminals that each token emits and the configuration
+//! where it ends.
+//!
+//! After K. Park, T. Zhou and L. D'Antoni, "Flexible and Efficient Grammar-Constrained Decoding" (ICML 2025),
+//! GreatGramma. The table of a configuration is a prefix tree over emitted terminals. A node has the tokens that emit
+//! exactly the terminals on its path, grouped by their end configuration, as ranges of the sorted vocabulary; and for
+//! each next terminal a branch with the positions in the token trie where the terminal is emitted.
+//!
+//! The tree is lazy: the trie below a branch is walked when the parser first accepts the terminal, in the lexer mode
+//! of the resulting parser state. One tree thus serves all parser states, and sequences that no parser accepts are
+//! never walked. A subtree of the trie whose bytes are all self-loops of the configuration, such as the inside of a
+//! string, is one range. The subtree below a first byte, and every other large subtree, is a node of its own, shared
+//! by all nodes that reach it in the same configuration: after `retu` and after `x` the tables differ only in tokens
+//! that begin with `r`.
+
+use rustc_hash::FxHashMap;
+
+use crate::definition::grammar::LexedGrammar;
+use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
+use crate::masks::token_set_store::TokenCollector;
+use grammask_collections::id_type;
+use grammask_diagnostics::{Deadline, LimitExceeded};
+use grammask_grammar::TerminalId;
+use grammask_vocabulary::{TokenSet, TokenTrie, TrieNode};
+
+id_type! {
+    /// A node of a spanner table.
+    SpannerNodeId
+}
+
+/// The minimum number of tokens that are stored as a bitset.
+const MIN_BITSET_TOKENS: usize = 512;
+/// The minimum size of a shared subtree, in trie nodes.
+const MIN_SHARED_NODES: usize = 4;
+/// A subtree with at least 1/256 of the trie's nodes is shared at any depth.
+const SHARED_SUBTREE_DIVISOR: usize = 256;
+/// The number of trie nodes between two checks of the deadline.
+const NODES_PER_DEADLINE_CHECK: usize = 1 << 14;
+
+/// The column after the last newline of a lexeme, tracked for lexemes that may become the newline terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum LexemeColumn {
+    /// This number of columns after the column of the lexeme before the token.
+    After(u32),
+    /// An absolute column.
+    At(u32),
+}
+
+impl LexemeColumn {
+    /// The column of a lexeme without a line break.
+    pub(crate) const NO_BREAK: u32 = u32::MAX;
+
+    /// The absolute column, given the column `before` of the lexeme before the token.
+    pub(crate) fn resolve(self, before: u32) -> u32 {
+        match self {
+            Self::After(_) if before == Self::NO_BREAK => before,
+            Self::After(more) => Self::add(before, more),
+            Self::At(column) => column,
+        }
+    }
+
+    fn add(column: u32, more: u32) -> u32 {
+        column.saturating_add(more).min(Self::NO_BREAK - 1)
+    }
+}
+
+/// The columns of lexemes. The field has the newline terminal and the width of a tab.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ColumnTracker {
+    newline: Option<(TerminalId, u32)>,
+}
+
+impl ColumnTracker {
+    pub(crate) fn of(grammar: &LexedGrammar) -> Self {
+        let indentation = grammar.indentation.as_ref();
+        Self { newline: indentation.map(|indentation| (indentation.newline, indentation.tab_length)) }
+    }
+
+    /// The column after a byte, where the lexeme is in `configuration` after the byte.
+    pub(crate) fn step(
+        self,
+        lexer: &Lexer,
+        configuration: ConfigurationId,
+        column: LexemeColumn,
+        byte: u8,
+    ) -> LexemeColumn {
+        let Some((newline, tab_length)) = self.newline else { return LexemeColumn::At(0) };
+        if !lexer.live(configuration).any(|terminal| terminal == newline) {
+            return LexemeColumn::At(0);
+        }
+        let more = match byte {
+            b'\n' => return LexemeColumn::At(0),
+            b' ' => 1,
+            b'\t' => tab_length,
+            _ => 0,
+        };
+        match column {
+            LexemeColumn::At(LexemeColumn::NO_BREAK) => column,
+            LexemeColumn::After(columns) => LexemeColumn::After(LexemeColumn::add(columns, more)),
+            LexemeColumn::At(columns) => LexemeColumn::At(LexemeColumn::add(columns, more)),
+        }
+    }
+
+    /// The column to record with an emitted terminal: 0 unless it is the newline.
+    fn emitted(self, terminal: TerminalId, column: LexemeColumn) -> LexemeColumn {
+        match self.newline {
+            Some((newline, _)) if newline == terminal => column,
+            _ => LexemeColumn::At(0),
+        }
+    }
+
+    fn is_tracked(self, lexer: &Lexer, configuration: ConfigurationId) -> bool {
+        self.newline.is_some_and(|(newline, _)| lexer.live(configuration).any(|terminal| terminal == newline))
+    }
+}
+
+/// A set of tokens.
+#[derive(Clone, Debug)]
+pub(crate) enum SpannerTokens {
+    /// Ranges of the trie's sorted tokens, for small sets.
+    Ranges(Box<[(u32, u32)]>),
+    /// A bitset, from [`MIN_BITSET_TOKENS`] tokens on.
+    Set(TokenSet),
+}
+
+impl SpannerTokens {
+    /// Adds the tokens to a mask.
+    pub(crate) fn add_to(&self, mask: &mut TokenSet, trie: &TokenTrie) {
+        match self {
+            Self::Set(set) => mask.union_with(set),
+            Self::Ranges(ranges) => {
+                for &(start, end) in ranges {
+                    mask.extend(trie.sorted_ids()[start as usize..end as usize].iter().copied());
+                }
+            }
+        }
+    }
+
+    /// Adds the tokens to a collector.
+    pub(crate) fn collect(&self, collector: &mut TokenCollector, trie: &TokenTrie) {
+        match self {
+            Self::Set(set) => collector.add_set(set),
+            Self::Ranges(ranges) => {
+                for &(start, end) in ranges {
+                    collector.add_tokens(&trie.sorted_ids()[start as usize..end as usize]);
+                }
+            }
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Ranges(ranges) => size_of_val(&ranges[..]),
+            Self::Set(set) => size_of_val(set.words()),
+        }
+    }
+}
+
+/// Tokens that emit no further terminal and end in one configuration.
+#[derive(Clone, Debug)]
+pub(crate) struct SpannerEnd {
+    pub(crate) configuration: ConfigurationId,
+    pub(crate) tokens: SpannerTokens,
+}
+
+/// The branch for a next terminal.
+#[derive(Clone, Debug)]
+pub(crate) struct SpannerBranch {
+    pub(crate) terminal: TerminalId,
+    pub(crate) column: LexemeColumn,
+    /// The trie nodes whose byte emits the terminal, with the guards of the commit.
+    commits: Box<[(TrieNode, GuardsId)]>,
+    children: Vec<(LexModeId, SpannerNodeId)>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct SpannerNode {
+    pub(crate) ends: Box<[SpannerEnd]>,
+    pub(crate) branches: Box<[SpannerBranch]>,
+    /// Shared subtrees of the trie that are reached without emitting a terminal.
+    pub(crate) links: Box<[TriePosition]>,
+}
+
+/// The spanner tables of a grammar for a vocabulary.
+#[derive(Clone, Debug)]
+pub(crate) struct SpannerTable {
+    nodes: Vec<SpannerNode>,
+    /// The nodes of single positions.
+    by_position: FxHashMap<TriePosition, SpannerNodeId>,
+    /// The nodes of several positions.
+    by_walk_start: FxHashMap<WalkStart, SpannerNodeId>,
+    columns: ColumnTracker,
+    vocabulary_size: usize,
+    memory_bytes: usize,
+}
+
+/// The positions that one node is computed from: those to walk, and shared ones to link to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct WalkStart {
+    positions: Box<[TriePosition]>,
+    links: Box<[TriePosition]>,
+}
+
+/// A branch of a node, and the lexer mode of the lexeme after it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SpannerStep {
+    pub(crate) node: SpannerNodeId,
+    pub(crate) branch: usize,
+    pub(crate) mode: LexModeId,
+}
+
+/// A position of a walk: the bytes on the path to `node` have been read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct TriePosition {
+    node: TrieNode,
+    configuration: ConfigurationId,
+    column: LexemeColumn,
+}
+
+impl TriePosition {
+    /// The position before a token.
+    pub(crate) fn before_token(configuration: ConfigurationId) -> Self {
+        Self { node: TrieNode::ROOT, configuration, column: LexemeColumn::After(0) }
+    }
+
+    /// Whether the subtree below is a node of its own.
+    fn is_shared(&self, trie: &TokenTrie) -> bool {
+        let nodes = trie.subtree_end(self.node).index() - self.node.index();
+        let min_nodes =
+            if trie.depth(self.node) == 1 { MIN_SHARED_NODES } else { trie.len() / SHARED_SUBTREE_DIVISOR };
+        nodes >= min_nodes.max(MIN_SHARED_NODES)
+    }
+}
+
+impl SpannerTable {
+    pub(crate) fn new(columns: ColumnTracker, vocabulary_size: usize) -> Self {
+        Self {
+            nodes: Vec::new(),
+            by_position: FxHashMap::default(),
+            by_walk_start: FxHashMap::default(),
+            columns,
+            vocabulary_size,
+            memory_bytes: 0,
+        }
+    }
+
+    pub(crate) fn get(&self, id: SpannerNodeId) -> &SpannerNode {
+        &self.nodes[id.index()]
+    }
+
+    /// The node of a position.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn node_at(
+        &mut self,
+        lexer: &mut Lexer,
+        trie: &TokenTrie,
+        position: TriePosition,
+        deadline: &Deadline,
+    ) -> Result<SpannerNodeId, LimitExceeded> {
+        if let Some(&cached) = self.by_position.get(&position) {
+            return Ok(cached);
+        }
+        let id = self.walk(
+            lexer,
+            trie,
+            WalkStart { positions: Box::new([position]), links: Box::default() },
+            deadline,
+        )?;
+        self.by_position.insert(position, id);
+        Ok(id)
+    }
+
+    /// The node after a branch.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn child(
+        &mut self,
+        lexer: &mut Lexer,
+        trie: &TokenTrie,
+        SpannerStep { node: parent, branch, mode }: SpannerStep,
+        deadline: &Deadline,
+    ) -> Result<SpannerNodeId, LimitExceeded> {
+        let children = &self.nodes[parent.index()].branches[branch].children;
+        if let Some(&(_, cached)) = children.iter().find(|&&(of, _)| of == mode) {
+            return Ok(cached);
+        }
+        let commits = self.nodes[parent.index()].branches[branch].commits.clone();
+        let (mut positions, mut links) = (Vec::with_capacity(commits.len()), Vec::new());
+        for &(node, guards) in commits.iter().rev() {
+            let byte = trie.byte(node);
+            for configuration in lexer.enter(mode, byte, guards)? {
+                let first = LexemeColumn::At(LexemeColumn::NO_BREAK);
+                let column = self.columns.step(lexer, configuration, first, byte);
+                let position = TriePosition { node, configuration, column };
+                if position.is_shared(trie) { links.push(position) } else { positions.push(position) }
+            }
+        }
+        let start = WalkStart { positions: positions.into(), links: links.into() };
+        let id = match self.by_walk_start.get(&start) {
+            Some(&cached) => cached,
+            None => {
+                let id = self.walk(lexer, trie, start.clone(), deadline)?;
+                self.memory_bytes += size_of_val(&start.positions[..]) + size_of_val(&start.links[..]);
+                self.by_walk_start.insert(start, id);
+                id
+            }
+        };
+        self.nodes[parent.index()].branches[branch].children.push((mode, id));
+        Ok(id)
+    }
+
+    /// Walks the trie below the start positions until terminals are emitted or links are reached. The walk is depth
+    /// first; the last position comes first.
+    fn walk(
+        &mut self,
+        lexer: &mut Lexer,
+        trie: &TokenTrie,
+        start: WalkStart,
+        deadline: &Deadline,
+    ) -> Result<SpannerNodeId, LimitExceeded> {
+        let mut ends: FxHashMap<ConfigurationId, Vec<(u32, u32)>> = FxHashMap::default();
+        let mut branches: FxHashMap<(TerminalId, LexemeColumn), Vec<(TrieNode, GuardsId)>> =
+            FxHashMap::default();
+        let (mut positions, mut links) = (start.positions.into_vec(), start.links.into_vec());
+        let token_starts = trie.columns().token_starts;
+        let mut visited = 0;
+        while let Some(TriePosition { node, configuration, column }) = positions.pop() {
+            visited += 1;
+            if visited % NODES_PER_DEADLINE_CHECK == 0 {
+                deadline.check()?;
+            }
+            let is_self_loop = match trie.bytes_below(node) {
+                Some(bytes) => {
+                    lexer.self_loops_on(configuration, bytes)?
+                        && !self.columns.is_tracked(lexer, configuration)
+                }
+                None => false,
+            };
+            let end = if is_self_loop { trie.subtree_end(node) } else { TrieNode(node.0 + 1) };
+            let range = (token_starts[node.index()], token_starts[end.index()]);
+            if range.0 < range.1 {
+                let ranges = ends.entry(configuration).or_default();
+                match ranges.last_mut() {
+                    Some(last) if last.1 == range.0 => last.1 = range.1,
+                    _ => ranges.push(range),
+                }
+            }
+            if is_self_loop {
+                continue;
+            }
+            let first = positions.len();
+            for child in trie.children(node) {
+                let byte = trie.byte(child);
+                let step = lexer.step(configuration, byte)?;
+                if let (Some(guards), Some(terminal)) = (step.commit, lexer.label(configuration)) {
+                    let key = (terminal, self.columns.emitted(terminal, column));
+                    branches.entry(key).or_default().push((child, guards));
+                }
+                if let Some(next) = step.extended {
+                    let column = self.columns.step(lexer, next, column, byte);
+                    let position = TriePosition { node: child, configuration: next, column };
+                    if position.is_shared(trie) { links.push(position) } else { positions.push(position) }
+                }
+            }
+            positions[first..].reverse();
+        }
+        let mut ends: Vec<SpannerEnd> = ends
+            .into_iter()
+            .map(|(configuration, ranges)| SpannerEnd { configuration, tokens: self.tokens(ranges, trie) })
+            .collect();
+        ends.sort_unstable_by_key(|end| end.configuration);
+        let mut branches: Vec<SpannerBranch> = branches
+            .into_iter()
+            .map(|((terminal, column), commits)| SpannerBranch {
+                terminal,
+                column,
+                commits: commits.into(),
+                children: Vec::new(),
+            })
+            .collect();
+        branches.sort_unstable_by_key(|branch| (branch.terminal, branch.column));
+        self.memory_bytes += ends.iter().map(|end| 48 + end.tokens.memory_bytes()).sum::<usize>()
+            + branches.iter().map(|branch| 96 + size_of_val(&branch.commits[..])).sum::<usize>()
+            + size_of_val(&links[..]);
+        self.nodes.push(SpannerNode { ends: ends.into(), branches: branches.into(), links: links.into() });
+        Ok(SpannerNodeId::new(self.nodes.len() - 1))
+    }
+
+    fn tokens(&self, ranges: Vec<(u32, u32)>, trie: &TokenTrie) -> SpannerTokens {
+        let count: usize = ranges.iter().map(|&(start, end)| (end - start) as usize).sum();
+        let tokens = SpannerTokens::Ranges(ranges.into());
+        if count < MIN_BITSET_TOKENS {
+            return tokens;
+        }
+        let mut set = TokenSet::new(self.vocabulary_size);
+        tokens.add_to(&mut set, trie);
+        SpannerTokens::Set(set)
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory_bytes
+            + self.nodes.len() * size_of::<SpannerNode>()
+            + self.by_position.capacity() * 32
+            + self.by_walk_start.capacity() * 40
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::definition::grammar::{
+        LexedDefinition, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
+    };
+    use crate::prepared::PreparedGrammar;
+    use grammask_diagnostics::Limits;
+    use grammask_vocabulary::Vocabulary;
+
+    /// Figure 1 of the paper: the lexer states by a text that reaches them, with the terminals that each token emits.
+    const FIGURE_1: [(&str, &str); 4] = [
+        ("", "a:B,C ab:B ac:C aba:BB,BC"),
+        ("a", "b:B c:C"),
+        ("ab", "a:BB,BC b:B ab:BB ac:BC aba:BBB,BBC"),
+        ("ac", "a:CB,CC c:C ab:CB ac:CC aba:CBB,CBC"),
+    ];
+
+    #[test]
+    fn reproduces_figure_1() {
+        let terminal = |name: &str, pattern: &str| TerminalSource {
+            name: name.to_owned(),
+            pattern: TerminalPattern::Regex(pattern.to_owned()),
+            priority: 0,
+            role: TerminalRole::Parsed,
+        };
+        let production = |rhs: &[&str]| ProductionSource {
+            lhs: "S".to_owned(),
+            rhs: rhs.iter().map(|&name| name.to_owned()).collect(),
+            priority: 0,
+        };
+        let definition = LexedDefinition {
+            terminals: vec![terminal("B", "ab+"), terminal("C", "ac+")],
+            productions: vec![production(&["B", "C"]), production(&["B", "C", "S"])],
+            start: "S".to_owned(),
+            ..LexedDefinition::default()
+        };
+        let limits = Limits::default();
+        let grammar = LexedGrammar::new(&definition, &limits).expect("a good grammar");
+        let prepared = PreparedGrammar::new(grammar, &limits).expect("nothing is refused");
+        let (mut lexer, open_terminals) = prepared.lexer_and_open_terminals();
+        let tokens = ["a", "b", "c", "ab", "ac", "aba"];
+        let vocabulary = Vocabulary::new(tokens.iter().map(Some).collect(), vec![], vec![], None)
+            .expect("a good vocabulary");
+        let deadline = Deadline::after(Duration::from_secs(60));
+        let mode = LexModeId::new(0);
+        let mut spanners = SpannerTable::new(ColumnTracker { newline: None }, vocabulary.size());
+        for (text, expected) in FIGURE_1 {
+            let mut configuration = lexer.starts(mode).expect("no limit")[0];
+            for byte in text.bytes() {
+                let step = lexer.step(configuration, byte).expect("no limit");
+                configuration = step.extended.expect("the text is a beginning of a lexeme");
+            }
+            let root = spanners
+                .node_at(&mut lexer, vocabulary.trie(), TriePosition::before_token(configuration), &deadline)
+                .expect("no limit");
+            let mut table: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+            let mut pending = vec![(root, String::new())];
+            while let Some((node, emitted)) = pending.pop() {
+                for position in spanners.get(node).links.clone() {
+                    let link = spanners
+                        .node_at(&mut lexer, vocabulary.trie(), position, &deadline)
+                        .expect("no limit");
+                    pending.push((link, emitted.clone()));
+                }
+                for end in spanners.get(node).ends.clone() {
+                    let mut of_end = TokenSet::new(vocabulary.size());
+                    end.tokens.add_to(&mut of_end, vocabulary.trie());
+                    for token in &of_end {
+                        let open = open_terminals.of(end.configuration, mode).expect("texts lead there");
+                        for terminal in open_terminals.get(open).outside.iter() {
+                            let name = prepared.grammar().terminal_name(terminal);
+                            table.entry(token.index()).or_default().push(format!("{emitted}{name}"));
+                        }
+                    }
+                }
+                for index in 0..spanners.get(node).branches.len() {
+                    let terminal = spanners.get(node).branches[index].terminal;
+                    let child = spanners
+                        .child(
+                            &mut lexer,
+                            vocabulary.trie(),
+                            SpannerStep { node, branch: index, mode },
+                            &deadline,
+                        )
+                        .expect("no limit");
+                    pending.push((child, format!("{emitted}{}", prepared.grammar().terminal_name(terminal))));
+                }
+            }
+            let rows = table.into_iter().map(|(token, mut sequences)| {
+                sequences.sort();
+                format!("{}:{}", tokens[token], sequences.join(","))
+            });
+            assert_eq!(rows.collect::<Vec<_>>().join(" "), expected, "after {text:?}");
+        }
+    }
+}

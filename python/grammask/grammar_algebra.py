@@ -1,0 +1,207 @@
+"""Grammars from other grammars: concatenation, union, repetition, and the plain grammars to combine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grammask import composition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from typing_extensions import Self
+
+    from grammask.composition import Part
+
+__all__ = ["GrammarAlgebra"]
+
+
+class GrammarAlgebra:
+    """The operations that combine grammars into a grammar. They build nothing before the grammar is used."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of_part(cls, part: Part) -> Self:
+        """Returns the grammar of a part of :mod:`grammask.composition`."""
+        raise NotImplementedError
+
+    def as_part(self) -> Part:
+        """Returns the grammar as a part of others.
+
+        Raises:
+            TypeError: It has a lexer.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def literal(cls, text: str | bytes) -> Self:
+        """Returns the grammar of a single text.
+
+        >>> import grammask
+        >>> from grammask import Grammar
+        >>> answer = "Answer: " + Grammar.from_regex("[0-9]+") + (Grammar.literal("!") | "?")
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> answer.compile(bytes_only).is_valid(b"Answer: 42?")
+        True
+        """
+        return cls.of_part(composition.literal(text))
+
+    @classmethod
+    def token(cls, token: int | str) -> Self:
+        """Returns the grammar of one token, which matches by id: other tokens with the same text do not.
+
+        Args:
+            token: Its id, the name of a special token, or a text that no other token has. Names and texts are looked up
+                in the vocabulary when the grammar is compiled.
+        """
+        return cls.of_part(composition.token(token))
+
+    @classmethod
+    def any_token(cls, *tokens: int | str, but: Iterable[int | str] | None = None) -> Self:
+        """Returns the grammar of any one of some tokens, or of any one except some. Tokens match by id.
+
+        Args:
+            tokens: Ids, names or texts, as of :meth:`token`.
+            but: The excluded tokens. All others with text and all other special tokens match, but no end token.
+
+        Raises:
+            TypeError: Both are given, or neither.
+        """
+        if bool(tokens) == (but is not None):
+            msg = "give the tokens, or those that are meant not to match (`but=`)"
+            raise TypeError(msg)
+        listed = tokens if but is None else but
+        return cls.of_part(composition.tokens(listed, others=but is not None))
+
+    @classmethod
+    def text(
+        cls,
+        *,
+        before: str | None = None,
+        stops: Sequence[str] = (),
+        without: Sequence[str] = (),
+        max_characters: int | None = None,
+        max_tokens: int | None = None,
+    ) -> Self:
+        """Returns the grammar of any text in UTF-8.
+
+        >>> import grammask
+        >>> from grammask import Grammar
+        >>> thought = Grammar.text(before="</think>") + "</think>" + Grammar.from_choices(["yes", "no"])
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> thought.compile(bytes_only).is_valid(b"hm, a < b</think>no")
+        True
+
+        Args:
+            before: A word that must follow in the surrounding grammar. The text ends where the word first occurs; it
+                does not include the word.
+            stops: Other words whose first occurrence would end the text as well.
+            without: Words that the text does not contain.
+            max_characters: The maximum number of characters.
+            max_tokens: The maximum number of the model's tokens.
+
+        Raises:
+            ValueError: A word is empty, or a bound negative.
+        """
+        return cls.of_part(
+            composition.free_text(
+                before=before,
+                stops=stops,
+                without=without,
+                max_characters=max_characters,
+                max_tokens=max_tokens,
+            )
+        )
+
+    @classmethod
+    def text_until(
+        cls,
+        *ends: str,
+        without: Sequence[str] = (),
+        max_characters: int | None = None,
+        max_tokens: int | None = None,
+    ) -> Self:
+        """Returns the grammar of any text that ends with the first occurrence of one of some words.
+
+        Args:
+            ends: The words.
+            without: As of :meth:`text`.
+            max_characters: As of :meth:`text`, not counting the word at the end.
+            max_tokens: As of :meth:`text`, not counting the word at the end.
+
+        Raises:
+            ValueError: There is no word, or as of :meth:`text`.
+        """
+        parts = []
+        for end in ends:
+            before = composition.free_text(
+                before=end,
+                stops=ends,
+                without=without,
+                max_characters=max_characters,
+                max_tokens=max_tokens,
+            )
+            parts.append(composition.sequence([before, composition.literal(end)]))
+        return cls.of_part(composition.choice(parts))
+
+    @classmethod
+    def concat(cls, *parts: Self | str | bytes) -> Self:
+        """Returns the concatenation of grammars and texts. Also ``a + b``.
+
+        Raises:
+            TypeError: A part has a lexer, or is neither a grammar nor a text.
+        """
+        return cls.of_part(composition.sequence(_part_of(part) for part in parts))
+
+    @classmethod
+    def union(cls, *parts: Self | str | bytes) -> Self:
+        """Returns the union of grammars and texts. Also ``a | b``.
+
+        Raises:
+            TypeError: A part has a lexer, or is neither a grammar nor a text.
+            ValueError: There are no parts.
+        """
+        return cls.of_part(composition.choice(_part_of(part) for part in parts))
+
+    def repeat(self, least: int = 0, most: int | None = None) -> Self:
+        """Returns the grammar of ``least`` to ``most`` texts of this one in a row; None is no upper bound.
+
+        Raises:
+            TypeError: The grammar has a lexer.
+            ValueError: The bounds are negative or contradict each other.
+        """
+        return self.of_part(composition.repeat(self.as_part(), least, most))
+
+    def optional(self) -> Self:
+        """Returns the grammar of the texts of this one and the empty text."""
+        return self.repeat(0, 1)
+
+    def named(self, name: str) -> Self:
+        """Returns the same grammar with a name, which explanations show where the grammar is a part of another."""
+        return self.of_part(composition.named(self.as_part(), name))
+
+    def __add__(self, other: Self | str | bytes) -> Self:
+        """Returns the concatenation."""
+        return self.concat(self, other) if isinstance(other, GrammarAlgebra | str | bytes) else NotImplemented
+
+    def __radd__(self, other: str | bytes) -> Self:
+        """Returns the concatenation."""
+        return self.concat(other, self) if isinstance(other, str | bytes) else NotImplemented
+
+    def __or__(self, other: Self | str | bytes) -> Self:
+        """Returns the union."""
+        return self.union(self, other) if isinstance(other, GrammarAlgebra | str | bytes) else NotImplemented
+
+    def __ror__(self, other: str | bytes) -> Self:
+        """Returns the union."""
+        return self.union(other, self) if isinstance(other, str | bytes) else NotImplemented
+
+
+def _part_of(part: object) -> Part:
+    if isinstance(part, GrammarAlgebra):
+        return part.as_part()
+    if isinstance(part, str | bytes):
+        return composition.literal(part)
+    msg = f"a part is a Grammar, a string or bytes, and not {type(part).__name__}"
+    raise TypeError(msg)

@@ -1,0 +1,465 @@
+"""The readers of grammars as class methods.
+
+Each method imports its reader when it is called, so that a program loads only the readers that it uses.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from grammask.composition import Part
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from typing_extensions import Self, Unpack
+
+    from grammask._grammask import Limits, Vocabulary
+    from grammask.lark_grammars import PostLexer
+    from grammask.lark_grammars.loading import Lexer, Parser
+    from grammask.schemas.json_text import Schema
+    from grammask.schemas.options import SchemaKeywords, SchemaOptions
+    from grammask.sources import EngineGrammar, Source
+
+__all__ = ["GrammarReaders"]
+
+
+class GrammarReaders:
+    """The methods that read a grammar.
+
+    An error has all mistakes in a text as diagnostics. ``limits`` bound the work of reading, and exceeding them is a
+    ``LimitExceeded``.
+    """
+
+    __slots__ = ()
+
+    _source: Source
+
+    @property
+    def _core(self) -> EngineGrammar:
+        raise NotImplementedError
+
+    @classmethod
+    def of_source(cls, source: Source) -> Self:
+        """Returns the grammar of a reader's source.
+
+        Raises:
+            GrammarError: As of the reader.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def from_kbnf(
+        cls,
+        text: str | bytes,
+        *,
+        start: str = "start",
+        lexer: Lexer | None = None,
+        parser: Parser | None = None,
+        limits: Limits | None = None,
+    ) -> Self:
+        """Reads a grammar in KBNF: an EBNF with embedded regular expressions. See ``docs/kbnf.md``.
+
+        Args:
+            text: The grammar; bytes must be UTF-8.
+            start: The start symbol.
+            lexer: A lexer as of :meth:`from_lark`, for the terminals that the directives of the text declare; see
+                ``docs/lexed_grammars.md``. None without a ``parser``: rules derive texts byte by byte.
+            parser: The parser of the lexer's terminals, as of :meth:`from_lark`.
+            limits: Budgets for reading.
+
+        Raises:
+            GrammarSyntaxError: The text is not KBNF; all mistakes at once.
+            GrammarSemanticError: A symbol is undefined, or has no sensible definition.
+            UnsupportedGrammar: An expression is not regular; with a lexer, rules cannot use a terminal.
+            LimitExceeded: The text exceeds a limit.
+            ValueError: There is no such parser or lexer.
+        """
+        from grammask.readers.kbnf import kbnf_source
+
+        return cls.of_source(kbnf_source(text, start, lexer, parser, limits))
+
+    @classmethod
+    def from_lark(
+        cls,
+        grammar: str | os.PathLike[str],
+        *,
+        start: str = "start",
+        parser: Parser | None = None,
+        lexer: Lexer | None = None,
+        postlex: PostLexer | None = None,
+        limits: Limits | None = None,
+    ) -> Self:
+        """Reads a grammar of the lark library, which must be installed. See ``docs/lexed_grammars.md``.
+
+        The texts are those that ``lark.Lark(grammar, parser=parser, lexer=lexer)`` parses.
+
+        Args:
+            grammar: The text, or its path: a ``PathLike``, or a string that ends in ``.lark``.
+            start: The start symbol.
+            parser: ``"lalr"``, the default unless the lexer is dynamic; or ``"earley"``, for all grammars.
+            lexer: ``"contextual"`` (default of ``"lalr"``) matches the terminals that the parser accepts next,
+                ``"basic"`` all. ``"dynamic"`` (default of ``"earley"``) matches each acceptable terminal separately, as
+                long as it can, ``"dynamic_complete"`` also shorter.
+            postlex: Blocks by indentation, a ``lark.indenter.Indenter`` as class or object; or
+                :class:`grammask.lark_grammars.RefusedTerminals`.
+            limits: Budgets for reading.
+
+        Raises:
+            ImportError: The lark library is not installed.
+            OSError: The file cannot be read.
+            GrammarSyntaxError: The lark library refuses the text.
+            UnsupportedGrammar: A terminal is not regular, or depends on the text outside its lexeme; or another feature
+                has no exact form. Conflicts of rules are found by :meth:`compile` and :meth:`check`.
+            LimitExceeded: The grammar exceeds a limit.
+            ValueError: There is no such parser or lexer.
+        """
+        from grammask.readers.lark import lark_source
+
+        return cls.of_source(lark_source(grammar, start, parser, lexer, postlex, limits))
+
+    @classmethod
+    def bundled(cls, name: str, *, limits: Limits | None = None) -> Self:
+        """Reads a grammar of the package, as ``grammask grammars`` lists them. Needs the lark library.
+
+        Raises:
+            ImportError: The lark library is not installed.
+            ValueError: There is no such grammar.
+        """
+        from grammask.readers.lark import bundled_source
+
+        return cls.of_source(bundled_source(name, limits))
+
+    @classmethod
+    def from_gbnf(
+        cls,
+        text: str | bytes,
+        *,
+        start: str = "root",
+        lexer: Lexer | None = None,
+        parser: Parser | None = None,
+        limits: Limits | None = None,
+    ) -> Self:
+        r"""Reads a grammar of llama.cpp. See ``docs/gbnf.md``.
+
+        >>> import grammask
+        >>> grammar = grammask.Grammar.from_gbnf(r'root ::= "yes" | "no" [.!]?')
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> grammar.compile(bytes_only).is_valid(b"no!")
+        True
+
+        Args:
+            text: The grammar; bytes must be UTF-8.
+            start: The start symbol.
+            lexer: A lexer, as of :meth:`from_kbnf`.
+            parser: The parser of the lexer's terminals, as of :meth:`from_lark`.
+            limits: Budgets for reading.
+
+        Raises:
+            GrammarSyntaxError: The text is not GBNF; all mistakes at once.
+            GrammarSemanticError: A rule is undefined, or defined twice.
+            UnsupportedGrammar: With a lexer, a terminal is not regular, or rules cannot use it.
+            LimitExceeded: The text exceeds a limit.
+            UnicodeDecodeError: The bytes are not UTF-8.
+            ValueError: There is no such parser or lexer.
+        """
+        from grammask.readers.gbnf import gbnf_source
+
+        return cls.of_source(gbnf_source(text, start, lexer, parser, limits))
+
+    @classmethod
+    def from_xgrammar_ebnf(
+        cls, text: str | bytes, *, root: str = "root", limits: Limits | None = None
+    ) -> Self:
+        """Reads a grammar in XGrammar's EBNF. See ``docs/gbnf.md``.
+
+        Args:
+            text: The grammar; bytes must be UTF-8.
+            root: The start symbol.
+            limits: Budgets for reading.
+
+        Raises:
+            GrammarSyntaxError: The text is not in this notation; all mistakes at once.
+            GrammarSemanticError: A rule is undefined, or defined twice.
+            UnsupportedGrammar: The text has options of rules, ``Regex`` or ``Substring``.
+            LimitExceeded: The text exceeds a limit.
+            UnicodeDecodeError: The bytes are not UTF-8.
+        """
+        from grammask.readers.gbnf import xgrammar_ebnf_source
+
+        return cls.of_source(xgrammar_ebnf_source(text, root, limits))
+
+    @classmethod
+    def from_llguidance_lark(
+        cls,
+        text: str,
+        *,
+        grammars: Mapping[str, str | Self] | None = None,
+        limits: Limits | None = None,
+    ) -> Self:
+        """Reads a grammar in llguidance's dialect of Lark. See ``docs/llguidance_lark.md``.
+
+        Args:
+            text: The grammar; its start symbol is ``start``.
+            grammars: The grammars that ``@name`` refers to, or texts in this dialect, which may refer to each other.
+            limits: Budgets for reading expressions and schemas, and for rules with parameters.
+
+        Raises:
+            GrammarSyntaxError: The text is not in this notation; all mistakes at once.
+            GrammarSemanticError: A name is undefined, or a terminal contains itself.
+            UnsupportedGrammar: The text has priorities or templates, or a ``stop`` that would take text back.
+            LimitExceeded: The text exceeds a limit.
+        """
+        from grammask.llguidance_grammars import LlguidanceLarkSource
+
+        named = (
+            # A grammar with a lexer is refused where it is used, not here.
+            (name, one if isinstance(one, str) else Part.of_source(one._source, one._core))  # noqa: SLF001
+            for name, one in (grammars or {}).items()
+        )
+        return cls.of_source(LlguidanceLarkSource(text, tuple(named), limits))
+
+    @classmethod
+    def from_structural_tag(
+        cls, tag: str | bytes | Mapping[str, Any], *, limits: Limits | None = None
+    ) -> Self:
+        """Reads a structural tag, which describes free text, tags and schemas. See ``docs/structural_tags.md``.
+
+        Args:
+            tag: ``{"type": "structural_tag", "format": ...}``, or the older form with ``structures`` and ``triggers``,
+                as an object or JSON text.
+            limits: Budgets for each inner grammar and schema. No further one is read after ``limits.seconds``.
+
+        Raises:
+            StructuralTagError: The tag, or an inner grammar or schema, has mistakes, each with its JSON pointer.
+            UnsupportedGrammar: Parts cannot be enforced exactly, and there are no other mistakes.
+            LimitExceeded: Reading exceeds a limit.
+        """
+        from grammask.structural_tags import json_object, structural_tag_part
+
+        return cls.of_source(structural_tag_part(json_object(tag), limits))
+
+    @classmethod
+    def from_response_format(
+        cls, response_format: str | bytes | Mapping[str, Any], **keywords: Unpack[SchemaKeywords]
+    ) -> Self:
+        """Reads OpenAI's ``response_format``, or ``text.format``. See ``docs/tools.md``.
+
+        Args:
+            response_format: An object of the type ``text``, ``json_object``, ``json_schema``, ``structural_tag`` or
+                ``grammar``, or its JSON text.
+            keywords: As of :meth:`from_json_schema`, for schemas.
+
+        Raises:
+            ValueError: There is no such type, or a field is missing.
+            GrammarError: A mistake in the schema, grammar or structural tag.
+        """
+        from grammask.structural_tags import json_object
+        from grammask.tools import response_format_source
+
+        return cls.of_source(response_format_source(json_object(response_format), keywords))
+
+    @classmethod
+    def from_tools(
+        cls,
+        tools: Iterable[Mapping[str, Any]],
+        *,
+        style: str | Mapping[str, Any],
+        tool_choice: str | Mapping[str, Any] | None = "auto",
+        parallel: bool = True,
+        vocabulary: Vocabulary | None = None,
+        **keywords: Unpack[SchemaKeywords],
+    ) -> Self:
+        """Makes the grammar of outputs that call tools, in the style of a family of models. See ``docs/tools.md``.
+
+        Args:
+            tools: Functions and custom tools, in the shape of Chat Completions or Responses.
+            style: The name of a style (:func:`grammask.tool_styles.tool_styles`), or a style.
+            tool_choice: ``"auto"``: text, calls, or text before calls. ``"none"``: text. ``"required"``: calls. An
+                object: calls of one tool, or of those in ``allowed_tools``.
+            parallel: Whether several calls may follow each other, unless ``tool_choice`` names one tool.
+            vocabulary: Decides which marks of the style are special tokens, which match by id. Without it, those that
+                are special in the models' own tokenizers.
+            keywords: As of :meth:`from_json_schema`, for the schemas of arguments.
+
+        Raises:
+            ValueError: There is no such style or tool, or two tools have one name.
+            GrammarError: A constraint that cannot be enforced exactly, each with its JSON pointer.
+        """
+        from grammask.tools import calls_part, chosen_tools
+
+        chosen, choice, is_forced = chosen_tools(tools, tool_choice)
+        part = calls_part(
+            chosen,
+            choice,
+            style,
+            most_calls=None if parallel and not is_forced else 1,
+            vocabulary=vocabulary,
+            schema_options=keywords,
+        )
+        return cls.of_source(part)
+
+    @classmethod
+    def from_regex(
+        cls, pattern: str, *, syntax: Literal["rust", "ecma"] = "rust", limits: Limits | None = None
+    ) -> Self:
+        """Makes the grammar of the texts that match a regular expression as a whole.
+
+        >>> import grammask
+        >>> vocabulary = grammask.Vocabulary([b"0", b"1", b"12", b"-", None], eos=4)
+        >>> compiled = grammask.Grammar.from_regex("-?[1-9][0-9]*").compile(vocabulary)
+        >>> compiled.matcher().allowed_ids().tolist()
+        [1, 2, 3]
+
+        Args:
+            pattern: A regular expression; ``^`` and ``$`` are the ends of the text.
+            syntax: ``"rust"``: that of the Rust crate ``regex``, with Unicode. ``"ecma"``: that of ECMA-262
+                (JavaScript) with the flag ``u``, including look-around that is regular.
+            limits: Budgets for reading.
+
+        Raises:
+            GrammarSyntaxError: It is no regular expression.
+            UnsupportedGrammar: It uses features that are not regular.
+            LimitExceeded: It exceeds a limit.
+            ValueError: There is no such syntax.
+        """
+        from grammask.readers.regex import RegexSource
+
+        return cls.of_source(RegexSource(pattern, syntax, limits))
+
+    @classmethod
+    def from_choices(cls, choices: Iterable[str | bytes], *, limits: Limits | None = None) -> Self:
+        """Makes the grammar of some texts. 100,000 texts take about 10 ms.
+
+        >>> import grammask
+        >>> vocabulary = grammask.Vocabulary([b"y", b"es", b"no", None], eos=3)
+        >>> grammask.Grammar.from_choices(["yes", "no"]).compile(vocabulary).matcher().allowed_ids().tolist()
+        [0, 2]
+
+        Raises:
+            GrammarSemanticError: There are no choices.
+            LimitExceeded: Their total length exceeds a limit.
+            TypeError: A choice is neither str nor bytes.
+        """
+        from grammask.readers.choices import choices_source
+
+        return cls.of_source(choices_source(choices, limits))
+
+    @classmethod
+    def from_json_schema(
+        cls,
+        schema: Schema,
+        *,
+        options: SchemaOptions | None = None,
+        **keywords: Unpack[SchemaKeywords],
+    ) -> Self:
+        """Makes the grammar of the JSON texts that are valid under a JSON Schema. See ``docs/json_schema.md``.
+
+        >>> import grammask
+        >>> schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+        >>> grammar = grammask.Grammar.from_json_schema(schema, separators=(", ", ": "))
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> compiled = grammar.compile(bytes_only)
+        >>> compiled.is_valid(b'{"a": 12}'), compiled.first_error(b'{"a": "12"}')
+        (True, 6)
+
+        Args:
+            schema: The schema, or its JSON text. The order of its properties is the order in texts.
+            options: How the schema is read, and how values are written.
+            keywords: Fields of :class:`grammask.SchemaOptions`, which replace those of ``options``; and ``limits``.
+
+        Raises:
+            UnsupportedSchema: Keywords cannot be enforced exactly, each with its JSON pointer.
+            GrammarSyntaxError: The text is no JSON, or no schema.
+            GrammarSemanticError: A reference has no target, or no value is valid.
+            SchemaNotStrict: With ``strict``, the schema is outside OpenAI's strict subset.
+            LimitExceeded: Reading exceeds a limit.
+            TypeError: ``schema`` holds a value that JSON does not have, or there is no such keyword.
+            ValueError: An option has no such value, or contradicts another.
+        """
+        from grammask.readers.json_schema import json_schema_source
+
+        return cls.of_source(json_schema_source(schema, options, **keywords))
+
+    @classmethod
+    def from_string_schema(
+        cls,
+        schema: Schema,
+        *,
+        formats: bool = True,
+        excludes: Sequence[str] = (),
+        limits: Limits | None = None,
+    ) -> Self:
+        """Makes the grammar of the strings that are valid under a JSON Schema, written without quotes and escapes.
+
+        >>> import grammask
+        >>> grammar = grammask.Grammar.from_string_schema({"format": "date", "not": {"const": "2000-01-01"}})
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> compiled = grammar.compile(bytes_only)
+        >>> compiled.is_valid(b"2000-01-02"), compiled.is_valid(b"2000-01-01")
+        (True, False)
+
+        Args:
+            schema: The schema, or its JSON text. Constraints on other values have no effect.
+            formats: Whether ``format`` constrains strings.
+            excludes: Words that no string contains.
+            limits: Budgets for reading.
+
+        Raises:
+            GrammarError: As of :meth:`from_json_schema`; also if no string is valid.
+            TypeError: ``schema`` holds a value that JSON does not have.
+            ValueError: A word is empty.
+        """
+        from grammask.readers.json_schema import string_schema_source
+
+        return cls.of_source(string_schema_source(schema, formats=formats, excludes=excludes, limits=limits))
+
+    @classmethod
+    def from_pydantic(
+        cls, model: type, *, options: SchemaOptions | None = None, **keywords: Unpack[SchemaKeywords]
+    ) -> Self:
+        """Makes the grammar of the JSON texts that a model of Pydantic validates, with aliases.
+
+        Args:
+            model: A subclass of ``pydantic.BaseModel``, or another class with ``model_json_schema``.
+            options: As of :meth:`from_json_schema`.
+            keywords: As of :meth:`from_json_schema`.
+
+        Raises:
+            UnsupportedType: It is no such class.
+            GrammarError: As of :meth:`from_json_schema`.
+        """
+        from grammask.schemas import python_types
+
+        return cls.from_json_schema(python_types.model_schema(model), options=options, **keywords)
+
+    @classmethod
+    def from_type(
+        cls, tp: Any, *, options: SchemaOptions | None = None, **keywords: Unpack[SchemaKeywords]
+    ) -> Self:
+        """Makes the grammar of the JSON texts of the values of a Python type; see ``docs/json_schema.md``.
+
+        >>> import dataclasses, grammask
+        >>> @dataclasses.dataclass
+        ... class Point:
+        ...     x: int
+        ...     y: int = 0
+        >>> grammar = grammask.Grammar.from_type(list[Point], whitespace="compact")
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> grammar.compile(bytes_only).is_valid(b'[{"x":1},{"x":2,"y":3}]')
+        True
+
+        Args:
+            tp: A dataclass, TypedDict, NamedTuple, enumeration, Literal, union, container, ``Annotated`` type, model of
+                Pydantic or simple type; or a callable, for objects of its arguments.
+            options: As of :meth:`from_json_schema`.
+            keywords: As of :meth:`from_json_schema`.
+
+        Raises:
+            UnsupportedType: A type has no JSON form, or an annotation an unknown constraint.
+            GrammarError: As of :meth:`from_json_schema`.
+        """
+        from grammask.schemas import python_types
+
+        return cls.from_json_schema(python_types.schema_of(tp), options=options, **keywords)

@@ -1,0 +1,154 @@
+"""The constraints of requests to servers as grammars: schemas, expressions, choices, grammar texts, structural tags.
+
+A request has a kind and a text. The language of a grammar text is recognised by its start symbol: ``start`` for KBNF,
+``root`` for GBNF and xgrammar's EBNF, all with ``::=``; a text without ``::=`` is llguidance's Lark.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from grammask.diagnostics import error_diagnostic
+from grammask.errors import GrammarError, GrammarSyntaxError, UnsupportedGrammar
+from grammask.grammar import Grammar
+
+__all__ = [
+    "any_json",
+    "choice",
+    "closed_objects",
+    "grammar_text",
+    "json_schema",
+    "structural_tag",
+]
+
+_RULE = re.compile(r"^\s*([\w.-]+)\s*::=", re.MULTILINE)
+
+_SCHEMA_MAPS = (
+    *("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"),
+)
+_SCHEMAS = (
+    *("additionalProperties", "unevaluatedProperties", "propertyNames", "contains", "additionalItems"),
+    *("unevaluatedItems", "not", "if", "then", "else", "contentSchema", "items", "prefixItems"),
+    *("allOf", "anyOf", "oneOf"),
+)
+
+
+def json_schema(
+    schema: str | dict[str, Any],
+    *,
+    whitespace: bool = True,
+    max_whitespace: int | None = None,
+    additional_properties: bool = True,
+) -> Grammar:
+    """Returns the grammar of the JSON texts that are valid under a schema.
+
+    Args:
+        schema: The schema, or its JSON text.
+        whitespace: Whether white space is permitted between the tokens of the JSON.
+        max_whitespace: The maximum number of consecutive characters of white space; grammask's default if None.
+        additional_properties: False closes every object schema that declares properties and has no keyword about
+            others.
+
+    Raises:
+        GrammarError: From :meth:`grammask.Grammar.from_json_schema`.
+    """
+    if not additional_properties:
+        schema = closed_objects(schema)
+    if not whitespace:
+        return Grammar.from_json_schema(schema, whitespace="compact")
+    if max_whitespace is None:
+        return Grammar.from_json_schema(schema)
+    return Grammar.from_json_schema(schema, max_whitespace=max_whitespace)
+
+
+def any_json(*, whitespace: bool = True, max_whitespace: int | None = None) -> Grammar:
+    """Returns the grammar of all JSON texts."""
+    return json_schema({}, whitespace=whitespace, max_whitespace=max_whitespace)
+
+
+def closed_objects(schema: Any) -> Any:
+    """Returns a copy of a schema in which objects that declare properties admit no others, unless a keyword says so.
+
+    A text that is not JSON is returned unchanged; the reader of schemas reports the error.
+    """
+    try:
+        # Copying through text bounds the nesting: a deeper schema raises here, and its reader refuses it.
+        copy = json.loads(schema if isinstance(schema, str | bytes) else json.dumps(schema))
+    except (ValueError, RecursionError):
+        return schema
+    pending = [copy]
+    while pending:
+        schema = pending.pop()
+        if isinstance(schema, list):
+            pending.extend(schema)
+        if not isinstance(schema, dict):
+            continue
+        for keyword in _SCHEMA_MAPS:
+            schemas = schema.get(keyword)
+            if isinstance(schemas, dict):
+                pending.extend(schemas.values())
+        pending.extend(schema[keyword] for keyword in _SCHEMAS if keyword in schema)
+        if (
+            "additionalProperties" not in schema
+            and "unevaluatedProperties" not in schema
+            and any(isinstance(schema.get(keyword), dict) for keyword in ("properties", "patternProperties"))
+        ):
+            schema["additionalProperties"] = False
+    return copy
+
+
+def choice(texts: str | list[str]) -> Grammar:
+    """Returns the grammar of a list of texts, or of the JSON text of such a list.
+
+    Raises:
+        GrammarSyntaxError: The argument is not a list of texts.
+        GrammarSemanticError: The list is empty.
+    """
+    if isinstance(texts, str):
+        try:
+            texts = json.loads(texts)
+        except ValueError as error:
+            raise _error(GrammarSyntaxError, "invalid-choice", f"the choices are no JSON: {error}") from error
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise _error(GrammarSyntaxError, "invalid-choice", "the choices are no list of strings")
+    return Grammar.from_choices(texts)
+
+
+def grammar_text(text: str) -> Grammar:
+    """Returns the grammar of a text in KBNF, GBNF, xgrammar's EBNF or llguidance's Lark.
+
+    Raises:
+        UnsupportedGrammar: The text has rules, but neither ``root`` nor ``start``.
+        GrammarError: From the method of :class:`grammask.Grammar` that reads the language.
+    """
+    names = set(_RULE.findall(text))
+    if not names:
+        return Grammar.from_llguidance_lark(text)
+    if "start" in names and ("root" not in names or text.rstrip().endswith(";")):
+        return Grammar.from_kbnf(text)
+    if "root" not in names:
+        message = "the grammar has no rule `root` (GBNF) and no rule `start` (KBNF)"
+        raise _error(UnsupportedGrammar, "no-start-rule", message)
+    try:
+        return Grammar.from_gbnf(text)
+    except GrammarError as gbnf_error:
+        try:
+            return Grammar.from_xgrammar_ebnf(text)
+        except GrammarError:
+            raise gbnf_error from None
+
+
+def structural_tag(tag: str | dict[str, Any]) -> Grammar:
+    """Returns the grammar of a structural tag in xgrammar's JSON, or in the older form with ``structures``.
+
+    Raises:
+        GrammarError: From :meth:`grammask.Grammar.from_structural_tag`.
+    """
+    return Grammar.from_structural_tag(tag)
+
+
+def _error(kind: type[GrammarError], code: str, message: str) -> GrammarError:
+    diagnostic = error_diagnostic(code, message)
+    return kind(diagnostic.rendered, [diagnostic])

@@ -1,0 +1,38 @@
+"""The source of a grammar in llguidance's dialect of Lark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from grammask.llguidance_grammars.translation import llguidance_grammar
+
+if TYPE_CHECKING:
+    from grammask import _grammask
+    from grammask._grammask import Limits
+    from grammask.composition import Part
+
+__all__ = ["LlguidanceLarkSource"]
+
+
+@dataclass(frozen=True, slots=True)
+class LlguidanceLarkSource:
+    """A text in llguidance's dialect of Lark.
+
+    Attributes:
+        text: The text.
+        named: The grammars that ``@name`` refers to, as texts in the same dialect or as parts.
+        limits: Budgets for expressions, schemas, and rules with parameters.
+    """
+
+    text: str
+    named: tuple[tuple[str, str | Part], ...] = ()
+    limits: Limits | None = field(default=None, compare=False, repr=False)
+
+    def build(self) -> _grammask.Grammar:
+        """Builds the grammar.
+
+        Raises:
+            GrammarError: As of :meth:`grammask.Grammar.from_llguidance_lark`.
+        """
+        return llguidance_grammar(self.text, self.limits, dict(self.named))

@@ -1,0 +1,49 @@
+"""The reader of lists of texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from grammask import _grammask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from grammask._grammask import Limits
+
+__all__ = ["ChoicesSource", "choices_source"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChoicesSource:
+    """A list of texts.
+
+    Attributes:
+        texts: The texts in UTF-8.
+        limits: Budgets for reading.
+    """
+
+    texts: tuple[bytes, ...]
+    limits: Limits | None = field(default=None, compare=False, repr=False)
+
+    def build(self) -> _grammask.Grammar:
+        """Builds the grammar.
+
+        Raises:
+            GrammarError: As of :meth:`grammask.Grammar.from_choices`.
+        """
+        return _grammask.Grammar.from_choices(self.texts, self.limits)
+
+
+def choices_source(choices: Iterable[str | bytes], limits: Limits | None) -> ChoicesSource:
+    """Returns the source for the arguments of :meth:`grammask.Grammar.from_choices`.
+
+    Raises:
+        TypeError: The choices are a single text, or one of them is neither str nor bytes.
+    """
+    if isinstance(choices, (str, bytes)):
+        msg = "choices are a list of texts, not a single text"
+        raise TypeError(msg)
+    texts = (text.encode() if isinstance(text, str) else bytes(memoryview(text)) for text in choices)
+    return ChoicesSource(tuple(texts), limits)

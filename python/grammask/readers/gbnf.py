@@ -1,0 +1,86 @@
+"""The reader of GBNF, the notation of llama.cpp, and of XGrammar's EBNF, a dialect of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from grammask import _grammask
+from grammask.composition import Part
+
+if TYPE_CHECKING:
+    from grammask._grammask import Limits
+    from grammask.lark_grammars.loading import Lexer, Parser
+    from grammask.sources import EngineGrammar
+
+__all__ = ["GbnfSource", "gbnf_source", "xgrammar_ebnf_part", "xgrammar_ebnf_source"]
+
+
+@dataclass(frozen=True, slots=True)
+class GbnfSource:
+    """A text in GBNF.
+
+    Attributes:
+        text: The text.
+        start: The start symbol.
+        dialect: The notation.
+        lexer: The lexer; None if rules derive texts byte by byte.
+        parser: The parser that reads the lexer's terminals; None without a lexer.
+        limits: Budgets for reading.
+    """
+
+    text: str
+    start: str
+    dialect: Literal["llama.cpp", "xgrammar"] = "llama.cpp"
+    lexer: Lexer | None = None
+    parser: Parser | None = None
+    limits: Limits | None = field(default=None, compare=False, repr=False)
+
+    def build(self) -> EngineGrammar:
+        """Builds the grammar.
+
+        Raises:
+            GrammarError: As of :meth:`grammask.Grammar.from_gbnf`.
+        """
+        if self.lexer is None or self.parser is None:
+            return _grammask.Grammar.from_gbnf(self.text, self.start, self.dialect, self.limits)
+        return _grammask.LexedGrammar.from_gbnf(self.text, self.start, self.lexer, self.parser, self.limits)
+
+
+def gbnf_source(
+    text: str | bytes, start: str, lexer: Lexer | None, parser: Parser | None, limits: Limits | None
+) -> GbnfSource:
+    """Returns the source for the arguments of :meth:`grammask.Grammar.from_gbnf`.
+
+    Raises:
+        UnicodeDecodeError: The bytes are not UTF-8.
+        UnsupportedGrammar: The lexer does not go with the parser.
+        ValueError: There is no such parser or lexer.
+    """
+    if lexer is not None or parser is not None:
+        from grammask.lark_grammars.loading import parser_and_lexer
+
+        parser, lexer = parser_and_lexer(parser, lexer, has_layout=False)
+    return GbnfSource(_decoded(text), start, "llama.cpp", lexer, parser, limits)
+
+
+def xgrammar_ebnf_source(text: str | bytes, root: str, limits: Limits | None) -> GbnfSource:
+    """Returns the source for the arguments of :meth:`grammask.Grammar.from_xgrammar_ebnf`.
+
+    Raises:
+        UnicodeDecodeError: The bytes are not UTF-8.
+    """
+    return GbnfSource(_decoded(text), root, "xgrammar", limits=limits)
+
+
+def xgrammar_ebnf_part(text: str, limits: Limits | None) -> Part:
+    """Returns a grammar in XGrammar's EBNF with the start symbol ``root`` as a part.
+
+    Raises:
+        GrammarError: As of :meth:`grammask.Grammar.from_xgrammar_ebnf`.
+    """
+    return Part.of_source(xgrammar_ebnf_source(text, "root", limits))
+
+
+def _decoded(text: str | bytes) -> str:
+    return text if isinstance(text, str) else bytes(text).decode()

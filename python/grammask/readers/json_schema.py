@@ -1,0 +1,138 @@
+"""The reader of JSON Schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from grammask import _grammask
+from grammask.composition import Part
+from grammask.schemas.json_text import schema_text
+from grammask.schemas.options import SchemaOptions, with_keywords
+from grammask.schemas.strict_subset import check_strict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from typing_extensions import Unpack
+
+    from grammask._grammask import Limits
+    from grammask.schemas.json_text import Schema
+    from grammask.schemas.options import SchemaKeywords
+
+__all__ = [
+    "JsonSchemaSource",
+    "StringSchemaSource",
+    "json_schema_part",
+    "json_schema_source",
+    "string_schema_part",
+    "string_schema_source",
+]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class JsonSchemaSource:
+    """A JSON Schema whose values are written as JSON.
+
+    Attributes:
+        text: The schema as JSON.
+        options: The options of the engine, with the documents that the schema refers to.
+        limits: Budgets for reading.
+    """
+
+    text: str
+    options: _grammask.SchemaOptions
+    limits: Limits | None = field(default=None, compare=False)
+
+    def build(self) -> _grammask.Grammar:
+        """Builds the grammar.
+
+        Raises:
+            GrammarError: As of :meth:`grammask.Grammar.from_json_schema`.
+        """
+        return _grammask.json_schema_grammar(self.text, self.options, self.limits)
+
+    def __repr__(self) -> str:
+        return f"JsonSchemaSource({self.text!r}, {self.options.__getnewargs_ex__()[1]})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StringSchemaSource:
+    """A JSON Schema whose strings are written as they are, without quotes and escapes.
+
+    Attributes:
+        text: The schema as JSON.
+        options: The options of the engine.
+        limits: Budgets for reading.
+    """
+
+    text: str
+    options: _grammask.SchemaOptions
+    limits: Limits | None = field(default=None, compare=False)
+
+    def build(self) -> _grammask.Grammar:
+        """Builds the grammar.
+
+        Raises:
+            GrammarError: As of :meth:`grammask.Grammar.from_string_schema`.
+        """
+        return _grammask.plain_text_grammar(self.text, self.options, self.limits)
+
+    def __repr__(self) -> str:
+        return f"StringSchemaSource({self.text!r}, {self.options.__getnewargs_ex__()[1]})"
+
+
+def json_schema_source(
+    schema: Schema, options: SchemaOptions | None = None, **keywords: Unpack[SchemaKeywords]
+) -> JsonSchemaSource:
+    """Returns the source for the arguments of :meth:`grammask.Grammar.from_json_schema`.
+
+    Raises:
+        GrammarError: The schema is outside the strict subset, or a document cannot be read.
+        TypeError: The schema holds a value that JSON does not have.
+        ValueError: An option has no such value, or contradicts another.
+    """
+    limits = keywords.pop("limits", None)
+    text = schema_text(schema)
+    options = with_keywords(options, keywords)
+    if options.strict:
+        check_strict(schema, text)
+    engine_options = options.for_engine()
+    if options.resolver is not None:
+        from grammask.schemas import documents
+
+        engine_options = documents.resolve(text, engine_options, options.resolver, limits)
+    return JsonSchemaSource(text, engine_options, limits)
+
+
+def json_schema_part(
+    schema: Schema, options: SchemaOptions | None = None, **keywords: Unpack[SchemaKeywords]
+) -> Part:
+    """Returns the JSON values of a schema as a part.
+
+    Raises:
+        GrammarError, TypeError, ValueError: As of :meth:`grammask.Grammar.from_json_schema`.
+    """
+    return Part.of_source(json_schema_source(schema, options, **keywords))
+
+
+def string_schema_source(
+    schema: Schema, *, formats: bool = True, excludes: Sequence[str] = (), limits: Limits | None = None
+) -> StringSchemaSource:
+    """Returns the source for the arguments of :meth:`grammask.Grammar.from_string_schema`.
+
+    Raises:
+        TypeError: The schema holds a value that JSON does not have.
+        ValueError: An excluded word is empty.
+    """
+    options = SchemaOptions(formats=formats, excludes=excludes).for_engine()
+    return StringSchemaSource(schema_text(schema), options, limits)
+
+
+def string_schema_part(schema: Schema, *, excludes: Sequence[str] = (), limits: Limits | None = None) -> Part:
+    """Returns the strings of a schema as a part.
+
+    Raises:
+        GrammarError, TypeError, ValueError: As of :meth:`grammask.Grammar.from_string_schema`.
+    """
+    return Part.of_source(string_schema_source(schema, excludes=excludes, limits=limits))

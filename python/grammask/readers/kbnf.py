@@ -1,0 +1,61 @@
+"""The reader of KBNF."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from grammask import _grammask
+
+if TYPE_CHECKING:
+    from grammask._grammask import Limits
+    from grammask.lark_grammars.loading import Lexer, Parser
+    from grammask.sources import EngineGrammar
+
+__all__ = ["KbnfSource", "kbnf_source"]
+
+
+@dataclass(frozen=True, slots=True)
+class KbnfSource:
+    """A text in KBNF.
+
+    Attributes:
+        text: The text in UTF-8.
+        start: The start symbol.
+        lexer: The lexer; None if rules derive texts byte by byte.
+        parser: The parser that reads the lexer's terminals; None without a lexer.
+        limits: Budgets for reading.
+    """
+
+    text: bytes
+    start: str
+    lexer: Lexer | None = None
+    parser: Parser | None = None
+    limits: Limits | None = field(default=None, compare=False, repr=False)
+
+    def build(self) -> EngineGrammar:
+        """Builds the grammar.
+
+        Raises:
+            GrammarError: As of :meth:`grammask.Grammar.from_kbnf`.
+        """
+        if self.lexer is None or self.parser is None:
+            return _grammask.Grammar.from_kbnf(self.text, self.start, self.limits)
+        return _grammask.LexedGrammar.from_kbnf(self.text, self.start, self.lexer, self.parser, self.limits)
+
+
+def kbnf_source(
+    text: str | bytes, start: str, lexer: Lexer | None, parser: Parser | None, limits: Limits | None
+) -> KbnfSource:
+    """Returns the source for the arguments of :meth:`grammask.Grammar.from_kbnf`.
+
+    Raises:
+        UnsupportedGrammar: The lexer does not go with the parser.
+        ValueError: There is no such parser or lexer.
+    """
+    encoded = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
+    if lexer is not None or parser is not None:
+        from grammask.lark_grammars.loading import parser_and_lexer
+
+        parser, lexer = parser_and_lexer(parser, lexer, has_layout=False)
+    return KbnfSource(encoded, start, lexer, parser, limits)

@@ -1,0 +1,107 @@
+"""The reader of grammars of the lark library, and of the bundled ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from grammask import _grammask
+from grammask.lark_grammars import (
+    bundled,
+    lark_definition,
+    lark_text,
+    layout_of,
+    parser_and_lexer,
+    with_brackets_of,
+)
+
+if TYPE_CHECKING:
+    import os
+
+    from grammask._grammask import Limits
+    from grammask.lark_grammars import PostLexer
+    from grammask.lark_grammars.indentation import IndentationTuple
+    from grammask.lark_grammars.loading import LarkDefinition, Lexer, Parser
+
+__all__ = ["LarkSource", "bundled_source", "lark_source"]
+
+
+@dataclass(frozen=True, slots=True)
+class LarkSource:
+    """A grammar that the lark library has loaded, with everything that it imports.
+
+    Attributes:
+        definition: The terminals and productions, which identify the grammar.
+        start: The start symbol.
+        parser: The parser.
+        lexer: The lexer.
+        indentation: The terminals for newlines and blocks, if the language has blocks by indentation.
+        text: The text of the grammar, for display only.
+        limits: Budgets for reading.
+    """
+
+    definition: LarkDefinition
+    start: str
+    parser: Parser
+    lexer: Lexer
+    indentation: IndentationTuple | None
+    text: str = field(compare=False, repr=False)
+    limits: Limits | None = field(default=None, compare=False, repr=False)
+
+    def build(self) -> _grammask.LexedGrammar:
+        """Builds the grammar.
+
+        Raises:
+            GrammarError: As of :meth:`grammask.Grammar.from_lark`.
+        """
+        return _grammask.LexedGrammar(
+            self.definition.terminals,
+            self.definition.productions,
+            self.start,
+            lexer=self.lexer,
+            rule="lark",
+            parser=self.parser,
+            prefer_shift=True,
+            indentation=self.indentation,
+            source=self.text,
+            limits=self.limits,
+        )
+
+
+def lark_source(
+    grammar: str | os.PathLike[str],
+    start: str,
+    parser: Parser | None,
+    lexer: Lexer | None,
+    postlex: PostLexer | None,
+    limits: Limits | None,
+) -> LarkSource:
+    """Returns the source for the arguments of :meth:`grammask.Grammar.from_lark`.
+
+    Raises:
+        ImportError: The lark library is not installed.
+        OSError: The file cannot be read.
+        GrammarError: As of :meth:`grammask.Grammar.from_lark`.
+        ValueError: There is no such parser or lexer.
+    """
+    text, path = lark_text(grammar)
+    indentation, accepted = layout_of(postlex)
+    parser, lexer = parser_and_lexer(parser, lexer, has_layout=postlex is not None)
+    newline = None if indentation is None else indentation[0]
+    definition = lark_definition(
+        text, path=path, start=start, lexer=lexer, newline=newline, always_accepted=accepted
+    )
+    if indentation is not None:
+        indentation = with_brackets_of(indentation, {terminal[0] for terminal in definition.terminals})
+    return LarkSource(definition, start, parser, lexer, indentation, text, limits)
+
+
+def bundled_source(name: str, limits: Limits | None) -> LarkSource:
+    """Returns the source for the arguments of :meth:`grammask.Grammar.bundled`.
+
+    Raises:
+        ImportError: The lark library is not installed.
+        ValueError: There is no such grammar.
+    """
+    grammar = bundled(name)
+    return lark_source(grammar.path, "start", None, grammar.lexer, grammar.postlex, limits)

@@ -1,0 +1,194 @@
+"""The options of schemas: how a schema is read, and how its values are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from grammask import _grammask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from typing_extensions import TypedDict
+
+    from grammask.schemas.json_text import Schema
+
+    class SchemaKeywords(TypedDict, total=False):
+        """The fields of :class:`SchemaOptions` as keywords, with the limits of reading."""
+
+        draft: Draft | None
+        whitespace: Literal["flexible", "compact"]
+        max_whitespace: int
+        indent: int | None
+        separators: tuple[str, str] | None
+        key_order: KeyOrder
+        escapes: Escapes
+        ensure_ascii: bool | None
+        numbers: Literal["any", "plain"]
+        on_unsupported: Literal["error", "relax"]
+        resolver: Callable[[str], Schema | None] | None
+        formats: bool
+        openapi_nullable: bool
+        excludes: Sequence[str]
+        strict: bool
+        limits: _grammask.Limits | None
+
+
+__all__ = ["SchemaOptions", "with_keywords"]
+
+Draft: TypeAlias = Literal["4", "6", "7", "2019-09", "2020-12"]
+KeyOrder: TypeAlias = Literal["declared", "any"]
+Escapes: TypeAlias = Literal["natural", "any", "ascii", "raw"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaOptions:
+    """The options of :meth:`grammask.Grammar.from_json_schema`. Immutable; compared by value.
+
+    >>> import grammask
+    >>> compact = grammask.SchemaOptions(whitespace="compact", key_order="any")
+    >>> grammar = grammask.Grammar.from_json_schema({"enum": [[1, 2]]}, options=compact)
+    >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+    >>> grammar.compile(bytes_only).is_valid(b"[1, 2]")
+    False
+
+    Attributes:
+        draft: The draft of schemas without ``$schema``. None is 2020-12, where forms of older drafts that it lacks keep
+            their meaning.
+        whitespace: ``"flexible"``: spaces, tabs and line ends wherever JSON allows them inside a value, at most
+            ``max_whitespace`` in a row. ``"compact"``: none.
+        max_whitespace: The bound of ``"flexible"``, in characters.
+        indent: As of ``json.dumps``: every member on a line of its own. Takes precedence over ``whitespace``.
+        separators: As of ``json.dumps``: exactly these between items and after names. Takes precedence over
+            ``whitespace``.
+        key_order: ``"declared"``: the declared names in their order, then all others. ``"any"``: any order.
+        escapes: The characters that may be escaped. ``"natural"``: those that JSON requires, and optionally those
+            outside ASCII. ``"any"``: all. ``"ascii"``: those outside ASCII must be. ``"raw"``: those outside ASCII
+            must not be.
+        ensure_ascii: As of ``json.dumps``: True is ``escapes="ascii"``, False ``escapes="raw"``.
+        numbers: ``"any"``: also with exponents, and integers as ``1.0``. ``"plain"``: decimals, and integers without a
+            point.
+        on_unsupported: For a keyword that cannot be enforced exactly, ``"error"`` raises, and ``"relax"`` drops it and
+            lists it in :attr:`grammask.Grammar.relaxations`.
+        resolver: Returns the document with an absolute URI as a schema, or None. Called for each document that the
+            schema refers to, except for the meta-schemas of all drafts.
+        formats: Whether ``format`` constrains strings.
+        openapi_nullable: Whether ``nullable`` of OpenAPI 3.0 has its meaning there.
+        excludes: Words that no string and no name contains as written between its quotes.
+        strict: Whether a schema outside OpenAI's strict subset is an error.
+
+    Raises:
+        TypeError: A number is no integer, or ``excludes`` is no list of texts.
+        ValueError: An option has no such value, or contradicts another.
+    """
+
+    draft: Draft | None = None
+    whitespace: Literal["flexible", "compact"] = "flexible"
+    max_whitespace: int = 32
+    indent: int | None = None
+    separators: tuple[str, str] | None = None
+    key_order: KeyOrder = "declared"
+    escapes: Escapes = "natural"
+    ensure_ascii: bool | None = None
+    numbers: Literal["any", "plain"] = "any"
+    on_unsupported: Literal["error", "relax"] = "error"
+    resolver: Callable[[str], Schema | None] | None = None
+    formats: bool = True
+    openapi_nullable: bool = False
+    excludes: Sequence[str] = ()
+    strict: bool = False
+    _engine_options: _grammask.SchemaOptions = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.whitespace not in ("flexible", "compact"):
+            msg = f"whitespace={self.whitespace!r} is not one of 'flexible' and 'compact'"
+            raise ValueError(msg)
+        if self.indent is not None and self.separators is not None:
+            msg = "indent and separators exclude each other: with an indent, the separators are ',' and ': '"
+            raise ValueError(msg)
+        _check_count("max_whitespace", self.max_whitespace)
+        if self.indent is not None:
+            _check_count("indent", self.indent)
+        if self.ensure_ascii is not None and self.escapes != "natural":
+            msg = "ensure_ascii and escapes exclude each other"
+            raise ValueError(msg)
+        if self.separators is not None:
+            object.__setattr__(self, "separators", _checked_separators(self.separators))
+        object.__setattr__(self, "excludes", _checked_words(self.excludes))
+        escapes = self.escapes
+        if self.ensure_ascii is not None:
+            escapes = "ascii" if self.ensure_ascii else "raw"
+        engine_options = _grammask.SchemaOptions(
+            draft=self.draft,
+            max_whitespace=self.max_whitespace if self.whitespace == "flexible" else None,
+            separators=self.separators,
+            indent=self.indent,
+            key_order=self.key_order,
+            escapes=escapes,
+            numbers=self.numbers,
+            on_unsupported=self.on_unsupported,
+            formats=self.formats,
+            openapi_nullable=self.openapi_nullable,
+            resources=[],
+            excludes=list(self.excludes),
+        )
+        object.__setattr__(self, "_engine_options", engine_options)
+
+    def for_engine(self) -> _grammask.SchemaOptions:
+        """Returns the options in the engine's form, without the resolver's documents."""
+        return self._engine_options
+
+
+def with_keywords(options: SchemaOptions | None, keywords: Any) -> SchemaOptions:
+    """Returns options with some fields replaced.
+
+    Raises:
+        TypeError: There is no such option.
+        ValueError: An option has no such value, or contradicts another.
+    """
+    if not keywords:
+        return options or _DEFAULT
+    return SchemaOptions(**keywords) if options is None else replace(options, **keywords)
+
+
+def _checked_words(words: Sequence[str]) -> tuple[str, ...]:
+    """Returns words in order, each once.
+
+    Raises:
+        TypeError: They are no list of texts.
+        ValueError: A word is empty.
+    """
+    if isinstance(words, (str, bytes)) or not all(isinstance(word, str) for word in words):
+        msg = f"excludes={words!r} is no list of texts"
+        raise TypeError(msg)
+    if "" in words:
+        msg = "every text contains the empty text"
+        raise ValueError(msg)
+    return tuple(sorted(set(words)))
+
+
+def _check_count(name: str, value: Any) -> None:
+    if not isinstance(value, int):
+        msg = f"{name}={value!r} is no integer"
+        raise TypeError(msg)
+    if not 0 <= value < 1 << 32:
+        msg = f"{name}={value} is not between 0 and 4294967295"
+        raise ValueError(msg)
+
+
+def _checked_separators(separators: tuple[str, str]) -> tuple[str, str]:
+    """Returns separators that JSON can be made with.
+
+    Raises:
+        ValueError: They are others.
+    """
+    item, key = separators
+    for name, separator, sign in (("item", item, ","), ("key", key, ":")):
+        if separator.strip(" \t\n\r") != sign:
+            msg = f"the {name} separator {separator!r} is not a {sign!r} with white space around it"
+            raise ValueError(msg)
+    return item, key
+
+
+_DEFAULT = SchemaOptions()

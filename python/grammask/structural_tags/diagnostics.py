@@ -1,0 +1,107 @@
+"""Collects the errors of a structural tag, each with its JSON pointer, so that all are reported at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from grammask.diagnostics import error_diagnostic
+from grammask.errors import GrammarError, GrammarSyntaxError, LimitExceeded, UnsupportedGrammar
+
+if TYPE_CHECKING:
+    from grammask.errors import Diagnostic
+
+__all__ = ["DiagnosticList", "StructuralTagError", "json_object"]
+
+
+class StructuralTagError(GrammarSyntaxError):
+    """A structural tag is malformed; each diagnostic has a ``pointer``."""
+
+
+class DiagnosticList:
+    """A list of errors without duplicates.
+
+    Attributes:
+        entries: The errors, in the order in which they were added.
+    """
+
+    def __init__(self) -> None:
+        """Starts an empty list."""
+        self.entries: list[Diagnostic] = []
+
+    def invalid(self, pointer: str, message: str, help: str | None = None) -> None:
+        """Adds an error in the structure of the tag."""
+        self._add("invalid-structural-tag", pointer, message, help)
+
+    def unsupported(self, pointer: str, message: str, help: str | None = None) -> None:
+        """Adds a construct that cannot be enforced exactly."""
+        self._add("unsupported-grammar", pointer, message, help)
+
+    def embedded(self, pointer: str, error: GrammarError) -> None:
+        """Adds the errors of an embedded grammar, expression or schema.
+
+        Args:
+            pointer: The place of the embedded text; the pointers of the errors are appended to it.
+            error: The exception of its reader.
+        """
+        for diagnostic in error.diagnostics:
+            if diagnostic.severity == "error":
+                place = pointer + (diagnostic.pointer or "").removeprefix("#")
+                # Line and column go into the message: they count in the embedded text, and the tag has no lines.
+                at = (
+                    f" (line {diagnostic.location[0]}, column {diagnostic.location[1]})"
+                    if diagnostic.location
+                    else ""
+                )
+                self._add(diagnostic.code, place, diagnostic.message + at, diagnostic.help)
+
+    def raise_timeout(self, pointer: str, seconds: float) -> NoReturn:
+        """Raises the error of a call that has used up its time.
+
+        Raises:
+            LimitExceeded: Always.
+        """
+        self.entries = []
+        message = f"the structural tag needs more than the limit `time` of {seconds * 1000:.0f} ms"
+        help = "simplify it, or raise `Limits.seconds` if its author is trusted"
+        self._add("limit-exceeded", pointer, message, help)
+        raise LimitExceeded(self.entries[0].rendered, self.entries)
+
+    def raise_all(self) -> None:
+        """Raises one exception with all errors; does nothing if the list is empty.
+
+        Raises:
+            StructuralTagError: Some error is not about an unsupported construct.
+            UnsupportedGrammar: All errors are about unsupported constructs.
+        """
+        if self.entries:
+            message = "\n\n".join(entry.rendered for entry in self.entries)
+            unsupported = all(entry.code.startswith("unsupported") for entry in self.entries)
+            error: Any = UnsupportedGrammar if unsupported else StructuralTagError
+            raise error(message, self.entries)
+
+    def _add(self, code: str, pointer: str, message: str, help: str | None) -> None:
+        entry = error_diagnostic(code, message, pointer=pointer, help=help)
+        if entry not in self.entries:
+            self.entries.append(entry)
+
+
+def json_object(document: str | bytes | Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns the object that a JSON text contains; an object is returned as it is.
+
+    Raises:
+        StructuralTagError: The text is not JSON, or its value is not an object.
+    """
+    diagnostics = DiagnosticList()
+    value: Any = document
+    if isinstance(document, str | bytes):
+        try:
+            value = json.loads(document)
+        except (ValueError, RecursionError) as error:
+            diagnostics.invalid("#", f"the text is no JSON: {error}")
+    if not diagnostics.entries and not isinstance(value, Mapping):
+        diagnostics.invalid("#", "this is no object")
+    diagnostics.raise_all()
+    result: Mapping[str, Any] = value
+    return result

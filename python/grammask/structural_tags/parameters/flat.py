@@ -1,0 +1,278 @@
+"""Arguments with one tag for each property of an object.
+
+Strings are written unquoted and unescaped, up to the first occurrence of the end tag; all other values are JSON. Where
+the tag does not say which of the two it contains, constraints on strings are refused for schemas that admit both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from grammask import composition
+from grammask.errors import GrammarError, GrammarSemanticError
+from grammask.schemas.keywords import CONSTRAINTS, escaped
+from grammask.structural_tags.parameters.flat_decoder import FlatDecoder
+from grammask.structural_tags.parameters.style import EMPTY, Member, members_part
+from grammask.structural_tags.parameters.value_shapes import NOT_ABOUT_STRINGS
+
+if TYPE_CHECKING:
+    from grammask.composition import Part
+    from grammask.structural_tags.parameters.style import EncodingContext
+
+__all__ = ["FLAT_STYLES", "FlatStyle"]
+
+
+@dataclass(frozen=True)
+class FlatStyle:
+    """The tag of a parameter.
+
+    Attributes:
+        begin: The text before a value. ``{key}`` stands for the name of the parameter, ``{is_string}`` for ``true`` or
+            ``false``, ``{type}`` for the JSON type of the value, ``{space}`` for white space.
+        end: The text after a value.
+        has_own_lines: Whether models write values on lines of their own. One line feed at the beginning of a text and
+            one at its end are then not part of it; they are optional.
+    """
+
+    is_self_delimiting: ClassVar[bool] = False
+
+    begin: str
+    end: str
+    has_own_lines: bool = False
+
+    @property
+    def has_type(self) -> bool:
+        """Whether the tag names the type of its value."""
+        return "{type}" in self.begin
+
+    @property
+    def marks_strings(self) -> bool:
+        """Whether the tag says whether its value is a string."""
+        return self.has_type or "{is_string}" in self.begin
+
+    def encode(self, schema: Any, context: EncodingContext) -> Part:
+        """Returns the part that matches the properties of an object."""
+        return _FlatEncoder(self, context).parameters(schema)
+
+    def decoder(self, schema: Any, begin: int, following: str) -> FlatDecoder:
+        """Returns a decoder."""
+        return FlatDecoder(self, schema, begin, following)
+
+
+FLAT_STYLES = {
+    "qwen_xml": FlatStyle("<parameter={key}>", "</parameter>", has_own_lines=True),
+    "minimax_xml": FlatStyle('<parameter name="{key}">', "</parameter>"),
+    "deepseek_xml": FlatStyle(
+        '<\uff5cDSML\uff5cparameter name="{key}" string="{is_string}">', "</\uff5cDSML\uff5cparameter>"
+    ),
+    "deepseek_v4_1_xml": FlatStyle(
+        '<\uff5cDSML\uff5c parameter name="{key}" string="{is_string}">', "</\uff5cDSML\uff5c parameter>"
+    ),
+    "kimi_k3_xml": FlatStyle('<|open|>argument key="{key}" type="{type}"<|sep|>', "<|close|>argument<|sep|>"),
+    "glm_xml": FlatStyle("<arg_key>{key}</arg_key>{space}<arg_value>", "</arg_value>"),
+}
+
+
+class _FlatEncoder:
+    """Encodes the schema of one object.
+
+    Values are returned as pairs of a type and a part, because the type may be written in the tag. Where it is not, the
+    type of all values other than strings is ``""``.
+    """
+
+    def __init__(self, style: FlatStyle, context: EncodingContext) -> None:
+        self.style = style
+        self.context = context
+        self.diagnostics = context.diagnostics
+        self.space = context.space
+        self.definitions: dict[str, Any] = {}
+        """The parts of the schema that references in schemas of values point to."""
+
+    def parameters(self, schema: Any) -> Part:
+        context, pointer = self.context, self.context.pointer
+        if not isinstance(schema, Mapping) or not isinstance(schema.get("properties", {}), Mapping):
+            self.diagnostics.unsupported(pointer, "parameters need a schema with `properties`")
+            return EMPTY
+        for keyword in schema:
+            if keyword in CONSTRAINTS and keyword not in _OBJECT_KEYWORDS:
+                self.diagnostics.unsupported(
+                    f"{pointer}/{escaped(keyword)}",
+                    f"`{keyword}` is not supported for parameters that are written as XML",
+                )
+        if schema.get("type", "object") != "object":
+            self.diagnostics.unsupported(f"{pointer}/type", "parameters are the properties of an object")
+        if isinstance(schema.get("additionalProperties"), Mapping):
+            self.diagnostics.unsupported(
+                f"{pointer}/additionalProperties", "only declared parameters can be written"
+            )
+        properties: Mapping[str, Any] = schema.get("properties", {})
+        required = schema.get("required", [])
+        for name in required:
+            if name not in properties:
+                self.diagnostics.unsupported(
+                    f"{pointer}/required", f"the parameter {name!r} is required and not declared"
+                )
+        self.definitions = {name: schema[name] for name in ("$defs", "definitions") if name in schema}
+        before, after = self.style.begin.split("{key}")
+        members: list[Member] = []
+        for name, inner in properties.items():
+            place = f"{pointer}/properties/{escaped(name)}"
+            if context.has_excluded_word(name):
+                if name in required:
+                    self.diagnostics.unsupported(
+                        place, f"the name {name!r} is required, and contains an excluded word"
+                    )
+                continue
+            part = composition.sequence([composition.literal(name), self.value_in_tag(inner, place, after)])
+            members.append(Member(part, is_required=name in required))
+        return members_part(members, before, context)
+
+    def value_in_tag(self, schema: Any, pointer: str, after: str) -> Part:
+        """Returns the part of a parameter after its name.
+
+        Args:
+            schema: The schema of the value.
+            pointer: The pointer of the schema.
+            after: The tag after the name.
+        """
+        end = composition.literal(self.style.end)
+        values = [
+            composition.sequence([*self.rest_of_tag(after, kind), value, end])
+            for kind, value in self.values(schema, pointer)
+        ]
+        return composition.choice(values or [EMPTY])
+
+    def rest_of_tag(self, after: str, kind: str) -> list[Part]:
+        text = after.replace("{is_string}", "true" if kind == "string" else "false").replace("{type}", kind)
+        first, _, last = text.partition("{space}")
+        parts = [composition.literal(first)]
+        return [*parts, self.space, composition.literal(last)] if last else parts
+
+    def values(self, schema: Any, pointer: str) -> list[tuple[str, Part]]:
+        text = composition.free_text(before=self.style.end, without=self.context.excludes)
+        if schema is True or (
+            isinstance(schema, Mapping) and not any(keyword in CONSTRAINTS for keyword in schema)
+        ):
+            # Every JSON value is also a text, unless the tag distinguishes the two.
+            if not self.style.marks_strings:
+                return [("string", text)]
+            other = {"type": ["null", "boolean", "number", "array", "object"]}
+            return [("string", text), *self.json(self.by_type(other), pointer)]
+        if not isinstance(schema, Mapping):
+            self.diagnostics.unsupported(pointer, "a parameter that no value satisfies")
+            return []
+        keywords = {keyword for keyword in schema if keyword in CONSTRAINTS}
+        listed = schema.get("enum") if "enum" in schema else [schema["const"]] if "const" in schema else None
+        if isinstance(listed, list) and keywords <= {"type", "enum", "const"}:
+            return self.listed(listed, schema, pointer)
+        given = schema.get("type")
+        types: Any = [given] if isinstance(given, str) else given
+        if not isinstance(types, list) or not types:
+            self.diagnostics.unsupported(
+                pointer, "a parameter needs a `type`, so that strings and other values can be told apart"
+            )
+            return []
+        values = []
+        other_types = [kind for kind in types if kind != "string"]
+        if "string" in types:
+            about_strings = keywords - {"type"} - NOT_ABOUT_STRINGS
+            if other_types and not self.style.marks_strings:
+                for keyword in sorted(about_strings):
+                    self.diagnostics.unsupported(
+                        f"{pointer}/{escaped(keyword)}",
+                        f"`{keyword}` where both strings and other values are allowed: this style does not tell "
+                        "which one is written",
+                    )
+            elif about_strings:
+                text = self.strings(schema, pointer)
+            values.append(("string", text))
+        if other_types:
+            values += self.json(self.by_type({**schema, "type": other_types}), pointer)
+        return values
+
+    def strings(self, schema: Mapping[str, Any], pointer: str) -> Part:
+        part = self.constrained({**schema, "type": "string"}, pointer)
+        if part is None:
+            return EMPTY
+        if not self.style.has_own_lines:
+            return part
+        # The decoder drops one line feed at either end, so a string that has one there must be written with a second.
+        line_feed = composition.literal("\n")
+        alternatives = []
+        for before, after in ((True, True), (True, False), (False, True), (False, False)):
+            patterns = [*([] if before else ["^\\n"]), *([] if after else ["\\n$"])]
+            others = [{"not": {"pattern": pattern}} for pattern in patterns]
+            part = self.constrained({"type": "string", "allOf": [schema, *others]}, None)
+            if part is not None:
+                first, last = ([line_feed] if is_there else [] for is_there in (before, after))
+                alternatives.append(composition.sequence([*first, part, *last]))
+        return composition.choice(alternatives)
+
+    def constrained(self, schema: Mapping[str, Any], pointer: str | None) -> Part | None:
+        """Returns the part of the strings that a schema admits.
+
+        Args:
+            schema: The schema.
+            pointer: Where an empty set of strings is an error; None if it is not one, and the result is None.
+        """
+        try:
+            return self.context.string_part({**schema, **self.definitions}, self.style.end)
+        except GrammarSemanticError as error:
+            if pointer is not None:
+                self.diagnostics.embedded(pointer, error)
+        except GrammarError as error:
+            self.diagnostics.embedded(pointer or "#", error)
+        return None
+
+    def listed(self, listed: list[Any], schema: Mapping[str, Any], pointer: str) -> list[tuple[str, Part]]:
+        strings = [
+            value for value in listed if isinstance(value, str) and not self.context.has_excluded_word(value)
+        ]
+        for value in strings:
+            if self.style.end in value:
+                self.diagnostics.unsupported(
+                    pointer, f"the value {value!r} contains the end of its parameter"
+                )
+        values = [
+            ("string", composition.sequence([self.space, composition.literal(value), self.space]))
+            for value in strings
+        ]
+        groups: dict[str, list[Any]] = {}
+        for value in listed:
+            if not isinstance(value, str):
+                kind = _JSON_TYPES.get(type(value), "number") if self.style.has_type else ""
+                groups.setdefault(kind, []).append(value)
+        schemas = {kind: {**schema, "enum": group} for kind, group in groups.items()}
+        values += self.json(schemas, pointer)
+        if not strings and not groups:
+            self.diagnostics.unsupported(pointer, "a parameter that has no value")
+        return values
+
+    def json(self, schemas: Mapping[str, Mapping[str, Any]], pointer: str) -> list[tuple[str, Part]]:
+        """Returns the values of schemas as JSON, each with its key."""
+        values = []
+        for kind, schema in schemas.items():
+            value = self.context.json_part({**schema, **self.definitions}, pointer)
+            if value is None:
+                return []
+            values.append((kind, composition.sequence([self.space, value, self.space])))
+        return values
+
+    def by_type(self, schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+        """Splits a schema by its types, if the tag names them; an integer is written as a number."""
+        types: list[Any] = schema["type"]
+        if not self.style.has_type:
+            return {"": schema}
+        schemas: dict[str, Mapping[str, Any]] = {
+            kind: {**schema, "type": kind} for kind in types if kind != "integer"
+        }
+        if "integer" in types:
+            schemas.setdefault("number", {**schema, "type": "integer"})
+        return schemas
+
+
+_OBJECT_KEYWORDS = {"additionalProperties", "properties", "required", "type"}
+_JSON_TYPES = {bool: "boolean", type(None): "null", list: "array", dict: "object"}
+"""The types of values other than strings and numbers."""

@@ -1,0 +1,226 @@
+"""Decodes arguments that have one tag for each property (``flat``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from grammask.partial_match import without_partial_match
+from grammask.schemas.keywords import CONSTRAINTS
+from grammask.structural_tags.parameters.json_style import (
+    SPACE,
+    VALUE_PATTERNS,
+    after_space,
+    has_type,
+    json_end,
+    json_string,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from grammask.structural_tags.parameters.flat import FlatStyle
+
+__all__ = ["FlatDecoder"]
+
+
+@dataclass(frozen=True)
+class _Property:
+    """A declared property.
+
+    Attributes:
+        name: Its name.
+        schema: The schema of its value.
+        keywords: The keywords of the schema that constrain values.
+        types: The types that the schema names; all types if nothing constrains its values.
+    """
+
+    name: str
+    schema: Any
+    keywords: frozenset[str]
+    types: tuple[str, ...]
+
+    @classmethod
+    def of(cls, name: str, schema: Any) -> _Property:
+        if not isinstance(schema, Mapping):
+            return cls(name, schema, frozenset(), ("string", *VALUE_PATTERNS))
+        keywords = frozenset(keyword for keyword in schema if keyword in CONSTRAINTS)
+        types = schema.get("type", []) if keywords else ["string", *VALUE_PATTERNS]
+        listed = [types] if isinstance(types, str) else types if isinstance(types, list | tuple) else []
+        return cls(name, schema, keywords, tuple(listed))
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the schema lists its values."""
+        return bool(self.keywords & {"enum", "const"})
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A decoded value.
+
+    Attributes:
+        json: The value as JSON.
+        end: The position of its end tag.
+    """
+
+    json: str
+    end: int
+
+
+class FlatDecoder:
+    """Reads the properties of an object in a growing output."""
+
+    def __init__(self, style: FlatStyle, schema: Any, begin: int, following: str) -> None:
+        """Starts to read.
+
+        Args:
+            style: The style of the tags.
+            schema: The schema of the object.
+            begin: The position at which the first tag may begin.
+            following: The text after the arguments.
+        """
+        schema = schema if isinstance(schema, Mapping) else {}
+        self._style = style
+        self._at = begin
+        self._following = following
+        self._remaining = [_Property.of(*item) for item in schema.get("properties", {}).items()]
+        self._required: set[str] = set(schema.get("required", []))
+        self._decoded = "{"
+        self._partial = ""
+        """The beginning of the property that is being read; empty while its value may be of several types."""
+
+    def written(self, output: str) -> str:  # noqa: ARG002
+        """Returns the object as JSON, as far as later output cannot change it."""
+        return self._decoded + self._partial
+
+    def end(self, output: str, *, is_whole: bool) -> int | None:
+        """Returns the end of the properties and of white space after them; None if incomplete or malformed."""
+        while True:
+            begin = after_space(output, self._at)
+            is_over = is_whole or output.startswith(self._following, begin)
+            index, value = self._first_property(output, begin, is_whole=is_over)
+            if value is None:
+                break
+            if self._has_required(index):
+                return None
+            self._decoded, self._partial = f"{self._decoded}{self._key(index)}{value.json}", ""
+            self._at = value.end + len(self._style.end)
+            self._remaining = self._remaining[index + 1 :]
+        if not is_over:
+            self._partial = self._partial_string(output, begin)
+            return None
+        if self._has_required(len(self._remaining)):
+            return None
+        self._decoded += "}"
+        return begin
+
+    def _key(self, index: int) -> str:
+        comma = "" if self._decoded == "{" else ", "
+        return f"{comma}{json_string(self._remaining[index].name)}: "
+
+    def _has_required(self, count: int) -> bool:
+        """Whether one of the next ``count`` properties, which are absent, is required."""
+        return any(member.name in self._required for member in self._remaining[:count])
+
+    def _first_property(self, output: str, at: int, *, is_whole: bool) -> tuple[int, _Value | None]:
+        """Reads the property at a position; returns its index among the remaining ones and its value."""
+        for index, member in enumerate(self._remaining):
+            for is_string, begin in self._opening_tags(output, at, member.name):
+                value = self._value(output, begin, member, is_string=is_string, is_whole=is_whole)
+                if value is not None:
+                    return index, value
+        return 0, None
+
+    def _opening_tags(self, output: str, at: int, name: str) -> Iterable[tuple[bool | None, int]]:
+        """Matches the tag before the value of a property.
+
+        Returns:
+            For each match, whether the tag marks the value as a string (None if tags do not say), and the end of the
+            tag.
+        """
+        begin = self._style.begin
+        for is_string in (True, False) if "{is_string}" in begin else (None,):
+            tag = begin.replace("{is_string}", "true" if is_string else "false")
+            before, _, after = tag.partition("{space}")
+            pattern = re.escape(before.replace("{key}", name)) + (SPACE + re.escape(after) if after else "")
+            match = re.compile(pattern).match(output, at)
+            if match is not None:
+                yield is_string, match.end()
+
+    def _value(
+        self, output: str, at: int, member: _Property, *, is_string: bool | None, is_whole: bool
+    ) -> _Value | None:
+        """Reads a value and its end tag.
+
+        Args:
+            output: The output.
+            at: The position after the opening tag.
+            member: The property.
+            is_string: Whether the tag marks the value as a string. If tags do not say, and the schema admits both a
+                string and another type, JSON of the other type wins, except where it may violate the schema.
+            is_whole: Whether the output ends here; otherwise a value that later output may turn into another one is
+                not returned.
+        """
+        end_tag, keywords, types = self._style.end, member.keywords, member.types
+        json_begin = after_space(output, at)
+        value_end = json_end(output, json_begin)
+        as_json = None
+        if value_end is not None and output.startswith(end_tag, end := after_space(output, value_end)):
+            as_json = _Value(output[json_begin:value_end], end)
+        if is_string is False:
+            return as_json
+        end = output.find(end_tag, at)
+        text = output[at:end] if end >= 0 else None
+        if member.is_listed and keywords <= {"type", "enum", "const"}:
+            return self._listed_string(text, end, member) or as_json
+        if "string" not in types:
+            return as_json
+        if (
+            is_string is None
+            and as_json is not None
+            and keywords <= {"type"}
+            and has_type(as_json.json, types)
+        ):
+            return as_json
+        if text is None:
+            return None
+        # The end tag may occur in a string inside an array or object that is still incomplete.
+        is_certain = (
+            is_whole or is_string or as_json is not None or not keywords <= {"type"} or types == ("string",)
+        )
+        if not is_certain and output.startswith(("[", "{"), json_begin):
+            return None
+        if self._style.has_own_lines:
+            text = text.removeprefix("\n").removesuffix("\n")
+        return _Value(json_string(text), end)
+
+    def _listed_string(self, text: str | None, end: int, member: _Property) -> _Value | None:
+        """Returns the listed string that a text contains, apart from white space at its ends."""
+        listed = member.schema["enum"] if "enum" in member.schema else [member.schema["const"]]
+        strings = [
+            value
+            for value in listed
+            if isinstance(value, str)
+            and text is not None
+            and value in text
+            and value.strip(" \n\r\t") == text.strip(" \n\r\t")
+        ]
+        return _Value(json_string(max(strings, key=len)), end) if strings else None
+
+    def _partial_string(self, output: str, at: int) -> str:
+        """Returns the beginning of the property at a position, if its value is certain to be a string."""
+        style = self._style
+        for index, member in enumerate(self._remaining):
+            for is_marked, begin in self._opening_tags(output, at, member.name):
+                is_string = member.types == ("string",) or (is_marked and "string" in member.types)
+                if member.is_listed or not is_string:
+                    return ""
+                ends = [style.end, "\n" + style.end] if style.has_own_lines else [style.end]
+                text = without_partial_match(ends, output[begin:])
+                if style.has_own_lines:
+                    text = text.removeprefix("\n")
+                return self._key(index) + json_string(text)[:-1]
+        return ""

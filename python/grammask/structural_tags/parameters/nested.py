@@ -1,0 +1,365 @@
+"""Arguments as nested tags: one for each property and item, at any depth.
+
+Strings are written unescaped, up to their closing tag or to the mark with which all tags begin; numbers, booleans and
+null are JSON. Each object and array of the schema is a rule of the grammar, so recursive schemas are recursive rules.
+Alternatives without a finite text, such as an object that requires itself, are dropped.
+
+Sources: ``converter_ext/cohere.cc`` and ``converter_ext/minimax_m3.cc`` of XGrammar 0.2.8 write these styles; Cohere's
+``cohere-melody`` and vLLM's ``parser/minimax_m3.py`` read them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from grammask import composition
+from grammask.errors import GrammarError
+from grammask.schemas.json_text import json_text
+from grammask.structural_tags.parameters.nested_decoder import NestedDecoder
+from grammask.structural_tags.parameters.style import EMPTY, Member, members_part
+from grammask.structural_tags.parameters.value_shapes import (
+    ArrayShape,
+    ListedStrings,
+    LocatedSchema,
+    ObjectShape,
+    ScalarShape,
+    SchemaShapes,
+    StringShape,
+    ValueShape,
+    parameters_schema,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grammask.composition import Part
+    from grammask.structural_tags.parameters.style import EncodingContext
+
+__all__ = ["NESTED_STYLES", "NestedStyle", "with_entities"]
+
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
+
+
+@dataclass(frozen=True)
+class NestedStyle:
+    """The tags of properties and items.
+
+    Attributes:
+        begin: The opening tag of a property. ``{key}`` stands for its name, ``{type}`` for the kind of its value:
+            ``raw``, ``json``, ``dict`` or ``list``.
+        item: The opening tag of an item of an array.
+        end: The closing tag. ``{key}`` stands for the name, which is ``item`` for items.
+        text_end: The delimiter that ends a string: a prefix of ``end``.
+        has_entities: Whether names are written with XML's entities.
+        is_padded: Whether white space is permitted around values other than strings, and in empty objects and arrays.
+            Otherwise it is permitted around and between items. It is permitted around and between properties anyway.
+    """
+
+    is_self_delimiting: ClassVar[bool] = False
+
+    begin: str
+    item: str
+    end: str
+    text_end: str
+    has_entities: bool
+    is_padded: bool
+
+    @property
+    def has_type(self) -> bool:
+        """Whether tags name the kinds of their values."""
+        return "{type}" in self.begin
+
+    def key(self, name: str) -> str:
+        """Returns a name as it is written."""
+        return with_entities(name) if self.has_entities else name
+
+    def closing_tag(self, name: str) -> str:
+        """Returns the closing tag of a property; of an item, whose name is ``item``."""
+        return self.end.replace("{key}", self.key(name))
+
+    def encode(self, schema: Any, context: EncodingContext) -> Part:
+        """Returns the part that matches the properties of an object."""
+        schema = parameters_schema(schema, has_free_names=self.has_type)
+        try:
+            return _NestedEncoder(self, schema, context).parameters()
+        except (TypeError, ValueError) as error:  # Values that JSON lacks, and strings that UTF-8 lacks.
+            context.diagnostics.invalid(context.pointer, str(error))
+            return EMPTY
+
+    def decoder(self, schema: Any, begin: int, following: str) -> NestedDecoder:
+        """Returns a decoder."""
+        return NestedDecoder(self, schema, begin, following)
+
+
+NESTED_STYLES = {
+    "cohere_xml": NestedStyle(
+        begin='<cofl:value name="{key}" type="{type}">',
+        item='<cofl:value type="{type}">',
+        end="</cofl:value>",
+        text_end="</cofl:value>",
+        has_entities=True,
+        is_padded=True,
+    ),
+    "minimax_m3_xml": NestedStyle(
+        begin="]<]minimax[>[<{key}>",
+        item="]<]minimax[>[<item>",
+        end="]<]minimax[>[</{key}>",
+        text_end="]<]minimax[>[",
+        has_entities=False,
+        is_padded=False,
+    ),
+}
+
+_UNDECLARED_NAME = r'(?:[^\x00"&<>]|&amp;|&lt;|&gt;|&quot;)+'
+"""Names with entities, as a regular expression."""
+
+
+def with_entities(text: str) -> str:
+    """Returns a text with XML's entities, as the value of an attribute."""
+    return "".join(_ENTITIES.get(letter, letter) for letter in text)
+
+
+class _NestedEncoder:
+    """Encodes the schema of one object."""
+
+    def __init__(self, style: NestedStyle, schema: Any, context: EncodingContext) -> None:
+        self.style = style
+        self.root = LocatedSchema(schema, context.pointer)
+        self.context = context
+        self.diagnostics = context.diagnostics
+        self.space = context.space
+        self.shapes = SchemaShapes(schema, context.pointer, context.diagnostics, admits_any=style.has_type)
+        # Names of rules contain a hash of their source, so that encoders of other schemas have other names.
+        source = pickle.dumps((style, json_text(schema), sorted(context.options.items())), protocol=5)
+        self.key = hashlib.sha256(source).hexdigest()
+        self.finite: set[ValueShape] = set()
+        """The objects and arrays of which some value has a finite text."""
+
+    def parameters(self) -> Part:
+        error_count = len(self.diagnostics.entries)
+        roots = self.shapes.of(self.root)
+        if not roots or not all(isinstance(shape, ObjectShape) for shape in roots):
+            self.diagnostics.unsupported(
+                f"{self.root.pointer}/type", "parameters are the properties of an object"
+            )
+            return EMPTY
+        containers = self.checked_containers(roots)
+        if len(self.diagnostics.entries) > error_count:
+            return EMPTY
+        self.find_finite(containers)
+        starts = [shape for shape in roots if isinstance(shape, ObjectShape) and shape in self.finite]
+        if not starts:
+            self.diagnostics.unsupported(self.root.pointer, "no value is finite: each contains another one")
+            return EMPTY
+        self.names = {shape: f"nested_{number}_{self.key}" for number, shape in enumerate(containers)}
+        parts = {self.names[shape]: self.body(shape) for shape in containers if shape in self.finite}
+        start = f"nested_{self.key}"
+        parts[start] = composition.choice(composition.reference(self.names[shape]) for shape in starts)
+        return composition.rules(parts, start)
+
+    # Checks -----------------------------------------------------------------------------------------------------
+
+    def checked_containers(self, roots: list[ValueShape]) -> list[ObjectShape | ArrayShape]:
+        """Returns all objects and arrays of the schema; refuses values that this style cannot write or distinguish."""
+        containers: dict[ObjectShape | ArrayShape, None] = {}
+        pending = list(reversed(roots))
+        while pending:
+            shape = pending.pop()
+            if not isinstance(shape, ObjectShape | ArrayShape) or shape in containers:
+                continue
+            containers[shape] = None
+            if isinstance(shape, ObjectShape):
+                for name in shape.properties:
+                    self.check_name(name, shape.pointer)
+            for located in reversed(list(_inner_schemas(shape))):
+                inner = self.shapes.of(located)
+                self.check_values(inner, located.pointer)
+                pending += reversed(inner)
+        return list(containers)
+
+    def check_name(self, name: str, pointer: str) -> None:
+        if not self.style.has_entities and (not name.strip() or name.startswith("/") or ">" in name):
+            self.diagnostics.unsupported(pointer, f"the name {name!r} cannot be the name of a tag")
+
+    def check_values(self, shapes: list[ValueShape], pointer: str) -> None:
+        for shape in shapes:
+            for text in shape.listed if isinstance(shape, ListedStrings) else ():
+                if self.style.text_end in text:
+                    self.diagnostics.unsupported(
+                        pointer, f"the value {text!r} contains the end of its parameter"
+                    )
+        if self.style.has_type:
+            return
+        if sum(isinstance(shape, ObjectShape | ArrayShape) for shape in shapes) > 1:
+            self.diagnostics.unsupported(
+                pointer, "several kinds of objects and arrays: this style does not tell which one is written"
+            )
+        if not all(isinstance(shape, StringShape | ListedStrings) for shape in shapes):
+            for shape in shapes:
+                if isinstance(shape, StringShape) and not shape.has_only_max_length:
+                    self.diagnostics.unsupported(
+                        shape.pointer,
+                        f"{', '.join(sorted(shape.constraints))} for strings where other values are allowed: "
+                        "this style does not tell which one is written",
+                    )
+
+    # Finite values ----------------------------------------------------------------------------------------------
+
+    def find_finite(self, containers: list[ObjectShape | ArrayShape]) -> None:
+        """Computes the least fixpoint: a container is finite if all values that it needs are."""
+        count = -1
+        while count < len(self.finite):
+            count = len(self.finite)
+            for shape in containers:
+                if shape not in self.finite and self.needs_only_finite(shape):
+                    self.finite.add(shape)
+
+    def needs_only_finite(self, shape: ObjectShape | ArrayShape) -> bool:
+        if isinstance(shape, ObjectShape):
+            return all(
+                name in shape.properties and self.is_allowed(name) and self.has_value(shape.properties[name])
+                for name in shape.required
+            )
+        needed = [*shape.prefix[: shape.min_items]]
+        if shape.min_items > len(needed):
+            if shape.items is None:
+                return False
+            needed.append(shape.items)
+        has_consistent_bounds = shape.max_items is None or shape.min_items <= shape.max_items
+        return has_consistent_bounds and all(map(self.has_value, needed))
+
+    def has_value(self, located: LocatedSchema) -> bool:
+        return any(self.is_finite(shape) for shape in self.shapes.of(located))
+
+    def is_finite(self, shape: ValueShape) -> bool:
+        if isinstance(shape, ListedStrings):
+            return bool(self.allowed(shape))
+        return not isinstance(shape, ObjectShape | ArrayShape) or shape in self.finite
+
+    def is_allowed(self, name: str) -> bool:
+        """Whether a name, as it is written, contains no excluded word."""
+        return not self.context.has_excluded_word(self.style.key(name))
+
+    def allowed(self, shape: ListedStrings) -> list[str]:
+        """Returns the listed strings without excluded words."""
+        return [text for text in shape.listed if not self.context.has_excluded_word(text)]
+
+    # Parts ------------------------------------------------------------------------------------------------------
+
+    def body(self, shape: ObjectShape | ArrayShape) -> Part:
+        return self.object(shape) if isinstance(shape, ObjectShape) else self.array(shape)
+
+    def object(self, shape: ObjectShape) -> Part:
+        before, after = self.style.begin.split("{key}")
+        members: list[Member] = []
+        for name, located in shape.properties.items():
+            if self.is_allowed(name) and self.has_value(located):
+                key = composition.literal(self.style.key(name))
+                part = composition.sequence([key, self.element(after, located, name)])
+                members.append(Member(part, is_required=name in shape.required))
+        if shape.others is not None and self.has_value(shape.others):
+            declared = [self.style.key(name) for name in shape.properties]
+            key = composition.matching(_UNDECLARED_NAME, without=declared, excludes=self.context.excludes)
+            part = composition.sequence([key, self.element(after, shape.others, "")])
+            members.append(Member(part, is_required=False, is_repeatable=True))
+        return members_part(members, before, self.context, is_padded=self.style.is_padded)
+
+    def array(self, shape: ArrayShape) -> Part:
+        between = EMPTY if self.style.is_padded else self.space
+        min_items = shape.min_items if self.style.is_padded else max(shape.min_items, 1)
+        prefix: list[Part] = []
+        for located in shape.prefix[: shape.max_items]:
+            if not self.has_value(located):
+                break
+            prefix.append(self.item(located, between))
+        items = EMPTY
+        if len(prefix) == len(shape.prefix) and shape.items is not None and self.has_value(shape.items):
+            max_others = None if shape.max_items is None else shape.max_items - len(prefix)
+            items = composition.repeat(
+                self.item(shape.items, between), max(min_items - len(prefix), 0), max_others
+            )
+        has_items = bool(prefix) or items is not EMPTY
+        for index, item in reversed(list(enumerate(prefix))):
+            items = composition.sequence([item, items])
+            if index >= min_items:
+                items = composition.choice([EMPTY, items])
+        if self.style.is_padded:
+            return composition.sequence([self.space, items, self.space])
+        written = [composition.sequence([self.space, items])] if has_items else []
+        return composition.choice([*([EMPTY] if shape.min_items == 0 else []), *written])
+
+    def item(self, located: LocatedSchema, between: Part) -> Part:
+        return composition.sequence([self.element(self.style.item, located, "item"), between])
+
+    def element(self, opening: str, located: LocatedSchema, name: str) -> Part:
+        """Returns the part of a value between its tags.
+
+        Args:
+            opening: The opening tag; of a property, the part after its name.
+            located: The schema of the value.
+            name: The name in the closing tag.
+        """
+        shapes = [shape for shape in self.shapes.of(located) if self.is_finite(shape)]
+        values = [self.value(shape, located.pointer) for shape in shapes]
+        if self.style.has_type:
+            openings = [composition.literal(opening.replace("{type}", _tag_type(shape))) for shape in shapes]
+            body = composition.choice(map(composition.sequence, zip(openings, values, strict=True)))
+        else:
+            body = composition.sequence([composition.literal(opening), composition.choice(values)])
+        return composition.sequence([body, composition.literal(self.style.closing_tag(name))])
+
+    def value(self, shape: ValueShape, pointer: str) -> Part:
+        match shape:
+            case StringShape() if shape.has_only_max_length:
+                return composition.free_text(
+                    before=self.style.text_end,
+                    without=self.context.excludes,
+                    max_characters=shape.max_length,
+                )
+            case StringShape():
+                try:
+                    return self.context.string_part(
+                        {"type": "string", **shape.constraints}, self.style.text_end
+                    )
+                except GrammarError as error:
+                    self.diagnostics.embedded(shape.pointer, error)
+                    return EMPTY
+            case ListedStrings():
+                return composition.choice(composition.literal(text) for text in self.allowed(shape))
+            case ScalarShape():
+                value = self.context.json_part(shape.schema, pointer)
+                if value is None:
+                    return EMPTY
+                return (
+                    composition.sequence([self.space, value, self.space]) if self.style.is_padded else value
+                )
+            case _:
+                return composition.reference(self.names[shape])
+
+
+def _tag_type(shape: ValueShape) -> str:
+    """Returns the kind of a value in Cohere's tags."""
+    match shape:
+        case StringShape() | ListedStrings():
+            return "raw"
+        case ScalarShape():
+            return "json"
+        case ObjectShape():
+            return "dict"
+        case ArrayShape():
+            return "list"
+
+
+def _inner_schemas(container: ObjectShape | ArrayShape) -> Iterator[LocatedSchema]:
+    """Yields the schemas of the properties or items of an object or array."""
+    if isinstance(container, ObjectShape):
+        yield from container.properties.values()
+        others = container.others
+    else:
+        yield from container.prefix
+        others = container.items
+    if others is not None:
+        yield others

@@ -1,0 +1,172 @@
+"""The interface of a parameter style: an encoder from schemas to grammars, and a decoder from texts to JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from grammask import composition
+from grammask.errors import GrammarError
+from grammask.readers.json_schema import json_schema_part, string_schema_part
+from grammask.readers.regex import regex_part
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from grammask.composition import Part
+    from grammask.structural_tags.diagnostics import DiagnosticList
+
+__all__ = ["EMPTY", "EncodingContext", "Member", "ParameterDecoder", "ParameterStyle", "members_part"]
+
+EMPTY = composition.literal("")
+
+
+class ParameterDecoder(Protocol):
+    """Reads the arguments of one call in a growing output, and translates them to JSON."""
+
+    def end(self, output: str, *, is_whole: bool) -> int | None:
+        """Reads on, and returns the end of the arguments and of white space after them.
+
+        Args:
+            output: The output so far; it extends the output of the previous call.
+            is_whole: Whether the output is complete.
+
+        Returns:
+            The position of the end; None if the arguments are incomplete or malformed.
+        """
+
+    def written(self, output: str) -> str:
+        """Returns the part of the arguments, as JSON, that later output cannot change."""
+
+
+class ParameterStyle(Protocol):
+    """A notation for the properties of an object.
+
+    Attributes:
+        is_self_delimiting: Whether the end of the arguments can be found without the text after them.
+    """
+
+    is_self_delimiting: ClassVar[bool]
+
+    def encode(self, schema: Any, context: EncodingContext) -> Part:
+        """Returns the part that matches the objects of a schema in this style.
+
+        Errors go to ``context.diagnostics``; the part is meaningless then.
+        """
+
+    def decoder(self, schema: Any, begin: int, following: str) -> ParameterDecoder:
+        """Returns a decoder.
+
+        Args:
+            schema: The schema of the object; None if any object will do.
+            begin: The position in the output at which the arguments begin.
+            following: The text after the arguments; empty if they are the last part of the output, or if the style is
+                self-delimiting.
+        """
+
+
+@dataclass(frozen=True)
+class EncodingContext:
+    """The context in which a schema is encoded.
+
+    Attributes:
+        pointer: The JSON pointer of the schema.
+        diagnostics: Receives the errors.
+        options: Options for reading schemas. ``key_order`` and ``excludes`` also apply to the order and the names of
+            parameters.
+    """
+
+    pointer: str
+    diagnostics: DiagnosticList
+    options: Mapping[str, Any]
+
+    @cached_property
+    def space(self) -> Part:
+        """The part that matches the permitted white space between tokens."""
+        max_characters = self.options.get("max_whitespace", 32)
+        return regex_part(rf"[ \n\r\t]{{0,{max_characters}}}")
+
+    @property
+    def excludes(self) -> Sequence[str]:
+        """The words that may not occur in strings and names."""
+        excludes: Sequence[str] = self.options.get("excludes", ())
+        return excludes
+
+    @property
+    def is_any_order(self) -> bool:
+        """Whether properties may come in any order."""
+        return self.options.get("key_order") == "any"
+
+    def has_excluded_word(self, text: str) -> bool:
+        """Whether a text contains an excluded word."""
+        return any(word in text for word in self.excludes)
+
+    def json_part(self, schema: Any, pointer: str) -> Part | None:
+        """Returns the part that matches the values of a schema as JSON; None, with a diagnostic, for a bad schema."""
+        try:
+            return json_schema_part(schema, **self.options)
+        except GrammarError as error:
+            self.diagnostics.embedded(pointer, error)
+            return None
+
+    def string_part(self, schema: Mapping[str, Any], end: str) -> Part:
+        """Returns the part that matches the strings of a schema, unescaped, that do not contain ``end``.
+
+        Raises:
+            GrammarError: The schema is bad, or no string satisfies it.
+        """
+        return string_schema_part(schema, excludes=[*self.excludes, end], limits=self.options.get("limits"))
+
+
+@dataclass(frozen=True)
+class Member:
+    """A property of an object.
+
+    Attributes:
+        part: Matches the property from its name to its end.
+        is_required: Whether it must occur.
+        is_repeatable: Whether it may occur more than once, as a name that the schema does not declare.
+    """
+
+    part: Part
+    is_required: bool
+    is_repeatable: bool = False
+
+
+def members_part(
+    members: Sequence[Member], opening: str, context: EncodingContext, *, is_padded: bool = True
+) -> Part:
+    """Returns the part that matches the properties of an object with white space around and between them.
+
+    Args:
+        members: The properties, in the order of the schema.
+        opening: The text before the name of each property.
+        context: Has the permitted white space, and whether the properties may come in any order.
+        is_padded: Whether an object without properties may consist of white space.
+    """
+    space, lead = context.space, composition.literal(opening)
+    is_one_required = any(member.is_required for member in members)
+    if context.is_any_order and len(members) > 1:
+        chosen = composition.selection(
+            [member.part for member in members],
+            required=[index for index, member in enumerate(members) if member.is_required],
+            repeatable=[index for index, member in enumerate(members) if member.is_repeatable],
+            separator=composition.sequence([space, lead]),
+        )
+        written = composition.sequence([space, lead, chosen, space])
+        if is_one_required:
+            return written
+        return composition.choice([space if is_padded else EMPTY, written])
+    parts: list[Part] = []
+    for member in members:
+        whole = composition.sequence([lead, member.part, space])
+        max_count = None if member.is_repeatable else 1
+        parts.append(whole if member.is_required else composition.repeat(whole, 0, max_count))
+    if is_padded or is_one_required:
+        return composition.sequence([space, *parts])
+    # Either nothing or at least one property: an alternative for each first one. All parts are repetitions here.
+    by_first = [
+        composition.sequence([space, *part.parts, *parts[index + 1 :]]) for index, part in enumerate(parts)
+    ]
+    return composition.choice([EMPTY, *by_first])

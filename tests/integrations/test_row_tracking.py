@@ -1,0 +1,115 @@
+"""Row tracking by token ids, against matchers that read each row from its start; needs no library."""
+
+import numpy as np
+import pytest
+from grammask import CompiledGrammar, Grammar, Vocabulary
+from grammask.integrations.serving.row_tracking import RecentBatches, Relation, TrackedBatch, grammars_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+VOCABULARY = Vocabulary([b"a", b"b", b"ab", b",", None, b"["], eos=4)
+GRAMMARS = [
+    Grammar.from_kbnf(text).compile(VOCABULARY, end=end)
+    for text, end in [
+        ('start ::= word { "," word }; word ::= "ab" | "a";', "eos"),
+        ('start ::= "[" start | "a" "b" "a";', "eos"),
+        ('start ::= "a" start "b" | "a" "b";', "eager"),
+    ]
+]
+PROMPT = [5, 5]
+
+
+def legal(compiled: CompiledGrammar | None, text: list[int]) -> list[int] | None:
+    """Return the legal tokens after a text, None if it is not constrained."""
+    if compiled is None:
+        return None
+    matcher = compiled.matcher()
+    for token in text:
+        if matcher.is_finished:
+            break
+        if not matcher.accept(token):
+            return None
+    return matcher.allowed_ids().tolist()
+
+
+def shown(prompt: list[int], texts: list[list[int]]) -> np.ndarray:
+    return np.array([prompt + text for text in texts], np.int64).reshape(len(texts), -1)
+
+
+@given(st.data())
+def test_rows_that_are_shuffled_cut_and_extended(data: st.DataObject) -> None:
+    grammars = data.draw(st.lists(st.sampled_from([*GRAMMARS, None]), min_size=1, max_size=3))
+    per_prompt = data.draw(st.integers(1, 3))
+    count = len(grammars) * per_prompt
+    batches = RecentBatches(grammars)
+    texts: list[list[int]] = [[] for _ in range(count)]
+    batches.find(shown(PROMPT, texts))
+    for _ in range(data.draw(st.integers(1, 12))):
+        if data.draw(st.booleans()) and texts[0]:
+            length = data.draw(st.integers(0, len(texts[0])))
+            texts = [text[:length] for text in texts]
+        else:
+            parents = [
+                texts[row // per_prompt * per_prompt + data.draw(st.integers(0, per_prompt - 1))]
+                for row in range(count)
+            ]
+            texts = []
+            for row, parent in enumerate(parents):
+                allowed = legal(grammars[row // per_prompt], parent)
+                texts.append([*parent, data.draw(st.sampled_from(allowed or range(6)))])
+        batch = batches.find(shown(PROMPT, texts))
+        for row, text in enumerate(texts):
+            matcher = batch.rows[row].matcher
+            expected = legal(grammars[row // per_prompt], text)
+            assert (None if matcher is None else matcher.allowed_ids().tolist()) == expected
+
+
+def test_a_batch_is_found_again_after_another_one() -> None:
+    """An assistant with another tokenizer shows other ids in between."""
+    batches = RecentBatches([GRAMMARS[0]])
+    batches.find(shown([5], [[]]))
+    first = batches.find(shown([5], [[0]]))
+    batches.find(shown([1, 1, 1], [[]]))
+    batches.find(shown([1, 1, 1], [[2]]))
+    assert batches.find(shown([5], [[0, 3]])) is first
+    assert batches.latest is first
+    assert first.rows[0].matcher.tokens == [0, 3]
+
+
+def test_drafts_that_are_refused_do_not_push_out_the_text() -> None:
+    batches = RecentBatches([GRAMMARS[0]])
+    text: list[int] = []
+    first = batches.find(shown([5], [text]))
+    for _ in range(5):
+        for length in range(20):
+            batches.find(shown([5], [[*text, *([1, 0, 1, 1, 3, 2] * 4)[:length]]]))
+        text += [2, 3]
+        batches.find(shown([5], [text[:-1]]))
+        assert batches.find(shown([5], [text])) is first
+    assert first.rows[0].matcher.tokens == text
+
+
+def test_a_token_that_all_rows_refuse_begins_new_texts() -> None:
+    batch = TrackedBatch(shown([5], [[], []]), [GRAMMARS[0]])
+    assert batch.advance_to(shown([5], [[1], [3]])) is Relation.REFUSED
+    assert not batch.append([1, 99])
+    assert batch.shape == (2, 1)
+    assert batch.advance_to(shown([5], [[0], [3]])) is Relation.CONTINUES, "a beam without a chance"
+    assert [row.is_refused for row in batch.rows] == [False, True]
+    assert batch.advance_to(shown([5], [[0, 5], [3, 0]])) is Relation.REFUSED
+    assert batch.append([3, 0])
+    assert batch.rows[0].matcher.tokens == [0, 3]
+    assert batch.advance_to(shown([5], [[0, 3, 0]])) is Relation.UNRELATED, "another number of rows"
+    assert batch.advance_to(shown([3], [[0, 3, 0], [3, 0, 0]])) is Relation.UNRELATED, "another prompt"
+    assert batch.advance_to(np.zeros((2, 0), np.int64)) is Relation.UNRELATED, "less than the prompt"
+
+
+def test_grammars_of_rows() -> None:
+    assert grammars_of(GRAMMARS[0]) == ([GRAMMARS[0]], 6)
+    assert grammars_of([None]) == ([None], 0)
+    with pytest.raises(ValueError, match="there is no grammar"):
+        grammars_of([])
+    batch = TrackedBatch(np.zeros((4, 1), np.int64), [GRAMMARS[0], None])
+    assert [row.matcher is None for row in batch.rows] == [False, False, True, True]
+    with pytest.raises(ValueError, match="3 rows cannot"):
+        TrackedBatch(np.zeros((3, 1), np.int64), [GRAMMARS[0], None])
