@@ -19,7 +19,7 @@ use grammask_vocabulary::{LiveTokens, Mask, TokenSetId};
 /// Memory per state, in bytes.
 const ENTRY_BYTES: usize = size_of::<AtomicU32>();
 
-/// Masks by state. See the [module documentation](self).
+/// Masks by state. See the documentation of the module.
 #[derive(Debug)]
 pub struct MaskCache {
     /// For each state the index of its mask plus one; zero if it is not cached.

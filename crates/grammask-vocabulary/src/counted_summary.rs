@@ -16,7 +16,7 @@ use crate::{
 /// A group with more than this share of the vocabulary or of the trie is a bitset.
 const BITSET_SHARE: usize = 32;
 
-/// Live tokens and ends of a repeated prefix code by the number of copies. See the [module documentation](self).
+/// Live tokens and ends of a repeated prefix code by the number of copies. See the documentation of the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedSummary {
     /// Large groups of tokens, by the number of copies that begin in them less that of their characters.

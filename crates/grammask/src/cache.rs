@@ -73,7 +73,7 @@ impl EngineWithMasks {
     }
 }
 
-/// The caches of a compiled grammar, shared by the matchers that use them. See the [module documentation](self).
+/// The caches of a compiled grammar, shared by the matchers that use them. See the documentation of the module.
 #[derive(Debug)]
 pub struct GrammarCache {
     id: CacheId,

@@ -39,7 +39,7 @@ fn max_listed(size: usize) -> usize {
 }
 
 /// An immutable set of tokens. Adding it to another set costs a step per listed token, and a pass over its base if it
-/// has one. See the [module documentation](self).
+/// has one. See the documentation of the module.
 #[derive(Clone, Debug)]
 pub struct LiveTokens {
     id: TokenSetId,

@@ -30,7 +30,7 @@ impl TrieNode {
     }
 }
 
-/// All tokens with text, as a trie over their bytes. See the [module documentation](super).
+/// All tokens with text, as a trie over their bytes. See the documentation of the module.
 ///
 /// ```
 /// use grammask_vocabulary::{TokenId, TokenTexts, TokenTrie, TrieNode};

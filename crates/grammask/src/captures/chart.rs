@@ -88,7 +88,7 @@ pub(super) struct Thread {
     state: LeafState,
 }
 
-/// The chart of one text. See the [module documentation](self).
+/// The chart of one text. See the documentation of the module.
 #[derive(Clone, Debug)]
 pub(super) struct CaptureChart {
     pub(super) columns: Vec<Arc<ChartColumn>>,

@@ -33,7 +33,7 @@ struct PendingSpan {
     parent: Option<usize>,
 }
 
-/// The selection of one derivation. See the [module documentation](self).
+/// The selection of one derivation. See the documentation of the module.
 #[derive(Debug)]
 pub(super) struct Derivation<'a> {
     skeleton: &'a Skeleton,

@@ -59,7 +59,7 @@ struct SkeletonLeaf {
     is_nullable: bool,
 }
 
-/// The skeleton of a grammar. See the [module documentation](self).
+/// The skeleton of a grammar. See the documentation of the module.
 #[derive(Clone, Debug)]
 pub(super) struct Skeleton {
     rules: Vec<SkeletonRule>,
