@@ -11,11 +11,16 @@
 //! [`ContextFreeMasks`] selects among them. Finished masks are cached by set, and by what was observed while they were computed
 //! (`observed`).
 
+mod ablation;
 pub mod brute_force;
+mod budget;
 mod compose;
 mod equivalence_cache;
+mod fixpoint;
 mod source;
 mod terminal;
 mod token_terminals;
+mod tuning;
 
 pub use source::ContextFreeMasks;
+pub use terminal::strategy::{AppliedPlan, Strategy};

@@ -7,7 +7,8 @@ use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, walk};
 use grammask_vocabulary::{LiveTokens, Mask};
 
-use super::compose::{ComposeError, RuleSummaries};
+use super::budget::ComposeError;
+use super::compose::RuleSummaries;
 use super::token_terminals::tokens_of_terminals;
 use crate::recognizer::{Reader, Recognizer};
 use grammask_engine::Engine;

@@ -1,11 +1,11 @@
 //! Summaries of terminals with large bounds on repetitions, from those without these bounds.
 //!
-//! A state that counts is another one after each character, so a walk through much of the trie meets a state for each
-//! count, and the next mask has other counts. Without bounds above some number there are few states, and all texts share their
-//! summaries. Let U be a language L without some bounds, of which the smallest is `n`. L is a part of U, and words of
-//! up to `n` bytes are in both or in neither (see [`Terms::without_distant_bounds`](grammask_automata::Terms)). So a path
-//! that is dead in U is dead in L; and if all states of U have a word of at most `c` bytes, a path of up to `n - c` bytes that is
-//! live in U is live in L. Only longer paths are walked in L itself, and these are few.
+//! A counting state steps to a new state after each character, so a walk through much of the trie visits a state for each count, and
+//! the next mask has other counts. Without bounds above some number there are few states, and all texts share their summaries. Let U
+//! be the language L without some bounds, of which the smallest is `n`. L is a subset of U, and words of up to `n` bytes are in both or
+//! in neither (see [`Terms::without_distant_bounds`](grammask_automata::Terms)). So a path that is dead in U is dead in L; and if all
+//! states of U have a completion of at most `c` bytes, a path of up to `n - c` bytes that is live in U is live in L. Only longer paths,
+//! which are few, are walked in L.
 
 use std::collections::VecDeque;
 
@@ -15,20 +15,15 @@ use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{NodeSet, NodeSetRef, TerminalSummary, TokenTrie, TrieNode};
 
-use super::super::compose::{ComposeError, Composition};
+use super::super::budget::ComposeError;
+use super::super::compose::MaskComputation;
+use super::super::tuning::{MAX_ANALYSED_STATES, MAX_SCANNED_NODES, MIN_DENSE_NODES};
+use super::delta::SummaryDelta;
 use super::walk::Wanted;
 
-/// Trie nodes ahead from which it is worth it.
-const MANY_NODES: usize = 4096;
-/// Nodes to walk below that are looked at one by one.
-const MOST_STARTS: usize = 16;
-/// States that are looked at for the shortest words from each, where that was not in vain for others.
-const MOST_STATES: usize = 96;
-
-impl Composition<'_> {
-    /// The summary of a terminal in a state, from the one without distant bounds; none where it has none, or where that
-    /// is no help.
-    pub(in crate::masks) fn without_distant_bounds(
+impl MaskComputation<'_> {
+    /// The summary of a terminal with distant bounds, from the one without; `None` where it takes long to find, or saves little.
+    pub(super) fn without_distant_bounds(
         &mut self,
         state: StateId,
         nodes: &NodeSetRef,
@@ -36,81 +31,68 @@ impl Composition<'_> {
     ) -> Result<Option<TerminalSummary>, ComposeError> {
         let automata = &mut *self.machine.automata;
         let term = automata.term(state);
-        if !automata.terms().has_distant_bounds(term) || nodes.is_dense() || nodes.len() > MOST_STARTS {
+        if !automata.terms().has_distant_bounds(term) || nodes.is_dense() || nodes.len() > MAX_SCANNED_NODES {
             return Ok(None);
         }
         let first_bytes = self.first_bytes(state)?;
         let entered = nodes.iter().flat_map(|node| self.trie.children(node));
         let entered = entered.filter(|&child| first_bytes.contains(self.trie.byte(child)));
-        let ahead: usize = entered.map(|child| self.trie.subtree_end(child).index() - child.index()).sum();
-        if ahead < MANY_NODES {
+        let ahead: usize = entered.map(|child| self.trie.subtree_len(child)).sum();
+        if ahead < MIN_DENSE_NODES {
             return Ok(None);
         }
         let automata = &mut *self.machine.automata;
         let Some(unbounded) = automata.terms_mut().without_distant_bounds(term) else { return Ok(None) };
         let Some(wider) = automata.start(unbounded.term)? else { return Ok(None) };
         let Some(completion) = self.longest_completion(wider)? else { return Ok(None) };
-        let alike_up_to = (unbounded.alike_up_to as usize).saturating_sub(completion);
-        if alike_up_to < usize::from(TokenTrie::LONG) {
+        let equal_up_to = (unbounded.alike_up_to as usize).saturating_sub(completion);
+        if equal_up_to < usize::from(TokenTrie::LONG) {
             return Ok(None);
         }
-        let summary = self.summary(wider, nodes, wanted)?;
-        let paths = long_paths(self.machine.automata, self.trie, state, nodes, alike_up_to)?;
-        self.spend(paths.len())?;
-        let (mut dead, mut no_ends) = (Vec::new(), Vec::new());
-        for Path { node, is_live, is_word } in paths {
+        let base = self.summary(wider, nodes, wanted)?;
+        let paths = long_paths(self.machine.automata, self.trie, state, nodes, equal_up_to)?;
+        let mut delta = SummaryDelta::default();
+        delta.work = paths.len();
+        for LongPath { node, is_live, is_word } in paths {
             if !is_live {
-                dead.extend_from_slice(self.trie.tokens(node));
+                let tokens = self.trie.tokens(node).iter().copied();
+                delta.remove_tokens(tokens.filter(|&token| base.live.contains(token)));
             }
-            if !is_word && summary.ends.as_ref().is_some_and(|ends| ends.contains(node)) {
-                no_ends.push(node.0);
+            if !is_word && base.ends.as_ref().is_some_and(|ends| ends.contains(node)) {
+                delta.set_end(node, false);
             }
         }
-        let (trie, store) = (self.trie, self.vocabulary.summaries());
-        dead.retain(|&token| summary.live.contains(token));
-        let live = match dead[..] {
-            [] => summary.live.clone(),
-            _ => store.share(summary.live.but(dead, self.vocabulary.size())),
-        };
-        let ends = summary.ends.as_ref().map(|ends| {
-            if no_ends.is_empty() {
-                return ends.clone();
-            }
-            let others = ends.iter().map(|node| node.0).filter(|node| no_ends.binary_search(node).is_err());
-            store.intern(NodeSet::new(others.collect(), trie))
-        });
-        Ok(Some(TerminalSummary { live, ends }))
+        self.apply(delta, &base).map(Some)
     }
 
-    /// The length of the shortest word from the state from which that is longest, among all that `state` leads to; none where these
-    /// are many.
+    /// The maximum length of a shortest completion, over all states reachable from `state`; `None` where these are many.
     fn longest_completion(&mut self, state: StateId) -> Result<Option<usize>, LimitExceeded> {
-        if let Some(&known) = self.known.completions.get(&state) {
+        if let Some(&known) = self.summaries.terminals.completions.get(&state) {
             return Ok(known);
         }
         let automata = &mut *self.machine.automata;
-        let most_states = MOST_STATES >> self.known.completion_setbacks.min(4);
+        let max_states = MAX_ANALYSED_STATES >> self.summaries.terminals.completion_setbacks.min(4);
         let mut states = vec![state];
         let mut positions = FxHashMap::from_iter([(state, 0)]);
-        let mut before: Vec<Vec<usize>> = vec![Vec::new()];
+        let mut predecessors: Vec<Vec<usize>> = vec![Vec::new()];
         let mut next = 0;
         while let Some(&current) = states.get(next) {
             for (_, target) in automata.successors(current)? {
                 let position = *positions.entry(target).or_insert(states.len());
                 if position == states.len() {
                     states.push(target);
-                    before.push(Vec::new());
+                    predecessors.push(Vec::new());
                 }
-                before[position].push(next);
+                predecessors[position].push(next);
             }
             next += 1;
-            if states.len() > most_states {
-                self.known.completion_setbacks += 1;
-                self.known.completions.insert(state, None);
+            if states.len() > max_states {
+                self.summaries.terminals.completion_setbacks += 1;
+                self.summaries.terminals.completions.insert(state, None);
                 return Ok(None);
             }
         }
-        // From words backwards, breadth first.
+        // Backwards from the accepting states, breadth first.
         let mut lengths: Vec<Option<usize>> = vec![None; states.len()];
         let mut queue: VecDeque<usize> = VecDeque::new();
         for (position, &state) in states.iter().enumerate() {
@@ -121,43 +103,43 @@ impl Composition<'_> {
         }
         let mut longest = 0;
         while let Some(position) = queue.pop_front() {
-            let length = lengths[position].expect("a state in the queue has a word");
+            let length = lengths[position].expect("a state in the queue has a completion");
             longest = longest.max(length);
-            for &earlier in &before[position] {
+            for &earlier in &predecessors[position] {
                 if lengths[earlier].is_none() {
                     lengths[earlier] = Some(length + 1);
                     queue.push_back(earlier);
                 }
             }
         }
-        // What they lead to is among what the first one leads to.
-        self.known.bytes += states.len() * size_of::<(StateId, Option<usize>)>();
-        self.known.completions.extend(states.into_iter().map(|state| (state, Some(longest))));
+        // The states reachable from the others are a subset of these, so this is an upper bound for all.
+        self.summaries.bytes += states.len() * size_of::<(StateId, Option<usize>)>();
+        self.summaries.terminals.completions.extend(states.into_iter().map(|state| (state, Some(longest))));
         Ok(Some(longest))
     }
 }
 
-/// Where a path of the trie leads.
+/// The end of a long path of the trie.
 #[derive(Clone, Copy, Debug)]
-struct Path {
+struct LongPath {
     node: TrieNode,
-    /// Whether some word goes on from there, or may go on and no token ends there.
+    /// Whether the path is live; may be true for a dead one if no token ends at the node.
     is_live: bool,
     is_word: bool,
 }
 
-/// Where the paths below some nodes, which are entered in a state, lead that are deeper than `depth`; ascending. Those below a node that
-/// is dead and not as deep are left out.
+/// The paths below some nodes, entered in `state`, that are longer than `depth`; ascending. Those below a dead node of a smaller depth
+/// are left out.
 fn long_paths(
     automata: &mut Automata,
     trie: &TokenTrie,
     state: StateId,
     nodes: &NodeSet,
     depth: usize,
-) -> Result<Vec<Path>, LimitExceeded> {
+) -> Result<Vec<LongPath>, LimitExceeded> {
     let mut paths = Vec::new();
     for node in nodes.iter() {
-        long_paths_below(automata, trie, (node, state), depth, &mut paths)?;
+        add_long_paths(automata, trie, node, state, depth, &mut paths)?;
     }
     if nodes.len() > 1 {
         paths.sort_by_key(|path| path.node);
@@ -173,12 +155,14 @@ fn long_paths(
     Ok(paths)
 }
 
-fn long_paths_below(
+/// Adds the long paths below one node.
+fn add_long_paths(
     automata: &mut Automata,
     trie: &TokenTrie,
-    (start, state): (TrieNode, StateId),
+    start: TrieNode,
+    state: StateId,
     depth: usize,
-    paths: &mut Vec<Path>,
+    paths: &mut Vec<LongPath>,
 ) -> Result<(), LimitExceeded> {
     let all = trie.long_paths();
     let inside = all.partition_point(|path| path.node <= start)
@@ -186,10 +170,10 @@ fn long_paths_below(
     let start_depth = usize::from(trie.depth(start));
     // The state after each node of the path to the current one.
     let mut states = vec![Some(state)];
-    let mut left_out_up_to = start;
+    let mut skip_to = start;
     for path in &all[inside] {
         let node = path.node;
-        if node < left_out_up_to {
+        if node < skip_to {
             continue;
         }
         let node_depth = usize::from(trie.depth(node));
@@ -205,9 +189,9 @@ fn long_paths_below(
                 state = automata.if_live(passed)?;
             }
             let is_word = state.is_some_and(|state| automata.is_accepting(state));
-            paths.push(Path { node, is_live: state.is_some(), is_word });
+            paths.push(LongPath { node, is_live: state.is_some(), is_word });
         } else if state.is_none() {
-            left_out_up_to = trie.subtree_end(node);
+            skip_to = trie.subtree_end(node);
         }
         states.push(state);
     }
@@ -221,7 +205,7 @@ mod tests {
     use grammask_diagnostics::Limits;
     use grammask_vocabulary::TokenTexts;
 
-    /// Runs of some length, and words between them.
+    /// Runs of various lengths, some of them followed by a letter.
     fn trie() -> TokenTrie {
         let runs = ["-", " ", "a", "ab", "*=", "a."];
         let text = |run: &str, copies: usize, end: &str| Some(format!("{}{end}", run.repeat(copies)));
@@ -273,8 +257,8 @@ mod tests {
                         Some(path) => {
                             assert_eq!(path.is_word, is_word, "{pattern}");
                             assert!(path.is_live || !is_live, "{pattern}");
-                            let is_asked = !trie.tokens(node).is_empty();
-                            assert!(!is_asked || path.is_live == is_live, "{pattern}");
+                            let has_tokens = !trie.tokens(node).is_empty();
+                            assert!(!has_tokens || path.is_live == is_live, "{pattern}");
                         }
                         None => assert!(!is_live, "{pattern}"),
                     }
