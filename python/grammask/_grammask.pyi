@@ -786,6 +786,12 @@ class Matcher:
     def describe_set(self) -> str:
         """Describe the current Earley set, an item a line, for people who debug grammars."""
 
+    def describe_plans(self) -> str:
+        """Describe the strategies that compute the current mask, a line each, for people who debug grammars.
+
+        Empty for grammars with a lexer, whose masks have one strategy.
+        """
+
 @final
 class Expectation:
     """A terminal that can come next."""

@@ -397,6 +397,12 @@ impl PyMatcher {
         self.matcher.cache().engine().describe(self.matcher.set())
     }
 
+    /// The strategies that compute the current mask, a line each, for people who debug grammars.
+    fn describe_plans(&self, py: Python<'_>) -> PyResult<String> {
+        let plans = self.matcher.cache().describe_plans(self.matcher.set());
+        plans.map_err(|error| grammar_error(py, &error))
+    }
+
     fn __repr__(&self) -> String {
         let state = match (self.is_finished(), self.is_complete()) {
             (true, _) => "finished",

@@ -23,4 +23,3 @@ mod token_terminals;
 mod tuning;
 
 pub use source::ContextFreeMasks;
-pub use terminal::strategy::{AppliedPlan, Strategy};

@@ -18,6 +18,7 @@
 //!
 //! Repetitions of a prefix code in productions are found before their terminals ([`super::repetitions`]).
 
+use std::fmt;
 use std::sync::Arc;
 
 use grammask_automata::{ByteSet, StateId};
@@ -35,7 +36,7 @@ use super::walk::{BaseSummary, WalkRequest, WalkResult, Wanted, walk_terminal, w
 
 /// A strategy for the summary of a terminal, in the order in which they are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
+pub(crate) enum Strategy {
     /// Follows the only word ([`walk_word`]).
     Literal,
     /// Walks a table of literals ([`super::table_walk`]).
@@ -131,19 +132,32 @@ impl Plan {
     }
 }
 
-/// The strategy that computed the summary of a terminal for a mask.
+/// How the summary of a terminal was computed for a mask.
 #[derive(Clone, Debug)]
-pub struct AppliedPlan {
-    /// The language that continues the state, as a regular expression.
-    pub language: String,
+pub(in crate::masks) struct AppliedPlan {
+    /// The language that continues the state.
+    language: String,
     /// Number of trie nodes below which the terminal is read.
-    pub nodes: usize,
+    nodes: usize,
     /// Candidates that declined.
-    pub declined: Vec<Strategy>,
-    /// The strategy that succeeded.
-    pub strategy: Strategy,
-    /// Work of all of them, those of base summaries included, in visited trie nodes.
-    pub work: usize,
+    declined: Vec<Strategy>,
+    /// The strategy that succeeded; `None` if the vocabulary has cached the summary.
+    strategy: Option<Strategy>,
+    /// Work of all of them, that for base summaries included, in visited trie nodes.
+    work: usize,
+}
+
+impl fmt::Display for AppliedPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |strategy: &Strategy| format!("{strategy:?}").to_lowercase();
+        let Self { language, nodes, declined, strategy, work } = self;
+        let strategy = strategy.as_ref().map_or_else(|| "cached".to_owned(), name);
+        write!(f, "{strategy}: below {nodes} nodes, {work} trie nodes visited")?;
+        if !declined.is_empty() {
+            write!(f, ", declined by {}", declined.iter().map(name).collect::<Vec<_>>().join(" and "))?;
+        }
+        write!(f, ": {language}")
+    }
 }
 
 impl MaskComputation<'_> {
@@ -188,7 +202,10 @@ impl MaskComputation<'_> {
         let language = automata.terms().content_hash(automata.term(state));
         let cached = self.vocabulary.summaries().get(language, nodes);
         let summary = match cached.filter(suffices) {
-            Some(cached) => cached,
+            Some(cached) => {
+                self.record(WalkRequest { state, nodes, wanted }, &[], None, self.budget.spent());
+                cached
+            }
             None => {
                 let before = self.budget.spent();
                 let summary = Arc::new(self.compute_summary(state, nodes, wanted)?);
@@ -262,7 +279,7 @@ impl MaskComputation<'_> {
                 Strategy::Sparse | Strategy::Similar | Strategy::Dense => None,
             };
             if let Some(summary) = summary {
-                self.record(request, &declined, strategy, before);
+                self.record(request, &declined, Some(strategy), before);
                 return Ok(summary);
             }
             if self.plans.is_some() {
@@ -273,12 +290,18 @@ impl MaskComputation<'_> {
         let bases = &self.summaries.terminals.bases;
         let (strategy, walked) = walk_terminal(self.machine.automata, self.vocabulary, request, bases)?;
         let summary = self.finish(walked)?;
-        self.record(request, &declined, strategy, before);
+        self.record(request, &declined, Some(strategy), before);
         Ok(summary)
     }
 
     /// Records a plan if they are wanted.
-    fn record(&mut self, request: WalkRequest<'_>, declined: &[Strategy], strategy: Strategy, before: usize) {
+    fn record(
+        &mut self,
+        request: WalkRequest<'_>,
+        declined: &[Strategy],
+        strategy: Option<Strategy>,
+        before: usize,
+    ) {
         let Some(plans) = &mut self.plans else { return };
         let automata = &*self.machine.automata;
         plans.push(AppliedPlan {
