@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -211,16 +212,17 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=20, metavar="N", help="every Nth schema of MaskBench")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="take the minimum of N times")
     parser.add_argument("--technique", nargs="+", choices=techniques, default=techniques, metavar="NAME")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of processes at a time")
     parser.add_argument("--output", type=Path, metavar="FILE")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         _work(options.every, counts_instructions=options.instructions)
         return
-    results = {}
-    for technique in ["baseline", *options.technique]:
-        results[technique] = _measure("" if technique == "baseline" else technique, options)
-        print(technique, round(sum(results[technique].values()), 3), flush=True)
+    runs = ["baseline", *options.technique]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        values = pool.map(lambda name: _measure("" if name == "baseline" else name, options), runs)
+        results = dict(zip(runs, values, strict=True))
     text = _table(results, "million instructions" if options.instructions else "s")
     print(text)
     if options.output:

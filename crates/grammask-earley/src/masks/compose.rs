@@ -27,7 +27,7 @@ use grammask_engine::{CachedMask, Effort, SetId};
 use grammask_vocabulary::{LiveTokens, NodeSetRef, TerminalSummary, TokenTrie, Vocabulary};
 
 use super::budget::{ComposeError, WorkBudget, setbacks_after};
-use super::equivalence_cache::{Observation, ObservedMasks, View};
+use super::equivalence_cache::{EquivalenceCache, Observation, ObservedParts};
 use super::fixpoint::{Agenda, LeftCornerClosure};
 use super::terminal::length_limits::FirstLimitedWalk;
 use super::terminal::strategy::AppliedPlan;
@@ -54,7 +54,7 @@ pub(crate) struct RuleSummaries {
     pub(super) terminals: TerminalCache,
     /// The nonterminals that nothing can follow; computed on demand.
     last_nonterminals: Option<Box<[bool]>>,
-    observed: ObservedMasks,
+    equivalent: EquivalenceCache,
     agenda: Agenda<ContinuationId>,
     /// The last set without an equivalent cached mask, while no mask was added.
     last_miss: Option<SetId>,
@@ -87,7 +87,7 @@ pub(super) struct TerminalCache {
 impl RuleSummaries {
     /// Estimated memory, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.bytes + self.observed.memory_bytes() + self.terminals.table_scratch.memory_bytes()
+        self.bytes + self.equivalent.memory_bytes() + self.terminals.table_scratch.memory_bytes()
     }
 
     /// The cached mask of a set that is equivalent to the reader's.
@@ -96,8 +96,9 @@ impl RuleSummaries {
         if self.last_miss == Some(reader.set()) {
             return None;
         }
-        let Self { observed, last_miss, .. } = self;
-        let cached = observed.recall(view(reader, vocabulary), reader.core());
+        let Self { equivalent, last_miss, .. } = self;
+        let (core, kernel) = reader.core();
+        let cached = equivalent.recall(observed_parts(reader, vocabulary), core, kernel);
         *last_miss = cached.is_none().then_some(reader.set());
         cached
     }
@@ -111,7 +112,7 @@ impl RuleSummaries {
     /// Caches the finished mask of all sets with this observation.
     pub(crate) fn remember(&mut self, observation: Observation, mask: CachedMask) {
         self.last_miss = None;
-        self.observed.remember(observation, mask);
+        self.equivalent.remember(observation, mask);
     }
 
     /// The tokens that can follow the reader's set, as sets to be united, and the observed part of the set. End tokens and the tokens
@@ -131,7 +132,9 @@ impl RuleSummaries {
         let result = self.computation(reader, vocabulary, budget).mask(&items);
         self.setbacks = setbacks_after(self.setbacks, effort, &result);
         let (live, resumed) = result?;
-        let observation = self.observed.observe(view(reader, vocabulary), reader.core(), &resumed);
+        let (core, kernel) = reader.core();
+        let parts = observed_parts(reader, vocabulary);
+        let observation = self.equivalent.observe(parts, core, kernel, &resumed);
         Ok((live, observation))
     }
 
@@ -173,9 +176,9 @@ impl RuleSummaries {
     }
 }
 
-fn view<'a>(reader: &'a Reader<'_>, vocabulary: &Vocabulary) -> View<'a> {
+fn observed_parts<'a>(reader: &'a Reader<'_>, vocabulary: &Vocabulary) -> ObservedParts<'a> {
     let reach = u32::try_from(vocabulary.trie().max_depth()).unwrap_or(u32::MAX);
-    View { form: reader.normal_form(), continuations: reader.continuations(), reach }
+    ObservedParts { form: reader.normal_form(), continuations: reader.continuations(), reach }
 }
 
 /// The computation of one mask.
