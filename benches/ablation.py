@@ -76,7 +76,7 @@ def _inputs(every: int) -> Iterator[tuple[str, Callable[[], tuple[object, list[s
     yield "languages/c", lambda: (grammask.Grammar.bundled("c"), [program[: 16 * 1024]])
 
 
-def _work(every: int, *, counts_instructions: bool) -> None:
+def _work(every: int, only: str, *, counts_instructions: bool) -> None:
     """Print the CPU time for each input as JSON; the worker."""
     import grammask
 
@@ -87,6 +87,8 @@ def _work(every: int, *, counts_instructions: bool) -> None:
     callgrind = _Callgrind() if counts_instructions else None
     seconds = {}
     for name, read in _inputs(every):
+        if only not in name:
+            continue
         try:
             grammar, texts = read()
             compiled = grammar.compile(vocabulary, cache=False)
@@ -138,7 +140,7 @@ class _Callgrind:
 
 def _measure(disabled: str, options: argparse.Namespace) -> dict[str, float]:
     """Run a worker; return seconds or millions of instructions by input."""
-    command = [sys.executable, __file__, "--worker", "--every", str(options.every)]
+    command = [sys.executable, __file__, "--worker", "--every", str(options.every), "--only", options.only]
     environment = os.environ | {"GRAMMASK_DISABLED": disabled}
     if not options.instructions:
         runs = []
@@ -210,6 +212,7 @@ def main() -> None:
     )
     parser.add_argument("--instructions", action="store_true")
     parser.add_argument("--every", type=int, default=20, metavar="N", help="every Nth schema of MaskBench")
+    parser.add_argument("--only", default="", metavar="TEXT", help="inputs whose name contains TEXT")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="take the minimum of N times")
     parser.add_argument("--technique", nargs="+", choices=techniques, default=techniques, metavar="NAME")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of processes at a time")
@@ -217,7 +220,7 @@ def main() -> None:
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        _work(options.every, counts_instructions=options.instructions)
+        _work(options.every, options.only, counts_instructions=options.instructions)
         return
     runs = ["baseline", *options.technique]
     with ThreadPoolExecutor(options.jobs) as pool:

@@ -1,4 +1,5 @@
-//! Switches that disable single techniques, to measure their gain (`benches/ablation.py`). They exist only with the feature `ablation`.
+//! Switches that disable single techniques, to measure their gain (`benches/ablation.py`). They exist only with the
+//! feature `ablation`.
 
 /// A technique that changes the cost of a mask, and not its bits.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +43,8 @@ const ALL: [Technique; 16] = [
     Technique::UnsharedTables,
 ];
 
-/// Whether a technique is used: always, except for those named in the environment variable `GRAMMASK_DISABLED` with the feature
-/// `ablation`.
+/// Whether a technique is used: always, except for those named in the environment variable `GRAMMASK_DISABLED` with the
+/// feature `ablation`.
 #[cfg(not(feature = "ablation"))]
 #[inline(always)]
 pub(crate) const fn is_enabled(_: Technique) -> bool {

@@ -80,8 +80,8 @@ impl<'a> WorkBudget<'a> {
     }
 }
 
-/// The setbacks of a grammar after a mask: each mask that exceeds its budget reduces the next budgets to a quarter, until masks
-/// succeed again.
+/// The setbacks of a grammar after a mask: each mask that exceeds its budget reduces the next budgets to a quarter,
+/// until masks succeed again.
 pub(super) fn setbacks_after<T>(setbacks: u32, effort: Effort, result: &Result<T, ComposeError>) -> u32 {
     match result {
         Err(ComposeError::TooMuchWork) if effort == Effort::Immediate => setbacks,

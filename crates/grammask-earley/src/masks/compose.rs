@@ -7,13 +7,14 @@
 //! live(X, P) = tokens below some node of P whose path from it is a nonempty prefix of a word of X
 //! ```
 //!
-//! Then `live(XY, P) = live(X, P) ∪ live(Y, ends(X, P))` and `ends(XY, P) = ends(Y, ends(X, P))`, alternatives are unions, and
-//! nonterminals are least fixpoints ([`super::fixpoint`]): nothing is nullable, so nodes only get deeper and the recursion terminates.
-//! Both are linear in P, so fixpoints and continuations process new nodes only. The mask of a set is the union, over the items of its
-//! kernel, of the live tokens of the rest of their productions and of the continuations that these resume.
+//! Then `live(XY, P) = live(X, P) ∪ live(Y, ends(X, P))` and `ends(XY, P) = ends(Y, ends(X, P))`, alternatives are
+//! unions, and nonterminals are least fixpoints ([`super::fixpoint`]): nothing is nullable, so nodes only get deeper
+//! and the recursion terminates. Both are linear in P, so fixpoints and continuations process new nodes only. The mask
+//! of a set is the union, over the items of its kernel, of the live tokens of the rest of their productions and of the
+//! continuations that these resume.
 //!
-//! This is exact for every context-free grammar. Each part is computed once: summaries of terminals are cached with the vocabulary
-//! ([`TerminalSummaries`](grammask_vocabulary::TerminalSummaries)), those of nonterminals here, by node set.
+//! This is exact for every context-free grammar. Each part is computed once: summaries of terminals are cached with the
+//! vocabulary ([`TerminalSummaries`](grammask_vocabulary::TerminalSummaries)), those of nonterminals here, by node set.
 
 use std::sync::Arc;
 
@@ -34,7 +35,8 @@ use super::terminal::strategy::AppliedPlan;
 use super::terminal::table_walk::TableScratch;
 use super::terminal::walk::{BaseSummary, Wanted};
 
-/// Memo table keyed by the address of an interned node set. The entry keeps the node set alive, so a lookup clones nothing.
+/// Memo table keyed by the address of an interned node set. The entry keeps the node set alive, so a lookup clones
+/// nothing.
 type ByNodes<K, V> = FxHashMap<(K, usize), (NodeSetRef, V)>;
 
 /// The live tokens and ends of a symbol below a node set.
@@ -79,7 +81,8 @@ pub(super) struct TerminalCache {
     pub(super) completion_setbacks: u32,
     /// Number of walks without a length limit that gave up.
     pub(super) limited_setbacks: u32,
-    /// The first walk among intersections that differ only in the bounds of repetitions, by the hashes of the one without bounds.
+    /// The first walk among intersections that differ only in the bounds of repetitions, by the hashes of the one
+    /// without bounds.
     pub(super) first_limited_walks: FxHashMap<([u128; 3], NodeSetRef), FirstLimitedWalk>,
     pub(super) table_scratch: TableScratch,
 }
@@ -115,8 +118,8 @@ impl RuleSummaries {
         self.equivalent.remember(observation, mask);
     }
 
-    /// The tokens that can follow the reader's set, as sets to be united, and the observed part of the set. End tokens and the tokens
-    /// of token terminals are left out. No terminal of the grammar may count tokens.
+    /// The tokens that can follow the reader's set, as sets to be united, and the observed part of the set. End tokens
+    /// and the tokens of token terminals are left out. No terminal of the grammar may count tokens.
     ///
     /// # Errors
     /// When a limit is exceeded, or a walk is the better strategy.

@@ -1,11 +1,12 @@
 //! The equivalence cache: finished masks by the parts of a set that their computation read.
 //!
-//! A mask that resumed only the top continuations of its set does not depend on the others: the mask after the hundredth open bracket
-//! is that after the tenth. So masks are stored in decision trees of guards, on the core of the kernel, then on the content of the
-//! continuation that was resumed first, and so on (selective memoisation: Acar, Blelloch, Harper 2003). Continuations are numbered in
-//! the order in which they are read, so different depths have equal guards; and counts of repetitions are saturated at the length of
-//! the longest token, so those far from a bound are equal too. The computation is deterministic in its reads, so a set that passes all
-//! guards of a path has the mask at its end.
+//! A mask that resumed only the top continuations of its set does not depend on the others: the mask after the
+//! hundredth open bracket is that after the tenth. So masks are stored in decision trees of guards, on the core of the
+//! kernel, then on the content of the continuation that was resumed first, and so on (selective memoisation: Acar,
+//! Blelloch, Harper 2003). Continuations are numbered in the order in which they are read, so different depths have
+//! equal guards; and counts of repetitions are saturated at the length of the longest token, so those far from a bound
+//! are equal too. The computation is deterministic in its reads, so a set that passes all guards of a path has the mask
+//! at its end.
 
 use rustc_hash::FxHashMap;
 
@@ -68,7 +69,8 @@ struct CoreClasses {
     words: usize,
 }
 
-/// Whether classes compare the end flags of cores: masks contain end tokens, but do not read the end flags of continuations.
+/// Whether classes compare the end flags of cores: masks contain end tokens, but do not read the end flags of
+/// continuations.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EndFlag {
     Compared,
@@ -157,8 +159,8 @@ impl ContinuationNumbers {
 }
 
 impl EquivalenceCache {
-    /// The observation of a computation for a kernel, by its core and continuations, that resumed these continuations, each once, in
-    /// this order.
+    /// The observation of a computation for a kernel, by its core and continuations, that resumed these continuations,
+    /// each once, in this order.
     pub(super) fn observe(
         &mut self,
         parts: ObservedParts<'_>,

@@ -37,8 +37,8 @@ struct LeftCorner {
     member: usize,
 }
 
-/// The work list of a fixpoint: dots to be advanced, and keys with new ends. A key is completed by productions: a member of a left-corner
-/// closure, or a continuation.
+/// The work list of a fixpoint: dots to be advanced, and keys with new ends. A key is completed by productions: a
+/// member of a left-corner closure, or a continuation.
 #[derive(Debug)]
 pub(super) struct Agenda<K> {
     /// Live tokens found so far, as sets to be united.

@@ -43,7 +43,8 @@ impl ContextFreeMasks {
         request.strategy == MaskStrategy::Summaries && !self.recognizer.counts_tokens()
     }
 
-    /// The cached mask of a set that is equivalent to the requested one: as the cache holds it, or by itself where that is full.
+    /// The cached mask of a set that is equivalent to the requested one: as the cache holds it, or by itself where that
+    /// is full.
     fn recall<'c>(
         &self,
         request: &MaskRequest<'c>,

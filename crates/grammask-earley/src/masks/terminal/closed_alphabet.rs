@@ -1,11 +1,13 @@
 //! Closed alphabets: bytes and characters under which all states reachable from a state are live.
 //!
-//! A state of a search, such as `.*ab.*`, does not loop to itself on letters, but no letter leaves the states of the search. Below
-//! a node of the trie all of whose bytes are in a *closed alphabet* of the state, every token is live, so the subtree need not be
-//! visited. If ends of words are wanted, the reachable states must also be all accepting or all not.
+//! A state of a search, such as `.*ab.*`, does not loop to itself on letters, but no letter leaves the states of the
+//! search. Below a node of the trie all of whose bytes are in a *closed alphabet* of the state, every token is live, so
+//! the subtree need not be visited. If ends of words are wanted, the reachable states must also be all accepting or all
+//! not.
 //!
-//! Any alphabet with this property is correct. The search starts with all ASCII bytes, and removes those with a transition out of
-//! the states reached so far until none is left. See [`super::self_loops`] for states that loop to themselves.
+//! Any alphabet with this property is correct. The search starts with all ASCII bytes, and removes those with a
+//! transition out of the states reached so far until none is left. See [`super::self_loops`] for states that loop to
+//! themselves.
 
 use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
@@ -25,8 +27,8 @@ pub(crate) struct ClosedAlphabet {
     pub(crate) states: Vec<StateId>,
 }
 
-/// The bytes and characters over which a state steps to a live state: a superset of each of its closed alphabets, so subtrees with
-/// other bytes need no search.
+/// The bytes and characters over which a state steps to a live state: a superset of each of its closed alphabets, so
+/// subtrees with other bytes need no search.
 #[derive(Clone, Copy)]
 pub(crate) struct FirstCharacters {
     bytes: ByteGroups,
@@ -179,7 +181,7 @@ fn reach(
     let counts_ends = wanted == Wanted::LiveAndEnds;
     let mut reached = Vec::new();
     add(&mut reached, start, Alphabet { bytes: ByteSet::EMPTY, leads: 0 });
-    let mut next = 0;
+    let (mut next, mut examined) = (0, 0);
     while let Some(&ReachedState { state, entrance, is_needed }) = reached.get(next) {
         next += 1;
         if !counts_ends
@@ -189,6 +191,7 @@ fn reach(
             reached[other].is_needed = true;
             continue;
         }
+        examined += 1;
         let mut escaping = Alphabet { bytes: alphabet.bytes, leads: 0 };
         let successors = automata.successors(state)?;
         for &(bytes, target) in &successors {
@@ -214,16 +217,16 @@ fn reach(
             let is_entrance_smaller = entrance.len() > 0 && entrance.len() < escaping.len();
             return Ok(Reach::Escapes(if is_entrance_smaller { entrance } else { escaping }));
         }
-        if reached.len() > MAX_ALPHABET_STATES {
+        if examined > MAX_ALPHABET_STATES || reached.len() > 2 * MAX_ALPHABET_STATES {
             return Ok(Reach::TooLarge);
         }
     }
     Ok(Reach::Closed(reached.into_iter().map(|reached| reached.state).collect()))
 }
 
-/// A reached state whose language is included in that of `state`: no byte leaves `state` that does not leave the other. A search is
-/// in such a state after each beginning of its pattern. Of two states that include each other at most one is skipped: the other is
-/// needed then, or is included in a third one.
+/// A reached state whose language is included in that of `state`: no byte leaves `state` that does not leave the other.
+/// A search is in such a state after each beginning of its pattern. Of two states that include each other at most one
+/// is skipped: the other is needed then, or is included in a third one.
 fn included(automata: &Automata, reached: &[ReachedState], state: StateId) -> Option<usize> {
     let term = automata.term(state);
     reached.iter().position(|other| {
@@ -237,9 +240,9 @@ fn add(reached: &mut Vec<ReachedState>, state: StateId, entrance: Alphabet) {
     }
 }
 
-/// The states after the characters of a group, from the state with these successors; `None` if some character is dead. If
-/// `is_word` is given, also where a word ends inside a character, or where a state after one is accepting and `is_word` is false,
-/// or the other way round.
+/// The states after the characters of a group, from the state with these successors; `None` if some character is dead.
+/// If `is_word` is given, also where a word ends inside a character, or where a state after one is accepting and
+/// `is_word` is false, or the other way round.
 fn after_characters(
     automata: &mut Automata,
     successors: &[(ByteSet, StateId)],

@@ -1,11 +1,11 @@
 //! Repetitions of a prefix code below a set of trie nodes, by one walk for all bounds.
 //!
-//! No word of a prefix code is a prefix of another, so a path of the trie splits into copies in one way: the walk restarts the
-//! automaton after each copy and counts. A token needs as many copies as begin in it; a node ends as many as end on the way to it.
-//! For any bounds, the summary is then a union of the tokens and nodes by their counts.
+//! No word of a prefix code is a prefix of another, so a path of the trie splits into copies in one way: the walk
+//! restarts the automaton after each copy and counts. A token needs as many copies as begin in it; a node ends as many
+//! as end on the way to it. For any bounds, the summary is then a union of the tokens and nodes by their counts.
 //!
-//! Where all characters below a node are copies, as in text of limited length, the number of copies is the number of characters,
-//! which the trie stores, so the subtree is not visited.
+//! Where all characters below a node are copies, as in text of limited length, the number of copies is the number of
+//! characters, which the trie stores, so the subtree is not visited.
 
 use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::LimitExceeded;
@@ -57,8 +57,9 @@ pub(crate) struct CopyState<S> {
     pub(crate) copies_to_end: u32,
 }
 
-/// Walks the words of a copy automaton below `nodes`, beginning in the state `start` between or inside copies of the prefix code with
-/// start state `unit`. Returns the counts and the number of visited nodes; `None` if the automaton gave up.
+/// Walks the words of a copy automaton below `nodes`, beginning in the state `start` between or inside copies of the
+/// prefix code with start state `unit`. Returns the counts and the number of visited nodes; `None` if the automaton
+/// gave up.
 ///
 /// # Errors
 /// When the automaton exceeds its limit.

@@ -1,7 +1,8 @@
 //! The difference between the summaries of two languages below the same trie nodes.
 //!
-//! Several strategies find the summary of a state from that of a similar state: one that differs in a few transitions, that excludes
-//! no names, or that has no bound. Each finds a [`SummaryDelta`] by visiting only the trie nodes at which the two may differ.
+//! Several strategies find the summary of a state from that of a similar state: one that differs in a few transitions,
+//! that excludes no names, or that has no bound. Each finds a [`SummaryDelta`] by visiting only the trie nodes at which
+//! the two may differ.
 
 use std::ops::Range;
 
@@ -13,7 +14,7 @@ use grammask_vocabulary::{
 use super::super::tuning::MAX_DELTA_TOKENS;
 use super::walk::{DenseWalk, WalkResult, Wanted};
 
-/// Changes to the summary of a base language. Nodes that are not mentioned keep what the base has.
+/// Changes to the summary of a base language. Other nodes and tokens are as in the base.
 #[derive(Debug, Default)]
 pub(crate) struct SummaryDelta {
     /// Tokens that are not live, in any order and with repetition; some may not be live in the base either.

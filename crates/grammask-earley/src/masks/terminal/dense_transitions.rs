@@ -1,4 +1,5 @@
-//! Transitions of a lazy automaton copied into dense rows of 256 cells, for walks through much of the trie: a step is one load.
+//! Transitions of a lazy automaton copied into dense rows of 256 cells, for walks through much of the trie: a step is
+//! one load.
 //!
 //! Also the test whether a subtree of the trie can be skipped: with all bytes below a node the state loops to itself
 //! ([`super::self_loops`]), or reaches only states that accept all of these bytes too ([`super::closed_alphabet`]).
@@ -120,8 +121,8 @@ impl DenseTransitions {
         Ok(target)
     }
 
-    /// Whether all tokens below a node that is entered over `cell` are live, and, if ends are wanted, either all nodes that it returns
-    /// are ends or none: then the subtree can be skipped.
+    /// Whether all tokens below a node that is entered over `cell` are live, and, if ends are wanted, either all nodes
+    /// that it returns are ends or none: then the subtree can be skipped.
     #[inline]
     pub(crate) fn uniform_below(
         &mut self,
@@ -152,7 +153,7 @@ impl DenseTransitions {
         let next = self.next(automata, cell, first_byte)?;
         if next != cell {
             let may_be_character = first_byte >= 0x80 && next != Self::DEAD && !groups.is_broken();
-            let is_left = self.self_loops[number].is_some_and(|loops| loops.is_left_over(first_byte));
+            let is_left = self.self_loops[number].is_some_and(|loops| loops.is_left_on(first_byte));
             if !may_be_character || is_left || !self.returns(automata, cell, first_byte)? {
                 return Ok(None);
             }
@@ -170,8 +171,8 @@ impl DenseTransitions {
         Ok(loops.cover(groups))
     }
 
-    /// Whether some character that begins with `first_byte` returns to the target of `cell`. A counting state is left by every
-    /// character, which this finds with a few loads instead of all transitions of the state.
+    /// Whether some character that begins with `first_byte` returns to the target of `cell`. A counting state is left
+    /// by every character, which this finds with a few loads instead of all transitions of the state.
     fn returns(&mut self, automata: &mut Automata, cell: u32, first_byte: u8) -> Result<bool, LimitExceeded> {
         let (mut character, mut byte, mut at) = (Character::Boundary, first_byte, cell);
         loop {

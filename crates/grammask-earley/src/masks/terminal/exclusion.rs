@@ -1,9 +1,9 @@
 //! The summary of a language that excludes words, as that of the language without the exclusion and a delta.
 //!
-//! The undeclared names of an object are all strings but the declared names. A finite set of words is excluded from an infinite set,
-//! so the summaries differ only after a whole excluded word: the excluded words are walked alone, and no state of the automaton that
-//! distinguishes them from other strings is created. For other exclusions both automata are walked in lockstep over the bytes with
-//! which an excluded word continues: over all others they reach the same state.
+//! The undeclared names of an object are all strings but the declared names. A finite set of words is excluded from an
+//! infinite set, so the summaries differ only after a whole excluded word: the excluded words are walked alone, and no
+//! state of the automaton that distinguishes them from other strings is created. For other exclusions both automata are
+//! walked in lockstep over the bytes with which an excluded word continues: over all others they reach the same state.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use super::super::tuning::{MAX_SMALL_WALK, MIN_FREE_TEXT_BYTES};
 use super::delta::SummaryDelta;
 use super::walk::self_loop_bytes;
 
-/// Finds the delta from the summary of the wider term of `exclusion`, which is that of the term of `state`, below `nodes`. `None`
-/// where it is large, or takes long to find, or where a token may be below several of the nodes.
+/// Finds the delta from the summary of the wider term of `exclusion`, which is that of the term of `state`, below
+/// `nodes`. `None` where it is large, or takes long to find, or where a token may be below several of the nodes.
 ///
 /// # Errors
 /// When the automaton exceeds its limit.
@@ -69,11 +69,11 @@ enum ExcludedSuffixes {
     Term(TermId),
 }
 
-/// Finds the delta where a finite set of words is excluded from an infinite head, and no text is both a viable prefix of the head
-/// and a word of it with a viable prefix of the tail.
+/// Finds the delta where a finite set of words is excluded from an infinite head, and no text is both a viable prefix
+/// of the head and a word of it with a viable prefix of the tail.
 ///
-/// Then the head after any text is infinite, and remains so without the rest of the excluded words: all texts shorter than an
-/// excluded word are live as before. After a whole excluded word only the tail could begin.
+/// Then the head after any text is infinite, and remains so without the rest of the excluded words: all texts shorter
+/// than an excluded word are live as before. After a whole excluded word only the tail could begin.
 fn walk_excluded_words(
     automata: &mut Automata,
     trie: &TokenTrie,
@@ -146,8 +146,8 @@ impl ExcludedSuffixes {
         }
     }
 
-    /// Adds the children of `node` that are on the path of a word, each with the suffixes after it. Returns false if the first bytes
-    /// are unknown.
+    /// Adds the children of `node` that are on the path of a word, each with the suffixes after it. Returns false if
+    /// the first bytes are unknown.
     fn children(
         &self,
         automata: &mut Automata,
@@ -188,9 +188,11 @@ fn walk_both(
     wider: StateId,
 ) -> Result<Option<SummaryDelta>, LimitExceeded> {
     let mut delta = SummaryDelta::default();
+    let mut differing_nodes = 0;
     let mut stack = vec![(TrieNode::ROOT, state, wider)];
     while let Some((node, state, wider)) = stack.pop() {
-        if delta.work > MAX_SMALL_WALK {
+        // A step of these states is expensive: it computes derivatives of the excluded terms.
+        if differing_nodes > MAX_SMALL_WALK / 4 {
             return Ok(None);
         }
         let bytes = differing_bytes(automata, state, wider);
@@ -202,6 +204,7 @@ fn walk_both(
             // A delta by an exclusion adds no words.
             let Some(wider) = others else { return Ok(None) };
             let Some(child) = trie.child(node, byte) else { continue };
+            differing_nodes += 1;
             match own {
                 Some(own) => {
                     delta.work += 1;
@@ -217,8 +220,8 @@ fn walk_both(
     Ok(Some(delta))
 }
 
-/// The bytes over which the state and the one without the exclusion may step to different states. If in one reading of the text the
-/// tail has begun, the terms do not tell.
+/// The bytes over which the state and the one without the exclusion may step to different states. If in one reading of
+/// the text the tail has begun, the terms do not tell.
 fn differing_bytes(automata: &mut Automata, state: StateId, wider: StateId) -> ByteSet {
     let (term, wider) = (automata.term(state), automata.term(wider));
     let is_wider = automata.terms_mut().exclusion(term).is_some_and(|exclusion| exclusion.wider == wider);
@@ -257,7 +260,8 @@ mod tests {
         others: usize,
     }
 
-    /// Compares deltas with the walk of the whole terminal, for the term and the states after a letter that have an exclusion.
+    /// Compares deltas with the walk of the whole terminal, for the term and the states after a letter that have an
+    /// exclusion.
     fn check(vocabulary: &Vocabulary, sketch: &Sketch, found: &mut DeltaCounts) {
         let trie = vocabulary.trie();
         let mut terms = Terms::new();
@@ -350,8 +354,8 @@ mod tests {
         assert!(found.others > 0);
     }
 
-    /// The usual case, and ambiguous ones: the tail may begin as the head continues, or be empty; all words are excluded, or few are
-    /// not; a word of one excluded set is a prefix of one of another.
+    /// The usual case, and ambiguous ones: the tail may begin as the head continues, or be empty; all words are
+    /// excluded, or few are not; a word of one excluded set is a prefix of one of another.
     #[test]
     fn equals_the_walk_of_names() {
         let vocabulary = vocabulary();

@@ -1,9 +1,9 @@
 //! Summaries of intersections with a length limit, composed from those without the limit.
 //!
-//! A text with a pattern and a maximum length is in another state after each token, since its remaining length differs. So the limit
-//! is removed, and all limits share one walk ([`super::limited_walk`]). Other bounds in the pattern are generalised where that does
-//! not change the summary: languages are monotone in their bounds, so if the summary with few copies of everything equals the one with
-//! any number, it holds for all bounds in between.
+//! A text with a pattern and a maximum length is in another state after each token, since its remaining length differs.
+//! So the limit is removed, and all limits share one walk ([`super::limited_walk`]). Other bounds in the pattern are
+//! generalised where that does not change the summary: languages are monotone in their bounds, so if the summary with
+//! few copies of everything equals the one with any number, it holds for all bounds in between.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ pub(crate) enum FirstLimitedWalk {
 }
 
 impl MaskComputation<'_> {
-    /// The summary of a terminal that begins with an intersection with a length limit; `None` if it does not, or if the walk without
-    /// the limit gave up.
+    /// The summary of a terminal that begins with an intersection with a length limit; `None` if it does not, or if the
+    /// walk without the limit gave up.
     pub(super) fn without_length_limit(
         &mut self,
         state: StateId,
@@ -137,7 +137,8 @@ impl MaskComputation<'_> {
                 None => return Ok(None),
             },
         };
-        // The rest of the current copy may be any language; if it is not a prefix code, the copies of a path are ambiguous.
+        // The rest of the current copy may be any language; if it is not a prefix code, the copies of a path are
+        // ambiguous.
         let is_unambiguous = match inside {
             Some(inside) => self.is_prefix_code(inside)? && self.is_prefix_code(unit)?,
             None => self.is_prefix_code(unit)?,

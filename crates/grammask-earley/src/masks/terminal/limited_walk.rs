@@ -1,9 +1,10 @@
 //! An intersection with a limit on its length, below a set of trie nodes, by one walk for all limits.
 //!
-//! A word of `pattern & unit{a,b}` is a word of `pattern & unit{a,}` with at most `b` copies of the unit. So a token is live exactly
-//! if the copies that begin in it, and the minimum number that completes a word after it, are at most `b`: the walk steps the
-//! intersection without its limit, counts, and searches the shortest completion of each state that it visits. The unit is a prefix
-//! code, so a path splits into copies in one way. Without the limit, most texts stay in one state, so subtrees can be skipped.
+//! A word of `pattern & unit{a,b}` is a word of `pattern & unit{a,}` with at most `b` copies of the unit. So a token is
+//! live exactly if the copies that begin in it, and the minimum number that completes a word after it, are at most `b`:
+//! the walk steps the intersection without its limit, counts, and searches the shortest completion of each state that
+//! it visits. The unit is a prefix code, so a path splits into copies in one way. Without the limit, most texts stay in
+//! one state, so subtrees can be skipped.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -31,9 +32,9 @@ pub(crate) struct LimitedState {
     pub(crate) inside: Option<StateId>,
 }
 
-/// Walks the words of an intersection below `nodes`. A token is counted by the minimum number of copies in a word that it begins, a
-/// node by those that have ended. Also returns the number of visited nodes. `None` where shortest completions take too long to find:
-/// the more `setbacks` of this kind a grammar had, the earlier.
+/// Walks the words of an intersection below `nodes`. A token is counted by the minimum number of copies in a word that
+/// it begins, a node by those that have ended. Also returns the number of visited nodes. `None` where shortest
+/// completions take too long to find: the more `setbacks` of this kind a grammar had, the earlier.
 ///
 /// # Errors
 /// When the automaton exceeds its limit.
@@ -146,8 +147,8 @@ struct ShortestEnds {
 }
 
 impl ShortestEnds {
-    /// The minimum number of copies that begin on a path from a position to the end of a word, by a breadth-first search in which only
-    /// the beginning of a copy has a cost. It stops at positions with a known minimum.
+    /// The minimum number of copies that begin on a path from a position to the end of a word, by a breadth-first
+    /// search in which only the beginning of a copy has a cost. It stops at positions with a known minimum.
     fn copies_to_end(
         &mut self,
         automata: &mut Automata,

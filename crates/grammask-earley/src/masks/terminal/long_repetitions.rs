@@ -1,11 +1,12 @@
 //! Summaries of terminals with large bounds on repetitions, from those without these bounds.
 //!
-//! A counting state steps to a new state after each character, so a walk through much of the trie visits a state for each count, and
-//! the next mask has other counts. Without bounds above some number there are few states, and all texts share their summaries. Let U
-//! be the language L without some bounds, of which the smallest is `n`. L is a subset of U, and words of up to `n` bytes are in both or
-//! in neither (see [`Terms::without_distant_bounds`](grammask_automata::Terms)). So a path that is dead in U is dead in L; and if all
-//! states of U have a completion of at most `c` bytes, a path of up to `n - c` bytes that is live in U is live in L. Only longer paths,
-//! which are few, are walked in L.
+//! A counting state steps to a new state after each character, so a walk through much of the trie visits a state for
+//! each count, and the next mask has other counts. Without bounds above some number there are few states, and all texts
+//! share their summaries. Let U be the language L without some bounds, of which the smallest is `n`. L is a subset of
+//! U, and words of up to `n` bytes are in both or in neither (see
+//! [`Terms::without_distant_bounds`](grammask_automata::Terms)). So a path that is dead in U is dead in L; and if all
+//! states of U have a completion of at most `c` bytes, a path of up to `n - c` bytes that is live in U is live in L.
+//! Only longer paths, which are few, are walked in L.
 
 use std::collections::VecDeque;
 
@@ -22,7 +23,8 @@ use super::delta::SummaryDelta;
 use super::walk::Wanted;
 
 impl MaskComputation<'_> {
-    /// The summary of a terminal with distant bounds, from the one without; `None` where it takes long to find, or saves little.
+    /// The summary of a terminal with distant bounds, from the one without; `None` where it takes long to find, or
+    /// saves little.
     pub(super) fn without_distant_bounds(
         &mut self,
         state: StateId,
@@ -65,7 +67,8 @@ impl MaskComputation<'_> {
         self.apply(delta, &base).map(Some)
     }
 
-    /// The maximum length of a shortest completion, over all states reachable from `state`; `None` where these are many.
+    /// The maximum length of a shortest completion, over all states reachable from `state`; `None` where these are
+    /// many.
     fn longest_completion(&mut self, state: StateId) -> Result<Option<usize>, LimitExceeded> {
         if let Some(&known) = self.summaries.terminals.completions.get(&state) {
             return Ok(known);
@@ -128,8 +131,8 @@ struct LongPath {
     is_word: bool,
 }
 
-/// The paths below some nodes, entered in `state`, that are longer than `depth`; ascending. Those below a dead node of a smaller depth
-/// are left out.
+/// The paths below some nodes, entered in `state`, that are longer than `depth`; ascending. Those below a dead node of
+/// a smaller depth are left out.
 fn long_paths(
     automata: &mut Automata,
     trie: &TokenTrie,

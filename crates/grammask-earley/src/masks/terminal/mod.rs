@@ -1,9 +1,10 @@
 //! Summaries of terminals: the live tokens and the ends of words below some trie nodes.
 //!
-//! [`strategy`] selects how a summary is computed. The walks step an automaton along the trie: [`walk`] (sparse and dense),
-//! [`table_walk`], and [`counted_walk`] for repetitions, [`limited_walk`] for those inside an intersection. Deltas ([`delta`])
-//! compute a summary from that of a similar language: [`similar_states`], [`exclusion`], [`long_repetitions`]. Walks skip subtrees
-//! with [`self_loops`] and [`closed_alphabet`], which [`dense_transitions`] memoises by state.
+//! [`strategy`] selects how a summary is computed. The walks step an automaton along the trie: [`walk`] (sparse and
+//! dense), [`table_walk`], and [`counted_walk`] for repetitions, [`limited_walk`] for those inside an intersection.
+//! Deltas ([`delta`]) compute a summary from that of a similar language: [`similar_states`], [`exclusion`],
+//! [`long_repetitions`]. Walks skip subtrees with [`self_loops`] and [`closed_alphabet`], which [`dense_transitions`]
+//! memoises by state.
 
 pub(super) mod closed_alphabet;
 pub(super) mod counted_walk;

@@ -16,8 +16,8 @@ use super::dense_transitions::{DenseTransitions, Subtree};
 use super::walk::Wanted;
 
 impl MaskComputation<'_> {
-    /// The live tokens in all copies that can come after a dot, and the ends of the repetition; `None` if the dot is not in a repetition
-    /// of a prefix code.
+    /// The live tokens in all copies that can come after a dot, and the ends of the repetition; `None` if the dot is
+    /// not in a repetition of a prefix code.
     pub(in crate::masks) fn repetition(
         &mut self,
         dot: DotId,

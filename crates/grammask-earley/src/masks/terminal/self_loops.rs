@@ -1,7 +1,8 @@
 //! Self-loops: the bytes and characters on which a state steps back to itself, or which are one copy of a prefix code.
 //!
-//! In a subtree of the trie whose bytes all are self-loops of a state, a walk is in that state at every node, or inside a character
-//! and back in the state after it. So the subtree need not be visited. (Regex engines call such a state accelerated.)
+//! In a subtree of the trie whose bytes all are self-loops of a state, a walk is in that state at every node, or inside
+//! a character and back in the state after it. So the subtree need not be visited. (Regex engines call such a state
+//! accelerated.)
 
 use std::ops::RangeInclusive;
 
@@ -76,12 +77,12 @@ impl SelfLoops {
 
     /// Whether some character of the group of `first` is known not to return.
     #[inline]
-    pub(crate) fn is_left_over(self, first: u8) -> bool {
+    pub(crate) fn is_left_on(self, first: u8) -> bool {
         self.characters.exclude(ByteGroups::of(first))
     }
 
-    /// The nodes of a subtree at which the walk is in the state, if all bytes below are known self-loops. At the other nodes it
-    /// is inside a character.
+    /// The nodes of a subtree at which the walk is in the state, if all bytes below are known self-loops. At the other
+    /// nodes it is inside a character.
     #[inline]
     pub(crate) fn cover(self, below: ByteGroups) -> Option<WhichNodes> {
         if below.is_within(self.bytes) {
@@ -105,8 +106,8 @@ pub(crate) enum Goal {
     Live,
 }
 
-/// For groups of characters beyond ASCII, whether all of them lead from a state to a goal. Groups are examined on demand: a class of
-/// letters has a hundred states, and most texts use a few scripts.
+/// For groups of characters beyond ASCII, whether all of them lead from a state to a goal. Groups are examined on
+/// demand: a class of letters has a hundred states, and most texts use a few scripts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CharacterTargets {
     /// First bytes of the examined groups.
@@ -116,8 +117,8 @@ pub(crate) struct CharacterTargets {
 }
 
 impl CharacterTargets {
-    /// Whether all characters that begin with bytes of `groups` lead from `state` to the goal. State and goal must be the same at
-    /// each call.
+    /// Whether all characters that begin with bytes of `groups` lead from `state` to the goal. State and goal must be
+    /// the same at each call.
     ///
     /// # Errors
     /// When the automaton exceeds its limit.
@@ -215,20 +216,20 @@ mod tests {
     }
 
     #[test]
-    fn text_is_kept() {
+    fn text_is_covered() {
         let body = r#"([^"\\\x00-\x1f]|\\n)*"#;
         assert_eq!(loops(body, &[]).cover(groups("some text, 12 words!")), Some(WhichNodes::All));
-        assert_eq!(loops(body, &[]).cover(groups("Größe")), None, "nobody looked");
+        assert_eq!(loops(body, &[]).cover(groups("Größe")), None, "not examined");
         let body = loops(body, &["Größe", "\"語"]);
         assert_eq!(body.cover(groups("Größe")), Some(WhichNodes::WholeCharacters));
-        assert_eq!(body.cover(groups("語")), None, "not looked at, where the state is left anyway");
+        assert_eq!(body.cover(groups("語")), None, "not examined: another byte leaves the state");
         assert_eq!(body.cover(groups("Größe").union(ByteGroups::broken())), None);
         assert_eq!(body.cover(groups("\"")), None);
         assert_eq!(body.cover(groups("a\\n")), None);
         let letters = loops("[a-z]*", &["ö"]);
         assert_eq!(letters.cover(groups("word")), Some(WhichNodes::All));
         assert_eq!(letters.cover(groups("ö")), None);
-        assert!(letters.is_left_over(0xc3) && !letters.is_left_over(0xc2), "nobody asked for the others");
+        assert!(letters.is_left_on(0xc3) && !letters.is_left_on(0xc2), "the others were not examined");
         assert_eq!(loops("[a-z]{3}", &["ö"]).cover(groups("a")), None);
         let no_space = loops(r"[^\s]*", &["Größe", "語", "\u{2014}"]);
         assert!(no_space.cover(groups("Größe")).is_some());

@@ -1,13 +1,15 @@
-//! The summary of a state from that of a similar state of the same automaton, by visiting the trie nodes where they may differ.
+//! The summary of a state from that of a similar state of the same automaton, by visiting the trie nodes where they may
+//! differ.
 //!
-//! Most states of one pattern have the same live tokens but for a few: after a dot in a host name there is no second dot, and after
-//! its second label there may be a slash, but letters are live everywhere. Three comparisons find the delta, by increasing cost:
+//! Most states of one pattern have the same live tokens but for a few: after a dot in a host name there is no second
+//! dot, and after its second label there may be a slash, but letters are live everywhere. Three comparisons find the
+//! delta, by increasing cost:
 //!
 //! 1. If the states differ on few first bytes, the subtrees of these bytes are walked again.
-//! 2. Otherwise the pairs of states reachable over a common text give the bytes that distinguish the states ([`StatePairs`]), and
-//!    both states are walked in lockstep, only into subtrees that contain such a byte.
-//! 3. If there are too many pairs, as for two classes of letters, they are walked in lockstep into all subtrees, as far as that takes
-//!    a quarter of the work of comparison 1: their paths may reach equal states soon.
+//! 2. Otherwise the pairs of states reachable over a common text give the bytes that distinguish the states
+//!    ([`StatePairs`]), and both states are walked in lockstep, only into subtrees that contain such a byte.
+//! 3. If there are too many pairs, as for two classes of letters, they are walked in lockstep into all subtrees, as far
+//!    as that takes a quarter of the work of comparison 1: their paths may reach equal states soon.
 
 use rustc_hash::FxHashMap;
 
@@ -17,16 +19,13 @@ use grammask_vocabulary::{ByteGroups, TokenTrie, TrieNode, Vocabulary};
 
 use super::super::ablation::{Technique, is_enabled};
 use super::super::tuning::{
-    MAX_DIFFERING_BYTES, MAX_PAIRS, MAX_SMALL_WALK, MIN_FREE_TEXT_BYTES, SIMILAR_PART,
+    MAX_DIFFERING_BYTES, MAX_PAIRS, MAX_SMALL_WALK, MAX_WIDE_SUMMARIES, MIN_FREE_TEXT_BYTES, SIMILAR_PART,
 };
 use super::delta::SummaryDelta;
 use super::walk::{BaseSummary, DenseWalk, WalkRequest, WalkResult, Wanted, self_loop_bytes};
 
-/// Number of bases whose pairs are computed, and how many of them may create up to [`MAX_PAIRS`] new states of the automaton.
-const MAX_CANDIDATES: usize = 4;
-
-/// Computes the summary of a state below the root from that of one of the bases; `None` where no base is similar enough. The first
-/// bytes of the state have `ahead` nodes below them.
+/// Computes the summary of a state below the root from that of one of the bases; `None` where no base is similar
+/// enough. The first bytes of the state have `ahead` nodes below them.
 ///
 /// # Errors
 /// When the automaton exceeds its limit.
@@ -103,7 +102,7 @@ fn lockstep<'b>(
 ) -> Result<Option<(&'b BaseSummary, SummaryDelta)>, LimitExceeded> {
     let WalkRequest { state, wanted, .. } = request;
     let mut best: Option<(usize, &BaseSummary, StatePairs)> = None;
-    let mut candidates = candidates.into_iter().take(MAX_CANDIDATES).peekable();
+    let mut candidates = candidates.into_iter().take(MAX_WIDE_SUMMARIES / 2).peekable();
     let nearest = candidates.peek().copied();
     for (number, base) in candidates.enumerate() {
         // The first two are the most likely; the others may create two new states.
@@ -148,8 +147,8 @@ fn lockstep<'b>(
     Ok(is_finished.then_some((base, delta)))
 }
 
-/// The pairs of different states that two states reach over a common text, with the bytes that distinguish them. Any byte may
-/// distinguish a pair that is not in the list.
+/// The pairs of different states that two states reach over a common text, with the bytes that distinguish them. Any
+/// byte may distinguish a pair that is not in the list.
 #[derive(Default)]
 struct StatePairs {
     numbers: FxHashMap<(StateId, StateId), usize>,
@@ -161,8 +160,8 @@ struct StatePairs {
 struct StatePair {
     left: StateId,
     right: StateId,
-    /// Bytes over which only one of the states, or of a pair that they reach, has a live transition; where ends are wanted, also
-    /// those over which only one reaches an accepting state.
+    /// Bytes over which only one of the states, or of a pair that they reach, has a live transition; where ends are
+    /// wanted, also those over which only one reaches an accepting state.
     differing: ByteSet,
     groups: ByteGroups,
     /// The pairs of different states after one byte.

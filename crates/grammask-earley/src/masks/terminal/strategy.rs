@@ -1,20 +1,20 @@
 //! Which strategy computes the summary of a terminal.
 //!
-//! All strategies give the same summary. [`plan`] orders the candidates by the form of the terminal and the node set; a candidate
-//! may decline once it knows more, and then the next is tried. The last candidate of a full computation, a walk of the automaton, never
-//! declines; [`plan_walk`] orders its variants by the part of the trie ahead.
+//! All strategies give the same summary. [`plan`] orders the candidates by the form of the terminal and the node set; a
+//! candidate may decline once it knows more, and then the next is tried. The last candidate of a full computation, a
+//! walk of the automaton, never declines; [`plan_walk`] orders its variants by the part of the trie ahead.
 //!
 //! | strategy | applies when | cost | test |
 //! |---|---|---|---|
-//! | [`Literal`](Strategy::Literal) | one word continues the state, up to the length of a token | its length per node | `exclusion.rs`, `large_vocabulary.rs` |
-//! | [`Table`](Strategy::Table) | a set of literals, then any tail | common paths of table and trie | `table_walk.rs` |
-//! | [`LongRepetition`](Strategy::LongRepetition) | bounds above the length of most tokens, few nodes, much ahead | the summary without bounds, and the long paths | `long_repetitions.rs` |
-//! | [`LengthLimit`](Strategy::LengthLimit) | an intersection with a length limit, copies of a prefix code | one counting walk for all limits | `large_vocabulary.rs` |
-//! | [`Exclusion`](Strategy::Exclusion) | a language without some words | the summary without the exclusion, and the paths of the excluded words | `exclusion.rs` |
-//! | [`PrefixBeforeExclusion`](Strategy::PrefixBeforeExclusion) | a literal before such a language | that of both parts | `large_vocabulary.rs` |
-//! | [`Sparse`](Strategy::Sparse) | few nodes ahead, or few first bytes | live nodes, a lookup each | `walk.rs` |
-//! | [`Similar`](Strategy::Similar) | below the root, with summaries of other states | nodes where the states differ | `similar_states.rs` |
-//! | [`Dense`](Strategy::Dense) | always | live nodes outside skipped subtrees, a load each | all of these compare with it |
+//! | literal | one word continues the state, up to the length of a token | its length per node | `large_vocabulary` |
+//! | table | a set of literals, then any tail | common paths of table and trie | `table_walk` |
+//! | long repetition | large bounds, few nodes, much ahead | base summary, and long paths | `long_repetitions` |
+//! | length limit | intersection with a limit in copies of a prefix code | one walk for all limits | `large_vocabulary` |
+//! | exclusion | a language without some words | base summary, and paths of those words | `exclusion` |
+//! | prefix before exclusion | a literal before such a language | that of both parts | `large_vocabulary` |
+//! | sparse | few nodes ahead, or few first bytes | live nodes, one lookup each | all tests of this folder |
+//! | similar | below the root, with cached summaries | nodes where the states differ | `similar_states` |
+//! | dense | otherwise | live nodes outside skipped subtrees, one load each | all tests of this folder |
 //!
 //! Repetitions of a prefix code in productions are found before their terminals ([`super::repetitions`]).
 
@@ -77,7 +77,8 @@ pub(crate) struct TerminalFacts {
     pub(crate) has_exclusion: bool,
 }
 
-/// The candidates for a terminal. If a full computation exhausts them, it walks the automaton; an immediate one gives up.
+/// The candidates for a terminal. If a full computation exhausts them, it walks the automaton; an immediate one gives
+/// up.
 pub(crate) fn plan(facts: &TerminalFacts) -> Plan {
     let is_full = facts.effort == Effort::Full;
     Plan::default()
@@ -229,8 +230,8 @@ impl MaskComputation<'_> {
         Ok(summary)
     }
 
-    /// Whether a summary is that of a table and took little work since `before`: there is one for each state of a long list, and walking
-    /// again is about as fast as looking it up.
+    /// Whether a summary is that of a table and took little work since `before`: there is one for each state of a long
+    /// list, and walking again is about as fast as looking it up.
     fn is_short_table_walk(&self, state: StateId, before: usize) -> bool {
         let automata = &*self.machine.automata;
         is_enabled(Technique::UnsharedTables)
@@ -341,7 +342,8 @@ impl MaskComputation<'_> {
         self.apply(delta, &base).map(Some)
     }
 
-    /// The summary of a terminal that is a literal and then a language with an exclusion, whose summary is likely cached.
+    /// The summary of a terminal that is a literal and then a language with an exclusion, whose summary is likely
+    /// cached.
     fn prefix_before_exclusion(
         &mut self,
         state: StateId,

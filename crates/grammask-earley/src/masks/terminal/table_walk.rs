@@ -1,8 +1,8 @@
 //! The summary of a set of literals, by walking their table and the token trie in lockstep.
 //!
-//! A large set of literals is a table without dead states (see [`Table`](grammask_automata::Table)). Tokens are live where both the
-//! table and the trie have a transition; no other node is visited, and no state of the automaton is created. So the cost is the
-//! number of common paths, not of literals.
+//! A large set of literals is a table without dead states (see [`Table`](grammask_automata::Table)). Tokens are live
+//! where both the table and the trie have a transition; no other node is visited, and no state of the automaton is
+//! created. So the cost is the number of common paths, not of literals.
 
 use grammask_automata::{Automata, ByteSet, StateId, Table, TableState};
 use grammask_diagnostics::LimitExceeded;
@@ -25,8 +25,8 @@ pub(crate) struct TableScratch {
     order: BitOrder,
 }
 
-/// Walks the words that continue `state` below `nodes`, if they begin with those of a table. `None` where an ordinary walk is faster:
-/// if most nodes are visited anyway.
+/// Walks the words that continue `state` below `nodes`, if they begin with those of a table. `None` where an ordinary
+/// walk is faster: if most nodes are visited anyway.
 ///
 /// # Errors
 /// When the automaton exceeds its limit.
@@ -99,7 +99,8 @@ struct TableWalk<'a> {
     table: &'a Table,
     trie: &'a TokenTrie,
     scratch: &'a mut TableScratch,
-    /// Number of entered nodes. They are visited breadth first, so that the loads of one do not wait for those of another.
+    /// Number of entered nodes. They are visited breadth first, so that the loads of one do not wait for those of
+    /// another.
     count: usize,
     /// Number of nodes below those where a literal ends, and its limit.
     ahead: usize,

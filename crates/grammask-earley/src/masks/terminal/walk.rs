@@ -2,11 +2,14 @@
 //!
 //! Two walks compute the same summary:
 //!
-//! - [`SparseWalk`] steps the lazy automaton and collects lists: for the few nodes below a narrow state, such as a number.
-//! - [`DenseWalk`] copies transitions into dense rows (one load per node), collects ranges and bits, and skips subtrees in which
-//!   the state cannot change, so that free text costs the nodes where it can be left: for most of the vocabulary.
+//! - [`SparseWalk`] steps the lazy automaton and collects lists: for the few nodes below a narrow state, such as a
+//!   number.
+//! - [`DenseWalk`] copies transitions into dense rows (one load per node), collects ranges and bits, and skips subtrees
+//!   in which the state cannot change, so that free text costs the nodes where it can be left: for most of the
+//!   vocabulary.
 //!
-//! Before a dense walk from the root, summaries of other states of the automaton are tried as a base ([`super::similar_states`]).
+//! Before a dense walk from the root, summaries of other states of the automaton are tried as a base
+//! ([`super::similar_states`]).
 
 use std::sync::Arc;
 
@@ -31,7 +34,7 @@ pub(crate) enum Wanted {
     LiveAndEnds,
 }
 
-/// What to walk: the words that continue `state`, below `nodes`.
+/// A request for the words that continue `state` below `nodes`.
 #[derive(Clone, Copy)]
 pub(crate) struct WalkRequest<'a> {
     pub(crate) state: StateId,
@@ -62,7 +65,8 @@ impl BaseSummary {
     }
 }
 
-/// Computes the summary of a state by a walk, and says which variant computed it. `bases` are used where the walk begins at the root.
+/// Computes the summary of a state by a walk, and says which variant computed it. `bases` are used where the walk
+/// begins at the root.
 ///
 /// # Errors
 /// When the automaton exceeds its limit.
@@ -141,7 +145,8 @@ pub(crate) fn self_loop_bytes(automata: &mut Automata, state: StateId) -> Result
     Ok(count)
 }
 
-/// Adds the children of the start nodes that the state steps to, each with the state after it. Returns the number of visited nodes.
+/// Adds the children of the start nodes that the state steps to, each with the state after it. Returns the number of
+/// visited nodes.
 fn enter(
     automata: &mut Automata,
     trie: &TokenTrie,
@@ -167,7 +172,8 @@ fn enter(
     Ok(work)
 }
 
-/// Adds the children of one node that the state steps to, each with the state after it. Returns the number of visited nodes.
+/// Adds the children of one node that the state steps to, each with the state after it. Returns the number of visited
+/// nodes.
 pub(crate) fn enter_children(
     automata: &mut Automata,
     trie: &TokenTrie,
