@@ -7,7 +7,6 @@
 pub(crate) enum Technique {
     Literals,
     Tables,
-    LongRepetitions,
     LengthLimits,
     GeneralisedBounds,
     ExcludedWords,
@@ -24,10 +23,9 @@ pub(crate) enum Technique {
 }
 
 #[cfg(feature = "ablation")]
-const ALL: [Technique; 16] = [
+const ALL: [Technique; 15] = [
     Technique::Literals,
     Technique::Tables,
-    Technique::LongRepetitions,
     Technique::LengthLimits,
     Technique::GeneralisedBounds,
     Technique::ExcludedWords,

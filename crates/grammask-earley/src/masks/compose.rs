@@ -75,10 +75,6 @@ pub(super) struct TerminalCache {
     pub(super) bases: Vec<BaseSummary>,
     /// Whether a state begins a prefix code.
     pub(super) prefix_codes: FxHashMap<StateId, bool>,
-    /// See [`MaskComputation::longest_completion`].
-    pub(super) completions: FxHashMap<StateId, Option<usize>>,
-    /// Number of searches for completions that exceeded their limit.
-    pub(super) completion_setbacks: u32,
     /// Number of walks without a length limit that gave up.
     pub(super) limited_setbacks: u32,
     /// The first walk among intersections that differ only in the bounds of repetitions, by the hashes of the one

@@ -1,7 +1,7 @@
 //! The difference between the summaries of two languages below the same trie nodes.
 //!
-//! Several strategies find the summary of a state from that of a similar state: one that differs in a few transitions,
-//! that excludes no names, or that has no bound. Each finds a [`SummaryDelta`] by visiting only the trie nodes at which
+//! Several strategies find the summary of a state from that of a similar state: one that differs in a few transitions, or
+//! that excludes no names. Each finds a [`SummaryDelta`] by visiting only the trie nodes at which
 //! the two may differ.
 
 use std::ops::Range;
@@ -44,11 +44,6 @@ impl SummaryDelta {
         self.work += tokens.len();
         self.removed.extend_from_slice(tokens);
         self.cleared.push(node.0..trie.subtree_end(node).0);
-    }
-
-    /// These tokens are not live.
-    pub(crate) fn remove_tokens(&mut self, tokens: impl IntoIterator<Item = TokenId>) {
-        self.removed.extend(tokens);
     }
 
     /// A word ends at `node`, or none does.

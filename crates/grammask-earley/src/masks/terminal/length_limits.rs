@@ -13,7 +13,7 @@ use grammask_vocabulary::{CountedSummary, GrowingNodeSet, LiveTokens, NodeSetRef
 use super::super::ablation::{Technique, is_enabled};
 use super::super::budget::ComposeError;
 use super::super::compose::{MaskComputation, SymbolSummary};
-use super::super::tuning::FEW_COPIES;
+use super::super::tuning::MIN_GENERALISED_COPIES;
 use super::limited_walk::{LimitedState, walk_limited};
 
 /// The result of the first walk among intersections that differ only in the bounds of repetitions.
@@ -43,7 +43,7 @@ impl MaskComputation<'_> {
         let is_nullable = self.machine.automata.terms().is_nullable(head);
         for limit in self.machine.automata.terms_mut().length_limits(head) {
             // Short words are walked soon.
-            if limit.most < FEW_COPIES {
+            if limit.most < MIN_GENERALISED_COPIES {
                 continue;
             }
             let Some(counted) = self.all_limits(limit, nodes)? else { continue };
@@ -81,7 +81,7 @@ impl MaskComputation<'_> {
             return Ok(known);
         }
         let between = match is_enabled(Technique::GeneralisedBounds) {
-            true => self.machine.automata.terms_mut().clamp(limit.unlimited, FEW_COPIES),
+            true => self.machine.automata.terms_mut().clamp(limit.unlimited, MIN_GENERALISED_COPIES),
             false => None,
         };
         let Some(between) = between else { return self.walk_limited(limit, nodes) };

@@ -19,7 +19,7 @@ use grammask_vocabulary::{ByteGroups, TokenTrie, TrieNode, Vocabulary};
 
 use super::super::ablation::{Technique, is_enabled};
 use super::super::tuning::{
-    MAX_DIFFERING_BYTES, MAX_PAIRS, MAX_SMALL_WALK, MAX_WIDE_SUMMARIES, MIN_FREE_TEXT_BYTES, SIMILAR_PART,
+    LOCKSTEP_DIVISOR, MAX_DIFFERING_BYTES, MAX_PAIRS, MAX_SMALL_WALK, MAX_WIDE_SUMMARIES, MIN_FREE_TEXT_BYTES,
 };
 use super::delta::SummaryDelta;
 use super::walk::{BaseSummary, DenseWalk, WalkRequest, WalkResult, Wanted, self_loop_bytes};
@@ -40,7 +40,7 @@ pub(crate) fn walk_similar(
     let trie = vocabulary.trie();
     let Some((nearest, differing)) = nearest(automata, request, bases)? else { return Ok(None) };
     let differing_nodes: usize = first_children(trie, differing).map(|child| trie.subtree_len(child)).sum();
-    let is_near = differing_nodes <= ahead / SIMILAR_PART;
+    let is_near = differing_nodes <= ahead / LOCKSTEP_DIVISOR;
     if !is_near && self_loop_bytes(automata, state)? < MIN_FREE_TEXT_BYTES {
         let others = bases.iter().rev().filter(|base| base.state != nearest.state && base.suffices(wanted));
         let candidates = std::iter::once(nearest).chain(others);

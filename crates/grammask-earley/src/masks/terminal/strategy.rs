@@ -8,7 +8,6 @@
 //! |---|---|---|---|
 //! | literal | one word continues the state, up to the length of a token | its length per node | `large_vocabulary` |
 //! | table | a set of literals, then any tail | common paths of table and trie | `table_walk` |
-//! | long repetition | large bounds, few nodes, much ahead | base summary, and long paths | `long_repetitions` |
 //! | length limit | intersection with a limit in copies of a prefix code | one walk for all limits | `large_vocabulary` |
 //! | exclusion | a language without some words | base summary, and paths of those words | `exclusion` |
 //! | prefix before exclusion | a literal before such a language | that of both parts | `large_vocabulary` |
@@ -41,8 +40,6 @@ pub(crate) enum Strategy {
     Literal,
     /// Walks a table of literals ([`super::table_walk`]).
     Table,
-    /// Patches the summary without large bounds ([`super::long_repetitions`]).
-    LongRepetition,
     /// Counts copies in the intersection without its limit ([`super::length_limits`]).
     LengthLimit,
     /// Patches the summary without the exclusion ([`super::exclusion`]).
@@ -71,7 +68,6 @@ pub(crate) struct TerminalFacts {
     pub(crate) is_literal: bool,
     /// The term begins with a table of literals.
     pub(crate) is_table: bool,
-    pub(crate) has_distant_bounds: bool,
     /// The term begins with an intersection.
     pub(crate) has_intersection: bool,
     pub(crate) has_exclusion: bool,
@@ -84,7 +80,6 @@ pub(crate) fn plan(facts: &TerminalFacts) -> Plan {
     Plan::default()
         .with(Strategy::Literal, facts.is_literal)
         .with(Strategy::Table, facts.is_table && !facts.is_dense)
-        .with(Strategy::LongRepetition, is_full && facts.has_distant_bounds && !facts.is_dense)
         .with(Strategy::LengthLimit, is_full && facts.has_intersection)
         .with(Strategy::Exclusion, is_full && facts.has_exclusion && !facts.is_dense)
         .with(Strategy::PrefixBeforeExclusion, is_full && facts.has_exclusion && !facts.is_dense)
@@ -111,10 +106,9 @@ pub(crate) fn plan_walk(facts: &WalkFacts) -> Plan {
 }
 
 impl Plan {
-    const ALL: [Strategy; 9] = [
+    const ALL: [Strategy; 8] = [
         Strategy::Literal,
         Strategy::Table,
-        Strategy::LongRepetition,
         Strategy::LengthLimit,
         Strategy::Exclusion,
         Strategy::PrefixBeforeExclusion,
@@ -259,7 +253,6 @@ impl MaskComputation<'_> {
             is_dense: nodes.is_dense(),
             is_literal: literal.is_some() && is_enabled(Technique::Literals),
             is_table: terms.leading_table(term).is_some() && is_enabled(Technique::Tables),
-            has_distant_bounds: terms.has_distant_bounds(term) && is_enabled(Technique::LongRepetitions),
             has_intersection: terms.leading_intersection(term).is_some()
                 && is_enabled(Technique::LengthLimits),
             has_exclusion: terms.has_exclusion(term),
@@ -273,7 +266,6 @@ impl MaskComputation<'_> {
                     Some(self.finish(walked)?)
                 }
                 Strategy::Table => self.table(state, nodes)?,
-                Strategy::LongRepetition => self.without_distant_bounds(state, nodes, wanted)?,
                 Strategy::LengthLimit => self.without_length_limit(state, nodes)?,
                 Strategy::Exclusion => self.without_exclusion(state, nodes, wanted)?,
                 Strategy::PrefixBeforeExclusion => self.prefix_before_exclusion(state, nodes, wanted)?,
@@ -369,7 +361,7 @@ impl MaskComputation<'_> {
     }
 
     /// The summary that differs from a base by a delta with ends.
-    pub(super) fn apply(
+    fn apply(
         &mut self,
         delta: SummaryDelta,
         base: &TerminalSummary,
