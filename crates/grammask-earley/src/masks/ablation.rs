@@ -9,8 +9,7 @@ pub(crate) enum Technique {
     Tables,
     LengthLimits,
     GeneralisedBounds,
-    ExcludedWords,
-    ExclusionLockstep,
+    Exclusions,
     PrefixBeforeExclusion,
     Repetitions,
     DenseTransitions,
@@ -23,13 +22,12 @@ pub(crate) enum Technique {
 }
 
 #[cfg(feature = "ablation")]
-const ALL: [Technique; 15] = [
+const ALL: [Technique; 14] = [
     Technique::Literals,
     Technique::Tables,
     Technique::LengthLimits,
     Technique::GeneralisedBounds,
-    Technique::ExcludedWords,
-    Technique::ExclusionLockstep,
+    Technique::Exclusions,
     Technique::PrefixBeforeExclusion,
     Technique::Repetitions,
     Technique::DenseTransitions,

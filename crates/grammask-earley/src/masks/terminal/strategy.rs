@@ -255,7 +255,7 @@ impl MaskComputation<'_> {
             is_table: terms.leading_table(term).is_some() && is_enabled(Technique::Tables),
             has_intersection: terms.leading_intersection(term).is_some()
                 && is_enabled(Technique::LengthLimits),
-            has_exclusion: terms.has_exclusion(term),
+            has_exclusion: terms.has_exclusion(term) && is_enabled(Technique::Exclusions),
         };
         let mut declined = Vec::new();
         for strategy in plan(&facts).strategies() {
@@ -328,7 +328,7 @@ impl MaskComputation<'_> {
         let automata = &mut *self.machine.automata;
         let term = automata.term(state);
         let Some(exclusion) = automata.terms_mut().exclusion(term) else { return Ok(None) };
-        let delta = walk_exclusion(automata, self.vocabulary, state, &exclusion, nodes)?;
+        let delta = walk_exclusion(automata, self.vocabulary, &exclusion, nodes)?;
         let (Some(delta), Some(wider)) = (delta, automata.start(exclusion.wider)?) else { return Ok(None) };
         let base = self.summary(wider, nodes, wanted)?;
         self.apply(delta, &base).map(Some)
