@@ -10,7 +10,6 @@ pub(crate) enum Technique {
     LengthLimits,
     GeneralisedBounds,
     Exclusions,
-    PrefixBeforeExclusion,
     Repetitions,
     DenseTransitions,
     SelfLoops,
@@ -22,13 +21,12 @@ pub(crate) enum Technique {
 }
 
 #[cfg(feature = "ablation")]
-const ALL: [Technique; 14] = [
+const ALL: [Technique; 13] = [
     Technique::Literals,
     Technique::Tables,
     Technique::LengthLimits,
     Technique::GeneralisedBounds,
     Technique::Exclusions,
-    Technique::PrefixBeforeExclusion,
     Technique::Repetitions,
     Technique::DenseTransitions,
     Technique::SelfLoops,

@@ -1,8 +1,8 @@
 //! The difference between the summaries of two languages below the same trie nodes.
 //!
-//! Several strategies find the summary of a state from that of a similar state: one that differs in a few transitions, or
-//! that excludes no names. Each finds a [`SummaryDelta`] by visiting only the trie nodes at which
-//! the two may differ.
+//! Several strategies find the summary of a state from that of a similar state: one that differs in a few transitions,
+//! or that excludes no names. Each finds a [`SummaryDelta`] by visiting only the trie nodes at which the two may
+//! differ.
 
 use std::ops::Range;
 

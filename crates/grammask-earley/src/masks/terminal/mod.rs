@@ -1,9 +1,10 @@
 //! Summaries of terminals: the live tokens and the ends of words below some trie nodes.
 //!
 //! [`strategy`] selects how a summary is computed. The walks step an automaton along the trie: [`walk`] (sparse and
-//! dense), [`table_walk`], and [`counted_walk`] for copies of a prefix code, alone ([`repetitions`]) or in an intersection
-//! ([`limited_walk`], [`length_limits`]). Deltas ([`delta`]) patch the summary of a similar language: [`similar_states`],
-//! [`exclusion`]. Walks skip subtrees with [`self_loops`] and [`closed_alphabet`]; [`dense_transitions`] caches both.
+//! dense), [`table_walk`], and [`counted_walk`] for copies of a prefix code, alone ([`repetitions`]) or in an
+//! intersection ([`limited_walk`], [`length_limits`]). Deltas ([`delta`]) patch the summary of a similar language:
+//! [`similar_states`], [`exclusion`]. Walks skip subtrees with [`self_loops`] and [`closed_alphabet`];
+//! [`dense_transitions`] caches both.
 
 pub(super) mod closed_alphabet;
 pub(super) mod counted_walk;

@@ -10,7 +10,6 @@
 //! | table | a set of literals, then any tail | common paths of table and trie | `table_walk` |
 //! | length limit | intersection with a limit in copies of a prefix code | one walk for all limits | `large_vocabulary` |
 //! | exclusion | a language without some words | base summary, and paths of those words | `exclusion` |
-//! | prefix before exclusion | a literal before such a language | that of both parts | `large_vocabulary` |
 //! | sparse | few nodes ahead, or few first bytes | live nodes, one lookup each | all tests of this folder |
 //! | similar | below the root, with cached summaries | nodes where the states differ | `similar_states` |
 //! | dense | otherwise | live nodes outside skipped subtrees, one load each | all tests of this folder |
@@ -22,7 +21,7 @@ use std::sync::Arc;
 
 use grammask_automata::{ByteSet, StateId};
 use grammask_engine::Effort;
-use grammask_vocabulary::{LiveTokens, NodeSet, NodeSetRef, TerminalSummary, TrieNode};
+use grammask_vocabulary::{NodeSet, NodeSetRef, TerminalSummary, TrieNode};
 
 use super::super::ablation::{Technique, is_enabled};
 use super::super::budget::ComposeError;
@@ -44,8 +43,6 @@ pub(crate) enum Strategy {
     LengthLimit,
     /// Patches the summary without the exclusion ([`super::exclusion`]).
     Exclusion,
-    /// Composes a literal and the language with an exclusion after it.
-    PrefixBeforeExclusion,
     /// Steps the lazy automaton ([`super::walk`]).
     Sparse,
     /// Patches the summary of a similar state ([`super::similar_states`]).
@@ -82,7 +79,6 @@ pub(crate) fn plan(facts: &TerminalFacts) -> Plan {
         .with(Strategy::Table, facts.is_table && !facts.is_dense)
         .with(Strategy::LengthLimit, is_full && facts.has_intersection)
         .with(Strategy::Exclusion, is_full && facts.has_exclusion && !facts.is_dense)
-        .with(Strategy::PrefixBeforeExclusion, is_full && facts.has_exclusion && !facts.is_dense)
 }
 
 /// The facts about the entries of a walk that [`plan_walk`] needs.
@@ -106,12 +102,11 @@ pub(crate) fn plan_walk(facts: &WalkFacts) -> Plan {
 }
 
 impl Plan {
-    const ALL: [Strategy; 8] = [
+    const ALL: [Strategy; 7] = [
         Strategy::Literal,
         Strategy::Table,
         Strategy::LengthLimit,
         Strategy::Exclusion,
-        Strategy::PrefixBeforeExclusion,
         Strategy::Sparse,
         Strategy::Similar,
         Strategy::Dense,
@@ -268,7 +263,6 @@ impl MaskComputation<'_> {
                 Strategy::Table => self.table(state, nodes)?,
                 Strategy::LengthLimit => self.without_length_limit(state, nodes)?,
                 Strategy::Exclusion => self.without_exclusion(state, nodes, wanted)?,
-                Strategy::PrefixBeforeExclusion => self.prefix_before_exclusion(state, nodes, wanted)?,
                 Strategy::Sparse | Strategy::Similar | Strategy::Dense => None,
             };
             if let Some(summary) = summary {
@@ -332,32 +326,6 @@ impl MaskComputation<'_> {
         let (Some(delta), Some(wider)) = (delta, automata.start(exclusion.wider)?) else { return Ok(None) };
         let base = self.summary(wider, nodes, wanted)?;
         self.apply(delta, &base).map(Some)
-    }
-
-    /// The summary of a terminal that is a literal and then a language with an exclusion, whose summary is likely
-    /// cached.
-    fn prefix_before_exclusion(
-        &mut self,
-        state: StateId,
-        nodes: &NodeSet,
-        wanted: Wanted,
-    ) -> Result<Option<TerminalSummary>, ComposeError> {
-        let automata = &mut *self.machine.automata;
-        let Some((word, rest)) = automata.terms().leading_word(automata.term(state)) else { return Ok(None) };
-        if !automata.terms().has_exclusion(rest) || !is_enabled(Technique::PrefixBeforeExclusion) {
-            return Ok(None);
-        }
-        let Some(rest) = automata.start(rest)? else { return Ok(None) };
-        let walked = walk_word(self.vocabulary, &word, true, nodes);
-        let TerminalSummary { live, ends } = self.finish(walked)?;
-        let after = ends.unwrap_or_else(|| self.nothing.clone());
-        if after.is_empty() {
-            return Ok(Some(TerminalSummary { live, ends: Some(after) }));
-        }
-        let rest = self.summary(rest, &after, wanted)?;
-        let parts = [live, rest.live.clone()];
-        let live = LiveTokens::union(&parts, self.vocabulary.size(), self.vocabulary.summaries());
-        Ok(Some(TerminalSummary { live, ends: rest.ends.clone() }))
     }
 
     /// The summary that differs from a base by a delta with ends.
