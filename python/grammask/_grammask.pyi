@@ -916,6 +916,12 @@ class Matcher:
     def describe_set(self) -> str:
         """Return a description of the current Earley set, one item per line, for debugging of grammars."""
 
+    def describe_plans(self) -> str:
+        """Describe the strategies that compute the current mask, a line each, for people who debug grammars.
+
+        Empty for grammars with a lexer, whose masks have one strategy.
+        """
+
 @final
 class Expectation:
     """A terminal that the grammar expects."""

@@ -125,6 +125,21 @@ pub trait MaskSource: fmt::Debug + Send + Sync {
     /// Numbers of computed masks by strategy.
     fn counts(&self) -> MaskCounts;
 
+    /// The strategies that compute the mask of a state when nothing is cached, a line each, for people who debug grammars; empty if
+    /// the engine has only one.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    fn describe_plans(
+        &self,
+        vocabulary: &Vocabulary,
+        set: SetId,
+        deadline: &Deadline,
+    ) -> Result<String, LimitExceeded> {
+        let _ = (vocabulary, set, deadline);
+        Ok(String::new())
+    }
+
     /// Computes tables for masks before any text is read, until the budget is spent or `proceed(finished,
     /// discovered)` returns false. Returns the number of finished states, or `None` if the engine has no procedure of
     /// its own: the caller then computes the masks of states.

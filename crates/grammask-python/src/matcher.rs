@@ -337,6 +337,14 @@ impl PyMatcher {
         Ok(PyExplanation { id, text, explanation })
     }
 
+    /// Describe the strategies that compute the current mask, a line each, for people who debug grammars.
+    ///
+    /// Empty for grammars with a lexer, whose masks have one strategy.
+    fn describe_plans(&self, py: Python<'_>) -> PyResult<String> {
+        let plans = self.matcher.cache().describe_plans(self.matcher.set());
+        plans.map_err(|error| grammar_error(py, &error))
+    }
+
     /// Return a description of the current Earley set, one item per line, for debugging of grammars.
     fn describe_set(&self) -> String {
         self.matcher.cache().engine().describe(self.matcher.set())

@@ -260,6 +260,17 @@ impl GrammarCache {
         Ok(mask.expect("full effort never declines"))
     }
 
+    /// The strategies that compute the mask of a state when nothing is cached, a line each, for people who debug grammars; empty for
+    /// lexed grammars. Summaries that other grammars on the vocabulary have cached are not computed.
+    ///
+    /// # Errors
+    /// A limit that was passed.
+    pub fn describe_plans(&self, set: SetId) -> Result<String, GrammarError> {
+        let deadline = Deadline::after_first_check(self.options.limits.time);
+        let plans = self.source.describe_plans(&self.vocabulary, set, &deadline);
+        plans.map_err(|limit| self.limit_error(limit))
+    }
+
     fn request(&self, set: SetId) -> MaskRequest<'_> {
         MaskRequest {
             set,

@@ -322,6 +322,13 @@ impl TokenTrie {
         TrieNode(self.subtree_ends[node.index()])
     }
 
+    /// The number of nodes at and below a node.
+    #[inline]
+    #[must_use]
+    pub fn subtree_len(&self, node: TrieNode) -> usize {
+        self.subtree_end(node).index() - node.index()
+    }
+
     /// The tokens whose text is the node's prefix, ascending.
     #[inline]
     #[must_use]
