@@ -89,24 +89,6 @@ impl Terms {
         Some(parts)
     }
 
-    /// The bytes whose derivatives may depend on the [exclusion](Self::exclusion) of `term`. `None` if `term` does not
-    /// begin with an intersection, or its form does not show them.
-    pub fn exclusion_bytes(&self, term: TermId) -> Option<ByteSet> {
-        let (head, tail) = self.split_head(term);
-        let Term::Intersection(operands) = self.get(head) else { return None };
-        let mut bytes = ByteSet::EMPTY;
-        for &operand in &operands[..] {
-            if let Term::Complement(excluded) = *self.get(operand) {
-                bytes = bytes.union(self.possible_first_bytes(excluded)?);
-                // The exclusion of the empty word also prevents the tail from beginning here.
-                if self.is_nullable(excluded) {
-                    bytes = bytes.union(self.possible_first_bytes(tail)?);
-                }
-            }
-        }
-        Some(bytes)
-    }
-
     /// A superset of the first bytes of the words of `term`. `None` if its form does not show them, or is large.
     pub fn possible_first_bytes(&self, term: TermId) -> Option<ByteSet> {
         let mut bytes = ByteSet::EMPTY;
@@ -172,19 +154,6 @@ impl Terms {
             }
             rest = tail;
         }
-    }
-
-    /// The longest word that the form of `term` shows to be a common prefix, and the remaining term; `None` if the
-    /// prefix is empty or the whole term.
-    pub fn leading_word(&self, term: TermId) -> Option<(Vec<u8>, TermId)> {
-        let mut word = Vec::new();
-        let mut rest = term;
-        while let Term::Concat(head, tail) = *self.get(rest) {
-            let Some(part) = self.as_word(head) else { break };
-            word.extend_from_slice(part.as_slice());
-            rest = tail;
-        }
-        (!word.is_empty() && self.as_word(rest).is_none()).then_some((word, rest))
     }
 
     /// The operands of an intersection that limit a number of units, each split off.
@@ -254,20 +223,6 @@ mod tests {
         let exclusion = Exclusion { wider: quoted, head: both, excluded: vec![words], tail: quote };
         assert_eq!(terms.exclusion(others), Some(exclusion));
         assert!(terms.has_exclusion(others));
-        let spaced = terms.literal(b" ");
-        let spaced = terms.concat(&[spaced, quote, others]);
-        assert_eq!(terms.leading_word(spaced), Some((b" \"".to_vec(), others)));
-        assert_eq!(terms.leading_word(others), None);
-        assert_eq!(terms.leading_word(words), None);
-        let first = |bytes: &[u8]| bytes.iter().fold(ByteSet::EMPTY, |set, &b| set.union(ByteSet::single(b)));
-        assert_eq!(terms.exclusion_bytes(others), Some(first(b"a")));
-        // The empty word is excluded too, so the tail cannot begin.
-        let excluded_all = terms.complement(pattern);
-        let others = terms.intersection(&[excluded_all, counted]);
-        let others = terms.concat(&[others, quote]);
-        assert_eq!(terms.exclusion_bytes(others), Some(first(b"a\"")));
-        assert_eq!(terms.exclusion_bytes(quoted), Some(ByteSet::EMPTY));
-        assert_eq!(terms.exclusion_bytes(quote), None);
         assert_eq!(terms.word_prefix(words, 9), Some((b"abc".to_vec(), true)));
         assert_eq!(terms.word_prefix(quoted, 9), None);
         for none in [quoted, excluded] {

@@ -172,7 +172,7 @@ impl Automata {
     /// If the search for a word exceeds the limit on states.
     pub fn start(&mut self, term: TermId) -> Result<Option<StateId>, LimitExceeded> {
         match self.intern_state(term)? {
-            Some(state) => self.if_live(state),
+            Some(state) => Ok(self.is_live(state)?.then_some(state)),
             None => Ok(None),
         }
     }
@@ -201,24 +201,6 @@ impl Automata {
         }
         let class = self.class_of(state, byte);
         self.step_class(state, class)
-    }
-
-    /// As [`step`](Self::step), without deciding liveness, for intermediate states of a path. `None` only if the target
-    /// is known to be dead.
-    ///
-    /// # Errors
-    /// If the number of states exceeds its limit.
-    pub fn step_unchecked(&mut self, state: StateId, byte: u8) -> Result<Option<StateId>, LimitExceeded> {
-        let class = self.class_of(state, byte);
-        self.step_class_unchecked(state, class)
-    }
-
-    /// The state if it is live, for results of [`step_unchecked`](Self::step_unchecked).
-    ///
-    /// # Errors
-    /// If the number of states exceeds its limit.
-    pub fn if_live(&mut self, state: StateId) -> Result<Option<StateId>, LimitExceeded> {
-        Ok(self.is_live(state)?.then_some(state))
     }
 
     /// The state after `bytes`, for a table state from which no proper prefix of `bytes` is accepted. `None` for
@@ -381,7 +363,7 @@ impl Automata {
     /// The live target of a byte class.
     fn step_class(&mut self, state: StateId, class: usize) -> Result<Option<StateId>, LimitExceeded> {
         let target = match self.step_class_unchecked(state, class)? {
-            Some(target) => self.if_live(target)?,
+            Some(target) => self.is_live(target)?.then_some(target),
             None => None,
         };
         let cell = self.row(state).cell(class);

@@ -140,8 +140,6 @@ struct Facts {
     empty: bool,
     /// The language contains a nonempty word.
     has_nonempty_word: bool,
-    /// The term contains a repetition with a large bound, outside complements and first matches.
-    has_large_bound: bool,
     /// Lower bound on the length of the words, in bytes.
     min_length: u32,
     /// The language is finite.
@@ -291,11 +289,6 @@ impl Terms {
     /// A lower bound on the length of the words, in bytes.
     pub(crate) fn min_length_by_form(&self, term: TermId) -> u32 {
         self.facts(term).min_length
-    }
-
-    /// Whether the term contains a repetition with a large bound, outside complements and first matches.
-    pub fn has_large_bounds(&self, term: TermId) -> bool {
-        self.facts(term).has_large_bound
     }
 
     /// Whether the form of the term shows that the language is finite.
@@ -508,16 +501,6 @@ impl Terms {
             // A table holds no dead state, and a state without edges is `Epsilon`.
             Term::Table { table, state } => (self.get_table(*table).is_accepting(*state), true, true),
         };
-        let has_large_bound = match term {
-            Term::Concat(head, tail) => self.has_large_bounds(*head) || self.has_large_bounds(*tail),
-            Term::Union(parts) | Term::Intersection(parts) => {
-                parts.iter().any(|&part| self.has_large_bounds(part))
-            }
-            Term::Repeat { term, min, max } => {
-                self.effective_length(*term, *min, *max).is_some() || self.has_large_bounds(*term)
-            }
-            _ => false,
-        };
         let min_length = match term {
             _ if nullable => 0,
             Term::Literal(chunk) => chunk.as_slice().len() as u32,
@@ -531,16 +514,7 @@ impl Terms {
             Term::Repeat { term, min, .. } => self.min_length_by_form(*term).saturating_mul(*min),
             _ => 1,
         };
-        Facts {
-            nullable,
-            inhabited,
-            empty: false,
-            has_nonempty_word,
-            finite,
-            infinite,
-            has_large_bound,
-            min_length,
-        }
+        Facts { nullable, inhabited, empty: false, has_nonempty_word, finite, infinite, min_length }
     }
 }
 

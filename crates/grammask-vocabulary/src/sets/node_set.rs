@@ -3,7 +3,7 @@
 //! The summary of a symbol starts from a node set, and the nodes where the symbol can end are another one. Most
 //! node sets are tiny; those of free text hold most of the trie.
 
-use crate::{NodeSetRef, SummaryCache, TokenTrie, TrieNode, words_of};
+use crate::{NodeSetRef, SummaryCache, TokenTrie, TrieNode};
 
 /// Maximum number of nodes in a list. Traversing a list of this length takes about as long as traversing the bitset
 /// of a vocabulary of 128k tokens.
@@ -210,24 +210,6 @@ impl NodeSet {
         }
     }
 
-    /// Sets the bits of those nodes of the set that lie in a range.
-    pub fn copy_range(&self, range: std::ops::Range<usize>, bits: &mut [u64]) {
-        match &self.nodes {
-            Nodes::List(nodes) => {
-                let first = nodes.partition_point(|&node| (node as usize) < range.start);
-                let inside = nodes[first..].iter().take_while(|&&node| (node as usize) < range.end);
-                for &node in inside {
-                    bits[node as usize >> 6] |= 1 << (node & 63);
-                }
-            }
-            Nodes::Bits(own) => {
-                for (word, inside) in words_of(range) {
-                    bits[word] |= own[word] & inside;
-                }
-            }
-        }
-    }
-
     /// Memory of the set, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
@@ -355,15 +337,6 @@ mod tests {
         assert_eq!(new.map_or(Vec::new(), |new| listed(&new)), inner(&only_right));
         let union = growing.finish(trie, &cache);
         assert_eq!(union.map_or(Vec::new(), |union| listed(&union)), inner(&[left, right].concat()));
-        let whole = NodeSet::new(left.to_vec(), trie);
-        for range in [0..trie.len(), 0..64, 5..5, 7..8, 63..129, 100..trie.len() - 1, 4095..4097] {
-            let mut bits = vec![0; trie.len().div_ceil(64)];
-            whole.copy_range(range.clone(), &mut bits);
-            let copied: Vec<u32> = ones(&bits).collect();
-            let expected: Vec<u32> =
-                inner(left).into_iter().filter(|&node| range.contains(&(node as usize))).collect();
-            assert_eq!(copied, expected, "{range:?}");
-        }
     }
 
     #[test]

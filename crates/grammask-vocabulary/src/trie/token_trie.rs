@@ -61,7 +61,6 @@ pub struct TokenTrie {
     characters: CharacterIndex,
     max_depth: u16,
     bytes_below: OnceLock<BytesBelow>,
-    long_paths: Box<[LongPath]>,
 }
 
 /// The children of all nodes, for lookups by byte.
@@ -87,14 +86,6 @@ struct CharacterIndex {
     /// The same numbers as bit-sliced indices, by node and by token id.
     of_nodes: BitSliced,
     of_tokens: BitSliced,
-}
-
-/// A node with long tokens at or below it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LongPath {
-    pub node: TrieNode,
-    /// Length of the longest of them, in bytes.
-    pub longest: u16,
 }
 
 /// The children of a node.
@@ -249,7 +240,6 @@ impl TokenTrie {
             characters: CharacterIndex::default(),
             max_depth: 0,
             bytes_below: OnceLock::new(),
-            long_paths: Box::default(),
         };
         let mut path = vec![0];
         let mut previous: &[u8] = &[];
@@ -276,7 +266,6 @@ impl TokenTrie {
         trie.max_depth = trie.depths.iter().copied().max().unwrap_or(0);
         trie.index_children();
         trie.edges = trie.edges_by_byte();
-        trie.long_paths = trie.collect_long_paths();
         trie.index_texts_below();
         trie.index_characters(texts.len());
         trie.bytes.shrink_to_fit();
@@ -443,30 +432,6 @@ impl TokenTrie {
             });
         }
         BytesBelow { set_of, sets: sets.into() }
-    }
-
-    /// Maximum length of an ordinary token, in bytes; longer tokens are rare.
-    pub const LONG: u16 = 24;
-
-    /// The nodes on the paths to tokens of more than [`LONG`](Self::LONG) bytes, in preorder.
-    pub fn long_paths(&self) -> &[LongPath] {
-        &self.long_paths
-    }
-
-    fn collect_long_paths(&self) -> Box<[LongPath]> {
-        let mut paths = Vec::new();
-        // The longest prefix below the current node, by depth of its children.
-        let mut longest = vec![0_u16; usize::from(self.max_depth) + 2];
-        for (node, &depth) in self.depths.iter().enumerate().rev() {
-            let below = std::mem::take(&mut longest[usize::from(depth) + 1]).max(depth);
-            if below > Self::LONG {
-                paths.push(LongPath { node: TrieNode(node as u32), longest: below });
-            }
-            let siblings = &mut longest[usize::from(depth)];
-            *siblings = below.max(*siblings);
-        }
-        paths.reverse();
-        paths.into()
     }
 
     /// Whether the node's prefix consists of whole characters of UTF-8.
@@ -670,7 +635,6 @@ impl TokenTrie {
             + size_of_val(&self.groups_below[..])
             + size_of_val(&self.characters.whole[..])
             + size_of_val(&self.characters.counts[..])
-            + size_of_val(&self.long_paths[..])
             + self.characters.of_nodes.memory_bytes()
             + self.characters.of_tokens.memory_bytes()
     }
@@ -755,11 +719,6 @@ mod tests {
                 .filter(|other| other.starts_with(prefix))
                 .flat_map(|other| other[prefix.len()..].iter().copied())
                 .collect();
-            let longest =
-                prefixes.iter().filter(|other| other.starts_with(prefix)).map(|other| other.len()).max();
-            let longest = longest.filter(|&longest| longest > usize::from(TokenTrie::LONG));
-            let long_path = trie.long_paths().iter().find(|path| path.node == node);
-            assert_eq!(long_path.map(|path| usize::from(path.longest)), longest);
             assert_eq!(trie.bytes_below(node).is_some(), subtree > BytesBelow::MIN_NODES);
             if let Some(set) = trie.bytes_below(node) {
                 let is_member = |byte: &u8| set[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
