@@ -15,10 +15,13 @@ __all__ = [
     "Composition",
     "Expectation",
     "Explanation",
+    "FirstMatches",
     "Grammar",
     "LexedGrammar",
     "Limits",
+    "MatchLanguage",
     "Matcher",
+    "OrderedPattern",
     "Parse",
     "Parser",
     "SchemaOptions",
@@ -267,14 +270,101 @@ class Composition:
     def finish(self, part: int) -> Grammar: ...
 
 @final
+class OrderedPattern:
+    """A pattern of a backtracking matcher, such as Python's ``re``.
+
+    Nodes are numbered, and added after the nodes that they contain; the last one is the pattern.
+    """
+
+    def __new__(cls) -> Self: ...
+    def characters(self, ranges: Sequence[tuple[int, int]], negated: bool) -> int:
+        """Adds one character of a set, given by ranges of code points, or one that is not in it."""
+
+    def sequence(self, items: Sequence[int]) -> int:
+        """Adds a concatenation."""
+
+    def choice(self, items: Sequence[int]) -> int:
+        """Adds alternatives, the preferred one first."""
+
+    def repeat(self, item: int, min: int, max: int | None, greedy: bool) -> int:
+        """Adds a repetition, unbounded without `max`. A greedy one prefers more copies, a lazy one fewer."""
+
+    def look(self, item: int, ahead: bool, negated: bool) -> int:
+        """Adds a look-ahead or look-behind at an item that must match, or must not match if `negated`."""
+
+    def first_matches(self, name: str) -> FirstMatches:
+        """The leftmost-first matches of the pattern. `name` is the terminal, for messages."""
+
+@final
+class FirstMatches:
+    """The leftmost-first matches of a pattern."""
+
+    @property
+    def language(self) -> MatchLanguage:
+        """The texts that the matcher matches as a whole."""
+
+    @property
+    def unordered_regex(self) -> str | None:
+        """The language as a regular expression in the syntax of the Rust crate ``regex``.
+
+        None if the order of alternatives and repetitions excludes texts, or with look-around.
+        """
+
+    @property
+    def violations(self) -> MatchLanguage | None:
+        """The violations of negative look-aheads at the end: a match, and the text that must not follow it.
+
+        None without such look-aheads.
+        """
+
+    @property
+    def can_match_inside(self) -> list[tuple[int, int]]:
+        """Ranges of characters of violations that can follow a shorter match without failing its look-aheads at once.
+
+        The match may take any alternatives, in any order of preference.
+        """
+
+    @property
+    def can_match_beyond(self) -> bool:
+        """Whether the pattern can match a violation or a text that begins with one, with any alternatives."""
+
+@final
+class MatchLanguage:
+    """The language of a terminal, as a deterministic automaton over code points."""
+
+    def accepts(self, text: str) -> bool:
+        """Whether a text is in the language."""
+
+    def includes(self, other: MatchLanguage) -> bool:
+        """Whether all texts of another language are in this one."""
+
+    def overlaps(self, other: MatchLanguage) -> bool:
+        """Whether both languages can match at one position: a text of one is, or begins with, a text of the other."""
+
+    def begins_with(self, ranges: Sequence[tuple[int, int]]) -> bool:
+        """Whether a text begins with a character of some ranges."""
+
+    def relation_to(self, violations: MatchLanguage) -> tuple[bool, bool, list[tuple[int, int]]]:
+        """Compares the language with violations.
+
+        Returns:
+            Whether a text is a violation or begins with one; whether all texts do; and ranges of the characters of
+            violations that follow a text of the language which is a shorter part of the violation.
+        """
+
+    def to_bytes(self) -> bytes:
+        """The language over UTF-8, as the pattern of an ``"automaton"`` terminal of `LexedGrammar`."""
+
+@final
 class LexedGrammar:
     """A grammar with a lexer, from plain lists that a front end fills.
 
     Args:
-        terminals: Name, kind (``"literal"``, ``"regex"`` in the syntax of the Rust crate ``regex``, or
-            ``"declared"`` for what comes from indentation), text, other spellings of a literal as a regular expression
-            (or ``""``), priority, and role (``"parsed"``, ``"ignored"``, or ``"refused"``: found everywhere, and makes
-            the text wrong). ``rule`` says what their order means.
+        terminals: Name, kind (``"literal"``, ``"regex"`` in the syntax of the Rust crate ``regex``, ``"automaton"``
+            as :meth:`MatchLanguage.to_bytes` serialises it, or ``"declared"`` for what comes from indentation),
+            pattern, other spellings of a literal as a regular expression (or ``""``), priority, and role
+            (``"parsed"``, ``"ignored"``, or ``"refused"``: found everywhere, and makes the text wrong). ``rule`` gives
+            the meaning of their order.
         productions: Left side, right side without operators, priority among rules that could both end at one place.
         start: The start symbol.
         lexer: ``"basic"`` looks for all terminals everywhere, ``"contextual"`` for those that the parser has an
@@ -294,7 +384,7 @@ class LexedGrammar:
 
     def __new__(
         cls,
-        terminals: Sequence[tuple[str, str, str, str, int, str]],
+        terminals: Sequence[tuple[str, str, str | bytes, str, int, str]],
         productions: Sequence[tuple[str, Sequence[str], int]],
         start: str,
         *,
