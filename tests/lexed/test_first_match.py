@@ -1,4 +1,4 @@
-"""Tests of the languages of first matches: they are what Python's ``re`` matches, on random expressions and texts."""
+"""Languages of leftmost-first matches against Python's ``re``, on random expressions and texts."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_languages_are_compared_word_by_word(left: str, right: str) -> None:
         (r".", ["\r", "\u2028"], ["\n"]),
     ],
 )
-def test_what_is_special_in_python(pattern: str, accepted: list[str], refused: list[str]) -> None:
+def test_special_features_of_python(pattern: str, accepted: list[str], refused: list[str]) -> None:
     language = first_matches(pattern, "T").language
     assert [text for text in accepted if not language.accepts(text)] == []
     assert [text for text in refused if language.accepts(text)] == []
@@ -116,6 +116,6 @@ def test_what_is_special_in_python(pattern: str, accepted: list[str], refused: l
 
 
 @pytest.mark.parametrize("pattern", [r"if\b", r"^a", r"a$", r"(?<!a)b", r"(a)\1", r"(?:a?){2}", r"a(?=b)"])
-def test_what_no_lexeme_can_tell_is_refused(pattern: str) -> None:
+def test_context_outside_of_the_lexeme_is_refused(pattern: str) -> None:
     with pytest.raises(grammask.UnsupportedGrammar):
         first_matches(pattern, "T")

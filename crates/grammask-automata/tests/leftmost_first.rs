@@ -11,12 +11,18 @@ use proptest::prelude::*;
 /// Maximum length of the texts, which consist of `a` and `ü`.
 const MAX_LENGTH: usize = 5;
 
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    min: u32,
+    max: Option<u32>,
+}
+
 #[derive(Clone, Debug)]
 enum Pattern {
     Character(&'static [char]),
     Sequence(Vec<Pattern>),
     Choice(Vec<Pattern>),
-    Repeat(Box<Pattern>, u32, Option<u32>, RepetitionOrder),
+    Repeat(Box<Pattern>, Bounds, RepetitionOrder),
     Ahead(Box<Pattern>, LookCondition),
     /// The preceding character.
     Behind(&'static [char], LookCondition),
@@ -37,9 +43,9 @@ fn add(pattern: &mut OrderedPattern, node: &Pattern) -> OrderedNodeId {
             let items: Vec<OrderedNodeId> = items.iter().map(|item| add(pattern, item)).collect();
             pattern.choice(&items)
         }
-        Pattern::Repeat(item, min, max, order) => {
+        Pattern::Repeat(item, bounds, order) => {
             let item = add(pattern, item);
-            pattern.repeat(item, *min, *max, *order)
+            pattern.repeat(item, bounds.min, bounds.max, *order)
         }
         Pattern::Ahead(item, condition) => {
             let item = add(pattern, item);
@@ -70,7 +76,7 @@ fn backtrack<'a>(
         Pattern::Choice(items) => {
             items.iter().find_map(|item| backtrack(item, text, position, Rc::clone(&then)))
         }
-        Pattern::Repeat(item, min, max, order) => repeat(item, (*min, *max), *order, text, position, then),
+        Pattern::Repeat(item, bounds, order) => repeat(item, *bounds, *order, text, position, then),
         Pattern::Ahead(item, condition) => {
             let matches = backtrack(item, text, position, Rc::new(Some)).is_some();
             if matches == (*condition == LookCondition::Match) { then(position) } else { None }
@@ -98,7 +104,7 @@ fn sequence<'a>(
 
 fn repeat<'a>(
     item: &'a Pattern,
-    (min, max): (u32, Option<u32>),
+    bounds: Bounds,
     order: RepetitionOrder,
     text: &'a [char],
     position: usize,
@@ -106,20 +112,20 @@ fn repeat<'a>(
 ) -> Option<usize> {
     let once_more = || {
         let then = Rc::clone(&then);
-        let bounds = (min.saturating_sub(1), max.map(|max| max - 1));
+        let remaining = Bounds { min: bounds.min.saturating_sub(1), max: bounds.max.map(|max| max - 1) };
         let continuation: Continuation<'a> = Rc::new(move |end| {
             // An optional copy that matches the empty text ends the repetition.
-            if end == position && min == 0 {
+            if end == position && bounds.min == 0 {
                 return then(end);
             }
-            repeat(item, bounds, order, text, end, Rc::clone(&then))
+            repeat(item, remaining, order, text, end, Rc::clone(&then))
         });
         backtrack(item, text, position, continuation)
     };
-    if min > 0 {
+    if bounds.min > 0 {
         return once_more();
     }
-    if max == Some(0) {
+    if bounds.max == Some(0) {
         return then(position);
     }
     match order {
@@ -160,7 +166,7 @@ fn patterns() -> impl Strategy<Value = Pattern> {
             4 => prop::collection::vec(inner.clone(), 2..4).prop_map(Pattern::Sequence),
             3 => prop::collection::vec(inner.clone(), 2..4).prop_map(Pattern::Choice),
             3 => (inner.clone(), bounds, order)
-                .prop_map(|(item, (min, max), order)| Pattern::Repeat(item.into(), min, max, order)),
+                .prop_map(|(item, (min, max), order)| Pattern::Repeat(item.into(), Bounds { min, max }, order)),
             1 => (inner.clone(), condition.clone(), inner.clone()).prop_map(|(look, condition, item)| {
                 Pattern::Sequence(vec![Pattern::Ahead(look.into(), condition), item])
             }),
@@ -245,11 +251,15 @@ fn text_outside_of_the_lexeme_is_an_error() {
             FirstMatchError::NestedLook,
         ),
         (
-            Pattern::Repeat(Pattern::Sequence(Vec::new()).into(), 2, None, RepetitionOrder::Greedy),
+            Pattern::Repeat(
+                Pattern::Sequence(Vec::new()).into(),
+                Bounds { min: 2, max: None },
+                RepetitionOrder::Greedy,
+            ),
             FirstMatchError::NullableBoundedRepetition,
         ),
         (
-            Pattern::Repeat(a().into(), 0, Some(30_000), RepetitionOrder::Greedy),
+            Pattern::Repeat(a().into(), Bounds { min: 0, max: Some(30_000) }, RepetitionOrder::Greedy),
             FirstMatchError::ProgramTooLarge,
         ),
     ];

@@ -18,6 +18,13 @@ impl CodePointState {
     pub(super) const START: Self = Self(0);
 }
 
+/// A transition: the characters of `part` lead to `target`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct CodePointEdge {
+    pub(super) part: CodePointPart,
+    pub(super) target: CodePointState,
+}
+
 /// A deterministic automaton whose transitions are labelled with parts of the code points.
 ///
 /// Automata that other modules see are minimal and have no dead state, except the start state of the empty language.
@@ -25,7 +32,7 @@ impl CodePointState {
 pub struct CodePointAutomaton {
     parts: Vec<CodePointSet>,
     /// For each state its transitions, by ascending part.
-    rows: Vec<Vec<(CodePointPart, CodePointState)>>,
+    rows: Vec<Vec<CodePointEdge>>,
     accepting: Vec<bool>,
 }
 
@@ -48,7 +55,7 @@ impl CodePointAutomaton {
     }
 
     /// Adds a state with its transitions, by ascending part.
-    pub(super) fn push(&mut self, accepting: bool, edges: Vec<(CodePointPart, CodePointState)>) {
+    pub(super) fn push(&mut self, accepting: bool, edges: Vec<CodePointEdge>) {
         self.rows.push(edges);
         self.accepting.push(accepting);
     }
@@ -62,13 +69,13 @@ impl CodePointAutomaton {
         self.accepting[state.index()]
     }
 
-    pub(super) fn edges(&self, state: CodePointState) -> &[(CodePointPart, CodePointState)] {
+    pub(super) fn edges(&self, state: CodePointState) -> &[CodePointEdge] {
         &self.rows[state.index()]
     }
 
     pub(super) fn next(&self, state: CodePointState, part: CodePointPart) -> Option<CodePointState> {
         let row = self.edges(state);
-        row.binary_search_by_key(&part, |&(part, _)| part).ok().map(|index| row[index].1)
+        row.binary_search_by_key(&part, |edge| edge.part).ok().map(|index| row[index].target)
     }
 
     pub(super) fn part(&self, part: CodePointPart) -> &CodePointSet {
@@ -76,8 +83,8 @@ impl CodePointAutomaton {
     }
 
     /// The characters of a transition.
-    fn label(&self, edge: (CodePointPart, CodePointState)) -> &CodePointSet {
-        self.part(edge.0)
+    fn label(&self, edge: CodePointEdge) -> &CodePointSet {
+        self.part(edge.part)
     }
 
     /// Whether a text is in the language.
@@ -87,7 +94,7 @@ impl CodePointAutomaton {
         for character in text.chars() {
             let mut edges = self.edges(state).iter();
             match edges.find(|&&edge| self.label(edge).contains(character.into())) {
-                Some(&(_, target)) => state = target,
+                Some(edge) => state = edge.target,
                 None => return false,
             }
         }
@@ -106,7 +113,7 @@ impl CodePointAutomaton {
                 let mut missing = other.label(edge).clone();
                 for &own_edge in self.edges(own) {
                     if missing.intersects(self.label(own_edge)) {
-                        pairs.push(own_edge.1, edge.1);
+                        pairs.push(own_edge.target, edge.target);
                         missing = missing.difference(self.label(own_edge));
                     }
                 }
@@ -130,7 +137,7 @@ impl CodePointAutomaton {
             for &own_edge in self.edges(own) {
                 for &edge in other.edges(others) {
                     if self.label(own_edge).intersects(other.label(edge)) {
-                        pairs.push(own_edge.1, edge.1);
+                        pairs.push(own_edge.target, edge.target);
                     }
                 }
             }
@@ -159,7 +166,7 @@ impl CodePointAutomaton {
             if self.is_accepting(own) {
                 has_only_words_beyond = false;
                 // The lexer takes the longest word, so it does not stop before a character that completes a longer one.
-                let longer = self.edges(own).iter().filter(|edge| self.is_accepting(edge.1));
+                let longer = self.edges(own).iter().filter(|edge| self.is_accepting(edge.target));
                 let longer =
                     CodePointSet::from_ranges(longer.flat_map(|&edge| self.label(edge).ranges().to_vec()));
                 for &edge in violations.edges(others) {
@@ -170,7 +177,7 @@ impl CodePointAutomaton {
                 let mut outside = self.label(own_edge).clone();
                 for &edge in violations.edges(others) {
                     if outside.intersects(violations.label(edge)) {
-                        pairs.push(own_edge.1, edge.1);
+                        pairs.push(own_edge.target, edge.target);
                         outside = outside.difference(violations.label(edge));
                     }
                 }
@@ -194,7 +201,7 @@ impl CodePointAutomaton {
                 builder.accept(state);
             }
             let mut sequences = Vec::new();
-            for &(part, target) in row {
+            for &CodePointEdge { part, target } in row {
                 for &(first, last) in self.part(part).ranges() {
                     let ends = char::from_u32(first).zip(char::from_u32(last));
                     let (first, last) = ends.expect("sets have no surrogates");
@@ -219,7 +226,7 @@ impl CodePointAutomaton {
             return Self { parts: self.parts, rows: vec![Vec::new()], accepting: vec![false] };
         }
         let live: Vec<usize> = (0..self.len()).filter(|&state| is_live[state]).collect();
-        let edges = |state: usize| self.rows[state].iter().filter(|(_, target)| is_live[target.index()]);
+        let edges = |state: usize| self.rows[state].iter().filter(|edge| is_live[edge.target.index()]);
         let mut blocks: Vec<u32> = self.accepting.iter().map(|&accepting| u32::from(accepting)).collect();
         let mut block_count = 0;
         loop {
@@ -227,7 +234,7 @@ impl CodePointAutomaton {
             let mut refined = blocks.clone();
             for &state in &live {
                 let targets: Vec<(CodePointPart, u32)> =
-                    edges(state).map(|&(part, target)| (part, blocks[target.index()])).collect();
+                    edges(state).map(|edge| (edge.part, blocks[edge.target.index()])).collect();
                 let new = signatures.len() as u32;
                 refined[state] = *signatures.entry((blocks[state], targets)).or_insert(new);
             }
@@ -242,7 +249,10 @@ impl CodePointAutomaton {
         for &state in &live {
             let block = blocks[state] as usize;
             rows[block] = edges(state)
-                .map(|&(part, target)| (part, CodePointState::new(blocks[target.index()] as usize)))
+                .map(|edge| CodePointEdge {
+                    part: edge.part,
+                    target: CodePointState::new(blocks[edge.target.index()] as usize),
+                })
                 .collect();
             accepting[block] = self.accepting[state];
         }
@@ -252,7 +262,7 @@ impl CodePointAutomaton {
     fn live_states(&self) -> Vec<bool> {
         let mut sources: Vec<Vec<usize>> = vec![Vec::new(); self.len()];
         for (state, row) in self.rows.iter().enumerate() {
-            row.iter().for_each(|(_, target)| sources[target.index()].push(state));
+            row.iter().for_each(|edge| sources[edge.target.index()].push(state));
         }
         let mut is_live = self.accepting.clone();
         let mut stack: Vec<usize> = (0..self.len()).filter(|&state| is_live[state]).collect();

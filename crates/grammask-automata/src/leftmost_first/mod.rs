@@ -14,8 +14,8 @@
 //! | `code_points` | sets of code points, and the partition that labels transitions |
 //!
 //! Look-around inside of a lexeme is exact. A positive look-ahead after the end and a look-behind before the start are
-//! refused. A negative look-ahead after the end is reported in [`FirstMatches::trailing`], because the context decides
-//! what its failure means.
+//! refused. A negative look-ahead after the end is reported in [`FirstMatches::trailing`]: the effect of its failure
+//! depends on the other terminals.
 //!
 //! Time and memory are bounded by fixed numbers of instructions and states. Nothing recurses on the call stack in
 //! proportion to the pattern.

@@ -8,7 +8,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::FirstMatchError;
-use super::automaton::{CodePointAutomaton, CodePointState};
+use super::automaton::{CodePointAutomaton, CodePointEdge, CodePointState};
 use super::code_points::{CodePointPart, DistinguishedSet};
 use super::interner::{InternedSet, SetInterner};
 use super::pattern::{LookCondition, RepetitionOrder};
@@ -92,7 +92,7 @@ impl<'a> ThreadSimulation<'a> {
             for part in self.program.partition.ids() {
                 let Some(target) = self.step(&state, part)? else { continue };
                 if let Some(&id) = ids.get(&target) {
-                    edges.push((part, id));
+                    edges.push(CodePointEdge { part, target: id });
                     continue;
                 }
                 if states.len() >= MAX_STATES {
@@ -100,7 +100,7 @@ impl<'a> ThreadSimulation<'a> {
                 }
                 let id = CodePointState::new(states.len());
                 is_unordered = is_unordered && target.matched.is_some() == target.unordered_accepts;
-                edges.push((part, id));
+                edges.push(CodePointEdge { part, target: id });
                 ids.insert(target.clone(), id);
                 states.push(target);
             }

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::FirstMatchError;
-use super::automaton::{CodePointAutomaton, CodePointState};
+use super::automaton::{CodePointAutomaton, CodePointEdge, CodePointState};
 use super::code_points::{CodePointPart, CodePointSet};
 use super::program::Instruction;
 use super::threads::{History, MAX_STATES, ObligationSet, OrderedAutomaton, ProgramThread, ThreadSimulation};
@@ -52,7 +52,7 @@ impl TrailingLooks {
         let mut next = 0;
         while let Some(state) = states.get(next).cloned() {
             next += 1;
-            for &(part, target) in violations.edges(state.violation) {
+            for &CodePointEdge { part, target } in violations.edges(state.violation) {
                 if state.matches.iter().any(|&obligations| simulation.advance(obligations, part).is_some()) {
                     inside.extend_from_slice(violations.part(part).ranges());
                 }
@@ -123,7 +123,9 @@ fn violations(
     let end = CodePointState::new(rows.len());
     let mut violations = CodePointAutomaton::new(simulation.program.partition.parts.clone());
     for row in rows {
-        violations.push(false, row.into_iter().map(|(part, target)| (part, target.unwrap_or(end))).collect());
+        let edges = row.into_iter();
+        let edges = edges.map(|(part, target)| CodePointEdge { part, target: target.unwrap_or(end) });
+        violations.push(false, edges.collect());
     }
     violations.push(true, Vec::new());
     Ok(violations.minimized())
